@@ -1,0 +1,64 @@
+"""Euler parameters p = (e0, e) of a rotation: body axes to world axes.
+
+Products and rates are those of [NLP-clearance 2024, eq. 9] with the sign of errata: for body-fixed
+angular velocity the block is ``G = [-e, -skew(e) + e0 I]``.
+"""
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def rotation_matrix(p: ca.SX) -> ca.SX:
+    """Return the rotation matrix of ``p / |p|``, shape (3, 3); ``p`` need not be normalised."""
+    e0, e = p[0], p[1:4]
+    A = (e0**2 - ca.sumsqr(e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * e0 * ca.skew(e)
+    return A / ca.sumsqr(p)
+
+
+def body_rate_matrix(p: ca.SX) -> ca.SX:
+    """Return G(p), shape (3, 4): ``w = 2 G pdot`` and ``pdot = G^T w / 2`` at |p| = 1.
+
+    ``w`` is the angular velocity in body axes [NLP-clearance 2024, eq. 9].
+    """
+    e0, e = p[0], p[1:4]
+    return ca.horzcat(-e, e0 * ca.SX.eye(3) - ca.skew(e))
+
+
+def normalise(p: ca.SX) -> ca.SX:
+    """Return p / |p|, shape (4,)."""
+    return p / ca.norm_2(p)
+
+
+def from_rotation(A: ArrayLike) -> NDArray[np.float64]:
+    """Return the Euler parameters of a rotation matrix, e0 >= 0, shape (4,).
+
+    Parameters
+    ----------
+    A : (3, 3)
+        Proper orthogonal.
+
+    Raises
+    ------
+    ValueError
+        If ``A`` is not a rotation to 1e-6.
+    """
+    A = np.asarray(A, dtype=float)
+    if A.shape != (3, 3) or not np.allclose(A.T @ A, np.eye(3), atol=1e-6) or np.linalg.det(A) < 0:
+        raise ValueError(f"not a rotation matrix (A^T A = I, det A = 1): {A.tolist()}")
+    # The largest of the four squares is the one that can be divided by safely.
+    trace = np.trace(A)
+    squares = np.array([1 + trace, *(1 - trace + 2 * np.diag(A))]) / 4
+    k = int(np.argmax(squares))
+    w = np.array([A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]])
+    p = np.empty(4)
+    p[k] = np.sqrt(squares[k])
+    if k == 0:
+        p[1:] = w / (4 * p[0])
+    else:
+        i = k - 1
+        p[0] = w[i] / (4 * p[k])
+        for j in {0, 1, 2} - {i}:
+            p[j + 1] = (A[i, j] + A[j, i]) / (4 * p[k])
+    p /= np.linalg.norm(p)
+    return p if p[0] >= 0 else -p

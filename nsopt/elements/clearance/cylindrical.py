@@ -1,0 +1,94 @@
+"""Spatial cylindrical joint with radial clearance."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.elements.clearance.gaps import gap_in_bore
+from nsopt.elements.outlines import tube
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.frame import Frame
+from nsopt.mechanics.parameter import Scalar, number
+
+
+def bushing_ends(s: State, bushing: Frame, length: Scalar) -> tuple[ca.SX, ca.SX]:
+    """Return the points where the axis of a bushing leaves it, lower and upper (eq. 33)."""
+    motion, half = s.motion(bushing), s.value(length) / 2
+    return motion.r - half * motion.A[:, 2], motion.r + half * motion.A[:, 2]
+
+
+def radial_gaps(
+    s: State, pin: Frame, ends: tuple[ca.SX, ca.SX], clearance: Scalar, radius: Scalar
+) -> list[Gap]:
+    """Return the radial gap of each bushing end on a pin along z of its frame (eqs. 34-37)."""
+    motion, c = s.motion(pin), s.value(clearance)
+    axis = motion.A[:, 2]
+    gaps = []
+    for end in ends:
+        D = end - motion.r
+        d = D - axis * ca.dot(axis, D)
+        gaps.append(gap_in_bore(d, c, end, s.value(radius) + c, clearance))
+    return gaps
+
+
+def pin_and_bushing(
+    pin: Frame, bushing: Frame, pin_length: Scalar, length: Scalar, radius: Scalar, bore: float
+) -> list[Outline]:
+    """Return the lines of a pin and its bushing; a thin one is drawn at a tenth of its length."""
+    r = float(number(radius)) or 0.1 * float(number(length))
+    return [Outline(pin, points) for points in tube(r, float(number(pin_length)))] + [
+        Outline(bushing, points) for points in tube(r + bore, float(number(length)))
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class CylindricalClearance(Pair, Contact):
+    """A bushing that slides and turns on a pin with radial clearance: 2 gaps, one per bushing end.
+
+    [NLP-clearance 2024, eq. 36, corrected projection].
+
+    Parameters
+    ----------
+    a, b : Frame
+        Pin and bushing: origins at mid-length, z along the axes.
+    length : float or Parameter [m]
+        Of the bushing.
+    pin_length : float or Parameter [m]
+    clearance : float or Parameter [m]
+        Radial: radius of the bore minus radius of the pin.
+    radius : float or Parameter [m]
+        Of the pin; for contact points and pictures, without effect on the motion.
+
+    Raises
+    ------
+    ValueError
+        If a length or the clearance is not positive, or the bushing is longer than its pin.
+    """
+
+    length: Scalar
+    pin_length: Scalar
+    clearance: Scalar
+    radius: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        length = positive(f"length {of}", self.length)
+        pin_length = positive(f"pin_length {of}", self.pin_length)
+        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Cylindrical")
+        not_negative(f"radius {of}", self.radius)
+        if length > pin_length:
+            raise ValueError(
+                f"the bushing {of} is longer than its pin: length {length:g} > pin_length "
+                f"{pin_length:g} m; the longer part is the pin, so exchange the frames, or "
+                "lengthen the pin"
+            )
+
+    def gaps(self, s: State) -> list[Gap]:
+        ends = bushing_ends(s, self.b, self.length)
+        return radial_gaps(s, self.a, ends, self.clearance, self.radius)
+
+    def outline(self) -> list[Outline]:
+        return pin_and_bushing(self.a, self.b, self.pin_length, self.length, self.radius,
+                               float(number(self.clearance)))

@@ -1,0 +1,47 @@
+"""The two gaps that clearance joints are made of: a point in a bore, a point behind a plane."""
+
+import casadi as ca
+
+from nsopt.mechanics.element import Gap
+from nsopt.mechanics.parameter import Scalar, number
+
+
+def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, typical: Scalar) -> Gap:
+    """Return the gap of a point that may leave an axis (or a point) by a clearance.
+
+    ``distance = c - |d|`` [NLP-clearance 2024, eq. 36; there with the other sign]. Its gradient
+    has no direction at d = 0, so the solver sees ``(c^2 - |d|^2) / (2 c)``: the same zero, unit
+    gradient there, smooth everywhere, with slope |d| / c.
+
+    Parameters
+    ----------
+    offset : (3,) [m]
+        d, from the axis to the point of the outer body, world axes [errata of eq. 34].
+    clearance : scalar [m]
+    seat : (3,) [m]
+        The point of the outer body.
+    radius : scalar [m]
+        Radius of the bore: the contact point lies that far from the seat, against d (eq. 37).
+    typical : float or Parameter [m]
+        The clearance as stated.
+    """
+    typical_opening = float(number(typical))
+    # Exact to round-off away from the centre; there it is zero, not NaN.
+    outward = offset / ca.sqrt(ca.sumsqr(offset) + (1e-9 * typical_opening) ** 2)
+    return Gap(
+        distance=clearance - ca.norm_2(offset),
+        function=(clearance**2 - ca.sumsqr(offset)) / (2 * clearance),
+        point=seat - radius * outward,
+        normal=-outward,
+        scale=typical_opening,
+        slope=ca.norm_2(offset) / clearance,
+    )
+
+
+def gap_behind_plane(point: ca.SX, on_plane: ca.SX, normal: ca.SX, typical: Scalar) -> Gap:
+    """Return the gap of a point and a plane whose unit normal points to the point's side.
+
+    [NLP-clearance 2024, eqs. 38, 41].
+    """
+    distance = ca.dot(point - on_plane, normal)
+    return Gap(distance, distance, point, normal, float(number(typical)))

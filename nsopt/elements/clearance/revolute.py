@@ -1,0 +1,70 @@
+"""Spatial revolute joint with radial and axial clearance."""
+
+from dataclasses import dataclass
+
+from nsopt.elements.clearance.cylindrical import bushing_ends, pin_and_bushing, radial_gaps
+from nsopt.elements.clearance.gaps import gap_behind_plane
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.parameter import Scalar, number
+
+
+@dataclass(frozen=True, eq=False)
+class RevoluteClearance(Pair, Contact):
+    """A bushing that turns on a pin between two collars: 2 radial and 2 axial gaps.
+
+    [NLP-clearance 2024, eq. 42].
+
+    Parameters
+    ----------
+    a, b : Frame
+        Pin and bushing: origins at mid-length, z along the axes.
+    length : float or Parameter [m]
+        Of the bushing; the pin is longer by twice the axial clearance.
+    clearance : float or Parameter [m]
+        Radial: radius of the bore minus radius of the pin.
+    axial_clearance : float or Parameter [m]
+        Between each end of the centred bushing and the collar there.
+    radius : float or Parameter [m]
+        Of the pin; for contact points and pictures, without effect on the motion.
+
+    Raises
+    ------
+    ValueError
+        If the length or a clearance is not positive; a negative axial clearance would make the
+        bushing longer than its pin.
+    """
+
+    length: Scalar
+    clearance: Scalar
+    axial_clearance: Scalar
+    radius: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        length = positive(f"length {of}", self.length)
+        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Revolute")
+        not_negative(f"radius {of}", self.radius)
+        between = length + 2 * float(number(self.axial_clearance))
+        positive(
+            f"axial_clearance {of}",
+            self.axial_clearance,
+            f"the bushing, {length:g} m long, must be shorter than the pin between its collars, "
+            f"{between:g} m",
+        )
+
+    def gaps(self, s: State) -> list[Gap]:
+        pin, half = s.motion(self.a), s.value(self.length) / 2 + s.value(self.axial_clearance)
+        ends = bushing_ends(s, self.b, self.length)
+        axis = pin.A[:, 2]
+        collars = [
+            gap_behind_plane(end, pin.r - side * half * axis, side * axis, self.axial_clearance)
+            for end, side in zip(ends, (1, -1), strict=True)
+        ]
+        return radial_gaps(s, self.a, ends, self.clearance, self.radius) + collars
+
+    def outline(self) -> list[Outline]:
+        pin_length = float(number(self.length)) + 2 * float(number(self.axial_clearance))
+        return pin_and_bushing(self.a, self.b, pin_length, self.length, self.radius,
+                               float(number(self.clearance)))

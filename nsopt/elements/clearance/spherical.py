@@ -1,0 +1,48 @@
+"""Spherical joint with clearance."""
+
+from dataclasses import dataclass
+
+from nsopt.elements.clearance.gaps import gap_in_bore
+from nsopt.elements.outlines import circle
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.parameter import Scalar, number
+
+
+@dataclass(frozen=True, eq=False)
+class SphericalClearance(Pair, Contact):
+    """A socket around a ball: 1 gap, the centres no further apart than the clearance.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Ball and socket: origins at the centres.
+    clearance : float or Parameter [m]
+        Radius of the socket minus radius of the ball.
+    radius : float or Parameter [m]
+        Of the ball; for contact points and pictures, without effect on the motion.
+
+    Raises
+    ------
+    ValueError
+        If the clearance is not positive.
+    """
+
+    clearance: Scalar
+    radius: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Spherical")
+        not_negative(f"radius {of}", self.radius)
+
+    def gaps(self, s: State) -> list[Gap]:
+        ball, socket, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
+        bore = s.value(self.radius) + c
+        return [gap_in_bore(socket.r - ball.r, c, socket.r, bore, self.clearance)]
+
+    def outline(self) -> list[Outline]:
+        r = float(number(self.radius))
+        rings = [circle(r, 0.0)[:, order] for order in ([0, 1, 2], [1, 2, 0], [2, 0, 1])]
+        return [Outline(self.a, ring) for ring in rings]

@@ -1,0 +1,135 @@
+"""Contacts of a point or a sphere with a plane, a sphere or a cylinder."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import Contact, Gap, Pair, State
+from nsopt.mechanics.parameter import Scalar, number
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneContact(Pair, Contact):
+    """A point or sphere above the xy plane of frame a, on the side of its z: 1 gap.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Plane, and centre of the sphere.
+    radius : float or Parameter [m]
+        Of the sphere; zero is a point.
+    scale : float [m]
+        A typical opening, for the scaling of the step problem.
+
+    Raises
+    ------
+    ValueError
+        If the radius is negative.
+    """
+
+    radius: Scalar = 0.0
+    scale: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        not_negative(f"radius of PlaneContact {self.name!r}", self.radius)
+        positive(f"scale of PlaneContact {self.name!r}", self.scale)
+
+    def gaps(self, s: State) -> list[Gap]:
+        plane, centre, r = s.motion(self.a), s.motion(self.b), s.value(self.radius)
+        normal = plane.A[:, 2]
+        distance = ca.dot(centre.r - plane.r, normal) - r
+        return [Gap(distance, distance, centre.r - r * normal, normal, self.scale)]
+
+
+@dataclass(frozen=True, eq=False)
+class SphereContact(Pair, Contact):
+    """A point or sphere outside a sphere about the origin of frame a: 1 gap.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Centres of the two spheres.
+    body_radius : float or Parameter [m]
+        Of the sphere at a.
+    radius : float or Parameter [m]
+        Of the sphere at b; zero is a point.
+    scale : float [m]
+        A typical opening, for the scaling of the step problem.
+
+    Raises
+    ------
+    ValueError
+        If the radius at a is not positive or that at b is negative.
+    """
+
+    body_radius: Scalar
+    radius: Scalar = 0.0
+    scale: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_round(self)
+
+    def gaps(self, s: State) -> list[Gap]:
+        return [_outside(s, self, s.motion(self.b).r - s.motion(self.a).r)]
+
+
+@dataclass(frozen=True, eq=False)
+class CylinderContact(Pair, Contact):
+    """A point or sphere outside an endless cylinder about z of frame a: 1 gap.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Axis of the cylinder, and centre of the sphere.
+    body_radius : float or Parameter [m]
+        Of the cylinder.
+    radius : float or Parameter [m]
+        Of the sphere; zero is a point.
+    scale : float [m]
+        A typical opening, for the scaling of the step problem.
+
+    Raises
+    ------
+    ValueError
+        If the radius of the cylinder is not positive or that of the sphere is negative.
+    """
+
+    body_radius: Scalar
+    radius: Scalar = 0.0
+    scale: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_round(self)
+
+    def gaps(self, s: State) -> list[Gap]:
+        cylinder = s.motion(self.a)
+        D, axis = s.motion(self.b).r - cylinder.r, cylinder.A[:, 2]
+        return [_outside(s, self, D - axis * ca.dot(axis, D))]
+
+
+def _check_round(contact: SphereContact | CylinderContact) -> None:
+    of = f"of {type(contact).__name__} {contact.name!r}"
+    positive(f"body_radius {of}", contact.body_radius)
+    not_negative(f"radius {of}", contact.radius)
+    positive(f"scale {of}", contact.scale)
+
+
+def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Gap:
+    """Return the gap of centres d apart [m]: smooth through the centre, unit gradient in contact."""
+    r = s.value(contact.radius)
+    reach = s.value(contact.body_radius) + r
+    # At the centre, far inside the body, the direction is arbitrary but must be finite.
+    length = ca.sqrt(ca.sumsqr(d) + (1e-12 * float(number(contact.body_radius))) ** 2)
+    normal = d / length
+    return Gap(
+        distance=length - reach,
+        function=(ca.sumsqr(d) - reach**2) / (2 * reach),
+        point=s.motion(contact.b).r - r * normal,
+        normal=normal,
+        scale=contact.scale,
+        slope=length / reach,
+    )

@@ -1,0 +1,123 @@
+"""Ideal joints as residuals between two frames [NLP-clearance 2024, section 2.2].
+
+Every joint is closed where its two frames coincide. Residuals are written in the axes of frame a:
+lengths in metres, and products of unit axes.
+"""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.element import Constraint, Pair, State
+from nsopt.mechanics.parameter import Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint(Pair, Constraint):
+    """Shared geometry of the joints: b seen from a."""
+
+    def _offset(self, s: State) -> ca.SX:
+        """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
+        a, b = s.motion(self.a), s.motion(self.b)
+        return a.A.T @ (b.r - a.r)
+
+    def _turn(self, s: State) -> ca.SX:
+        """Return the rotation from the axes of b to those of a, shape (3, 3)."""
+        return s.motion(self.a).A.T @ s.motion(self.b).A
+
+
+def _parallel_z(R: ca.SX) -> ca.SX:
+    return ca.vertcat(R[0, 2], R[1, 2])
+
+
+def _no_turn(R: ca.SX) -> ca.SX:
+    return ca.vertcat(R[0, 1], R[1, 2], R[2, 0])
+
+
+class Fixed(_Joint):
+    """No relative motion: 6 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s), _no_turn(self._turn(s)))
+
+
+class Revolute(_Joint):
+    """Turns about z: 5 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s), _parallel_z(self._turn(s)))
+
+
+class Prismatic(_Joint):
+    """Slides along z: 5 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s)[0:2], _no_turn(self._turn(s)))
+
+
+class Cylindrical(_Joint):
+    """Turns about z and slides along it: 4 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s)[0:2], _parallel_z(self._turn(s)))
+
+
+class Spherical(_Joint):
+    """Turns about every axis: 3 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return self._offset(s)
+
+
+class Universal(_Joint):
+    """Turns about x of frame a and y of frame b, which stay perpendicular: 4 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
+
+
+class Planar(_Joint):
+    """Slides in the xy plane of a and turns about its z: 3 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s)[2], _parallel_z(self._turn(s)))
+
+
+class PointOnLine(_Joint):
+    """The origin of b stays on the z axis of a: 2 rows."""
+
+    def residual(self, s: State) -> ca.SX:
+        return self._offset(s)[0:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Screw(_Joint):
+    """Turns about z and advances along it in proportion: 5 rows.
+
+    Parameters
+    ----------
+    pitch : float or Parameter [m]
+        Advance per turn, right-handed where positive.
+
+    Raises
+    ------
+    ValueError
+        If the pitch is zero (that is a `Revolute`).
+    """
+
+    pitch: Scalar
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if finite(f"pitch of Screw {self.name!r}", self.pitch, ()) == 0:
+            raise ValueError(f"pitch of Screw {self.name!r} must not be zero: use Revolute")
+
+    def residual(self, s: State) -> ca.SX:
+        d, R = self._offset(s), self._turn(s)
+        lead = s.value(self.pitch) / (2 * np.pi)
+        # The sine of (angle - advance / lead) has no jump after a turn, unlike the angle itself.
+        advance = d[2] / lead
+        angle_error = R[1, 0] * ca.cos(advance) - R[0, 0] * ca.sin(advance)
+        return ca.vertcat(d[0:2], _parallel_z(R), lead * angle_error)

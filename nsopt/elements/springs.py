@@ -1,0 +1,109 @@
+"""Linear springs with dampers, between two points and about an axis."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics.checks import finite, not_negative
+from nsopt.mechanics.element import Force, Load, Outline, Pair, State
+from nsopt.mechanics.parameter import Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper(Pair, Force):
+    """A spring and a damper between the origins of two frames.
+
+    Parameters
+    ----------
+    a, b : Frame
+        On two bodies, or a body and the ground.
+    stiffness : float or Parameter [N/m]
+    free_length : float or Parameter [m]
+        Zero is a spring that pulls its ends together.
+    damping : float or Parameter [N s/m]
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+    """
+
+    stiffness: Scalar
+    free_length: Scalar = 0.0
+    damping: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("stiffness", "free_length", "damping"):
+            not_negative(f"{field} of SpringDamper {self.name!r}", getattr(self, field))
+
+    def _span(self, s: State) -> ca.SX:
+        return s.motion(self.b).r - s.motion(self.a).r
+
+    def energy(self, s: State) -> ca.SX:
+        k, free, d = s.value(self.stiffness), s.value(self.free_length), self._span(s)
+        if self.free_length == 0:
+            return k * ca.sumsqr(d) / 2
+        return k * (ca.norm_2(d) - free) ** 2 / 2
+
+    def loads(self, s: State) -> list[Load]:
+        if self.damping == 0:
+            return []
+        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
+        # The damper acts along the span; at zero span it has no direction and no force.
+        rate = ca.dot(d, u) / ca.sqrt(ca.sumsqr(d) + 1e-24)
+        return [Load(rate, -s.value(self.damping) * rate)]
+
+    def outline(self) -> list[Outline]:
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpringDamper(Pair, Force):
+    """A spring and a damper about z of frame a, for joints that turn about it.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Their z axes stay parallel; the angle is that of x of b from x of a, about z.
+    stiffness : float or Parameter [N m/rad]
+    free_angle : float or Parameter [rad]
+    damping : float or Parameter [N m s/rad]
+
+    Raises
+    ------
+    ValueError
+        If the stiffness or the damping is negative.
+
+    Notes
+    -----
+    The angle is measured from the free angle and lies in (-pi, pi): a spring wound beyond half a
+    turn from it jumps to the other side.
+    """
+
+    stiffness: Scalar
+    free_angle: Scalar = 0.0
+    damping: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of TorsionSpringDamper {self.name!r}"
+        not_negative(f"stiffness {of}", self.stiffness)
+        not_negative(f"damping {of}", self.damping)
+        finite(f"free_angle {of}", self.free_angle, ())
+
+    def energy(self, s: State) -> ca.SX:
+        R = s.motion(self.a).A.T @ s.motion(self.b).A
+        free = s.value(self.free_angle)
+        sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
+        angle = ca.atan2(
+            sine * ca.cos(free) - cosine * ca.sin(free), cosine * ca.cos(free) + sine * ca.sin(free)
+        )
+        return s.value(self.stiffness) * angle**2 / 2
+
+    def loads(self, s: State) -> list[Load]:
+        if self.damping == 0:
+            return []
+        a, b = s.motion(self.a), s.motion(self.b)
+        rate = ca.dot(a.A[:, 2], b.w - a.w)
+        return [Load(rate, -s.value(self.damping) * rate)]

@@ -1,0 +1,41 @@
+"""The contracts of mechanics: frames, bodies, elements, and what a mechanism becomes."""
+
+from nsopt.mechanics.assembly import assemble
+from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.element import (
+    Constraint,
+    Contact,
+    Element,
+    Force,
+    Gap,
+    Load,
+    Outline,
+    Pair,
+    State,
+)
+from nsopt.mechanics.frame import GROUND, Frame, Motion
+from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.parameter import Parameter
+from nsopt.mechanics.rank import redundancy
+
+__all__ = [
+    "GROUND",
+    "Body",
+    "Constraint",
+    "Contact",
+    "Dynamics",
+    "Element",
+    "Force",
+    "Frame",
+    "Gap",
+    "Load",
+    "Mechanism",
+    "Motion",
+    "Outline",
+    "Pair",
+    "Parameter",
+    "State",
+    "assemble",
+    "redundancy",
+]

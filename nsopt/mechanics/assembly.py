@@ -1,0 +1,212 @@
+"""Assembly: elements see the symbolic state once, differentiation does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.absolute import AbsoluteCoordinates
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.element import Contact, Element, Force, Gap, State
+from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
+from nsopt.mechanics.rank import check_mass
+
+
+def assemble(
+    mechanism: Mechanism,
+    elements: Iterable[Element] = (),
+    gravity: Numbers = (0.0, 0.0, 0.0),
+) -> Dynamics:
+    """Turn a mechanism and what acts on it into step-ready functions.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    elements : sequence of Contact and Force
+        Clearance joints, contacts, springs, loads.
+    gravity : (3,) [m/s^2]
+        World axes.
+
+    Returns
+    -------
+    Dynamics
+
+    Raises
+    ------
+    ValueError
+        If names collide, an element uses an unknown body, a parameter is given twice with two
+        values, or zero mass leaves a free motion without inertia.
+    TypeError
+        If an ideal joint is among the elements.
+    """
+    members = tuple(elements)
+    for element in members:
+        if not isinstance(element, Contact | Force):
+            raise TypeError(
+                f"{type(element).__name__} {getattr(element, 'name', element)!r} is neither contact "
+                "nor force: ideal joints belong in Mechanism(bodies, joints)"
+            )
+    finite("gravity", gravity, (3,))
+    mechanism.check_members([*mechanism.joints, *members])
+    found = parameters_in((mechanism, members, gravity))
+    dynamics = _Symbols(mechanism, members, gravity, tuple(found.values())).close()
+    check_mass(dynamics)
+    return dynamics
+
+
+class _Symbols:
+    """The symbolic state, and the expressions of the whole mechanism on it."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        elements: tuple[Element, ...],
+        gravity: Numbers,
+        parameters: tuple[Parameter, ...],
+    ):
+        self.mechanism, self.elements, self.gravity = mechanism, elements, gravity
+        self.parameters = parameters
+        self.coordinates: AbsoluteCoordinates = mechanism.coordinates
+        self.t = ca.SX.sym("t")
+        self.q = ca.SX.sym("q", len(self.coordinates.q_names))
+        self.v = ca.SX.sym("v", len(self.coordinates.v_names))
+        self.p = ca.SX.sym("p", len(parameters))
+        symbols = {parameter.name: self.p[i] for i, parameter in enumerate(parameters)}
+        self.motions = self.coordinates.motions(self.q, self.v)
+        self.state = State(self.t, self.motions, symbols)
+        self.N = self.coordinates.rate_matrix(self.q)
+
+    def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
+        """Close expressions into a function of some of t, q, v, p."""
+        names = arguments.split()
+        return ca.Function(name, [getattr(self, n) for n in names], list(outputs), names,
+                           [name] if len(outputs) == 1 else [f"{name}_{i}" for i, _ in
+                                                             enumerate(outputs)])
+
+    def gradient(self, expression: ca.SX) -> ca.SX:
+        """Return d(expression)/dq N, the rows dual to v."""
+        return ca.jacobian(expression, self.q) @ self.N
+
+    def close(self) -> Dynamics:
+        """Return the frozen functions."""
+        coordinates, q, v = self.coordinates, self.q, self.v
+        M = coordinates.mass(self.state.value)
+        qdot = ca.SX.sym("qdot", q.numel())
+        return Dynamics(
+            mechanism=self.mechanism,
+            elements=self.elements,
+            gravity=self.gravity,
+            parameters=self.parameters,
+            q_names=coordinates.q_names,
+            v_names=coordinates.v_names,
+            outlines=tuple(line for e in (*self.mechanism.joints, *self.elements) for line in e.outline()),
+            mass=self.function("mass", "q p", M),
+            bias=self.function("bias", "q v p", coordinates.bias(v, M)),
+            rate_matrix=self.function("rate_matrix", "q", self.N),
+            velocity=ca.Function("velocity", [q, qdot], [coordinates.velocity(q, qdot)],
+                                 ["q", "qdot"], ["v"]),
+            norms=self.function("norms", "q", coordinates.norms(q)),
+            renormalise=self.function("renormalise", "q", coordinates.renormalise(q)),
+            poses=self.function("poses", "q", *self._poses()),
+            **self._forces(M),
+            **self._joint_functions(),
+        )
+
+    def _joints(self) -> list[Any]:
+        return [*self.mechanism.joints, *(e for e in self.elements if isinstance(e, Contact))]
+
+    def _poses(self) -> tuple[ca.SX, ca.SX]:
+        positions = [self.motions[body.name].r for body in self.mechanism.bodies]
+        identity = ca.SX([1, 0, 0, 0])
+        turning = iter(self.coordinates.parameters_of(self.q))
+        quaternions = [identity if body.point_mass else next(turning)
+                       for body in self.mechanism.bodies]
+        return ca.horzcat(*positions), ca.horzcat(*quaternions)
+
+    def _forces(self, M: ca.SX) -> dict[str, ca.Function]:
+        s, zero = self.state, ca.SX.zeros(self.v.numel())
+        g = s.value(self.gravity)
+        forces = [e for e in self.elements if isinstance(e, Force)]
+        potential = sum((force.energy(s) for force in forces), ca.SX(0))
+        for body in self.mechanism.bodies:
+            potential -= s.value(body.mass) * ca.dot(g, self.motions[body.name].r)
+        work = {True: zero, False: zero}
+        for force in forces:
+            for load in force.loads(s):
+                work[force.external] += ca.jacobian(load.velocity, self.v).T @ load.force
+        applied = work[True] + work[False] - self.gradient(potential).T
+        return {
+            "applied": self.function("applied", "t q v p", applied),
+            "external": self.function("external", "t q v p", work[True]),
+            "kinetic": self.function("kinetic", "t q v p", self.v.T @ M @ self.v / 2),
+            "potential": self.function("potential", "t q v p", potential),
+        }
+
+    def _joint_functions(self) -> dict[str, Any]:
+        s = self.state
+        residuals = [joint.residual(s) for joint in self.mechanism.joints]
+        closure = ca.vertcat(ca.SX(0, 1), *residuals)
+        contacts = [e for e in self.elements if isinstance(e, Contact)]
+        gaps = [contact.gaps(s) for contact in contacts]
+        flat: list[Gap] = [gap for group in gaps for gap in group]
+        function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in flat))
+        C, W = self.gradient(closure), self.gradient(function).T
+        joints = self._joints()
+        return {
+            "closure": self.function("closure", "t q p", closure),
+            "closure_matrix": self.function("closure_matrix", "t q p", C),
+            "closure_drift": self.function("closure_drift", "t q p", ca.jacobian(closure, self.t)),
+            "gap": self.function("gap", "t q p", function),
+            "gap_matrix": self.function("gap_matrix", "t q p", W),
+            "distance": self._column("distance", [gap.distance for gap in flat]),
+            "slope": self._column("slope", [ca.SX(gap.slope) for gap in flat]),
+            "contact_points": self._columns("contact_points", [gap.point for gap in flat]),
+            "contact_normals": self._columns("contact_normals", [gap.normal for gap in flat]),
+            "reactions": self._reactions(C, W, [r.numel() for r in residuals],
+                                         [len(group) for group in gaps]),
+            "gap_scales": np.array([gap.scale for gap in flat], dtype=float),
+            "joint_names": tuple(joint.name for joint in joints),
+            "closure_names": tuple(joint.name for joint, r in
+                                   zip(self.mechanism.joints, residuals, strict=True)
+                                   for _ in range(r.numel())),
+            "contact_owners": tuple(c.name for c, group in zip(contacts, gaps, strict=True)
+                                    for _ in group),
+            "contact_names": tuple(c.name if len(group) == 1 else f"{c.name}[{k}]"
+                                   for c, group in zip(contacts, gaps, strict=True)
+                                   for k, _ in enumerate(group)),
+        }
+
+    def _column(self, name: str, entries: list[ca.SX]) -> ca.Function:
+        return self.function(name, "t q p", ca.vertcat(ca.SX(0, 1), *entries))
+
+    def _columns(self, name: str, entries: list[ca.SX]) -> ca.Function:
+        return self.function(name, "t q p", ca.horzcat(ca.SX(3, 0), *entries))
+
+    def _reactions(self, C: ca.SX, W: ca.SX, rows: list[int], gaps: list[int]) -> ca.Function:
+        mu, lam = ca.SX.sym("mu", C.size1()), ca.SX.sym("lam", W.size2())
+        parts = [C[k, :].T @ mu[k] for k in _slices(rows)]
+        parts += [W[:, k] @ lam[k] for k in _slices(gaps)]
+        wrenches = [self._wrench(joint, part) for joint, part in
+                    zip(self._joints(), parts, strict=True)]
+        return ca.Function("reactions", [self.t, self.q, self.p, mu, lam],
+                           [ca.horzcat(ca.SX(6, 0), *wrenches)],
+                           ["t", "q", "p", "mu", "lam"], ["reactions"])
+
+    def _wrench(self, joint: Element, generalized: ca.SX) -> ca.SX:
+        """Return force and torque on the body of the last frame, torque about that frame."""
+        last = joint.frames[-1]
+        frame, sign = (last, 1) if last.body is not None else (joint.frames[0], -1)
+        assert frame.body is not None  # noqa: S101 - Pair refuses two frames on the ground
+        force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
+        arm = self.state.motion(last).r - self.motions[frame.body.name].r
+        return sign * ca.vertcat(force, torque - ca.cross(arm, force))
+
+
+def _slices(sizes: list[int]) -> list[slice]:
+    ends = np.cumsum(sizes, dtype=int)
+    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]

@@ -1,0 +1,43 @@
+"""Checks of stated numbers: one clear error that names the thing, the value and the remedy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics.parameter import number
+
+
+def finite(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return ``value`` as a float array of ``shape``; Parameters count by their value.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``, if the shape differs or an entry is no finite number.
+    """
+    try:
+        array = np.asarray(number(value), dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
+    if array.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got shape {array.shape}: {value!r}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{what} must be finite, got {value!r}")
+    return array
+
+
+def positive(what: str, value: Any, remedy: str = "give a value above zero") -> float:
+    """Return ``value`` as a float above zero; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if x <= 0:
+        raise ValueError(f"{what} must be positive, got {x:g}: {remedy}")
+    return x
+
+
+def not_negative(what: str, value: Any, remedy: str = "give zero or more") -> float:
+    """Return ``value`` as a float of at least zero; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if x < 0:
+        raise ValueError(f"{what} must not be negative, got {x:g}: {remedy}")
+    return x

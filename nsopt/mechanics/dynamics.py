@@ -1,0 +1,131 @@
+"""From a stated mechanism to frozen CasADi functions: `assemble` and `Dynamics`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics.element import Constraint, Contact, Element, Outline
+from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.parameter import Numbers, Parameter, substitute
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """A mechanism as functions of (t, q, v, p); p are the parameters, in the order of `parameters`.
+
+    Generalized forces and impulses are dual to v. All functions are CasADi SX functions; they may
+    be called with numbers or with SX or MX expressions.
+
+    Attributes
+    ----------
+    mass : (q, p) -> M (nv, nv)
+    bias : (q, v, p) -> S (nv,)
+        Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
+    applied, external : (t, q, v, p) -> (nv,)
+        All applied forces, and those of them that do work from outside.
+    rate_matrix : (q) -> N (nq, nv)
+        qdot = N v.
+    velocity : (q, qdot) -> v (nv,)
+    norms, renormalise : (q) -> (n,), (nq,)
+        Squared norms of the Euler parameters; q with all of them normalised.
+    closure : (t, q, p) -> (nc,)
+        Residuals of the ideal joints.
+    closure_matrix : (t, q, p) -> C (nc, nv)
+        d(closure)/dt = C v + closure_drift; C^T mu is the generalized impulse of the joints.
+    closure_drift : (t, q, p) -> (nc,)
+    gap, distance, slope : (t, q, p) -> (ng,)
+        `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
+    gap_matrix : (t, q, p) -> W (nv, ng)
+        d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
+    contact_points, contact_normals : (t, q, p) -> (3, ng)
+    kinetic, potential : (t, q, v, p) -> [J]
+    reactions : (t, q, p, mu, lam) -> (6, nj)
+        Force and torque (about the origin of frame b) of each joint on the body of its frame b,
+        world axes. Impulses in, impulses out.
+    poses : (q) -> positions (3, nb), Euler parameters (4, nb)
+    """
+
+    mechanism: Mechanism
+    elements: tuple[Element, ...]
+    gravity: Numbers
+    parameters: tuple[Parameter, ...]
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    closure_names: tuple[str, ...]  # the joint of each row
+    contact_names: tuple[str, ...]  # one per gap
+    contact_owners: tuple[str, ...]  # the element of each gap
+    joint_names: tuple[str, ...]  # ideal joints, then contacts
+    gap_scales: Array  # (ng,) [m]
+    outlines: tuple[Outline, ...]
+    mass: ca.Function
+    bias: ca.Function
+    applied: ca.Function
+    external: ca.Function
+    rate_matrix: ca.Function
+    velocity: ca.Function
+    norms: ca.Function
+    renormalise: ca.Function
+    closure: ca.Function
+    closure_matrix: ca.Function
+    closure_drift: ca.Function
+    gap: ca.Function
+    distance: ca.Function
+    slope: ca.Function
+    gap_matrix: ca.Function
+    contact_points: ca.Function
+    contact_normals: ca.Function
+    kinetic: ca.Function
+    potential: ca.Function
+    reactions: ca.Function
+    poses: ca.Function
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.q_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return len(self.v_names)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The ideal joints."""
+        return tuple(self.mechanism.joints)
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The contacts and clearance joints."""
+        return tuple(e for e in self.elements if isinstance(e, Contact))
+
+    def values(self, numbers: Mapping[str, float] | None = None) -> Array:
+        """Return the vector p, shape (np,), with some parameters given other values.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or an element refuses the new value (its own message).
+        """
+        numbers = dict(numbers or {})
+        known = [parameter.name for parameter in self.parameters]
+        for name, value in numbers.items():
+            if name not in known:
+                have = ", ".join(known) if known else "none"
+                raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
+            Parameter(name, value)
+        if numbers:
+            substitute((self.mechanism, self.elements, self.gravity), numbers)
+        return np.array([numbers.get(p.name, p.value) for p in self.parameters], dtype=float)
+
+    def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
+        """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
+        self.values(numbers)
+        return substitute(self.mechanism, dict(numbers or {})).coordinates.start()

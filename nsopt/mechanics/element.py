@@ -1,0 +1,179 @@
+"""What acts between frames: the contracts of joints, contacts and forces.
+
+The recipe for a new element: a frozen dataclass in one file of `nsopt.elements`, derived from
+`Constraint`, `Contact` or `Force`, that reads frames and numbers from the `State` it is given and
+returns expressions. Jacobians, contact matrices and generalized forces come from differentiating
+these expressions. Check the stated numbers in ``__post_init__`` by `nsopt.mechanics.checks`. Export
+it, add a row to ``tests/catalog.py``: the generic tests then cover it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics.frame import Frame, Motion
+from nsopt.mechanics.parameter import Numbers, Parameter
+
+
+class State:
+    """What an element may know: the time, the motion of frames, the values of parameters.
+
+    Parameters
+    ----------
+    t : SX scalar [s]
+    motions : mapping of body name to Motion
+        Of each body's centre of mass.
+    symbols : mapping of parameter name to SX scalar
+    """
+
+    def __init__(self, t: ca.SX, motions: Mapping[str, Motion], symbols: Mapping[str, ca.SX]):
+        self.t = t
+        self._motions = motions
+        self._symbols = symbols
+
+    def motion(self, frame: Frame) -> Motion:
+        """Return position, axes and velocities of a frame in world axes."""
+        origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
+        if frame.body is None:
+            zero = ca.SX.zeros(3)
+            return Motion(origin, axes, zero, zero)
+        body = self._motions[frame.body.name]
+        arm = body.A @ origin
+        return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
+
+    def value(self, x: Any) -> ca.SX:
+        """Return a stated number, or nested sequence of numbers, as an expression.
+
+        A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
+        """
+        if callable(x):
+            return self.value(x(self.t))
+        if isinstance(x, Parameter):
+            return self._symbols[x.name]
+        if isinstance(x, Sequence | np.ndarray):
+            parts = [self.value(part) for part in x]
+            nested = any(isinstance(part, Sequence | np.ndarray) for part in x)
+            return ca.vertcat(*(part.T if nested else part for part in parts))
+        return ca.SX(x)
+
+
+class Outline(NamedTuple):
+    """A polyline fixed to a frame, by which pictures show an element."""
+
+    frame: Frame
+    points: NDArray[np.float64]  # (n, 3) [m] in the frame
+
+
+class Element(ABC):
+    """A named thing that acts between frames."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames it acts on; for a joint or contact two, the wrench reported is on the last."""
+
+    def outline(self) -> list[Outline]:
+        """Return lines to draw; nothing unless an element says so."""
+        return []
+
+
+class Constraint(Element):
+    """An ideal joint: a residual that is held at zero."""
+
+    @abstractmethod
+    def residual(self, s: State) -> ca.SX:
+        """Return the residual, shape (m,), zero where the joint closes [m, or 1 for directions].
+
+        It may depend on ``s.t``. Rows that other rows imply are legal.
+        """
+
+
+class Contact(Element):
+    """A unilateral constraint or a set of them: distances that stay at or above zero."""
+
+    @abstractmethod
+    def gaps(self, s: State) -> list["Gap"]:
+        """Return the gaps; a frictionless force acts along the gradient of each distance."""
+
+
+class Force(Element):
+    """What pushes without constraining."""
+
+    external: bool = False
+    """Whether its power is work done on the mechanism from outside."""
+
+    def loads(self, s: State) -> list["Load"]:
+        """Return forces that have no potential."""
+        return []
+
+    def energy(self, s: State) -> ca.SX:
+        """Return the potential [J]; the force along its negative gradient is added by assembly."""
+        return ca.SX(0)
+
+
+class Gap(NamedTuple):
+    """One pair of surfaces that may touch.
+
+    ``function`` is what a solver sees: same zero set and same sign as ``distance``, the same
+    gradient where they touch, and smooth also where the distance is not (on the axis of a pin).
+    """
+
+    distance: ca.SX  # [m] >= 0 when open
+    function: ca.SX  # [m]
+    point: ca.SX  # (3,) [m] where they would touch, world axes
+    normal: ca.SX  # (3,) unit direction of the force on the body of the element's last frame
+    scale: float  # [m] a typical opening
+    slope: ca.SX = 1.0  # |gradient of function| over |gradient of distance|; 1 in contact
+
+
+class Load(NamedTuple):
+    """A force and the velocity of its point, or a torque and the angular velocity it works on."""
+
+    velocity: ca.SX  # (3,) [m/s] or [rad/s]
+    force: ca.SX  # (3,) [N] or [N m]
+
+
+TimeFunction = Callable[[ca.SX], Any]
+Vector = Numbers | TimeFunction
+"""Numbers or Parameters, or a function of time that returns them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair(Element):
+    """An element between two frames; the shared statement of joints and contacts.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the mechanism.
+    a, b : Frame
+        On different bodies; reported wrenches act on the body of ``b``.
+
+    Raises
+    ------
+    ValueError
+        If both frames are on one body, or both on the ground.
+    """
+
+    name: str
+    a: Frame
+    b: Frame
+
+    def __post_init__(self) -> None:
+        if self.a.body is self.b.body:
+            raise ValueError(
+                f"{type(self).__name__} {self.name!r} has both frames on {self.a.place}: "
+                "it must connect two different bodies, or a body and the ground"
+            )
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Frame a, frame b."""
+        return self.a, self.b

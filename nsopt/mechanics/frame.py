@@ -1,0 +1,97 @@
+"""Frames on bodies: all that an element ever sees of a mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.algebra import axes_from_z
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.parameter import Numbers, parameters_in
+
+if TYPE_CHECKING:
+    from nsopt.mechanics.bodies import Body
+
+GROUND = None
+"""The body of a frame that does not move."""
+
+
+class Motion(NamedTuple):
+    """Where a frame is and how it moves, in world axes."""
+
+    r: ca.SX  # (3,) [m] origin
+    A: ca.SX  # (3, 3) columns are the frame's axes
+    v: ca.SX  # (3,) [m/s] velocity of the origin
+    w: ca.SX  # (3,) [rad/s] angular velocity
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A point and three axes fixed to a body or to the ground.
+
+    Parameters
+    ----------
+    body : Body or None
+        None (`GROUND`) is the ground.
+    origin : (3,) [m]
+        In body axes from the centre of mass; in world axes on the ground.
+    axes : (3, 3) or (3,)
+        Columns are the frame's x, y, z in body axes. Three numbers are the direction of z alone;
+        x is then the body axis least aligned with it, made perpendicular.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite or the axes are no rotation.
+    """
+
+    body: Body | None
+    origin: Numbers = (0.0, 0.0, 0.0)
+    axes: Numbers = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        where = f"frame on {self.place}"
+        finite(f"origin of a {where}", self.origin, (3,))
+        axes = np.asarray(self.axes, dtype=float)
+        axes = axes_from_z(axes) if axes.shape == (3,) else finite(f"axes of a {where}", axes, (3, 3))
+        if not np.allclose(axes.T @ axes, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
+            raise ValueError(f"axes of a {where} must be a rotation matrix, got {axes.tolist()}")
+        object.__setattr__(self, "axes", axes)
+
+    @classmethod
+    def at(cls, body: Body | None, point: Numbers, axes: Numbers = (0.0, 0.0, 1.0)) -> Frame:
+        """Return the frame on ``body`` that is at a point of the world when the motion starts.
+
+        Parameters
+        ----------
+        body : Body or None
+            Its stated start pose is used.
+        point : (3,) [m]
+            In world axes.
+        axes : (3, 3) or (3,)
+            As for `Frame`, in world axes.
+
+        Raises
+        ------
+        ValueError
+            If the pose of the body is given by Parameters: state the frame in body axes then.
+        """
+        if body is None:
+            return cls(None, point, axes)
+        if parameters_in((body.position, body.orientation, point)):
+            raise ValueError(
+                f"the pose of body {body.name!r} or the point is a Parameter: give the frame in "
+                "body axes, Frame(body, origin, axes)"
+            )
+        world = np.asarray(axes, dtype=float)
+        world = axes_from_z(world) if world.shape == (3,) else world
+        A = body.rotation
+        return cls(body, A.T @ (finite("point", point, (3,)) - np.asarray(body.position)), A.T @ world)
+
+    @property
+    def place(self) -> str:
+        """Where the frame sits, for messages."""
+        return "the ground" if self.body is None else f"body {self.body.name!r}"

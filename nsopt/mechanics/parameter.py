@@ -1,0 +1,107 @@
+"""Numbers that stay symbols: `Parameter`, and the checks that every number passes."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number with a name, left symbolic in the step equations.
+
+    Accepted wherever a mass, a length, a stiffness, a force, ... is; a run may then replace the
+    value without assembling or compiling anew, and sensitivities to it exist.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the mechanism; the NAME of ``nsopt run --set NAME=VALUE``.
+    value : float
+        In the unit of the number it stands for.
+    """
+
+    name: str
+    value: float
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"parameter name {self.name!r} must be a word of letters, digits, _")
+        if isinstance(self.value, bool) or not np.isfinite(self.value):
+            raise ValueError(f"parameter {self.name!r} must be a finite number, got {self.value}")
+
+
+Scalar = float | Parameter
+Numbers = Sequence[Any] | NDArray[Any]
+"""A vector or matrix (nested sequences) of `Scalar`."""
+
+
+def number(value: Any) -> Any:
+    """Return ``value`` with every Parameter replaced by its number: a float or a float array."""
+    if isinstance(value, Parameter):
+        return float(value.value)
+    if isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return np.array([number(x) for x in value], dtype=float)
+    return np.asarray(value, dtype=float) if np.ndim(value) else float(value)
+
+
+def parameters_in(value: Any) -> dict[str, Parameter]:
+    """Return the Parameters in nested sequences and dataclasses, by name.
+
+    Raises
+    ------
+    ValueError
+        If one name is used with two values.
+    """
+    found: dict[str, Parameter] = {}
+    for parameter in _walk(value):
+        known = found.setdefault(parameter.name, parameter)
+        if known.value != parameter.value:
+            raise ValueError(
+                f"parameter {parameter.name!r} is given twice, as {known.value} and as "
+                f"{parameter.value}: use one Parameter object, or two names"
+            )
+    return found
+
+
+def _walk(value: Any) -> list[Parameter]:
+    if isinstance(value, Parameter):
+        return [value]
+    return [parameter for part in _parts(value) for parameter in _walk(part)]
+
+
+def _parts(value: Any) -> list[Any]:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return list(value)
+    return []
+
+
+def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
+    """Return a copy of nested sequences and dataclasses with other parameter values.
+
+    Every dataclass on the way is constructed anew, so all its checks run on the new values; what
+    was one object stays one object.
+    """
+    return _substitute(value, numbers, {})
+
+
+def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
+    if isinstance(value, Parameter):
+        return Parameter(value.name, numbers.get(value.name, value.value))
+    if not _walk(value):
+        return value
+    if id(value) not in done:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            changed = {
+                field.name: _substitute(getattr(value, field.name), numbers, done)
+                for field in dataclasses.fields(value)
+            }
+            done[id(value)] = dataclasses.replace(value, **changed)
+        else:
+            done[id(value)] = tuple(_substitute(part, numbers, done) for part in value)
+    return done[id(value)]

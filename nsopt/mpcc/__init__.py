@@ -1,0 +1,77 @@
+"""Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
+
+from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.homotopy import Program, Solver
+from nsopt.mpcc.ipopt import Ipopt, WarmStart
+from nsopt.mpcc.layout import Kind, Tolerances
+from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.relaxation import (
+    ExactPenalty,
+    FischerBurmeister,
+    NaturalResidual,
+    Relaxation,
+    Scholtes,
+    ScholtesAggregated,
+)
+from nsopt.mpcc.solution import (
+    Attempt,
+    PairResidual,
+    Residuals,
+    Solution,
+    SolveError,
+    Status,
+    Worst,
+)
+from nsopt.mpcc.sqp import (
+    Daqp,
+    ExactConvexified,
+    Hessian,
+    Highs,
+    LimitedMemory,
+    Osqp,
+    Piqp,
+    Proxqp,
+    Qpoases,
+    QpSolver,
+    Qrqp,
+    Sqp,
+)
+
+__all__ = [
+    "Attempt",
+    "Backend",
+    "Daqp",
+    "ExactConvexified",
+    "ExactPenalty",
+    "FischerBurmeister",
+    "Hessian",
+    "Highs",
+    "Ipopt",
+    "Kind",
+    "LimitedMemory",
+    "Mpcc",
+    "NaturalResidual",
+    "Nlp",
+    "Osqp",
+    "Outcome",
+    "PairResidual",
+    "Piqp",
+    "Point",
+    "Program",
+    "Proxqp",
+    "QpSolver",
+    "Qpoases",
+    "Qrqp",
+    "Relaxation",
+    "Residuals",
+    "Scholtes",
+    "ScholtesAggregated",
+    "Solution",
+    "SolveError",
+    "Solver",
+    "Sqp",
+    "Status",
+    "Tolerances",
+    "WarmStart",
+    "Worst",
+]

@@ -1,0 +1,117 @@
+"""The blocks an Mpcc is made of, and the checks of what a statement gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """Unknowns: ``scaled`` symbols (n,), physical value = scale * scaled; the rest is physical."""
+
+    name: str
+    scaled: ca.SX
+    scale: Vector
+    lower: ca.SX
+    upper: ca.SX
+    guess: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """Symbols (n,) whose numbers are given at each solve."""
+
+    name: str
+    symbol: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows ``expr`` (m,) in physical units, equal to zero or at most zero; scale (m,)."""
+
+    name: str
+    expr: ca.SX
+    scale: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Complementary pairs 0 <= G _|_ H >= 0, each (m,) in physical units, with one label each."""
+
+    name: str
+    G: ca.SX
+    H: ca.SX
+    scales: tuple[Vector, Vector]
+    labels: tuple[str, ...]
+
+
+def column(what: str, value: Any, size: int | None = None) -> ca.SX:
+    """Return ``value`` as an SX column; a scalar is spread over ``size`` rows.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``: neither numbers nor SX, no column, not of ``size`` rows, or NaN inside.
+    """
+    if isinstance(value, (list, tuple)) and any(isinstance(v, ca.SX) for v in value):
+        value = ca.vertcat(*value)
+    try:
+        expr = value if isinstance(value, ca.SX) else ca.SX(ca.DM(value))
+    except (NotImplementedError, TypeError, ValueError):
+        raise ValueError(
+            f"{what} must be numbers or a CasADi SX, got {type(value).__name__} {value!r}"
+        ) from None
+    if expr.numel() == 0:
+        expr = ca.SX(0, 1)
+    if expr.shape[1] != 1:
+        raise ValueError(f"{what} must be a column, got shape {expr.shape}: use ca.vec or .T")
+    if size is not None and expr.shape[0] == 1 != size:
+        expr = ca.repmat(expr, size, 1)
+    if size is not None and expr.shape[0] != size:
+        raise ValueError(f"{what} must have {size} rows, got {expr.shape[0]}: {value!r}")
+    expr = ca.densify(expr)
+    if expr.is_constant() and np.any(np.isnan(ca.DM(expr).full())):
+        raise ValueError(f"{what} contains NaN: {value!r}")
+    return expr
+
+
+def positive(what: str, value: Any, size: int) -> Vector:
+    """Return the scale ``value`` as numbers (size,); ValueError named ``what`` unless all > 0."""
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+        raise ValueError(f"{what} must be numbers, not expressions, got {value!r}") from None
+    if given.shape not in ((), (size,)):
+        raise ValueError(
+            f"{what} must be one number or {size} of them, got shape {given.shape}: {value!r}"
+        )
+    if not np.all(np.isfinite(given) & (given > 0)):
+        raise ValueError(
+            f"{what} must be positive and finite, got {value!r}: give the typical size of the block"
+        )
+    return np.array(np.broadcast_to(given, (size,)))
+
+
+def only_known(what: str, expr: ca.SX, known: Iterable[ca.SX], remedy: str) -> None:
+    """Raise a ValueError named ``what`` if ``expr`` contains a symbol of none of the ``known``."""
+    stated = {e.element_hash() for column_ in known for e in ca.vertsplit(column_)}
+    strangers = [s.name() for s in ca.symvar(expr) if s.element_hash() not in stated]
+    if strangers:
+        raise ValueError(f"{what} contains unknown symbols {', '.join(strangers)}: {remedy}")
+
+
+def fresh(kind: str, name: str, taken: Sequence[str]) -> str:
+    """Return ``name`` if it is a text not yet ``taken``; raise a ValueError otherwise."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a {kind} needs a name, got {name!r}")
+    if name in taken:
+        raise ValueError(f"{kind} {name!r} is stated twice: choose another name")
+    return name

@@ -1,0 +1,151 @@
+"""An Mpcc and its relaxation as compiled functions of the stacked, scaled unknowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc.backend import Nlp, Point
+from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
+from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.relaxation import Relaxation
+from nsopt.mpcc.solution import Residuals
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One set of numbers to solve for: parameters (k,), scaled bounds (n,)."""
+
+    p: Vector
+    lower: Vector
+    upper: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class _Expressions:
+    x: ca.SX
+    p: ca.SX
+    sigma: ca.SX
+    c: ca.SX
+    d: ca.SX
+    G: ca.SX
+    H: ca.SX
+    f: ca.SX
+
+    @classmethod
+    def of(cls, mpcc: Mpcc) -> _Expressions:
+        return cls(
+            _stack([v.scaled for v in mpcc.variables]),
+            _stack([p.symbol for p in mpcc.parameters]),
+            ca.SX.sym("sigma"),
+            _stack([_over(r.expr, r.scale) for r in mpcc.equalities]),
+            _stack([_over(r.expr, r.scale) for r in mpcc.inequalities]),
+            _stack([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
+            _stack([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
+            mpcc.objective,
+        )
+
+    @property
+    def rows(self) -> ca.SX:
+        return ca.vertcat(self.c, self.d, self.G, self.H)
+
+
+class Compiled:
+    """The functions a solve calls.
+
+    Attributes
+    ----------
+    layout : Layout
+    nlp : Nlp
+        The relaxed program; its p is (parameters, sigma).
+    """
+
+    def __init__(self, mpcc: Mpcc, relaxation: Relaxation, tolerances: Tolerances) -> None:
+        e = _Expressions.of(mpcc)
+        if e.x.shape[0] == 0:
+            raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
+        self.layout = Layout.of(mpcc)
+        self.nlp = _relaxed(mpcc.name, e, relaxation)
+        self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
+        self._limits = Evaluator(_limits(mpcc, e.p))
+        self._report = Evaluator(_report(e, self.nlp, tolerances))
+        jacobian = ca.densify(ca.jacobian(e.rows, e.x))
+        self._linear = Evaluator(ca.Function("linear", [e.x, e.p], [ca.densify(e.rows), jacobian]))
+
+    def limits(self, p: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return scaled lower bounds, upper bounds and guess, each (n,)."""
+        lower, upper, guess = self._limits(p)
+        return lower, upper, guess
+
+    def linear(self, x: Vector, case: Case) -> tuple[Vector, Vector]:
+        """Return scaled c, d, G, H stacked and their dense Jacobian with respect to scaled x."""
+        rows, jacobian = self._linear(x, case.p)
+        return rows, jacobian
+
+    def report(self, point: Point, sigma: float, case: Case) -> tuple[Residuals, float, float]:
+        """Return residuals of the original program, the relaxed violation and the objective.
+
+        The relaxed violation is the largest over rows and bounds, scaled; NaN where a row is.
+        """
+        ratio, rows, relaxed, gradient, f = self._report(
+            point.x, np.append(case.p, sigma), point.lam_x, point.lam_g, case.lower, case.upper
+        )
+        residuals = Residuals(self.layout, self._sections, ratio, rows, gradient)
+        return residuals, float(relaxed.max()), float(f[0])
+
+
+def _stack(parts: list[ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *parts)
+
+
+def _over(expr: ca.SX, scale: Vector) -> ca.SX:
+    return expr / ca.SX(ca.DM(scale))
+
+
+def _relaxed(name: str, e: _Expressions, relaxation: Relaxation) -> Nlp:
+    rows, lower, upper = relaxation.constraints(e.G, e.H, e.sigma)
+    c, d = e.c.shape[0], e.d.shape[0]
+    return Nlp(
+        name,
+        e.x,
+        ca.vertcat(e.p, e.sigma),
+        e.f + relaxation.penalty(e.G, e.H, e.sigma),
+        ca.densify(ca.vertcat(e.c, e.d, rows)),
+        np.concatenate([np.zeros(c), np.full(d, -np.inf), lower]),
+        np.concatenate([np.zeros(c + d), upper]),
+    )
+
+
+def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
+    def scaled(parts: list[ca.SX]) -> ca.SX:
+        return ca.densify(_stack(parts))
+
+    lower = scaled([_over(v.lower, v.scale) for v in mpcc.variables])
+    upper = scaled([_over(v.upper, v.scale) for v in mpcc.variables])
+    guess = scaled([_over(v.guess, v.scale) for v in mpcc.variables])
+    return ca.Function("limits", [p], [lower, upper, guess])
+
+
+def _report(e: _Expressions, nlp: Nlp, t: Tolerances) -> ca.Function:
+    lower, upper = ca.SX.sym("lower", e.x.shape[0]), ca.SX.sym("upper", e.x.shape[0])
+    lam_x, lam_g = ca.SX.sym("lam_x", e.x.shape[0]), ca.SX.sym("lam_g", nlp.g.shape[0])
+    gradient = ca.gradient(nlp.f, nlp.x) + ca.jtimes(nlp.g, nlp.x, lam_g, True) + lam_x
+    outside = ca.vertcat(lower - e.x, e.x - upper)
+    # min(G, H) alone would refuse G = H = sqrt(sigma), the product alone a tiny H with a huge G.
+    complementarity = ca.fmin(ca.fmin(e.G, e.H), e.G * e.H)
+    judged = [
+        ca.fabs(e.c) / t.equality,
+        e.d / t.inequality,
+        -ca.vertcat(e.G, e.H) / t.inequality,
+        complementarity / t.complementarity,
+        outside / t.bounds,
+    ]
+    if np.isfinite(t.stationarity):
+        judged.append(ca.fabs(gradient) / t.stationarity)
+    relaxed = ca.vertcat(ca.DM(nlp.lower) - nlp.g, nlp.g - ca.DM(nlp.upper), outside)
+    outputs = [ca.vertcat(*judged), e.rows, relaxed, gradient, e.f]
+    inputs = [e.x, nlp.p, lam_x, lam_g, lower, upper]
+    return ca.Function("report", inputs, [ca.densify(o) for o in outputs])

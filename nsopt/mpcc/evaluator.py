@@ -1,0 +1,47 @@
+"""Calls of CasADi Functions without the cost of converting arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Evaluator:
+    """A Function with dense inputs and outputs, called through memory that is fixed once.
+
+    Some 2 us a call where an ordinary one takes 30 to 80. It has one set of memory: not for use
+    by several threads at once.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        buffer: Any
+        buffer, self._trigger = function.buffer()
+        self._buffer = buffer
+        self._inputs = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
+        self._outputs: list[Array] = []
+        shaped: list[Array] = []
+        for i, array in enumerate(self._inputs):
+            buffer.set_arg(i, array.data)
+        for i in range(function.n_out()):
+            array = np.zeros(function.numel_out(i))
+            buffer.set_res(i, array.data)
+            self._outputs.append(array)
+            rows, columns = function.size_out(i)
+            shaped.append(array if columns <= 1 else array.reshape((rows, columns), order="F"))
+        self._shaped = shaped
+
+    def __call__(self, *arguments: Array) -> list[Array]:
+        """Evaluate at flat ``arguments``; outputs are new arrays, columns flat, matrices 2-D."""
+        for memory, value in zip(self._inputs, arguments, strict=True):
+            memory[:] = value
+        self._trigger()
+        return [array.copy(order="K") for array in self._shaped]
+
+    def stats(self) -> dict[str, Any]:
+        """Return the statistics of the last call of a solver Function."""
+        return dict(self._buffer.stats())

@@ -1,0 +1,185 @@
+"""Complementarity programs, stated block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc.blocks import Pairs, Parameter, Rows, Variable, column, fresh, only_known, positive
+
+
+@dataclass(eq=False)
+class Mpcc:
+    """A mathematical program with complementarity constraints, in named blocks.
+
+    Minimize f(x) subject to c(x) = 0, d(x) <= 0, 0 <= G(x) _|_ H(x) >= 0 and bounds on x. All
+    expressions are in physical units; scales only condition the program inside the solver.
+    Statements append frozen blocks to tuples, so copying the tuples is a snapshot. A block of
+    size 0 is legal and costs nothing.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores; it names the generated functions.
+
+    Raises
+    ------
+    ValueError
+        From every statement, naming the block, the value and the remedy: names used twice, wrong
+        shapes, scales that are not positive, expressions with symbols of another program.
+    """
+
+    name: str
+    variables: tuple[Variable, ...] = field(default=(), init=False)
+    parameters: tuple[Parameter, ...] = field(default=(), init=False)
+    equalities: tuple[Rows, ...] = field(default=(), init=False)
+    inequalities: tuple[Rows, ...] = field(default=(), init=False)
+    pairs: tuple[Pairs, ...] = field(default=(), init=False)
+    objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
+    least: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        if not ca.Function.check_name(self.name):
+            raise ValueError(f"program name {self.name!r} must be letters, digits and single _")
+
+    def variable(
+        self,
+        name: str,
+        size: int,
+        *,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+        scale: Any = 1.0,
+        guess: Any = 0.0,
+    ) -> ca.SX:
+        """Add unknowns and return them, SX (size,) in physical units.
+
+        Parameters
+        ----------
+        name : str
+        size : int
+            Zero or more.
+        lower, upper, guess : float, (size,) array or SX expression of parameters
+            Physical units; expressions are evaluated at each solve. The guess is where a cold
+            start begins, moved into the bounds.
+        scale : float or (size,) array
+            Typical size of the unknowns: the solver sees value / scale.
+        """
+        self._fresh_symbol("variable", name, size)
+        of = f"of variable {name!r}"
+        scales = positive(f"scale {of}", scale, size)
+        low, up, start = (
+            self._of_parameters(f"{what} {of}", value, size)
+            for what, value in (("lower", lower), ("upper", upper), ("guess", guess))
+        )
+        if low.is_constant() and up.is_constant() and np.any(ca.DM(low).full() > ca.DM(up).full()):
+            raise ValueError(f"bounds {of} are crossed: lower {lower!r} above upper {upper!r}")
+        scaled = ca.SX.sym(name, size)
+        self.variables += (Variable(name, scaled, scales, low, up, start),)
+        return ca.SX(ca.DM(scales)) * scaled
+
+    def parameter(self, name: str, size: int) -> ca.SX:
+        """Add a parameter block and return its symbols, SX (size,)."""
+        self._fresh_symbol("parameter", name, size)
+        symbol = ca.SX.sym(name, size)
+        self.parameters += (Parameter(name, symbol),)
+        return symbol
+
+    def equal(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
+        """Demand ``expr`` == 0, (m,); the solver sees expr / scale."""
+        self.equalities += (self._rows("equation", name, expr, scale),)
+
+    def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
+        """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""
+        self.inequalities += (self._rows("inequality", name, expr, scale),)
+
+    def complement(
+        self,
+        name: str,
+        G: Any,
+        H: Any,
+        *,
+        scale: tuple[Any, Any] = (1.0, 1.0),
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Demand 0 <= G _|_ H >= 0, each (m,), row by row.
+
+        Parameters
+        ----------
+        name : str
+        G, H : SX (m,)
+            Physical units.
+        scale : (scale of G, scale of H), each a float or (m,)
+        labels : m texts, optional
+            Name the pairs in reports; ``name[i]`` by default.
+        """
+        self._fresh_constraint("complementarity", name)
+        of = f"of complementarity {name!r}"
+        first, second = self._known(f"G {of}", G), self._known(f"H {of}", H)
+        m = first.shape[0]
+        if second.shape[0] != m:
+            raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
+        if not isinstance(scale, Sequence) or len(scale) != 2:
+            raise ValueError(f"scale {of} must be (scale of G, scale of H), got {scale!r}")
+        names = tuple(f"{name}[{i}]" for i in range(m)) if labels is None else tuple(labels)
+        if len(names) != m:
+            raise ValueError(f"labels {of} must be {m}, one for each pair, got {len(names)}")
+        scales = (positive(f"scale {of}", scale[0], m), positive(f"scale {of}", scale[1], m))
+        self.pairs += (Pairs(name, first, second, scales, names),)
+
+    def minimize(self, expr: Any) -> None:
+        """Add the scalar ``expr`` to the objective."""
+        term = self._known("objective", expr)
+        if term.shape != (1, 1):
+            raise ValueError(f"objective must be one number, got {term.shape[0]}: sum its terms")
+        self.objective = self.objective + term
+
+    def least_norm(self, names: str | Sequence[str]) -> None:
+        """Declare variables that take their least norm wherever the constraints leave them free.
+
+        Redundant reactions are not unique. After the solve x moves within the null space of the
+        active constraints' Jacobian, in the columns of these blocks only, to the least Euclidean
+        norm in physical units that bounds, inequalities and pairs allow.
+
+        Notes
+        -----
+        Exact only because such blocks enter the active constraints linearly, as reactions do; the
+        residuals are checked again afterwards and the move is dropped if they are not met. The
+        objective is taken not to change along that null space.
+        """
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            if name not in {v.name for v in self.variables}:
+                raise ValueError(f"least_norm: no variable {name!r}: state it first")
+            if name not in self.least:
+                self.least += (name,)
+
+    def _fresh_symbol(self, kind: str, name: str, size: int) -> None:
+        taken = [v.name for v in self.variables] + [p.name for p in self.parameters]
+        fresh(kind, name, taken)
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise ValueError(f"size of {kind} {name!r} must be an integer >= 0, got {size!r}")
+
+    def _fresh_constraint(self, kind: str, name: str) -> None:
+        rows = [r.name for r in (*self.equalities, *self.inequalities)]
+        fresh(kind, name, rows + [b.name for b in self.pairs])
+
+    def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
+        self._fresh_constraint(kind, name)
+        rows = self._known(f"{kind} {name!r}", expr)
+        return Rows(name, rows, positive(f"scale of {kind} {name!r}", scale, rows.shape[0]))
+
+    def _known(self, what: str, expr: Any) -> ca.SX:
+        rows = column(what, expr)
+        symbols = [v.scaled for v in self.variables] + [p.symbol for p in self.parameters]
+        only_known(what, rows, symbols, f"use symbols returned by program {self.name!r}")
+        return rows
+
+    def _of_parameters(self, what: str, value: Any, size: int) -> ca.SX:
+        rows = column(what, value, size)
+        symbols = [p.symbol for p in self.parameters]
+        only_known(what, rows, symbols, "numbers and parameters only are allowed here")
+        return rows

@@ -1,0 +1,231 @@
+"""What a solve returns: the point, and how well it meets the original program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nsopt.mpcc.backend import Point
+from nsopt.mpcc.layout import Kind, Layout, Section, Vector
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The residual that is largest in proportion to its tolerance; both in physical units.
+
+    Complementarity is measured in scaled units, see `Tolerances`.
+    """
+
+    kind: Kind
+    block: str
+    label: str
+    value: float
+    tolerance: float
+
+    def __str__(self) -> str:
+        what = f"{self.kind.name.lower()} of {self.block!r}, {self.label}"
+        return f"{what}: {self.value:.3g} against {self.tolerance:.3g}"
+
+
+@dataclass(frozen=True)
+class PairResidual:
+    """One complementary pair at the solution, in physical units."""
+
+    block: str
+    label: str
+    G: float
+    H: float
+
+    @property
+    def minimum(self) -> float:
+        """Return min(G, H): how far from contact-or-free; negative is a violation."""
+        return min(self.G, self.H)
+
+    @property
+    def product(self) -> float:
+        """Return G H."""
+        return self.G * self.H
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals of the original program, recomputed at x; physical units throughout.
+
+    Parameters
+    ----------
+    layout : Layout
+    sections : tuple of Section
+    ratio : (r,)
+        Each residual over its tolerance.
+    rows : (equations + inequalities + 2 pairs,)
+        Scaled c, d, G, H.
+    gradient : (n,)
+        Of the relaxed program's Lagrangian, in scaled units.
+    """
+
+    layout: Layout
+    sections: tuple[Section, ...]
+    ratio: Vector
+    rows: Vector
+    gradient: Vector
+
+    @property
+    def largest(self) -> float:
+        """Return the largest residual over its tolerance; NaN if any is."""
+        return float(self.ratio.max())
+
+    @cached_property
+    def equality(self) -> dict[str, float]:
+        """Largest absolute residual of each block of equations."""
+        return self._by_block(Kind.EQUALITY)
+
+    @cached_property
+    def inequality(self) -> dict[str, float]:
+        """Largest violation of each block of inequalities, 0 where met."""
+        return self._by_block(Kind.INEQUALITY)
+
+    @cached_property
+    def bounds(self) -> dict[str, float]:
+        """Largest violation of the bounds of each variable, 0 where met."""
+        return self._by_block(Kind.BOUNDS)
+
+    @cached_property
+    def pairs(self) -> tuple[PairResidual, ...]:
+        """Return every complementary pair in the order stated."""
+        m = self.layout.pairs
+        values = (self.rows * self.layout.row_scale)[self.rows.size - 2 * m :].tolist()
+        names = [(b.name, label) for b in self.layout.blocks_of_pairs for label in b.labels]
+        return tuple(
+            PairResidual(block, label, G, H)
+            for (block, label), G, H in zip(names, values[:m], values[m:], strict=True)
+        )
+
+    @property
+    def stationarity(self) -> float:
+        """Largest entry of the gradient of the relaxed program's Lagrangian, scaled units."""
+        return float(np.abs(self.gradient).max())
+
+    def worst(self) -> Worst:
+        """Return the residual that is largest over its tolerance; the first NaN if there is one."""
+        at = int(np.argmax(self.ratio))
+        section = next(s for s in self.sections if s.rows.start <= at < s.rows.stop)
+        i = at - section.rows.start
+        limit = float(section.limit[i])
+        value = float(self.ratio[at]) * limit
+        return Worst(section.kind, section.block, section.labels[i], value, limit)
+
+    def _by_block(self, kind: Kind) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for s in self.sections:
+            if s.kind is kind:
+                values = self.ratio[s.rows] * s.limit
+                earlier = found.get(s.block, 0.0)
+                found[s.block] = float(np.max(values, initial=earlier))
+        return found
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether the point solves the program, why, what to do, and what the solver said."""
+
+    ok: bool
+    reason: str
+    remedy: str
+    solver_word: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One stage of the homotopy; time in seconds."""
+
+    sigma: float
+    ok: bool
+    solver_word: str
+    iterations: int
+    time: float
+
+
+class SolveError(RuntimeError):
+    """A solve whose result was required did not succeed; ``solution`` is the failed one."""
+
+    def __init__(self, solution: Solution) -> None:
+        status = solution.status
+        super().__init__(f"{status.reason}; {status.remedy} (solver: {status.solver_word})")
+        self.solution = solution
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The end of a solve, success or not: ask ``ok`` or `require` before using the numbers.
+
+    ``solution["name"]`` is a variable in physical units, (size,).
+
+    Parameters
+    ----------
+    layout : Layout
+    point : Point
+        Scaled x (n,) and the multipliers of the relaxed program, in scaled units.
+    objective : float
+        Without the relaxation's penalty.
+    residuals : Residuals
+    status : Status
+    attempts : tuple of Attempt
+        Every stage that was run, failed ones too.
+    time : float [s]
+        Of the whole solve.
+    """
+
+    layout: Layout
+    point: Point
+    objective: float
+    residuals: Residuals
+    status: Status
+    attempts: tuple[Attempt, ...]
+    time: float
+
+    def __getitem__(self, name: str) -> Vector:
+        try:
+            at = self.layout.variables[name]
+        except KeyError:
+            raise KeyError(
+                f"no variable {name!r}; there are {', '.join(self.layout.variables)}"
+            ) from None
+        return self.point.x[at] * self.layout.scale[at]
+
+    @property
+    def values(self) -> dict[str, Vector]:
+        """All variables by name, physical units."""
+        return {name: self[name] for name in self.layout.variables}
+
+    @property
+    def x(self) -> Vector:
+        """Scaled unknowns (n,)."""
+        return self.point.x
+
+    @property
+    def ok(self) -> bool:
+        """Whether all residuals of the original program are finite and within tolerance."""
+        return self.status.ok
+
+    @property
+    def iterations(self) -> int:
+        """Solver iterations over all attempts."""
+        return sum(a.iterations for a in self.attempts)
+
+    def worst(self) -> Worst:
+        """Return the residual that is largest over its tolerance."""
+        return self.residuals.worst()
+
+    def require(self) -> Solution:
+        """Return this solution if it is one.
+
+        Raises
+        ------
+        SolveError
+            If the solve failed, with the reason and the remedy.
+        """
+        if not self.ok:
+            raise SolveError(self)
+        return self

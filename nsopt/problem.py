@@ -1,0 +1,103 @@
+"""A mechanism with all that a run needs, and how it is found by name or file."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from nsopt.mechanics import Dynamics
+from nsopt.stepping import Start, StepBounds
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What ``nsopt run`` runs: a Python file that defines ``problem = Problem(...)`` is one.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        From `assemble`.
+    duration : float [s]
+    steps : StepBounds
+    start : Start, optional
+        The start stated by the bodies by default.
+    """
+
+    dynamics: Dynamics
+    duration: float
+    steps: StepBounds
+    start: Start | None = None
+
+
+def problem_folder() -> Path:
+    """Return the folder of the named problems: of the clone, or of the installed package."""
+    package = Path(__file__).parent
+    clone = package.parent / "problems"
+    return clone if clone.is_dir() else package / "_problems"
+
+
+def problem_files() -> dict[str, Path]:
+    """Return the named problems and their files."""
+    files = sorted(problem_folder().glob("*/*.py"))
+    return {file.stem: file for file in files if not file.stem.startswith("_")}
+
+
+def problem_title(file: Path) -> str:
+    """Return the first line of a file's docstring, without running the file."""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or file.stem
+    return text.splitlines()[0].rstrip(".")
+
+
+def find_problem(name: str) -> Path:
+    """Return the file of a named problem, or of a path to a user's own.
+
+    Raises
+    ------
+    ValueError
+        If there is neither; the message lists the names.
+    """
+    if name in problem_files():
+        return problem_files()[name]
+    file = Path(name)
+    if file.is_file() and file.suffix == ".py":
+        return file
+    raise ValueError(
+        f"unknown problem {name!r}: give a Python file, or one of {', '.join(problem_files())}"
+    )
+
+
+def load_problem(name: str) -> Problem:
+    """Return the problem of a name in ``problems/`` or of a Python file.
+
+    The file runs as a script would, with its folder first on the import path.
+
+    Raises
+    ------
+    ValueError
+        If there is no such problem, or the file defines no ``problem``.
+    """
+    file = find_problem(name)
+    problem = getattr(_run(file), "problem", None)
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"{file.name} defines no problem: end it with problem = Problem(dynamics, duration, "
+            "steps)"
+        )
+    return problem
+
+
+def _run(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"_nsopt_problem_{file.stem}", file)
+    assert spec is not None  # noqa: S101 - a .py file always has a loader
+    assert spec.loader is not None  # noqa: S101
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module

@@ -1,0 +1,175 @@
+"""What a run leaves behind: one labelled dataset, saved as netCDF."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+
+class Result:
+    """The record of a run; every variable has named dimensions and units.
+
+    Attributes
+    ----------
+    data : xarray.Dataset
+        Coordinate ``time`` [s], the start included. Variables of a step (h, impulse, ...) belong to
+        the time at which the step ends and are NaN at the first time. Provenance is in ``attrs``.
+    """
+
+    def __init__(self, data: xr.Dataset):
+        self.data = data
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        """Return a variable by name; KeyError lists what there is."""
+        if name not in self.data.variables:
+            known = ", ".join(map(str, self.data.variables))
+            raise KeyError(f"no variable {name!r}; there are {known}")
+        return self.data[name]
+
+    @property
+    def completed(self) -> bool:
+        """Whether the run reached its end."""
+        return bool(self.data.attrs["completed"])
+
+    @property
+    def name(self) -> str:
+        """Title of the run."""
+        return str(self.data.attrs["title"])
+
+    def save(self, path: str | Path) -> Path:
+        """Write netCDF; the file appears whole or not at all.
+
+        Raises
+        ------
+        OSError
+            Naming the path, if it cannot be written.
+        """
+        path = check_writable(path)
+        partial = path.with_name(path.name + ".partial")
+        try:
+            self.data.to_netcdf(partial, engine="h5netcdf")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return path
+
+    @classmethod
+    def open(cls, path: str | Path) -> Result:
+        """Read a saved result.
+
+        Raises
+        ------
+        OSError
+            If there is no such file.
+        ValueError
+            If the file is no result of nsopt.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"no result file {str(path)!r}")
+        try:
+            data = xr.load_dataset(path, engine="h5netcdf")
+        except Exception as error:
+            raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from error
+        if "nsopt_version" not in data.attrs:
+            raise ValueError(f"{str(path)!r} is a netCDF file, but not a result of nsopt")
+        return cls(data)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return all variables over time as one table, ``variable[label]`` for each component."""
+        columns: dict[str, Any] = {}
+        for name, variable in self.data.variables.items():
+            if "time" not in variable.dims or name == "time":
+                continue
+            others = [d for d in variable.dims if d != "time"]
+            table = variable.transpose("time", *others).values.reshape(variable.sizes["time"], -1)
+            labels = [""] if not others else self._labels([str(d) for d in others])
+            columns |= {f"{name}{label}": table[:, k] for k, label in enumerate(labels)}
+        return pd.DataFrame(columns, index=pd.Index(self.data["time"].values, name="time"))
+
+    def _labels(self, dims: list[str]) -> list[str]:
+        names = [self.data[f"{d}_name" if f"{d}_name" in self.data else d].values for d in dims]
+        return [f"[{', '.join(map(str, entry))}]" for entry in pd.MultiIndex.from_product(names)]
+
+    def summary(self) -> str:
+        """Return what happened, in a few lines a person can read."""
+        return "\n".join(f"{label:<22}{text}" for label, text in self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        d, attrs = self.data, self.data.attrs
+        h = d["h"].values[1:]
+        end = float(d["time"].values[-1])
+        rows = [("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}")]
+        state = "complete" if self.completed else f"STOPPED EARLY: {attrs['stop_reason']}"
+        rows.append(("simulated", f"{end:.6g} s in {len(h)} steps, {state}"))
+        if len(h) == 0:
+            return rows
+        rows.append(("step size h", f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} s "
+                     f"(bounds {attrs['h_min']:.3g} ... {attrs['h_max']:.3g})"))
+        rows.append(("h below h_min", f"{attrs['steps_below_h_min']} steps "
+                     f"({100 * attrs['steps_below_h_min'] / len(h):.2g} %)"))
+        retried = int(np.sum(d["retries"].values[1:] > 0))
+        rows.append(("retried steps", str(retried)))
+        seconds = float(np.nansum(d["solve_time"]))
+        rows.append(("solver", f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
+                     f"{np.nanmean(d['iterations']):.3g} iterations a step"))
+        rows.append(("energy", f"{_at(d, 'total_energy', 0):.6g} J at the start, "
+                     f"{_at(d, 'total_energy', -1):.6g} J at the end; from outside "
+                     f"{_at(d, 'external_work', -1):.4g} J, dissipated "
+                     f"{_at(d, 'dissipated_energy', -1):.4g} J"))
+        rows += [(label, f"{_largest(d[name]):.2e} {d[name].attrs['units']}")
+                 for label, name in _RESIDUALS if d[name].size]
+        if d.sizes["contact"]:
+            force = np.linalg.norm(d["contact_force"].values[1:], axis=-1)
+            k = np.unravel_index(int(np.argmax(force)), force.shape)
+            rows.append(("largest contact force", f"{force[k]:.4g} N at {d['contact'].values[k[1]]}"
+                         f", t = {d['time'].values[1 + k[0]]:.6g} s"))
+        if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
+            rows.append(("redundant", f"{attrs['redundant_joint_rows']} joint rows, up to "
+                         f"{attrs['redundant_contacts']} contacts: reactions are of least norm"))
+        return rows
+
+
+_RESIDUALS = (
+    ("equations of motion", "motion_residual"),
+    ("complementarity", "complementarity_residual"),
+    ("gap violation", "gap_violation"),
+    ("joint closure", "constraint_violation"),
+    ("Euler-parameter norm", "euler_norm_error"),
+)
+
+
+def _at(data: xr.Dataset, name: str, k: int) -> float:
+    return float(data[name].values[k])
+
+
+def _largest(variable: xr.DataArray) -> float:
+    return float(np.nanmax(np.abs(variable.values)))
+
+
+def check_writable(path: str | Path) -> Path:
+    """Return ``path``, if a file can be written there; its folder is made.
+
+    Raises
+    ------
+    OSError
+        Naming the path and the reason.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(path.name + ".partial")
+        probe.touch()
+        probe.unlink()
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError("the file is read-only")
+    except OSError as error:
+        raise OSError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    return path

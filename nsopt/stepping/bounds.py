@@ -1,0 +1,47 @@
+"""Bounds of the step size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class StepBounds:
+    """The interval in which a step chooses its size; equal bounds are a fixed step.
+
+    Parameters
+    ----------
+    h_min, h_max : float [s]
+
+    Raises
+    ------
+    ValueError
+        Unless 0 < h_min <= h_max, both finite.
+    """
+
+    h_min: float
+    h_max: float
+
+    def __post_init__(self) -> None:
+        for name in ("h_min", "h_max"):
+            value = getattr(self, name)
+            if not np.isfinite(value) or value <= 0:
+                raise ValueError(f"{name} must be a positive number of seconds, got {value}")
+        if self.h_min > self.h_max:
+            raise ValueError(
+                f"h_min must not exceed h_max, got h_min = {self.h_min:g} > h_max = "
+                f"{self.h_max:g} s: exchange them, or make them equal for a fixed step"
+            )
+
+    def until_end(self, remaining: float) -> "StepBounds":
+        """Return the bounds of the next step when ``remaining`` [s] are left.
+
+        The end is met exactly: a step that could pass it ends there, and the one before leaves at
+        least h_min to it where the bounds allow.
+        """
+        if remaining <= self.h_max:
+            return StepBounds(min(self.h_min, remaining), remaining)
+        before_last = remaining - self.h_min
+        if self.h_min <= before_last < self.h_max:
+            return StepBounds(self.h_min, before_last)
+        return self

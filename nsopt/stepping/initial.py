@@ -1,0 +1,127 @@
+"""Where a motion starts: checked before anything is solved, and mended on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+
+Array = NDArray[np.float64]
+
+CLOSURE_TOLERANCE = 1e-9
+GAP_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A state to start from.
+
+    Attributes
+    ----------
+    q : (nq,)
+        Coordinates; Euler parameters of norm one.
+    v : (nv,)
+        Velocities, angular ones in body axes.
+    t : float [s]
+    """
+
+    q: Array
+    v: Array
+    t: float = 0.0
+
+    @classmethod
+    def stated(cls, dynamics: Dynamics, parameters: Mapping[str, float] | None = None) -> Start:
+        """Return the start stated by the bodies of a mechanism."""
+        return cls(*dynamics.stated_start(parameters))
+
+
+def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
+    """Refuse a start that the joints and contacts do not allow.
+
+    Raises
+    ------
+    ValueError
+        Naming the joint or contact, by how much it is violated, and the remedy.
+    """
+    for name, x, size in (("q", start.q, dynamics.nq), ("v", start.v, dynamics.nv)):
+        if np.shape(x) != (size,):
+            raise ValueError(f"start.{name} must have shape ({size},), got {np.shape(x)}")
+        if not np.all(np.isfinite(x)):
+            k = int(np.argmin(np.isfinite(x)))
+            names = dynamics.q_names if name == "q" else dynamics.v_names
+            raise ValueError(f"start.{name} must be finite, but {names[k]} is {x[k]}")
+    at = (start.t, start.q, p)
+    norm_error = _column(dynamics.norms(start.q)) - 1
+    if np.any(np.abs(norm_error) > CLOSURE_TOLERANCE):
+        raise ValueError("Euler parameters in start.q must have norm 1: normalise them")
+    closure = _column(dynamics.closure(*at))
+    _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} m (or rad)")
+    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, "is torn apart at {:.3g} m/s (or rad/s)")
+    inside = np.minimum(_column(dynamics.distance(*at)), 0)
+    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+
+
+def _refuse(violation: Array, names: tuple[str, ...], tolerance: float, text: str) -> None:
+    if violation.size == 0 or np.max(np.abs(violation)) <= tolerance:
+        return
+    k = int(np.argmax(np.abs(violation)))
+    raise ValueError(
+        f"the start violates joint {names[k]!r}: it {text.format(abs(violation[k]))}; correct the "
+        "pose or velocity of its bodies, or start from consistent(dynamics, start)"
+    )
+
+
+def consistent(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Start:
+    """Return the nearest start, in the metric of the mass, that joints and contacts allow.
+
+    Gauss-Newton on positions, then one projection of the velocities onto the ideal joints.
+
+    Raises
+    ------
+    ValueError
+        If the joints cannot be closed from there.
+    """
+    p = dynamics.values(parameters)
+    start = start or Start.stated(dynamics, parameters)
+    t, q = start.t, np.asarray(dynamics.renormalise(start.q)).ravel()
+    for _ in range(50):
+        inside = _column(dynamics.distance(t, q, p)) < 0
+        error = np.concatenate(
+            [_column(dynamics.closure(t, q, p)), _column(dynamics.gap(t, q, p))[inside]]
+        )
+        if error.size == 0 or np.max(np.abs(error)) < 1e-13:
+            break
+        W = np.asarray(dynamics.gap_matrix(t, q, p))[:, inside]
+        J = np.vstack([np.asarray(dynamics.closure_matrix(t, q, p)), W.T])
+        move = _least_in_mass(dynamics, q, p, J, -error)
+        rate = np.asarray(dynamics.rate_matrix(q)) @ move
+        q = np.asarray(dynamics.renormalise(q + rate)).ravel()
+    C = np.asarray(dynamics.closure_matrix(t, q, p))
+    drift = _column(dynamics.closure_drift(t, q, p))
+    v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
+    found = Start(q, v, t)
+    check_start(dynamics, found, p)
+    return found
+
+
+def _least_in_mass(dynamics: Dynamics, q: Array, p: Array, J: Array, rhs: Array) -> Array:
+    """Return the x of least x.M x among the least-squares solutions of J x = rhs."""
+    M = np.asarray(dynamics.mass(q, p))
+    # Massless motions cost nothing; a trace of inertia makes the metric invertible.
+    values, vectors = np.linalg.eigh(M)
+    root = 1 / np.sqrt(np.maximum(values, 1e-9 * values[-1]))
+    x: Array = vectors @ (root * (np.linalg.pinv(J @ (vectors * root), rcond=1e-10) @ rhs))
+    return x
+
+
+def _column(x: object) -> Array:
+    return np.asarray(x, dtype=float).ravel()

@@ -1,0 +1,165 @@
+"""The time step of [NLP-clearance 2024]: a nonlinear program whose step size is a variable."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
+
+
+class _End(NamedTuple):
+    """End of a step: time, coordinates, the rate that led there."""
+
+    t: ca.SX
+    q: ca.SX
+    h: ca.SX
+    v: ca.SX
+
+
+class Closure(ABC):
+    """Where gaps and ideal joints of a step are evaluated."""
+
+    @abstractmethod
+    def gap(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        """Return the gaps at the end of the step, shape (ng,) [m]."""
+
+    @abstractmethod
+    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        """Return the residuals of the ideal joints at the end of the step, shape (nc,)."""
+
+
+@dataclass(frozen=True)
+class TrueClosure(Closure):
+    """Gaps and joints at the coordinates that are stored: what is reported is what was solved."""
+
+    def gap(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        return dynamics.gap(end.t, end.q, start.p)
+
+    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        return dynamics.closure(end.t, end.q, start.p)
+
+
+@dataclass(frozen=True)
+class LinearisedClosure(Closure):
+    """Gaps and joints linearised at the start of the step, as printed (eqs. 23, 24).
+
+    The true gap is then missed by about L (w h)^2 / 2. On the axis of a pin the linearised gap has
+    no gradient and would let the motion through the wall: where the slope of the gap function is
+    below ``least_slope`` and the step could exceed the gap, the true gap is taken.
+
+    Parameters
+    ----------
+    least_slope : float
+    """
+
+    least_slope: float = 0.5
+
+    def gap(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        at = (start.t, start.q, start.p)
+        linear = dynamics.gap(*at) + end.h * dynamics.gap_matrix(*at).T @ end.v
+        true = dynamics.gap(end.t, end.q, start.p)
+        distance = dynamics.distance(*at)
+        moved = distance - dynamics.distance(end.t, end.q, start.p)
+        blind = ca.logic_and(dynamics.slope(*at) < self.least_slope, moved > distance / 2)
+        return ca.if_else(blind, true, linear)
+
+    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+        at = (start.t, start.q, start.p)
+        rate = dynamics.closure_matrix(*at) @ end.v + dynamics.closure_drift(*at)
+        return dynamics.closure(*at) + end.h * rate
+
+
+@dataclass(frozen=True)
+class PaperStep(Scheme):
+    """NLP (25) for contacts, (31) for ideal joints, both at once.
+
+    Variables are h, the impulses h lambda of contacts and ideal joints, and qdot_n; the multiplier
+    of the Euler-parameter norm (14) does not enter the equations of motion (G(p) p = 0) and is no
+    variable. With K = Q_A - S at the start of the step (eq. 26):
+
+    ==============================  ====================================================
+    objective (17-19)               |vdot - M^-1 K|_M^2, less ``growth`` times h / h_max
+    equations of motion (22, 26)    M (v_n - v_n-1) - h K - W lam - C^T mu = 0
+    norm of Euler parameters (23)   p.p - 1 + 2 h p.pdot_n = 0
+    ideal joints                    Phi(q_n) = 0
+    complementarity (16, 24)        0 <= gap(q_n), lam >= 0, gap lam = 0
+    step size                       h_min <= h <= h_max
+    ==============================  ====================================================
+
+    with q_n = q_n-1 + h qdot_n, p_n renormalised, and v_n = (rdot_n, 2 G(p_n-1) pdot_n). Gaps are
+    >= 0 when open and W is their gradient at q_n-1, the papers' -D.
+
+    Parameters
+    ----------
+    closure : Closure
+        Gaps and joints at the stored coordinates (default), or linearised as printed.
+    renormalise : bool
+        Whether the stored Euler parameters are divided by their norm; the printed scheme stores
+        them as integrated, with |p|^2 off by h^2 |pdot|^2.
+    growth : float
+        Which h is taken when the objective does not care, as in free flight: the larger. Small
+        beside the objective, which would otherwise be pinned at h_max.
+    """
+
+    closure: Closure = field(default_factory=TrueClosure)
+    renormalise: bool = True
+    growth: float = 1e-6
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        at = (start.t, start.q, start.p)
+        C, W = dynamics.closure_matrix(*at), dynamics.gap_matrix(*at)
+        lam = mpcc.variable("impulse", W.size2(), scale=scales.impulse)
+        mu = mpcc.variable("joint_impulse", C.size1(), scale=scales.impulse)
+        qdot = mpcc.variable("qdot", dynamics.nq)
+        v = dynamics.velocity(start.q, qdot)
+        q = start.q + h * qdot
+        if self.renormalise:
+            q = dynamics.renormalise(q)
+        end = _End(start.t + h, q, h, v)
+
+        M = dynamics.mass(start.q, start.p)
+        K = dynamics.applied(start.t, start.q, start.v, start.p) - dynamics.bias(
+            start.q, start.v, start.p
+        )
+        motion = M @ (v - start.v) - h * K - W @ lam - C.T @ mu
+        gap = self.closure.gap(dynamics, start, end)
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        mpcc.equal("norm", self._norm(dynamics, start, h, qdot), scale=scales.time)
+        joints = self.closure.joints(dynamics, start, end)
+        mpcc.equal("closure", joints, scale=scales.time)
+        mpcc.complement(
+            "contact",
+            gap,
+            lam,
+            scale=(dynamics.gap_scales, scales.impulse),
+            labels=dynamics.contact_names,
+        )
+        mpcc.least_norm(("impulse", "joint_impulse"))
+        mpcc.minimize(self._objective(M, K, (v - start.v) / h, scales))
+        mpcc.minimize(-self.growth * h / scales.time)
+        return Step(q, v, lam, mu, gap, motion / h)
+
+    def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
+        return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
+
+    def _norm(self, dynamics: Dynamics, start: StepStart, h: ca.SX, qdot: ca.SX) -> ca.SX:
+        """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""
+        norms = dynamics.norms(start.q)
+        return norms - 1 + h * ca.jtimes(norms, start.q, qdot)
+
+    def _objective(self, M: ca.SX, K: ca.SX, vdot: ca.SX, scales: Scales) -> ca.SX:
+        """Return Gauss' constraint without the part that does not depend on the variables.
+
+        |vdot - M^-1 K|_M^2 = vdot.M vdot - 2 vdot.K + K.M^-1 K; so a massless body is no obstacle.
+        """
+        return (vdot.T @ M @ vdot - 2 * ca.dot(vdot, K)) * scales.mass / scales.force**2

@@ -1,0 +1,125 @@
+"""The driver: steps chained into a motion [NLP-clearance 2024, Algorithm 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from tqdm import tqdm
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solver
+from nsopt.result import Result
+from nsopt.stepping.bounds import StepBounds
+from nsopt.stepping.history import History, Taken
+from nsopt.stepping.initial import Start, check_start
+from nsopt.stepping.paper import PaperStep
+from nsopt.stepping.retry import RetryLadder
+from nsopt.stepping.scheme import Scheme
+from nsopt.stepping.stepper import Acceptance, StepError, Stepper
+
+
+def simulate(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    duration: float = 1.0,
+    *,
+    steps: StepBounds,
+    scheme: Scheme | None = None,
+    solver: Solver | None = None,
+    parameters: Mapping[str, float] | None = None,
+    acceptance: Acceptance | None = None,
+    title: str = "mechanism",
+    progress: bool = True,
+) -> Result:
+    """Simulate the motion of a mechanism.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        From `assemble`.
+    start : Start, optional
+        The start stated by the bodies by default.
+    duration : float [s]
+        The last step ends exactly there.
+    steps : StepBounds
+        In which each step chooses its size.
+    scheme : Scheme
+        `PaperStep` by default.
+    solver : Solver
+        The first choice for every step; others take over where it fails (`RetryLadder`).
+    parameters : mapping of name to number
+        Other values for Parameters of the mechanism.
+    acceptance : Acceptance
+        What each step must meet.
+    title : str
+    progress : bool
+        Whether to show a progress bar on standard error.
+
+    Returns
+    -------
+    Result
+        Also where the run ends early, by Ctrl-C or by a step that nothing solved: then
+        ``completed`` is False and ``data.attrs["stop_reason"]`` says why, where and what was tried.
+
+    Raises
+    ------
+    ValueError
+        Before anything is solved: a duration, parameter or start that is not legal.
+    """
+    if not np.isfinite(duration) or duration <= 0:
+        raise ValueError(f"duration must be a positive number of seconds, got {duration}")
+    scheme, solver = scheme or PaperStep(), solver or Solver()
+    p = dynamics.values(parameters)
+    start = start or Start.stated(dynamics, parameters)
+    check_start(dynamics, start, p)
+    stepper = Stepper(
+        dynamics, scheme, RetryLadder(solver), acceptance or Acceptance(), steps.h_max, p
+    )
+    history = History(dynamics, start, p)
+    stop_reason = _run(stepper, history, start.t + duration, steps, progress)
+    taken = history.steps
+    return history.result({
+        "title": title,
+        "scheme": repr(scheme),
+        "scheme_name": type(scheme).__name__,
+        "solver": repr(solver),
+        "solver_name": type(solver.backend).__name__,
+        "h_min": steps.h_min,
+        "h_max": steps.h_max,
+        "duration": duration,
+        "completed": int(not stop_reason),
+        "stop_reason": stop_reason,
+        "steps_below_h_min": sum(s.h < steps.h_min * (1 - 1e-6) for s in taken),
+    })
+
+
+def _run(
+    stepper: Stepper, history: History, t_end: float, steps: StepBounds, progress: bool
+) -> str:
+    """Add steps to ``history`` up to ``t_end``; return why it ended early, or nothing."""
+    now = history.start
+    with tqdm(total=t_end - now.t, unit="s", disable=not progress, mininterval=0.2,
+              bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]") as bar:
+        try:
+            while now.t < t_end:
+                taken = stepper.step(now, steps.until_end(t_end - now.t))
+                if t_end - taken.t < 1e-9 * steps.h_min:
+                    # Round-off must not leave a step of 1e-16 s to the end.
+                    taken = replace(taken, t=t_end)
+                history.steps.append(taken)
+                now = Start(taken.q, taken.v, taken.t)
+                _show(bar, taken, taken.t - bar.n - history.start.t, len(history.steps))
+        except KeyboardInterrupt:
+            return f"interrupted at t = {now.t:.9g} s"
+        except StepError as error:
+            return str(error)
+    return ""
+
+
+def _show(bar: tqdm[None], taken: Taken, advance: float, count: int) -> None:
+    smallest = f" gap={taken.gap.min():.1e} m" if taken.gap.size else ""
+    rate = count / max(bar.format_dict["elapsed"], 1e-9)
+    bar.set_postfix_str(f"h={taken.h:.2e} s{smallest} {rate:.0f} steps/s", refresh=False)
+    bar.update(advance)
