@@ -85,10 +85,9 @@ def column(what: str, value: Any, size: int | None = None) -> ca.SX:
 
 def positive(what: str, value: Any, size: int) -> Vector:
     """Return the scale ``value`` as numbers (size,); ValueError named ``what`` unless all > 0."""
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, RuntimeError, NotImplementedError):
-        raise ValueError(f"{what} must be numbers, not expressions, got {value!r}") from None
+    if isinstance(value, (ca.SX, ca.MX)):
+        raise ValueError(f"{what} must be numbers, not expressions, got {value!r}")
+    given = np.asarray(value, dtype=float)
     if given.shape not in ((), (size,)):
         raise ValueError(
             f"{what} must be one number or {size} of them, got shape {given.shape}: {value!r}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Nlp, Point
 from nsopt.mpcc.evaluator import Evaluator
@@ -17,11 +18,16 @@ from nsopt.mpcc.solution import Residuals
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One set of numbers to solve for: parameters (k,), scaled bounds (n,)."""
+    """One set of numbers to solve for: parameters (k,), scaled bounds and guess (n,).
+
+    ``solver_lower`` leaves out the bounds that the relaxation implies.
+    """
 
     p: Vector
     lower: Vector
     upper: Vector
+    guess: Vector
+    solver_lower: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +76,21 @@ class Compiled:
         self.layout = Layout.of(mpcc)
         self.nlp = _relaxed(mpcc.name, e, relaxation)
         self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
+        self._signed = _signed(e)
         self._limits = Evaluator(_limits(mpcc, e.p))
         self._report = Evaluator(_report(e, self.nlp, tolerances))
         jacobian = ca.densify(ca.jacobian(e.rows, e.x))
         self._linear = Evaluator(ca.Function("linear", [e.x, e.p], [ca.densify(e.rows), jacobian]))
 
-    def limits(self, p: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return scaled lower bounds, upper bounds and guess, each (n,)."""
+    def case(self, p: Vector) -> Case:
+        """Return the case of the parameters ``p`` (k,)."""
         lower, upper, guess = self._limits(p)
-        return lower, upper, guess
+        return Case(p, lower, upper, guess, np.where(self._signed & (lower <= 0), -np.inf, lower))
 
     def linear(self, x: Vector, case: Case) -> tuple[Vector, Vector]:
         """Return scaled c, d, G, H stacked and their dense Jacobian with respect to scaled x."""
         rows, jacobian = self._linear(x, case.p)
-        return rows, jacobian
+        return rows, jacobian.reshape((rows.size, x.size), order="F")
 
     def report(self, point: Point, sigma: float, case: Case) -> tuple[Residuals, float, float]:
         """Return residuals of the original program, the relaxed violation and the objective.
@@ -117,6 +124,26 @@ def _relaxed(name: str, e: _Expressions, relaxation: Relaxation) -> Nlp:
         np.concatenate([np.zeros(c), np.full(d, -np.inf), lower]),
         np.concatenate([np.zeros(c + d), upper]),
     )
+
+
+def _signed(e: _Expressions) -> NDArray[np.bool_]:
+    """Tell which unknowns (n,) are themselves half of a pair.
+
+    The relaxation sees to their sign. A bound at zero besides would leave the linearised program
+    without a feasible point wherever the linearised relaxation asks for a negative value, which
+    costs SQP most of its failures on steps with impact.
+    """
+    pairs = ca.vertcat(e.G, e.H)
+    jacobian = ca.jacobian(pairs, e.x)
+    at_zero = ca.substitute(pairs, e.x, ca.SX.zeros(*e.x.shape))
+    rows, columns = (np.array(i, dtype=int) for i in jacobian.sparsity().get_triplet())
+    alone = np.bincount(rows, minlength=pairs.shape[0]) == 1
+    found = np.zeros(e.x.shape[0], dtype=bool)
+    for i, (row, column) in enumerate(zip(rows, columns, strict=True)):
+        slope = jacobian.nz[i]
+        if alone[row] and slope.is_constant() and float(slope) > 0 and at_zero[row].is_zero():
+            found[column] = True
+    return found
 
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:

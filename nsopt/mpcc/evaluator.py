@@ -23,24 +23,18 @@ class Evaluator:
         buffer, self._trigger = function.buffer()
         self._buffer = buffer
         self._inputs = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
-        self._outputs: list[Array] = []
-        shaped: list[Array] = []
+        self._outputs = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
         for i, array in enumerate(self._inputs):
             buffer.set_arg(i, array.data)
-        for i in range(function.n_out()):
-            array = np.zeros(function.numel_out(i))
+        for i, array in enumerate(self._outputs):
             buffer.set_res(i, array.data)
-            self._outputs.append(array)
-            rows, columns = function.size_out(i)
-            shaped.append(array if columns <= 1 else array.reshape((rows, columns), order="F"))
-        self._shaped = shaped
 
     def __call__(self, *arguments: Array) -> list[Array]:
-        """Evaluate at flat ``arguments``; outputs are new arrays, columns flat, matrices 2-D."""
+        """Evaluate at flat ``arguments``; outputs are new flat arrays, column by column."""
         for memory, value in zip(self._inputs, arguments, strict=True):
             memory[:] = value
         self._trigger()
-        return [array.copy(order="K") for array in self._shaped]
+        return [array.copy() for array in self._outputs]
 
     def stats(self) -> dict[str, Any]:
         """Return the statistics of the last call of a solver Function."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 from types import MappingProxyType
@@ -16,11 +16,12 @@ from nsopt.mpcc.compiled import Case, Compiled
 from nsopt.mpcc.ipopt import Ipopt
 from nsopt.mpcc.layout import Tolerances, Vector
 from nsopt.mpcc.least_norm import least_norm
-from nsopt.mpcc.polish import polish
+from nsopt.mpcc.polish import lift, polish
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import FischerBurmeister, Relaxation
 from nsopt.mpcc.solution import Attempt, Residuals, Solution, Status
 
+_RUNAWAY = 1e12  # scaled unknowns this large come of a relaxed program that is unbounded below
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -54,7 +55,7 @@ class Solver:
     schedule: Sequence[float] = (1e-10,)
     tolerances: Tolerances = field(default_factory=Tolerances)
     polish: bool = True
-    retries: int = 4
+    retries: int = 8
 
     def __post_init__(self) -> None:
         sigmas = tuple(float(s) for s in self.schedule)
@@ -120,8 +121,8 @@ class Program:
             If a parameter or guess is missing, unknown, of wrong size or not finite.
         """
         begin = perf_counter()
-        case, x = self._case(parameters)
-        cold = Point.cold(x, self._rows)
+        case = self._case(parameters)
+        cold = Point.cold(case.guess, self._rows)
         trials = self._run(case, self._start(guess, cold), cold)
         last = trials[-1]
         return Solution(
@@ -137,15 +138,14 @@ class Program:
             perf_counter() - begin,
         )
 
-    def _case(self, parameters: Mapping[str, Any]) -> tuple[Case, Vector]:
+    def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
         p = np.empty(sum(at.stop - at.start for at in slots.values()))
         missing = slots.keys() - parameters.keys()
         if missing:
             raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
-        lower, upper, cold = self._compiled.limits(p)
-        return Case(p, lower, upper), cold
+        return self._compiled.case(p)
 
     def _start(self, guess: Solution | Mapping[str, Any] | None, cold: Point) -> Point:
         if guess is None:
@@ -193,11 +193,11 @@ class Program:
         return trials
 
     def _try(self, sigma: float, start: Point, case: Case, *, last: bool) -> _Trial:
-        x = np.clip(start.x, case.lower, case.upper)
-        inside = Point(x, start.lam_x, start.lam_g, start.warm)
-        outcome = self._call(inside, np.append(case.p, sigma), case.lower, case.upper)
+        inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
+        outcome = self._call(inside, np.append(case.p, sigma), case.solver_lower, case.upper)
         residuals, relaxed, f = self._compiled.report(outcome.point, sigma, case)
-        near = relaxed <= self.solver.tolerances.stage
+        bounded = np.abs(outcome.point.x).max() < _RUNAWAY
+        near = bool(bounded) and relaxed <= self.solver.tolerances.stage
         if not last:
             return _Trial(sigma, near, outcome.point, outcome, residuals, f)
         trial = _Trial(sigma, residuals.largest <= 1, outcome.point, outcome, residuals, f)
@@ -206,7 +206,8 @@ class Program:
     def _refined(self, trial: _Trial, case: Case) -> _Trial:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
         if self.solver.polish:
-            trial = self._moved(trial, polish(self._compiled, trial.point.x, case), case)
+            x = polish(self._compiled, trial.point.x, trial.residuals.rows, case)
+            trial = self._moved(trial, x, case)
         if trial.ok:
             trial = self._moved(trial, least_norm(self._compiled, trial.point.x, case), case)
         return trial
@@ -214,11 +215,11 @@ class Program:
     def _moved(self, trial: _Trial, x: Vector | None, case: Case) -> _Trial:
         if x is None or x is trial.point.x:
             return trial
-        point = Point(x, trial.point.lam_x, trial.point.lam_g)
+        point = replace(trial.point, x=lift(x, case))
         residuals, _, f = self._compiled.report(point, trial.sigma, case)
         if not residuals.largest <= 1:
             return trial
-        return _Trial(trial.sigma, True, point, trial.outcome, residuals, f)
+        return replace(trial, ok=True, point=point, residuals=residuals, objective=f)
 
 
 def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.padding import PaddedCall, pad
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Ipopt(Backend):
     tol: float = 1e-10
     constr_viol_tol: float = 1e-12
     max_iter: int = 300
-    warm_start: WarmStart | None = None
+    warm_start: WarmStart | None = field(default_factory=WarmStart)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -50,11 +50,12 @@ class Ipopt(Backend):
 
     def build(self, nlp: Nlp) -> Call:
         """Compile, once for cold starts and once more if warm starts are asked for."""
-        padded, pad = _padded(nlp)
-        cold = _Padded(self._solver(padded, {}), pad)
+        padded = pad(nlp)
+        cold = PaddedCall(self._solver(padded, {}), nlp, padded)
         if self.warm_start is None:
             return cold
-        return _ColdOrWarm(cold, _Padded(self._solver(padded, _warm(self.warm_start)), pad))
+        warm = PaddedCall(self._solver(padded, _warm(self.warm_start)), nlp, padded)
+        return _ColdOrWarm(cold, warm)
 
     def _solver(self, nlp: Nlp, more: Mapping[str, Any]) -> NlpsolCall:
         options = {
@@ -86,40 +87,6 @@ def _warm(start: WarmStart) -> dict[str, Any]:
         "ipopt.warm_start_slack_bound_frac": start.push,
         "ipopt.warm_start_mult_bound_push": start.push,
     }
-
-
-def _padded(nlp: Nlp) -> tuple[Nlp, int]:
-    """Return ``nlp`` with as many idle unknowns as equations exceed the unknowns.
-
-    IPOPT refuses programs with more equations than unknowns, which redundant equations bring.
-    """
-    pad = max(0, int(np.sum(nlp.lower == nlp.upper)) - nlp.x.shape[0])
-    idle = ca.SX.sym("idle", pad)
-    x, f = ca.vertcat(nlp.x, idle), nlp.f + ca.sumsqr(idle)
-    return Nlp(nlp.name, x, nlp.p, f, nlp.g, nlp.lower, nlp.upper), pad
-
-
-class _Padded:
-    """A Call that adds and strips the idle unknowns."""
-
-    def __init__(self, call: Call, pad: int) -> None:
-        self._call = call
-        self._zeros = np.zeros(pad)
-        self._infinite = np.full(pad, np.inf)
-
-    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        n = start.x.size
-        if not self._zeros.size:
-            return self._call(start, p, lower, upper)
-        lam_x = np.append(start.lam_x, self._zeros)
-        r = self._call(
-            Point(np.append(start.x, self._zeros), lam_x, start.lam_g, start.warm),
-            p,
-            np.append(lower, -self._infinite),
-            np.append(upper, self._infinite),
-        )
-        end = Point(r.point.x[:n], r.point.lam_x[:n], r.point.lam_g)
-        return Outcome(end, r.word, r.iterations, r.time)
 
 
 class _ColdOrWarm:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,13 +11,15 @@ from nsopt.mpcc.compiled import Case, Compiled
 from nsopt.mpcc.layout import Layout, Vector
 
 ACTIVE = 1e-8  # scaled distance at which a bound or an inequality counts as met with equality
+NEGATIVE = 1e-10  # scaled; below, a half of a pair counts as negative
+ROUND_OFF = 1e-13  # scaled; less than this below a bound counts as at the bound
 REACH = 1e-3  # a polish that moves further than this has left the solution it was given
 STEPS = 8
 RANK = 1e-11  # singular values below RANK times the largest count as zero
 SMALL = 1e-8  # the step after one of this size changes nothing: Newton's error is its square
 
 
-def polish(compiled: Compiled, x: Vector, case: Case) -> Vector | None:
+def polish(compiled: Compiled, x: Vector, rows: Vector, case: Case) -> Vector | None:
     """Return x with c = 0 and the smaller of each pair = 0 to round-off, or None if that fails.
 
     Parameters
@@ -23,19 +27,52 @@ def polish(compiled: Compiled, x: Vector, case: Case) -> Vector | None:
     compiled : Compiled
     x : (n,)
         Scaled point near a solution.
+    rows : (r,)
+        Scaled c, d, G, H there.
     case : Case
 
     Notes
     -----
-    Rows solved: c, the inequalities met with equality, G of a pair where G < H and H elsewhere.
-    Variables at a bound are held there. Each step is the least-squares step of least norm, so
-    redundant rows are harmless. Dense linear algebra: the cost grows with the cube of n.
+    Rows solved: c, the inequalities met with equality, G of a pair where G < H and H elsewhere. A
+    pair whose other half turns negative is taken the other way round, once. Variables at a bound
+    are held there. Each step is the least-squares step of least norm, so redundant rows are
+    harmless. Dense linear algebra: the cost grows with the cube of n.
     """
-    current = np.clip(x, case.lower, case.upper)
-    free = snap(current, case)
+    G, H = _halves(compiled.layout, rows)
+    closed = G < H
+    for _ in range(2):
+        found = _newton(compiled, x, case, active_rows(compiled.layout, rows, closed))
+        if found is None:
+            return None
+        point, end = found
+        G, H = _halves(compiled.layout, end)
+        wrong = np.minimum(G, H) < -NEGATIVE
+        if not wrong.any():
+            return point
+        closed ^= wrong
+    return None
+
+
+def lift(x: Vector, case: Case) -> Vector:
+    """Return x (n,) with what is below a bound by round-off only at the bound."""
+    return np.where((x < case.lower) & (x > case.lower - ROUND_OFF), case.lower, x)
+
+
+def active_rows(layout: Layout, rows: Vector, closed: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the indices of the rows that hold with equality: G of ``closed`` pairs, else H."""
+    c, d, m = layout.equations, layout.inequalities, layout.pairs
+    limits = c + np.flatnonzero(rows[c : c + d] > -ACTIVE)
+    return np.concatenate([np.arange(c), limits, c + d + np.arange(m) + np.where(closed, 0, m)])
+
+
+def _newton(
+    compiled: Compiled, x: Vector, case: Case, active: NDArray[np.intp]
+) -> tuple[Vector, Vector] | None:
+    """Return where the ``active`` rows vanish and all rows there; None if no step came nearer."""
+    start = current = _inside(x, case)
+    free = _snap(current, case)
     rows, jacobian = compiled.linear(current, case)
-    active = active_rows(compiled.layout, rows)
-    best, error = current, _largest(rows[active])
+    best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
         try:
             step = np.linalg.lstsq(jacobian[active[:, None], free], rows[active], RANK)[0]
@@ -43,36 +80,38 @@ def polish(compiled: Compiled, x: Vector, case: Case) -> Vector | None:
             return None
         current = current.copy()
         current[free] -= step
-        np.clip(current, case.lower, case.upper, out=current)
-        free = snap(current, case)
+        current = _inside(current, case)
+        free = _snap(current, case)
         rows, jacobian = compiled.linear(current, case)
         previous, error = error, _largest(rows[active])
         if not error < previous:
             break
-        best = current
+        best = (current, rows)
         if _largest(step) < SMALL:
             break
-    moved = np.abs(best - x).max()
-    return best if moved <= REACH * (1 + np.abs(x).max()) else None
+    if best[0] is start or _largest(best[0] - x) > REACH * (1 + _largest(x)):
+        return None
+    return best
 
 
-def active_rows(layout: Layout, rows: Vector) -> NDArray[np.intp]:
-    """Return the indices of the rows that hold with equality."""
-    c, d, m = layout.equations, layout.inequalities, layout.pairs
-    G, H = rows[c + d : c + d + m], rows[c + d + m :]
-    limits = c + np.flatnonzero(rows[c : c + d] > -ACTIVE)
-    pairs = c + d + np.arange(m) + np.where(G < H, 0, m)
-    return np.concatenate([np.arange(c), limits, pairs])
+def _inside(x: Vector, case: Case) -> Vector:
+    return np.minimum(np.maximum(x, case.solver_lower), case.upper)
 
 
-def snap(x: Vector, case: Case) -> NDArray[np.intp]:
+def _halves(layout: Layout, rows: Vector) -> tuple[Vector, Vector]:
+    """Return scaled G and H."""
+    m = layout.pairs
+    return rows[rows.size - 2 * m : rows.size - m], rows[rows.size - m :]
+
+
+def _snap(x: Vector, case: Case) -> NDArray[np.intp]:
     """Move x to the bounds it is at, in place, and return the indices of the free unknowns."""
-    at_lower = x - case.lower <= ACTIVE
+    at_lower = x - case.solver_lower <= ACTIVE
     at_upper = case.upper - x <= ACTIVE
-    x[at_lower] = case.lower[at_lower]
+    x[at_lower] = case.solver_lower[at_lower]
     x[at_upper] = case.upper[at_upper]
     return np.flatnonzero(~(at_lower | at_upper))
 
 
-def _largest(values: Vector) -> float:
+def _largest(values: NDArray[np.floating[Any]]) -> float:
     return float(np.abs(values).max(initial=0.0))

@@ -117,7 +117,8 @@ class ExactPenalty(Relaxation):
     [Anitescu 2005, SIAM J. Optim. 15(4)].
     Here sigma is the inverse of the penalty weight. The penalty is exact: once 1/sigma exceeds a
     threshold set by the multipliers the products vanish, so sigma need not go to 0 (1e-2 to 1e-4
-    are usual; far below, the program is ill-conditioned).
+    are usual; far below, the program is ill-conditioned). Nor may it start too large: the penalised
+    objective must be bounded below.
     """
 
     def constraints(

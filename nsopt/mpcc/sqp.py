@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall
+from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.padding import PaddedCall, pad
+
+FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to an end
 
 
 class QpSolver(ABC):
@@ -80,6 +84,7 @@ class Proxqp(QpSolver):
     """Augmented-Lagrangian solver; indifferent to redundant constraints."""
 
     eps_abs: float = 1e-11
+    max_iter: int = 200
 
     @property
     def plugin(self) -> str:
@@ -89,7 +94,8 @@ class Proxqp(QpSolver):
     @property
     def options(self) -> dict[str, Any]:
         """See `QpSolver`."""
-        return {"proxqp": {"verbose": False, "eps_abs": self.eps_abs}}
+        accuracy = {"eps_abs": self.eps_abs, "max_iter": self.max_iter}
+        return {"proxqp": {"verbose": False, **accuracy}}
 
 
 @dataclass(frozen=True)
@@ -109,36 +115,6 @@ class Osqp(QpSolver):
         """See `QpSolver`."""
         accuracy = {"eps_abs": self.eps, "eps_rel": self.eps, "max_iter": self.max_iter}
         return {"osqp": {"verbose": False, "polish": True, **accuracy}}
-
-
-@dataclass(frozen=True)
-class Highs(QpSolver):
-    """HiGHS' active-set solver for convex programs."""
-
-    @property
-    def plugin(self) -> str:
-        """See `QpSolver`."""
-        return "highs"
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
-        return {"highs": {"output_flag": False}}
-
-
-@dataclass(frozen=True)
-class Qpoases(QpSolver):
-    """Dense and sparse parametric active-set solver."""
-
-    @property
-    def plugin(self) -> str:
-        """See `QpSolver`."""
-        return "qpoases"
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
-        return {"printLevel": "none"}
 
 
 class Hessian(ABC):
@@ -184,9 +160,14 @@ class Sqp(Backend):
     for the rule of [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps
     one penalty for each constraint and lets it fall again.
 
+    Where a quadratic program is infeasible, sqpmethod goes over to its elastic mode. Active-set
+    solvers fail on redundant equations even so; the call is then repeated with ``fallback``.
+
     Parameters
     ----------
     qp : QpSolver
+    fallback : QpSolver or None
+        Taken, from the same start, where ``qp`` ends at a point that is not feasible to 1e-6.
     hessian : Hessian
     tol_pr, tol_du : float
         Largest constraint violation and gradient of the Lagrangian at which it stops.
@@ -196,6 +177,7 @@ class Sqp(Backend):
     """
 
     qp: QpSolver = field(default_factory=Qrqp)
+    fallback: QpSolver | None = field(default_factory=Piqp)
     hessian: Hessian = field(default_factory=LimitedMemory)
     tol_pr: float = 1e-9
     tol_du: float = 1e-5
@@ -206,7 +188,13 @@ class Sqp(Backend):
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def build(self, nlp: Nlp) -> Call:
-        """Compile the quadratic program and the iteration around it."""
+        """Compile the quadratic programs and the iteration around them."""
+        first = self._call(nlp, self.qp)
+        if self.fallback is None or self.fallback == self.qp:
+            return first
+        return _Cascade(first, self._call(nlp, self.fallback), nlp)
+
+    def _call(self, nlp: Nlp, qp: QpSolver) -> Call:
         quiet = dict.fromkeys(
             ("print_header", "print_iteration", "print_time", "print_status", "show_eval_warnings"),
             False,
@@ -214,14 +202,40 @@ class Sqp(Backend):
         options = {
             **quiet,
             "error_on_fail": False,
-            "qpsol": self.qp.plugin,
-            "qpsol_options": {"error_on_fail": False, **self.qp.options},
+            "qpsol": qp.plugin,
+            "qpsol_options": {"error_on_fail": False, **qp.options},
             "tol_pr": self.tol_pr,
             "tol_du": self.tol_du,
             "max_iter": self.max_iter,
             "min_step_size": 1e-16,
+            "elastic_mode": True,
             **self.hessian.options,
             **self.options,
         }
-        program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
-        return NlpsolCall(ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options), nlp)
+        padded = pad(nlp)
+        program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
+        solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
+        return PaddedCall(NlpsolCall(solver, padded), nlp, padded)
+
+
+class _Cascade:
+    """A Call that turns to a second one where the first ends infeasible."""
+
+    def __init__(self, first: Call, second: Call, nlp: Nlp) -> None:
+        self._first = first
+        self._second = second
+        self._bounds = (nlp.lower, nlp.upper)
+        self._rows = Evaluator(ca.Function("rows", [nlp.x, nlp.p], [ca.densify(nlp.g)]))
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        one = self._first(start, p, lower, upper)
+        if self._feasible(one.point.x, p, lower, upper):
+            return one
+        two = self._second(start, p, lower, upper)
+        return replace(two, iterations=one.iterations + two.iterations, time=one.time + two.time)
+
+    def _feasible(self, x: Vector, p: Vector, lower: Vector, upper: Vector) -> bool:
+        g = self._rows(x, p)[0]
+        low, high = self._bounds
+        met = (low - g <= FEASIBLE).all() and (g - high <= FEASIBLE).all()
+        return bool(met and (lower - x <= FEASIBLE).all() and (x - upper <= FEASIBLE).all())

@@ -36,11 +36,11 @@ class StepBounds:
     def until_end(self, remaining: float) -> "StepBounds":
         """Return the bounds of the next step when ``remaining`` [s] are left.
 
-        The end is met exactly: a step that could pass it ends there, and the one before leaves at
+        The end is met exactly: a step that can reach it is that long, and the one before leaves at
         least h_min to it where the bounds allow.
         """
         if remaining <= self.h_max:
-            return StepBounds(min(self.h_min, remaining), remaining)
+            return StepBounds(remaining, remaining)
         before_last = remaining - self.h_min
         if self.h_min <= before_last < self.h_max:
             return StepBounds(self.h_min, before_last)

@@ -128,9 +128,7 @@ class PaperStep(Scheme):
         end = _End(start.t + h, q, h, v)
 
         M = dynamics.mass(start.q, start.p)
-        K = dynamics.applied(start.t, start.q, start.v, start.p) - dynamics.bias(
-            start.q, start.v, start.p
-        )
+        K = _smooth_forces(dynamics, *at, start.v)
         motion = M @ (v - start.v) - h * K - W @ lam - C.T @ mu
         gap = self.closure.gap(dynamics, start, end)
         mpcc.equal("motion", motion, scale=scales.impulse)
@@ -147,10 +145,20 @@ class PaperStep(Scheme):
         mpcc.least_norm(("impulse", "joint_impulse"))
         mpcc.minimize(self._objective(M, K, (v - start.v) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
-        return Step(q, v, lam, mu, gap, motion / h)
+        turned = self._turned(dynamics, end, start, h * K + W @ lam + C.T @ mu, lam, mu)
+        error = (ca.fabs(ca.dot(turned, (v + start.v) / 2)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
+        return Step(q, v, lam, mu, gap, motion / h, error)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
+
+    def _turned(
+        self, d: Dynamics, end: _End, start: StepStart, impulse: ca.SX, lam: ca.SX, mu: ca.SX
+    ) -> ca.SX:
+        """Return the generalized impulse with all directions taken at the end, less ``impulse``."""
+        at = (end.t, end.q, start.p)
+        smooth = end.h * _smooth_forces(d, *at, end.v)
+        return smooth + d.gap_matrix(*at) @ lam + d.closure_matrix(*at).T @ mu - impulse
 
     def _norm(self, dynamics: Dynamics, start: StepStart, h: ca.SX, qdot: ca.SX) -> ca.SX:
         """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""
@@ -163,3 +171,8 @@ class PaperStep(Scheme):
         |vdot - M^-1 K|_M^2 = vdot.M vdot - 2 vdot.K + K.M^-1 K; so a massless body is no obstacle.
         """
         return (vdot.T @ M @ vdot - 2 * ca.dot(vdot, K)) * scales.mass / scales.force**2
+
+
+def _smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return K = Q_A - S (eq. 26)."""
+    return d.applied(t, q, v, p) - d.bias(q, v, p)

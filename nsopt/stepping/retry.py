@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from nsopt.mpcc import FischerBurmeister, Ipopt, NaturalResidual, Relaxation, Solver, Sqp
+from nsopt.stepping.bounds import StepBounds
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,21 @@ class Attempt:
     solver : Solver
     warm : bool
         Whether to start from the previous step's solution and multipliers.
-    shrink : float
-        h_min times this is the lower bound of h.
+    below : (float, float) or None
+        Bounds of h as parts of h_min, for steps smaller than that.
     """
 
     label: str
     solver: Solver
-    warm: bool
-    shrink: float = 1.0
+    warm: bool = False
+    below: tuple[float, float] | None = None
+
+    def bounds(self, steps: StepBounds) -> StepBounds:
+        """Return the bounds of h for this attempt."""
+        if self.below is None:
+            return steps
+        low, high = self.below
+        return StepBounds(low * steps.h_min, high * steps.h_min)
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class RetryLadder:
     solver : Solver
         The ordinary one.
     shrink : tuple of float
-        At the end, h may go below h_min by these factors; each such step is on record.
+        At the end, h may go below h_min by these factors in turn; each such step is on record.
     """
 
     solver: Solver = field(default_factory=Solver)
@@ -53,9 +62,10 @@ class RetryLadder:
         relaxed = replace(first, relaxation=other)
         backend = replace(first, backend=Sqp() if isinstance(first.backend, Ipopt) else Ipopt())
         yield Attempt("", first, warm=True)
-        yield Attempt("cold restart", first, warm=False)
-        yield Attempt("other relaxation", relaxed, warm=False)
-        yield Attempt("other backend", backend, warm=False)
-        for factor in self.shrink:
-            yield Attempt(f"h down to {factor:g} h_min", first, warm=False, shrink=factor)
-            yield Attempt(f"h down to {factor:g} h_min, other backend", backend, False, factor)
+        yield Attempt("cold restart", first)
+        yield Attempt("other relaxation", relaxed)
+        yield Attempt("other backend", backend)
+        for high, low in pairwise((1.0, *self.shrink)):
+            label = f"h down to {low:g} h_min"
+            yield Attempt(label, first, below=(low, high))
+            yield Attempt(f"{label}, other backend", backend, below=(low, high))

@@ -89,6 +89,9 @@ class Step:
         The gap that complements the impulse.
     motion_residual : SX (nv,) [N, N m]
         Equations of motion, as forces.
+    energy_error : SX scalar [J]
+        An embedded estimate of the local error in energy: what taking all forces at the other end
+        of the step would change.
     """
 
     q: ca.SX
@@ -97,6 +100,7 @@ class Step:
     joint_impulse: ca.SX
     gap: ca.SX
     motion_residual: ca.SX
+    energy_error: ca.SX
 
 
 class Scheme(ABC):

@@ -20,6 +20,9 @@ from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 
 Array = NDArray[np.float64]
 
+ROUND_OFF = 1e-9
+"""Of an impulse or energy, the part that is not told from zero."""
+
 
 @dataclass(frozen=True)
 class Acceptance:
@@ -35,12 +38,21 @@ class Acceptance:
         Ideal joints.
     complementarity : float [N m]
         Force times gap.
+    energy : float
+        Energy gained, less the work from outside, over the embedded estimate of its local error.
+
+    Notes
+    -----
+    A contact that presses must still push off its wall at the end of the step: where the contact
+    travels further than the clearance in one step, the direction frozen at its start can point
+    into the opposite wall, and the equations have solutions that are no motion of the mechanism.
     """
 
     motion: float = 1e-9
     gap: float = 1e-10
     closure: float = 1e-10
     complementarity: float = 1e-9
+    energy: float = 10.0
 
 
 class StepError(RuntimeError):
@@ -92,11 +104,21 @@ class Stepper:
         return ca.Function("end", [x, parameters], self._outputs(start, h, step))
 
     def _outputs(self, start: StepStart, h: ca.SX, step: Step) -> list[ca.SX]:
-        at_end = (start.t + h, step.q, start.p)
-        closure, distance = self.dynamics.closure(*at_end), self.dynamics.distance(*at_end)
+        d = self.dynamics
+        at_start, at_end = (start.t, start.q, start.p), (start.t + h, step.q, start.p)
+        turn = ca.sum1(d.contact_normals(*at_start) * d.contact_normals(*at_end)).T
         outputs = [h, step.q, step.v, step.impulse, step.joint_impulse, step.gap,
-                   step.motion_residual, closure, distance]
+                   step.motion_residual, d.closure(*at_end), d.distance(*at_end),
+                   turn, self._energy_gain(start, h, step), step.energy_error]
         return [ca.densify(output) for output in outputs]
+
+    def _energy_gain(self, start: StepStart, h: ca.SX, step: Step) -> ca.SX:
+        """Return the energy gained over the step less the work of applied loads [J]."""
+        d = self.dynamics
+        before = (start.t, start.q, start.v, start.p)
+        after = (start.t + h, step.q, step.v, start.p)
+        work = h * ca.dot(d.external(*before), (start.v + step.v) / 2)
+        return d.kinetic(*after) + d.potential(*after) - d.kinetic(*before) - d.potential(*before) - work
 
     def step(self, start: Start, bounds: StepBounds) -> Taken:
         """Return the next accepted step.
@@ -128,18 +150,17 @@ class Stepper:
         key = id(attempt.solver)
         if key not in self._programs:
             self._programs[key] = attempt.solver.build(self.mpcc)
-        low = bounds.h_min * attempt.shrink
-        high = bounds.h_max if attempt.shrink == 1 else bounds.h_min
+        h = attempt.bounds(bounds)
         numbers: dict[str, Any] = {"t": [start.t], "q": start.q, "v": start.v, "p": self.p,
-                                   "h_min": [low], "h_max": [high]}
+                                   "h_min": [h.h_min], "h_max": [h.h_max]}
         guess = self.previous if attempt.warm else self.scheme.guess(
-            self.dynamics, start.q, start.v, (low * high) ** 0.5)
+            self.dynamics, start.q, start.v, (h.h_min * h.h_max) ** 0.5)
         solution = self._programs[key].solve(numbers, guess)
         return solution, np.concatenate([np.ravel(x) for x in numbers.values()])
 
     def _fault(self, solution: Solution, end: list[Array]) -> str:
         """Return what keeps a step from being accepted, empty if nothing does."""
-        h, q, v, lam, mu, gap, motion, closure, distance = end
+        h, q, v, lam, _, gap, motion, closure, distance, turn, gain, error = end
         limits = self.acceptance
         if not all(np.all(np.isfinite(x)) for x in end):
             return f"not finite ({solution.status.solver_word})"
@@ -155,8 +176,18 @@ class Stepper:
             if residual.size and np.max(np.abs(residual)) > limit:
                 k = int(np.argmax(np.abs(residual)))
                 return f"{what} {names[k]!r} off by {abs(residual[k]):.2g} {unit}"
+        pulled = np.flatnonzero((lam > ROUND_OFF * np.max(lam, initial=0)) & (turn <= 0))
+        if pulled.size:
+            return f"contact {d.contact_names[pulled[0]]!r} turned by more than 90 deg in one step"
+        if gain[0] > limits.energy * error[0] + ROUND_OFF * self._energy_scale(end):
+            return f"energy gained, off by {gain[0]:.2g} J, {gain[0] / error[0]:.2g} times its estimate"
         bounds_error = solution.residuals.bounds.get("h", 0.0)
         return f"h outside its bounds by {bounds_error:.2g} s" if bounds_error > 1e-9 * h[0] else ""
+
+    def _energy_scale(self, end: list[Array]) -> float:
+        """Return the size of the energies whose difference is judged [J]."""
+        state = (0.0, end[1], end[2], self.p)
+        return abs(float(self.dynamics.kinetic(*state))) + abs(float(self.dynamics.potential(*state)))
 
     def _taken(
         self,
@@ -168,8 +199,9 @@ class Stepper:
         iterations: int,
         seconds: float,
     ) -> Taken:
-        h, q, v, lam, mu, gap, motion, _, _ = end
-        reason = "; ".join(filter(None, [_which(float(h[0]), bounds), attempt.label]))
+        h, q, v, lam, mu, gap, motion = end[:7]
+        retry = attempt.label if retries else ""
+        reason = "; ".join(filter(None, [_which(float(h[0]), bounds), retry]))
         # Round-off below zero is no adhesion.
         return Taken(start.t + float(h[0]), float(h[0]), q, v, np.maximum(lam, 0), mu, gap,
                      float(np.max(np.abs(motion))), iterations, retries, seconds, reason)

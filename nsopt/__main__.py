@@ -1,0 +1,5 @@
+"""``python -m nsopt``: the command line."""
+
+from nsopt.cli import app
+
+app()

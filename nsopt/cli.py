@@ -1,0 +1,192 @@
+"""The command line: ``nsopt list``, ``run``, ``plot``, ``info``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from nsopt.animation import animate
+from nsopt.mpcc import Ipopt, Solver, Sqp
+from nsopt.plots import FIGURES, overview, save
+from nsopt.problem import Problem, find_problem, load_problem, problem_files, problem_title
+from nsopt.result import Result, check_writable
+from nsopt.stepping import PaperStep, Scheme, simulate
+
+T = TypeVar("T")
+
+BAD_INPUT = 2
+STOPPED_EARLY = 3
+INTERRUPTED = 130
+
+SCHEMES: dict[str, Callable[[], Scheme]] = {"paper": PaperStep}
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "ipopt": lambda: Solver(backend=Ipopt()),
+    "sqp": lambda: Solver(backend=Sqp()),
+}
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help=(
+        "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
+        "Start with: nsopt run revolute_pendulum, then open the picture it names.\n\n"
+        "Exit codes: 0 done; 2 bad input, nothing was run; 3 the run stopped early, what was "
+        "computed is saved; 130 interrupted, what was computed is saved."
+    ),
+)
+
+
+@contextmanager
+def _plain_errors(where: str = "") -> Iterator[None]:
+    """Turn an error of the user's input into one line and exit code 2."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, KeyError) as error:
+        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+        print(f"error: {where}{text}", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def _choose(table: dict[str, Callable[[], T]], name: str, what: str) -> T:
+    if name not in table:
+        raise ValueError(f"unknown {what} {name!r}: choose one of {', '.join(table)}")
+    return table[name]()
+
+
+def _settings(assignments: list[str]) -> dict[str, float]:
+    values = {}
+    for text in assignments:
+        name, equals, number = text.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"--set takes NAME=NUMBER, got {text!r}")
+    return values
+
+
+def _load(name: str) -> Problem:
+    """Load a problem; an error in the user's own file is told with its line, not as a traceback."""
+    file = find_problem(name)
+    try:
+        return load_problem(name)
+    except Exception as error:
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)
+                 if Path(f.filename) == file]
+        if isinstance(error, SyntaxError):
+            lines = [error.lineno]
+        where = f"{file.name}, line {lines[-1]}: " if lines else ""
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{where}{kind}{error}") from error
+
+
+@app.command("list")
+def list_problems() -> None:
+    """List the named problems, ready to run."""
+    width = max(map(len, problem_files()), default=0)
+    for name, file in problem_files().items():
+        print(f"{name:<{width}}  {problem_title(file)}")
+
+
+@app.command()
+def run(
+    problem: Annotated[str, typer.Argument(
+        help="A name from 'nsopt list', or a Python file that defines problem = Problem(...).")],
+    t_end: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    h_min: Annotated[float | None, typer.Option(help="Smallest step [s].")] = None,
+    h_max: Annotated[float | None, typer.Option(
+        help="Largest step [s]; equal to --h-min for a fixed step. Smaller bounds lose less "
+        "energy and take longer.")] = None,
+    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    solver: Annotated[str, typer.Option(
+        help=f"First choice for each step: {', '.join(SOLVERS)}. The other takes over where it "
+        "fails.")] = "ipopt",
+    set_: Annotated[list[str] | None, typer.Option(
+        "--set", metavar="NAME=VALUE",
+        help="Another value for a Parameter of the problem, SI units; may be repeated.")] = None,
+    out: Annotated[Path | None, typer.Option(
+        help="Where to save the result (netCDF); the picture goes beside it. "
+        "results/PROBLEM.nc by default.")] = None,
+) -> None:
+    """Simulate a problem, save the result and a picture, print what happened."""
+    with _plain_errors():
+        name = Path(problem).stem
+        target = check_writable(out or Path("results") / f"{name}.nc")
+        chosen = _load(problem)
+        given = {"h_min": h_min, "h_max": h_max}
+        steps = replace(chosen.steps, **{k: h for k, h in given.items() if h is not None})
+        result = simulate(
+            chosen.dynamics,
+            chosen.start,
+            chosen.duration if t_end is None else t_end,
+            steps=steps,
+            scheme=_choose(SCHEMES, scheme, "scheme"),
+            solver=_choose(SOLVERS, solver, "solver"),
+            parameters=_settings(set_ or []),
+            title=name,
+        )
+        result.save(target)
+    print(result.summary())
+    print(f"{'result':<22}{target}")
+    if result.data.sizes["time"] > 1:
+        picture = target.with_suffix(".png")
+        save(overview(result), picture)
+        print(f"{'picture':<22}{picture}")
+    if not result.completed:
+        print(f"error: {result.data.attrs['stop_reason']}", file=sys.stderr)
+        interrupted = result.data.attrs["stop_reason"].startswith("interrupted")
+        raise typer.Exit(INTERRUPTED if interrupted else STOPPED_EARLY)
+
+
+@app.command()
+def plot(
+    results: Annotated[list[Path], typer.Argument(
+        help="Saved results; several are overlaid for comparison.")],
+    what: Annotated[str, typer.Option(
+        help=f"Which picture: overview, {', '.join(FIGURES)}, or animation.")] = "overview",
+    out: Annotated[Path | None, typer.Option(
+        help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation.")] = None,
+) -> None:
+    """Draw a picture of one or several saved results."""
+    with _plain_errors():
+        loaded = [Result.open(path) for path in results]
+        ending = ".gif" if what == "animation" else ".png"
+        default = results[0].with_name(f"{results[0].stem}_{what}{ending}")
+        target = check_writable(out or default)
+        if what == "animation":
+            animate(loaded[0], target)
+        elif what in FIGURES:
+            save(FIGURES[what](*loaded), target)
+        else:
+            raise ValueError(
+                f"unknown picture {what!r}: choose one of {', '.join(FIGURES)}, animation"
+            )
+        print(target)
+
+
+@app.command()
+def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
+    """Print what a saved result holds: summary, provenance, variables."""
+    with _plain_errors():
+        opened = Result.open(result)
+    data, attrs = opened.data, opened.data.attrs
+    print(opened.summary())
+    print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
+    print(f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "
+          f"model {attrs['model_hash']}")
+    print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
+    for name, variable in data.variables.items():
+        unit = variable.attrs.get("units", "")
+        text = variable.attrs.get("long_name", "")
+        print(f"  {name!s:<24} {', '.join(map(str, variable.dims)):<26} {f'[{unit}]':<12} {text}")

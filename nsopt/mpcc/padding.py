@@ -1,0 +1,44 @@
+"""Programs with more equations than unknowns, for solvers that refuse them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc.backend import Call, Nlp, Outcome, Point, Vector
+
+
+def pad(nlp: Nlp) -> Nlp:
+    """Return ``nlp`` with as many idle unknowns as its equations exceed its unknowns.
+
+    Redundant equations can outnumber the unknowns; IPOPT refuses that, CasADi warns at each call.
+    """
+    excess = max(0, int(np.sum(nlp.lower == nlp.upper)) - nlp.x.shape[0])
+    idle = ca.SX.sym("idle", excess)
+    return replace(nlp, x=ca.vertcat(nlp.x, idle), f=nlp.f + ca.sumsqr(idle))
+
+
+class PaddedCall:
+    """A Call of ``nlp`` made of one of ``padded``: adds and strips the idle unknowns."""
+
+    def __init__(self, call: Call, nlp: Nlp, padded: Nlp) -> None:
+        self._call = call
+        self._zeros = np.zeros(padded.x.shape[0] - nlp.x.shape[0])
+        self._infinite = np.full(self._zeros.size, np.inf)
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve from ``start``."""
+        if not self._zeros.size:
+            return self._call(start, p, lower, upper)
+        n = start.x.size
+        x, lam_x = np.append(start.x, self._zeros), np.append(start.lam_x, self._zeros)
+        outcome = self._call(
+            replace(start, x=x, lam_x=lam_x),
+            p,
+            np.append(lower, -self._infinite),
+            np.append(upper, self._infinite),
+        )
+        end = outcome.point
+        return replace(outcome, point=replace(end, x=end.x[:n], lam_x=end.lam_x[:n]))

@@ -1,0 +1,114 @@
+"""Pictures of results: one call per figure of the paper's section 5, each from results alone.
+
+Every function takes one or several results and returns a `matplotlib.figure.Figure`; nothing is
+shown and no state is kept. `FIGURES` lists them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from matplotlib.figure import Figure
+
+from nsopt.plots.contact import contact_paths, gaps
+from nsopt.plots.motion import contact_forces, energies, positions, velocities
+from nsopt.plots.overview import overview
+from nsopt.plots.run import effort, joint_closure, residuals, step_size
+from nsopt.plots.style import DPI
+from nsopt.result import Result, check_writable
+
+FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType({
+    "overview": overview,
+    "contact_paths": contact_paths,
+    "contact_forces": contact_forces,
+    "velocities": velocities,
+    "positions": positions,
+    "step_size": step_size,
+    "residuals": residuals,
+    "energies": energies,
+    "gaps": gaps,
+    "joint_closure": joint_closure,
+    "effort": effort,
+})
+"""All figures by name."""
+
+
+def draw(name: str, *results: Result) -> Figure:
+    """Return a figure by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `FIGURES`.
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, listing the names; or if the results have nothing for that figure.
+    """
+    if name not in FIGURES:
+        raise ValueError(f"unknown figure {name!r}: choose one of {', '.join(FIGURES)}")
+    return FIGURES[name](*results)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure in the format that the ending of ``path`` names; it appears whole or not.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : str or Path
+        Ending in .png, .pdf or .svg.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        For an ending that is no picture format; the message lists those there are.
+    OSError
+        Naming the path, if it cannot be written.
+    """
+    path = Path(path)
+    known = figure.canvas.get_supported_filetypes()
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in known:
+        raise ValueError(
+            f"cannot save a picture as {path.name!r}: end it with one of "
+            f"{', '.join('.' + name for name in sorted(known))}"
+        )
+    path = check_writable(path)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        figure.savefig(partial, format=ending, dpi=DPI)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+__all__ = [
+    "FIGURES",
+    "contact_forces",
+    "contact_paths",
+    "draw",
+    "effort",
+    "energies",
+    "gaps",
+    "joint_closure",
+    "overview",
+    "positions",
+    "residuals",
+    "save",
+    "step_size",
+    "velocities",
+]

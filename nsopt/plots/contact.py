@@ -1,0 +1,234 @@
+"""Figures of joints with clearance: where their ends are, how far they are open."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nsopt.plots import style
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+
+def offsets(result: Result) -> dict[str, list[int]]:
+    """Return the radial contacts of each joint, those whose offset from the pin axis is known."""
+    if "contact_offset" not in result.data:
+        return {}
+    radial = np.all(np.isfinite(result["contact_offset"].values), axis=(0, 2))
+    found = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
+    return {joint: ks for joint, ks in found.items() if ks}
+
+
+def eccentricity(result: Result, contact: int) -> Array:
+    """Return the offset of a bushing end from the pin axis over the clearance, (time, 2).
+
+    The clearance is what offset and gap add up to.
+    """
+    offset = result["contact_offset"].values[:, contact]
+    clearance = result["gap"].values[:, contact] + np.linalg.norm(offset, axis=1)
+    scaled: Array = offset[:, :2] / clearance[:, None]
+    return scaled
+
+
+def clearances(result: Result) -> Array | None:
+    """Return the clearance of each contact [m], None where it was not recorded."""
+    scales = result.data.attrs.get("gap_scales")
+    return None if scales is None else np.atleast_1d(np.asarray(scales, dtype=float))
+
+
+def contact_paths(*results: Result) -> Figure:
+    """Draw the path of the contacting points inside the clearance circle, as Figs. 10 and 24.
+
+    Axes for each joint of each result. Where a joint has plane contacts only, or the offsets were
+    not recorded, the displacement of its contact points over time, as Fig. 17.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a contact.
+    """
+    pairs = _pairs(results, "contact_paths")
+    columns = min(len(pairs), 3)
+    rows = -(-len(pairs) // columns)
+    figure, axes = style.page("Path of the contacting points", results, rows, columns,
+                              (max(4.6, 3.6 * columns), 4.2 * rows))
+    for ax, (result, joint) in zip(axes.flat, pairs, strict=False):
+        path_of_joint(ax, result, joint)
+        _name(ax, results, result, joint)
+    for ax in axes.flat[len(pairs):]:
+        ax.remove()
+    return figure
+
+
+def path_of_joint(ax: Axes, result: Result, joint: str) -> None:
+    """Draw the clearance circle of a joint, or the displacement of its contact points."""
+    radial = offsets(result).get(joint)
+    if radial:
+        clearance_circle(ax, result, radial)
+    else:
+        contact_displacement(ax, result, style.contacts_of(result)[joint])
+
+
+def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
+    """Draw the path of each bushing end within the circle that the clearance leaves it."""
+    angle = np.linspace(0, 2 * np.pi, 181)
+    ax.fill(np.cos(angle), np.sin(angle), color="#f4f4f4", zorder=0)
+    ax.plot(np.cos(angle), np.sin(angle), color="black", linewidth=0.8, label="_wall")
+    ends = [(0, 2.0, "#e58a3c"), (1, 0.8, style.COLOURS[0])]
+    for i, k in enumerate(contacts):
+        path = eccentricity(result, k)
+        order, width, colour = ends[i] if len(contacts) <= 2 else (i, 1.0, style.look(i).color)
+        name = str(result["contact"].values[k])
+        ax.plot(*path.T, color=colour, linewidth=width, zorder=2 + order, label=name,
+                solid_joinstyle="round")
+        ax.plot(*path[0], "o", color="white", markeredgecolor="black", markersize=4.5, zorder=9)
+    ax.set_aspect("equal")
+    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), xticks=[-1, -0.5, 0, 0.5, 1],
+           yticks=[-1, -0.5, 0, 0.5, 1])
+    style.axis_labels(ax, "x / clearance  (o start)", "y / clearance")
+    style.own_legend(ax)
+
+
+def contact_displacement(ax: Axes, result: Result, contacts: list[int]) -> None:
+    """Draw how far each contact point has moved sideways, over time."""
+    points = _distinct(result, contacts)
+    moved = [path - path[0] for path in points.values()]
+    across = _across(np.array(moved))
+    unit = style.unit_of("m", *(m[:, across] for m in moved))
+    for i, (name, path) in enumerate(zip(points, moved, strict=True)):
+        ax.plot(result["time"], unit.factor * path[:, across], **style.look(i)._asdict(),
+                label=name)
+    axis = "xyz"[across]
+    style.axis_labels(ax, "time [s]", f"{axis} − {axis} at the start [{unit.text}]")
+    style.own_legend(ax)
+
+
+def _distinct(result: Result, contacts: list[int]) -> dict[str, Array]:
+    """Return the path of each contact point; a vertex behind two planes counts once."""
+    paths: dict[str, Array] = {}
+    for k in contacts:
+        path = result["contact_point"].values[:, k]
+        if not any(np.array_equal(path, seen) for seen in paths.values()):
+            paths[str(result["contact"].values[k])] = path
+    return paths
+
+
+def _across(moved: Array) -> int:
+    """Return y, or x where nothing moves along y (Fig. 17 shows y)."""
+    extent = np.ptp(moved, axis=(0, 1))
+    return 1 if extent[1] > style.MOST_ROUNDING * np.max(extent) else 0
+
+
+def gaps(*results: Result) -> Figure:
+    """Draw all gaps over time, over the clearance where it was recorded, otherwise in metres.
+
+    Axes for each joint of each result; more than six gaps are drawn as shades.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a contact.
+    """
+    pairs = _pairs(results, "gaps")
+    figure, axes = style.page("Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)),
+                              sharex=True)
+    most = 0
+    for ax, (result, joint) in zip(axes[:, 0], pairs, strict=True):
+        contacts = style.contacts_of(result)[joint]
+        if len(contacts) > style.MAX_OWN_LEGEND:
+            gap_map(ax, result, contacts)
+        else:
+            gaps_of_joint(ax, result, contacts)
+            most = max(most, len(contacts))
+        _name(ax, results, result, joint)
+    style.axis_labels(axes[-1, 0], "time [s]", None)
+    handles = [Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]")
+               for i in range(most)]
+    if handles:
+        style.shared_legend(figure, handles)
+    return figure
+
+
+def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
+    """Draw some gaps, and the wall at zero."""
+    values, text = _scaled_gaps(result, contacts)
+    ax.axhline(0, color="black", linewidth=0.8, zorder=1)
+    for i in range(len(contacts)):
+        ax.plot(result["time"], values[:, i], color=style.look(i).color,
+                linestyle=style.look(i).linestyle, linewidth=0.9,
+                label=str(result["contact"].values[contacts[i]]))
+    style.axis_labels(ax, None, text)
+
+
+def _scaled_gaps(result: Result, contacts: list[int]) -> tuple[Array, str]:
+    """Return gaps (time, contact) over the clearance where that was recorded, and their label."""
+    gap, scales = result["gap"].values[:, contacts], clearances(result)
+    unit = style.unit_of("m", gap)
+    if scales is None:
+        return unit.factor * gap, f"gap [{unit.text}]"
+    return gap / scales[contacts], "gap / clearance"
+
+
+def touching(ax: Axes, result: Result) -> None:
+    """Draw for each contact when it presses."""
+    time, h = result["time"].values, result["h"].values
+    impulse = result["impulse"].values
+    for k in range(impulse.shape[1]):
+        pressed = np.flatnonzero(impulse[:, k] > 0)
+        spans = [(float(time[i] - h[i]), float(h[i])) for i in pressed]
+        ax.broken_barh(spans, (k - 0.35, 0.7), color=style.COLOURS[0], linewidth=0)
+    ax.set_yticks(range(impulse.shape[1]), [str(n) for n in result["contact"].values])
+    ax.set(ylim=(impulse.shape[1] - 0.4, -0.6), xlim=(time[0], time[-1]))
+    style.axis_labels(ax, "time [s]", None)
+
+
+def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
+    """Draw gaps as shades, a row for each contact, closed ones dark."""
+    values, text = _scaled_gaps(result, contacts)
+    count, time = len(contacts), result["time"].values
+    shades = ax.pcolormesh(time, np.arange(count), values.T, cmap="Blues_r", shading="nearest",
+                           vmin=0, rasterized=True)
+    ax.set_yticks(range(count), [str(n) for n in result["contact"].values[contacts]])
+    ax.set(ylim=(count - 0.5, -0.5), xlim=(time[0], time[-1]))
+    ax.grid(False)
+    bar = ax.figure.colorbar(shades, ax=ax, aspect=30)
+    bar.ax.tick_params(labelsize=style.SMALL)
+    bar.set_label(text, fontsize=style.SMALL)
+
+
+def _pairs(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]:
+    """Return each result with each of its joints that has contacts.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    style.require(results, figure)
+    pairs = [(result, joint) for result in results for joint in style.contacts_of(result)]
+    if not pairs:
+        who = ", ".join(r.name for r in results)
+        raise ValueError(f"{figure} shows joints with clearance and contacts; {who} has none")
+    return pairs
+
+
+def _name(ax: Axes, results: tuple[Result, ...], result: Result, joint: str) -> None:
+    style.title(ax, f"{joint}, {style.label(result)}" if len(results) > 1 else joint)

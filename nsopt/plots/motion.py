@@ -1,0 +1,228 @@
+"""Figures over time of what a mechanism does: forces, velocities, positions, energies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nsopt.plots import style
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+
+class _Quantity(NamedTuple):
+    title: str
+    coordinate: str  # its components are over (time, coordinate, axis)
+    symbol: str
+    unit: str
+    of: Callable[[Result], Array]
+
+
+def contact_forces(*results: Result) -> Figure:
+    """Draw the X, Y and Z components of the force of each joint, as Figs. 11, 18, 25 and 35.
+
+    Forces are means over the step that ends at each time, in world axes.
+
+    Parameters
+    ----------
+    *results : Result
+        A joint with clearance and an ideal one of the same name are overlaid.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a joint.
+    """
+    return _components(results, _Quantity("Joint forces", "joint", "F", "N", joint_force))
+
+
+def velocities(*results: Result) -> Figure:
+    """Draw the velocity of each body's centre of mass, as Figs. 12, 19, 20, 26 and 33.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    what = _Quantity("Velocity of the centres of mass", "body", "v", "m/s", body_velocity)
+    return _components(results, what)
+
+
+def joint_force(result: Result) -> Array:
+    """Return the force of each joint, (time, joint, 3) [N]; NaN at the start."""
+    force: Array = result["joint_reaction"].values
+    return force
+
+
+def body_velocity(result: Result) -> Array:
+    """Return the velocity of the centres of mass in world axes, (time, body, 3) [m/s].
+
+    Where the coordinates are not those of the bodies, differences of their positions.
+    """
+    known = {str(name): k for k, name in enumerate(result["v_name"].values)}
+    position: Array = result["body_position"].values
+    slope = np.gradient(position, result["time"].values, axis=0)
+    columns = [[known.get(f"{body}.v{axis}") for axis in "xyz"] for body in result["body"].values]
+    v = result["v"].values
+    for b, places in enumerate(columns):
+        for a, k in enumerate(places):
+            if k is not None:
+                slope[:, b, a] = v[:, k]
+    return slope
+
+
+def _components(results: tuple[Result, ...], what: _Quantity) -> Figure:
+    """Draw X, Y, Z below each other, a column for each joint or body, results overlaid."""
+    style.require(results, what.title)
+    found = style.names(results, what.coordinate)
+    if not found:
+        raise ValueError(f"{what.title}: no {what.coordinate} in {results[0].name}")
+    size = (max(7.0, 3.6 * len(found)), 6.6)
+    figure, axes = style.page(what.title, results, 3, len(found), size, sharex=True)
+    values = [what.of(r) for r in results]
+    scale, unit = max(map(style.peak, values)), style.unit_of(what.unit, *values)
+    for column, name in enumerate(found):
+        for a, axis in enumerate("xyz"):
+            ax, drawn = axes[a, column], []
+            for k, (result, value) in enumerate(zip(results, values, strict=True)):
+                places = [str(n) for n in result[what.coordinate].values]
+                if name in places:
+                    drawn.append(unit.factor * value[:, places.index(name), a])
+                    ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
+            _settle(ax, drawn, unit.factor * scale)
+            style.axis_labels(ax, "time [s]" if a == 2 else None,
+                              f"{what.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None)
+        style.title(axes[0, column], name if len(found) > 1 or len(results) > 1 else "")
+    style.results_legend(figure, results)
+    return figure
+
+
+def _settle(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
+    style.settle(ax, np.concatenate(drawn) if drawn else 0.0, scale)
+
+
+def positions(*results: Result) -> Figure:
+    """Draw the XY path of each centre of mass and its Z over time, as Figs. 13, 14, 21, 27, 28, 32.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    style.require(results, "positions")
+    bodies = style.names(results, "body")
+    size = (9.0, 0.8 + 3.4 * len(bodies))
+    figure, axes = style.page("Position of the centres of mass", results, len(bodies), 2, size)
+    for (path, height), body in zip(axes, bodies, strict=True):
+        paths = {k: _path_of(r, body) for k, r in enumerate(results) if body in r["body"].values}
+        _draw_path(path, paths)
+        _draw_height(height, paths, results)
+        style.title(path, f"path of {body}")
+        style.title(height, f"axial position of {body}")
+    style.results_legend(figure, results)
+    return figure
+
+
+def _path_of(result: Result, body: str) -> Array:
+    place = [str(n) for n in result["body"].values].index(body)
+    path: Array = result["body_position"].values[:, place]
+    return path
+
+
+def _draw_path(ax: Axes, paths: dict[int, Array]) -> None:
+    unit = style.unit_of("m", *(p[:, :2] for p in paths.values()))
+    for k, path in paths.items():
+        ax.plot(*(unit.factor * path[:, :2].T), **style.look(k)._asdict())
+        ax.plot(*(unit.factor * path[0, :2]), "o", color="white", markersize=5, zorder=9,
+                markeredgecolor=style.look(k).color, label="_start")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.08)
+    style.axis_labels(ax, f"x [{unit.text}]  (o start)", f"y [{unit.text}]")
+
+
+def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -> None:
+    z = [p[:, 2] for p in paths.values()]
+    size = max(style.peak(p) for p in paths.values())
+    start = float(z[0][0])
+    shifted = abs(start) > 5 * max(style.peak(part - start) for part in z) > 0
+    base, text = (start, f"z − {start:.4g} m") if shifted else (0.0, "z")
+    unit = style.unit_of("m", *(part - base for part in z))
+    for k, part in zip(paths, z, strict=True):
+        ax.plot(results[k]["time"], unit.factor * (part - base), **style.look(k)._asdict())
+    _settle(ax, [unit.factor * (part - base) for part in z], unit.factor * size)
+    style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")
+
+
+def energies(*results: Result) -> Figure:
+    """Draw kinetic, potential, total energy in one scale, the balance enlarged (Figs. 30, 34).
+
+    The balance is total energy minus the work of applied loads, minus its value at the start.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    style.require(results, "energies")
+    figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
+    columns = [[r[name].values for r in results]
+               for name in ("kinetic_energy", "potential_energy", "total_energy")]
+    columns.append([balance(r) for r in results])
+    titles = ("kinetic", "potential", "total", "balance: total − external work − start")
+    for ax, values, text in zip(axes.flat, columns, titles, strict=True):
+        shared = values if text == titles[-1] else [v for column in columns[:3] for v in column]
+        unit = style.unit_of("J", *shared)
+        for k, (result, value) in enumerate(zip(results, values, strict=True)):
+            ax.plot(result["time"], unit.factor * value, **style.look(k)._asdict())
+        style.axis_labels(ax, None, f"energy [{unit.text}]")
+        style.title(ax, text)
+    _same_limits(list(axes.flat[:3]))
+    for ax in axes[-1]:
+        style.axis_labels(ax, "time [s]", None)
+    style.results_legend(figure, results)
+    return figure
+
+
+def _same_limits(axes: Sequence[Axes]) -> None:
+    limits = np.array([ax.get_ylim() for ax in axes])
+    for ax in axes:
+        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+
+
+def balance(result: Result) -> Array:
+    """Return total energy minus external work, as a change since the start, (time,) [J]."""
+    kept = result["total_energy"].values - result["external_work"].values
+    change: Array = kept - kept[0]
+    return change

@@ -1,0 +1,237 @@
+"""Figures of how a run went: step size, residuals, closure of the joints, effort."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from nsopt.plots import style
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+FLOOR = 1e-18
+"""Where residuals that are zero, or below it, are drawn."""
+
+
+class _Residual(NamedTuple):
+    variable: str
+    text: str
+    unit: str
+    limit: str  # its key in the recorded acceptance limits
+
+
+_RESIDUALS = (
+    _Residual("motion_residual", "equations of motion", "N", "motion"),
+    _Residual("complementarity_residual", "complementarity", "N m", "complementarity"),
+    _Residual("gap_violation", "gap violation", "m", "gap"),
+    _Residual("constraint_violation", "joint closure", "m", "closure"),
+    _Residual("euler_norm_error", "Euler-parameter norm", "1", "norm"),
+)
+
+
+def step_size(*results: Result) -> Figure:
+    """Draw the step size with its bounds and the steps that were retried (Figs. 15, 22, 29).
+
+    A row for each result.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    style.require(results, "step_size")
+    figure, axes = style.page("Step size", results, len(results), 1,
+                              (7.0, 1.1 + 2.2 * len(results)), sharex=True)
+    for ax, result in zip(axes[:, 0], results, strict=True):
+        steps_of(ax, result)
+        style.title(ax, style.label(result) if len(results) > 1 else "")
+    style.axis_labels(axes[-1, 0], "time [s]", None)
+    return figure
+
+
+def steps_of(ax: Axes, result: Result) -> None:
+    """Draw the step sizes of one result."""
+    h, time = result["h"].values, result["time"].values
+    bounds = [float(result.data.attrs[name]) for name in ("h_min", "h_max")]
+    unit = style.unit_of("s", bounds)
+    ax.plot(time, unit.factor * h, color=style.COLOURS[0], linewidth=0.3, marker=".",
+            markersize=3.0, markeredgewidth=0, zorder=3, label="h")
+    for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=True):
+        ax.axhline(unit.factor * bound, color=style.COLOURS[1], linewidth=0.9, linestyle="--",
+                   zorder=2, label="_bound")
+        ax.annotate(name, (1.0, unit.factor * bound), xycoords=("axes fraction", "data"),
+                    xytext=(3, 0), textcoords="offset points", va="center", fontsize=style.SMALL,
+                    color=style.COLOURS[1])
+    retried = result["retries"].values > 0
+    if np.any(retried):
+        ax.plot(time[retried], unit.factor * h[retried], "x", color="black", markersize=5,
+                zorder=4, label=f"retried ({np.count_nonzero(retried)})")
+        ax.legend(fontsize=style.SMALL, loc="center right")
+    style.logarithmic(ax, unit.factor * np.append(h, bounds))
+    style.axis_labels(ax, None, f"h [{unit.text}]")
+
+
+def residuals(*results: Result) -> Figure:
+    """Draw what a run left unsolved, as Figs. 9, 16 and 23; the limits of acceptance dashed.
+
+    Zeros are drawn at 1e-18.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    style.require(results, "residuals")
+    kinds = [kind for kind in _RESIDUALS if any(r[kind.variable].size for r in results)]
+    size = (7.0, 1.0 + 1.5 * len(kinds))
+    figure, axes = style.page("Residuals", results, len(kinds), 1, size, sharex=True)
+    for ax, kind in zip(axes[:, 0], kinds, strict=True):
+        for k, result in enumerate(results):
+            if result[kind.variable].size:
+                _residual(ax, result, kind, k)
+        style.title(ax, f"{kind.text} [{kind.unit}]")
+    style.axis_labels(axes[-1, 0], "time [s]", None)
+    style.results_legend(figure, results, dots=True)
+    return figure
+
+
+def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
+    values = floored(worst(result, kind.variable))
+    ax.plot(result["time"], values, **style.dot(k))
+    limit = (style.stored(result, "acceptance") or {}).get(kind.limit)
+    if limit is not None:
+        ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
+    decades(ax, values, limit)
+
+
+def decades(ax: Axes, values: Array, limit: float | None = None) -> None:
+    """Make y logarithmic with a few decades labelled, from just below the floor or the values."""
+    ax.set_yscale("log")
+    top = max(style.peak(values), limit or 0.0, 1e3 * FLOOR)
+    low, high = ax.get_ylim() if len(ax.lines) > 1 else (1.0, 0.0)
+    ax.set_ylim(min(FLOOR / 5, low), max(20 * top, high))
+    ax.yaxis.set_major_locator(LogLocator(numticks=5))
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
+def worst(result: Result, name: str) -> Array:
+    """Return the largest of all entries of a residual at each time, (time,)."""
+    values = result[name].values
+    flat: Array = values.reshape(len(values), -1).max(axis=1)
+    return flat
+
+
+def floored(values: Array) -> Array:
+    """Return values with those that are zero, or smaller, at the floor; NaN stays."""
+    return np.maximum(values, FLOOR)
+
+
+def joint_closure(*results: Result) -> Figure:
+    """Draw how far the joints are from closed, as Fig. 36; zeros at 1e-18.
+
+    For a joint with clearance it is the depth inside the wall.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a joint.
+    """
+    style.require(results, "joint_closure")
+    joints = style.names(results, "joint")
+    if not joints:
+        raise ValueError(f"joint_closure: no joint in {results[0].name}")
+    figure, axes = style.page("Joint closure", results, len(joints), 1,
+                              (7.0, 1.2 + 2.0 * len(joints)), sharex=True)
+    for ax, joint in zip(axes[:, 0], joints, strict=True):
+        for k, result in enumerate(results):
+            places = [str(n) for n in result["joint"].values]
+            if joint in places:
+                closure_of(ax, result, places.index(joint), k)
+        style.title(ax, joint)
+    style.axis_labels(axes[-1, 0], "time [s]", None)
+    style.results_legend(figure, results, dots=True)
+    return figure
+
+
+def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
+    """Draw the closure of one joint of one result."""
+    values = floored(result["constraint_violation"].values[:, joint])
+    ax.plot(result["time"], values, **style.dot(k))
+    decades(ax, values)
+    style.axis_labels(ax, None, "violation [m]")
+
+
+def motion_of(ax: Axes, result: Result) -> None:
+    """Draw the residual of the equations of motion of one result."""
+    values = floored(worst(result, "motion_residual"))
+    ax.plot(result["time"], values, **style.dot(0))
+    decades(ax, values)
+    style.axis_labels(ax, "time [s]", "residual [N]")
+
+
+def effort(*results: Result) -> Figure:
+    """Draw bars of the total iterations and the total time in the solver, as Fig. 37.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    style.require(results, "effort")
+    figure, axes = style.page("Effort", (), 1, 2, (9.0, 1.5 + 0.45 * len(results)), sharey=True)
+    seconds = [float(np.nansum(r["solve_time"])) for r in results]
+    iterations = [float(np.nansum(r["iterations"])) for r in results]
+    _bars(axes[0, 0], iterations, "solver iterations", "{:.0f}")
+    _bars(axes[0, 1], seconds, "time in the solver [s]", "{:.3g}")
+    axes[0, 0].set_yticks(range(len(results)), [_steps_label(r) for r in results])
+    axes[0, 0].set_ylim(len(results) - 0.4, -0.6)
+    return figure
+
+
+def _steps_label(result: Result) -> str:
+    return f"{style.label(result)}\n{result.data.sizes['time'] - 1} steps"
+
+
+def _bars(ax: Axes, values: list[float], text: str, number: str) -> None:
+    colours = [style.look(k).color for k in range(len(values))]
+    bars = ax.barh(range(len(values)), values, height=0.6, color=colours)
+    ax.bar_label(bars, [number.format(v) for v in values], padding=3, fontsize=style.SMALL)
+    ax.margins(x=0.15)
+    ax.grid(False, axis="y")
+    style.axis_labels(ax, text, None)

@@ -1,0 +1,231 @@
+"""The bodies of a result as lines in the world, and the views from which they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.plots.style import stored
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
+AXES = "xyz"
+
+
+class Poses(NamedTuple):
+    """Where all bodies are at some times."""
+
+    time: Array  # (n,) [s]
+    position: Array  # (n, body, 3) [m]
+    quaternion: Array  # (n, body, 4) Euler parameters, body to world
+
+
+class Scene:
+    """What a result knows about the looks of its mechanism.
+
+    Parameters
+    ----------
+    result : Result
+        Its outline gives the lines; the recorded frames of its joints, where there are any, give
+        the places to which a body's stick goes, otherwise the middles of the outlines do.
+
+    Attributes
+    ----------
+    bodies : tuple of str
+    ground : list of (n, 3) [m]
+        Polylines in world axes.
+    outlines, sticks : list, for each body, of (n, 3) [m]
+        Polylines in body axes: joints, and the body from its centre of mass to each of them.
+    poses : Poses
+        At the recorded times; Euler parameters change sign nowhere.
+    """
+
+    def __init__(self, result: Result):
+        self.bodies = tuple(str(name) for name in result["body"].values)
+        lines = [(int(line["body"]), np.asarray(line["points"], dtype=float))
+                 for line in stored(result, "outline") or []]
+        self.ground = [points for body, points in lines if body < 0]
+        self.outlines = [[points for body, points in lines if body == b]
+                         for b in range(len(self.bodies))]
+        anchors = _anchors(stored(result, "frames"), lines, len(self.bodies))
+        self.pins = [point for body, point in anchors if body < 0]
+        self.sticks = [[np.array([np.zeros(3), point]) for body, point in anchors if body == b]
+                       for b in range(len(self.bodies))]
+        self.poses = Poses(result["time"].values, result["body_position"].values,
+                           _continuous(result["body_quaternion"].values))
+        self.gravity = np.asarray(result.data.attrs.get("gravity", np.zeros(3)), dtype=float)
+
+    def at(self, times: ArrayLike) -> Poses:
+        """Return the poses at any times: positions and Euler parameters interpolated linearly.
+
+        Parameters
+        ----------
+        times : (n,) [s]
+            Those before the start or after the end get the first or last pose.
+        """
+        times = np.atleast_1d(np.asarray(times, dtype=float))
+        e = _interpolate(times, self.poses.time, self.poses.quaternion)
+        e /= np.linalg.norm(e, axis=-1, keepdims=True)
+        return Poses(times, _interpolate(times, self.poses.time, self.poses.position), e)
+
+    def placed(self, lines: Sequence[Sequence[Array]], poses: Poses, k: int) -> list[list[Array]]:
+        """Return lines of each body, in body axes, as they are in the world at the k-th time."""
+        r, e = poses.position[k], poses.quaternion[k]
+        return [[r[b] + rotate(e[b], line) for line in own] for b, own in enumerate(lines)]
+
+    def swept(self) -> Array:
+        """Return points that bound what the bodies pass through, (n, 3) [m]."""
+        count = min(200, len(self.poses.time))
+        chosen = np.unique(np.linspace(0, len(self.poses.time) - 1, count).astype(int))
+        poses = Poses(*(part[chosen] for part in self.poses))
+        parts = [poses.position.reshape(-1, 3)]
+        parts += [line for k in range(len(chosen)) for lines in (self.outlines, self.sticks)
+                  for own in self.placed(lines, poses, k) for line in own]
+        return np.concatenate(parts)
+
+    def size(self) -> float:
+        """Return the diagonal of the box around all bodies at the start [m]."""
+        start = [line for lines in (self.outlines, self.sticks)
+                 for own in self.placed(lines, self.poses, 0) for line in own]
+        points = np.concatenate([self.poses.position[0], *start])
+        return float(np.linalg.norm(np.ptp(points, axis=0)))
+
+    def travel(self) -> Array:
+        """Return how far the bodies' mean goes along each world axis, (3,) [m]."""
+        extent: Array = np.ptp(self.poses.position.mean(axis=1), axis=0)
+        return extent
+
+    def outward(self) -> float:
+        """Return the time when the bodies' mean is farthest from its start, one swing [s]."""
+        mean = self.poses.position.mean(axis=1)
+        distance = np.linalg.norm(mean - mean[0], axis=1)
+        return float(self.poses.time[np.argmax(distance >= 0.99 * distance.max())])
+
+    def guides(self) -> list[Array]:
+        """Return lines of the ground along the travel, made as long as all of it."""
+        away, low, high = int(np.argmax(self.travel())), *np.sort(self._ends())
+        found = []
+        for line in self.ground:
+            along = np.abs(line[-1] - line[0])
+            if len(line) == 2 and along[away] > 0.999 * np.linalg.norm(along):
+                longer = line.copy()
+                longer[:, away] = low, high
+                found.append(longer)
+        return found
+
+    def _ends(self) -> Array:
+        along = self.poses.position.mean(axis=1)[:, int(np.argmax(self.travel()))]
+        ends: Array = np.array([along.min() - self.size(), along.max() + self.size()])
+        return ends
+
+    def travels_far(self) -> bool:
+        """Whether the mechanism would be a speck in a picture of its whole path."""
+        return float(self.travel().max()) > 6 * self.size() > 0
+
+
+class View(NamedTuple):
+    """Two directions of the picture in world axes, (2, 3), and what they are called."""
+
+    matrix: Array
+    across: str
+    up: str
+
+    def __call__(self, points: Array) -> Array:
+        """Return the picture's coordinates of world points, (..., 2) [m]."""
+        seen: Array = points @ self.matrix.T
+        return seen
+
+
+def rotate(e: Array, points: Array) -> Array:
+    """Return points (n, 3), given in body axes, in world axes; e are unit Euler parameters."""
+    twice = 2 * np.cross(e[1:], points)
+    turned: Array = points + e[0] * twice + np.cross(e[1:], twice)
+    return turned
+
+
+def view_of(scene: Scene, name: str | None = None) -> View:
+    """Return a view by name, by default of the plane in which the bodies extend most.
+
+    Parameters
+    ----------
+    scene : Scene
+    name : str, optional
+        One of `VIEWS`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name; the message lists the names.
+    """
+    if name is None:
+        return _plane(*_widest(scene), scene.gravity)
+    if name not in VIEWS:
+        raise ValueError(f"unknown view {name!r}: choose one of {', '.join(VIEWS)}")
+    return VIEWS[name](scene.gravity)
+
+
+def _widest(scene: Scene) -> tuple[int, int]:
+    extent = np.ptp(scene.swept(), axis=0)
+    # Of two that are nearly equal, the vertical one is the one to see.
+    extent = extent * (1 + 0.3 * (np.abs(scene.gravity) > 0)) + 1e-12 * np.array([3, 2, 1])
+    a, b = np.sort(np.argsort(extent)[-2:])
+    return int(a), int(b)
+
+
+def _plane(a: int, b: int, gravity: Array) -> View:
+    """Return the view of a plane of world axes; the one more along gravity is up."""
+    across, up = (b, a) if abs(gravity[a]) > abs(gravity[b]) else (a, b)
+    return View(np.eye(3)[[across, up]], AXES[across], AXES[up])
+
+
+def _oblique(gravity: Array) -> View:
+    """Return a view from above and aside, with gravity down."""
+    up = -gravity / np.linalg.norm(gravity) if np.any(gravity) else np.array([0.0, 0.0, 1.0])
+    first = np.cross(np.eye(3)[int(np.argmin(np.abs(up)))], up)
+    side = np.cross(up, first / np.linalg.norm(first))
+    near = first / np.linalg.norm(first)
+    azimuth, height = np.deg2rad(35.0), np.deg2rad(22.0)
+    toward = np.cos(azimuth) * near + np.sin(azimuth) * side
+    across = np.cross(up, toward)
+    tilted = np.cos(height) * up - np.sin(height) * toward
+    return View(np.array([across, tilted]), "", "")
+
+
+VIEWS: dict[str, Callable[[Array], View]] = {
+    "xy": lambda gravity: _plane(0, 1, gravity),
+    "xz": lambda gravity: _plane(0, 2, gravity),
+    "yz": lambda gravity: _plane(1, 2, gravity),
+    "oblique": _oblique,
+}
+
+
+def _anchors(
+    frames: Any, lines: list[tuple[int, Array]], bodies: int
+) -> list[tuple[int, Array]]:
+    """Return body and point of each joint frame, in body axes."""
+    if frames is not None:
+        return [(int(f["body"]), np.asarray(f["origin"], dtype=float)) for f in frames]
+    # Outlines come joint by joint: lines of one body in a row belong together.
+    anchors = []
+    for body, group in groupby(lines, key=lambda line: line[0]):
+        points = np.concatenate([points for _, points in group])
+        anchors.append((body, (points.min(axis=0) + points.max(axis=0)) / 2))
+    return [(body, point) for body, point in anchors if body < bodies]
+
+
+def _continuous(e: Array) -> Array:
+    """Return Euler parameters (n, body, 4) with signs that make neighbours close."""
+    flips = np.where(np.sum(e[1:] * e[:-1], axis=-1) < 0, -1.0, 1.0)
+    signs = np.concatenate([np.ones((1, e.shape[1])), np.cumprod(flips, axis=0)])
+    same: Array = e * signs[:, :, None]
+    return same
+
+
+def _interpolate(times: Array, known: Array, values: Array) -> Array:
+    flat = values.reshape(len(known), -1)
+    columns = [np.interp(times, known, column) for column in flat.T]
+    return np.stack(columns, axis=-1).reshape(len(times), *values.shape[1:])

@@ -1,0 +1,207 @@
+"""What all figures share: colours, units with prefixes, labels, grids of axes, legends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
+AxesGrid = NDArray[Any]
+"""Axes as (rows, columns)."""
+
+# Of falling darkness, so that they differ in grey as well.
+COLOURS = ("#16325c", "#d1651a", "#4fa3d1", "#7d1d57", "#86b23c", "#8a8a8a")
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "^", "s", "D")
+GREY = "#9a9a9a"
+DPI = 150
+TITLE, TEXT, SMALL = 11.0, 9.0, 8.0
+MAX_OWN_LEGEND = 6
+NARROW = 6.5
+MOST_ROUNDING = 1e-10
+"""Components smaller than this share of the largest are round-off."""
+
+
+class Look(NamedTuple):
+    """How the line of one of several things is drawn."""
+
+    color: str
+    linestyle: str
+    linewidth: float
+
+
+def look(k: int) -> Look:
+    """Return the look of the k-th of several things; later lines are thinner, on top of others."""
+    return Look(COLOURS[k % len(COLOURS)], DASHES[(k // len(COLOURS) + k) % len(DASHES)],
+                1.3 if k == 0 else 1.0)
+
+
+def dot(k: int, size: float = 2.2) -> dict[str, Any]:
+    """Return the look of the k-th of several clouds of points."""
+    return {"linestyle": "none", "marker": MARKERS[k % len(MARKERS)], "markersize": size,
+            "markeredgewidth": 0, "color": look(k).color}
+
+
+class Unit(NamedTuple):
+    """A unit with its prefix, and the factor from SI."""
+
+    factor: float
+    text: str
+
+
+_PREFIXES = ((1e4, 1e-3, "k"), (0.1, 1.0, ""), (1e-4, 1e3, "m"), (1e-7, 1e6, "µ"), (0.0, 1e9, "n"))
+
+
+def unit_of(symbol: str, *values: ArrayLike) -> Unit:
+    """Return the unit in which the largest of the values has a few digits before the point.
+
+    Values that are zero or round-off keep the unit as it is; metres get no kilo.
+    """
+    largest = max((peak(v) for v in values), default=0.0)
+    if largest < 1e-12:
+        return Unit(1.0, symbol)
+    prefixes = _PREFIXES[1:] if symbol.startswith("m") else _PREFIXES
+    factor, prefix = next((f, p) for least, f, p in prefixes if largest >= least)
+    return Unit(factor, prefix + symbol)
+
+
+def peak(values: ArrayLike) -> float:
+    """Return the largest finite magnitude, 0 if there is none."""
+    array = np.abs(np.asarray(values, dtype=float))
+    return float(np.max(array, initial=0.0, where=np.isfinite(array)))
+
+
+def label(result: Result) -> str:
+    """Return the title of a run with its step bounds, and whether it stopped early."""
+    low, high = (float(result.data.attrs[name]) for name in ("h_min", "h_max"))
+    unit = unit_of("s", high)
+    bounds = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys((low, high)))
+    stopped = "" if result.completed else ", stopped early"
+    return f"{result.name} (h {bounds} {unit.text}{stopped})"
+
+
+def stored(result: Result, name: str) -> Any:
+    """Return a JSON attribute of a result, None where it was not recorded."""
+    text = result.data.attrs.get(name)
+    return None if text is None else json.loads(text)
+
+
+def owner(contact: str) -> str:
+    """Return the joint of a contact: ``hinge`` of ``hinge[0]``."""
+    return contact.rpartition("[")[0] or contact
+
+
+def contacts_of(result: Result) -> dict[str, list[int]]:
+    """Return the places of the contacts of each joint."""
+    places: dict[str, list[int]] = {}
+    for k, name in enumerate(result["contact"].values):
+        places.setdefault(owner(str(name)), []).append(k)
+    return places
+
+
+def names(results: Sequence[Result], coordinate: str) -> list[str]:
+    """Return the names of joints or bodies of all results, each once, in order."""
+    return list(dict.fromkeys(str(n) for r in results for n in r[coordinate].values))
+
+
+def require(results: Sequence[Result], figure: str) -> None:
+    """Check that there is something to draw.
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step.
+    """
+    if not results:
+        raise ValueError(f"{figure} needs at least one result")
+    for result in results:
+        if result.data.sizes["time"] < 2:
+            raise ValueError(f"{figure}: {result.name} has no step to draw")
+
+
+def page(
+    title: str, results: Sequence[Result], rows: int, columns: int, size: tuple[float, float],
+    **subplots: Any,
+) -> tuple[Figure, AxesGrid]:
+    """Return a titled figure with axes (rows, columns); a single result is named in the title."""
+    figure = Figure(figsize=size, dpi=DPI, layout="constrained")
+    only = f"{label(results[0])}" if len(results) == 1 else ""
+    joined = (":\n" if size[0] < NARROW else ": ") if only else ""
+    figure.suptitle(title + joined + only, fontsize=TITLE)
+    axes = figure.subplots(rows, columns, squeeze=False, **subplots)
+    for ax in axes.flat:
+        plain(ax)
+    return figure, axes
+
+
+def plain(ax: Axes) -> None:
+    """Give axes small text, a faint grid, numbers without offset."""
+    ax.tick_params(labelsize=SMALL)
+    ax.grid(True, color="#e3e3e3", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.ticklabel_format(useOffset=False)
+
+
+def title(ax: Axes, text: str) -> None:
+    """Set the title of one of several axes."""
+    ax.set_title(text, fontsize=TEXT)
+
+
+def axis_labels(ax: Axes, x: str | None, y: str | None) -> None:
+    """Set the labels that are given."""
+    if x is not None:
+        ax.set_xlabel(x, fontsize=TEXT)
+    if y is not None:
+        ax.set_ylabel(y, fontsize=TEXT)
+
+
+def results_legend(figure: Figure, results: Sequence[Result], dots: bool = False) -> None:
+    """Show below the axes which look is which result, if there are several."""
+    if len(results) > 1:
+        looks = [dot(k, 4.0) if dots else look(k)._asdict() for k in range(len(results))]
+        handles = [Line2D([], [], **drawn, label=label(r))
+                   for drawn, r in zip(looks, results, strict=True)]
+        shared_legend(figure, handles)
+
+
+def shared_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
+    """Show one legend for all axes, below them."""
+    width = figure.get_figwidth() / (0.5 + 0.075 * max(len(str(h.get_label())) for h in handles))
+    figure.legend(handles=list(handles), loc="outside lower center", fontsize=SMALL, frameon=False,
+                  ncols=max(1, min(len(handles), int(width))))
+
+
+def own_legend(ax: Axes, columns: int = 3) -> None:
+    """Show the legend of axes below them, where it hides nothing."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=SMALL, frameon=False,
+              ncols=columns, handlelength=1.6, columnspacing=1.0, borderaxespad=0.2)
+
+
+def settle(ax: Axes, values: ArrayLike, scale: float) -> None:
+    """Keep round-off from filling axes: with nothing beside ``scale`` in it, show a flat line."""
+    if peak(values) <= MOST_ROUNDING * scale or peak(values) < 1e-15:
+        ax.set_ylim(-0.1 * (scale or 1.0), 0.1 * (scale or 1.0))
+
+
+def logarithmic(ax: Axes, values: ArrayLike) -> None:
+    """Make y logarithmic; where the values span less than two decades, show plain numbers."""
+    ax.set_yscale("log")
+    array = np.asarray(values, dtype=float)
+    array = array[np.isfinite(array) & (array > 0)]
+    if array.size == 0 or array.max() / array.min() > 100:
+        return
+    ax.set_ylim(array.min() / 1.25, array.max() * 1.25)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())

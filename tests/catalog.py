@@ -1,0 +1,109 @@
+"""Every kind of element, one row each: a new element gets a row, and the generic tests cover it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nsopt import (
+    AppliedForce,
+    AppliedTorque,
+    CylinderContact,
+    Cylindrical,
+    CylindricalClearance,
+    Fixed,
+    Frame,
+    Planar,
+    PlanarPrismaticClearance,
+    PlanarRevoluteClearance,
+    PlaneContact,
+    PointOnLine,
+    Prismatic,
+    PrismaticClearance,
+    Revolute,
+    RevoluteClearance,
+    Screw,
+    SphereContact,
+    Spherical,
+    SphericalClearance,
+    SpringDamper,
+    TorsionSpringDamper,
+    Universal,
+)
+from nsopt.mechanics import Element
+
+Twist = tuple[float, ...]  # (6,) translation of b along the axes of a [m], turn about them [rad]
+TX, TY, TZ, RX, RY, RZ = (tuple(row) for row in np.eye(6))
+PITCH, CLEARANCE = 0.05, 5e-3  # m
+TRIANGLE = ((0.0, 0.03), (-0.025, -0.015), (0.025, -0.015))
+IRREGULAR = ((0.03, -0.02), (0.02, 0.025), (-0.025, 0.015), (-0.015, -0.025))
+
+
+@dataclass(frozen=True)
+class Row:
+    """An element between two frames; where they coincide joints are closed and gaps open."""
+
+    name: str
+    build: Callable[[Frame, Frame], Element]
+    size: int = 0  # rows of a joint, gaps of a contact
+    freedoms: tuple[Twist, ...] = ()  # of an ideal joint
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _behind(a: Frame, x: float, z: float) -> Frame:
+    """Return a frame that sees frame a at (x, 0, z) in its own axes."""
+    return Frame(a.body, np.asarray(a.origin) - a.axes @ [x, 0, z], a.axes)
+
+
+JOINTS = [
+    Row("fixed", lambda a, b: Fixed("e", a, b), 6),
+    Row("revolute", lambda a, b: Revolute("e", a, b), 5, (RZ,)),
+    Row("prismatic", lambda a, b: Prismatic("e", a, b), 5, (TZ,)),
+    Row("cylindrical", lambda a, b: Cylindrical("e", a, b), 4, (TZ, RZ)),
+    Row("spherical", lambda a, b: Spherical("e", a, b), 3, (RX, RY, RZ)),
+    Row("universal", lambda a, b: Universal("e", a, b), 4, (RX, RY)),
+    Row("planar", lambda a, b: Planar("e", a, b), 3, (TX, TY, RZ)),
+    Row("screw", lambda a, b: Screw("e", a, b, PITCH), 5, ((0, 0, PITCH / (2 * np.pi), 0, 0, 1),)),
+    Row("left screw", lambda a, b: Screw("e", a, b, -0.3), 5, ((0, 0, -0.3 / (2 * np.pi), 0, 0, 1),)),
+    Row("point on line", lambda a, b: PointOnLine("e", a, b), 2, (TZ, RX, RY, RZ)),
+]
+CLEARANCES = [
+    Row("cylindrical clearance", lambda a, b: CylindricalClearance("e", a, b, 0.1, 1, CLEARANCE, 0.01), 2),
+    Row("revolute clearance", lambda a, b: RevoluteClearance("e", a, b, 0.1, CLEARANCE, 4e-3, 0.01), 4),
+    Row("triangular prismatic", lambda a, b: PrismaticClearance("e", a, b, TRIANGLE, 0.1, CLEARANCE), 12),
+    Row("irregular prismatic", lambda a, b: PrismaticClearance("e", a, b, IRREGULAR, 0.1, CLEARANCE), 16),
+    Row("spherical clearance", lambda a, b: SphericalClearance("e", a, b, CLEARANCE, 0.02), 1),
+    Row("planar revolute", lambda a, b: PlanarRevoluteClearance("e", a, b, CLEARANCE, 0.01), 1),
+    Row("planar prismatic", lambda a, b: PlanarPrismaticClearance("e", a, b, 0.1, 0.04, CLEARANCE), 4),
+]
+CONTACTS = [
+    Row("point, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.01), b), 1),
+    Row("sphere, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.06), b, 0.05), 1),
+    Row("point, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.29), 1),
+    Row("sphere, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.25, 0.04), 1),
+    Row("point, cylinder", lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.19), 1),
+    Row("sphere, cylinder", lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04), 1),
+]
+SPRINGS = [
+    Row("spring", lambda a, b: SpringDamper("e", a, b, 800.0)),
+    Row("damped spring", lambda a, b: SpringDamper("e", a, b, 800.0, damping=9.0)),
+    Row("spring of free length", lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15)),
+    Row("damped spring of free length",
+        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0)),
+    Row("torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0)),
+    Row("damped torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
+]
+LOADS = [
+    Row("force", lambda _, b: AppliedForce("e", b, (1, -2, 3))),
+    Row("force in body axes", lambda _, b: AppliedForce("e", b, (1, -2, 3), body_axes=True)),
+    Row("force of time", lambda _, b: AppliedForce("e", b, lambda t: (np.sin(t), 2 * t, 1))),
+    Row("force of time in body axes",
+        lambda _, b: AppliedForce("e", b, lambda t: (np.sin(t), 2 * t, 1), body_axes=True)),
+    Row("torque", lambda _, b: AppliedTorque("e", b, (1, -2, 3))),
+    Row("torque in body axes", lambda _, b: AppliedTorque("e", b, (1, -2, 3), body_axes=True)),
+    Row("torque of time", lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2))),
+    Row("torque of time in body axes",
+        lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2), body_axes=True)),
+]

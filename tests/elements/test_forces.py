@@ -1,0 +1,150 @@
+"""Springs, dampers and applied loads: their potentials, their power, their moments."""
+
+import numpy as np
+import pytest
+
+from nsopt import AppliedForce, Body, Frame, Parameter, SpringDamper, TorsionSpringDamper
+from tests.catalog import LOADS, SPRINGS
+from tests.states import array, assembled, axes_of, couple, derivative, moved, near, wrenches
+
+springs = pytest.mark.parametrize("row", SPRINGS, ids=str)
+loads = pytest.mark.parametrize("row", LOADS, ids=str)
+anywhere = pytest.mark.parametrize("seed", range(3))
+AT_REST = np.zeros(12)
+
+
+def velocity(seed):
+    return np.random.default_rng(seed).normal(size=12)
+
+
+@springs
+@anywhere
+def test_force_is_the_negative_gradient_of_the_energy(row, seed):
+    c = couple(row)
+    q = c.placed(near(seed, 0.1, 0.4))
+    energy = derivative(lambda x: c.with_velocity("potential", x, AT_REST), q, 1e-5)[0]
+    assert c.with_velocity("applied", q, AT_REST) == pytest.approx(-energy, rel=1e-7, abs=1e-6)
+
+
+@springs
+@anywhere
+def test_power_is_stored_or_lost(row, seed):
+    """Potential energy and damping loss take all that the element does on the bodies."""
+    c, v, eps = couple(row), velocity(seed), 1e-6
+    q = c.placed(near(seed, 0.1, 0.4))
+    ahead, behind = moved(q, v, eps), moved(q, v, -eps)
+    stored = (c.with_velocity("potential", ahead, v) - c.with_velocity("potential", behind, v)) / (2 * eps)
+    lost = -(v @ c.with_velocity("applied", q, v) + stored[0])
+    if c.element.damping == 0:
+        assert lost == pytest.approx(0, abs=1e-6)
+    else:
+        speed = rate(c, q, v, eps)
+        assert lost == pytest.approx(c.element.damping * speed**2, rel=1e-5, abs=1e-6)
+        assert lost > 0
+
+
+def rate(c, q, v, eps):
+    """Rate of the length of a spring, or relative angular velocity about z of frame a."""
+    if isinstance(c.element, TorsionSpringDamper):
+        axis = axes_of(q[3:7]) @ c.frames[0].axes[:, 2]
+        return axis @ (axes_of(q[10:14]) @ v[9:12] - axes_of(q[3:7]) @ v[3:6])
+
+    def length(x):
+        a, b = c.element.a, c.element.b
+        return np.linalg.norm(x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin)
+
+    return (length(moved(q, v, eps)) - length(moved(q, v, -eps))) / (2 * eps)
+
+
+@springs
+@anywhere
+def test_action_equals_reaction(row, seed):
+    c = couple(row)
+    q = c.placed(near(seed, 0.1, 0.4))
+    on_a, on_b = wrenches(c.with_velocity("applied", q, velocity(seed)), q)
+    assert on_a == pytest.approx(-on_b, abs=1e-10)
+    assert np.linalg.norm(on_a) > 0.1
+
+
+@springs
+def test_is_no_work_from_outside(row):
+    c = couple(row)
+    q = c.placed(near(1, 0.1, 0.4))
+    assert np.all(c.with_velocity("external", q, velocity(1)) == 0)
+
+
+def test_spring_of_zero_length_is_smooth_where_its_ends_meet():
+    c = couple(SPRINGS[1])
+    assert c.with_velocity("applied", c.q, velocity(1)) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("length", "force"), [(0.2, -40.0), (0.5, 20.0), (0.4, 0.0)])
+def test_spring_pulls_when_long_and_pushes_when_short(length, force):
+    b = Body("b", 1.0, position=(length, 0, 0), point_mass=True)
+    d = assembled([b], [SpringDamper("s", Frame(None), Frame(b), 200.0, free_length=0.4)])
+    q, v = d.stated_start()
+    assert array(d.potential(0, q, v, [])) == pytest.approx(100 * (length - 0.4) ** 2)
+    assert array(d.applied(0, q, v, []))[0] == pytest.approx(-force)
+
+
+@pytest.mark.parametrize("angle", [-3.0, -1.0, 0.0, 0.5, 2.0, 3.0])
+def test_torsion_spring_turns_back_to_its_free_angle(angle):
+    p = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
+    b = Body("b", 1.0, (1, 1, 1), orientation=p)
+    d = assembled([b], [TorsionSpringDamper("s", Frame(None), Frame(b), 5.0, free_angle=0.1)], (0, 0, 0))
+    q, v = d.stated_start()
+    assert array(d.potential(0, q, v, [])) == pytest.approx(2.5 * (angle - 0.1) ** 2)
+    assert array(d.applied(0, q, v, [])) == pytest.approx([0, 0, 0, 0, 0, -5 * (angle - 0.1)], abs=1e-12)
+
+
+@loads
+@pytest.mark.parametrize("t", [0.0, 0.8])
+def test_load_acts_at_its_frame(row, t):
+    c = couple(row)
+    q = c.placed(near(2, 0.3, 0.8))
+    A = axes_of(q[10:14])
+    vector = c.element.vector(t) if callable(c.element.vector) else c.element.vector
+    world = A @ c.frames[1].axes @ vector if c.element.body_axes else np.asarray(vector, dtype=float)
+    point = q[7:10] + A @ c.frames[1].origin
+    expected = [*world, *np.cross(point, world)] if "force" in row.name else [0, 0, 0, *world]
+    applied = c.with_velocity("applied", q, velocity(1), t)
+    on_a, on_b = wrenches(applied, q)
+    assert on_b == pytest.approx(expected, abs=1e-13)
+    assert np.all(on_a == 0)
+    assert c.with_velocity("external", q, velocity(1), t) == pytest.approx(applied, abs=0)
+
+
+def test_gravity_has_the_energy_of_height():
+    a = Body("a", 2.0, (1, 1, 1), position=(1, 2, 3))
+    b = Body("b", 0.5, position=(-1, 0, 4), point_mass=True)
+    d = assembled([a, b], [], gravity=(1.0, 0.0, -9.0))
+    q, v = d.stated_start()
+    assert array(d.potential(0, q, v, [])) == pytest.approx(-2 * (1 - 27) - 0.5 * (-1 - 36))
+    assert array(d.applied(0, q, v, [])) == pytest.approx([2, 0, -18, 0, 0, 0, 0.5, 0, -4.5])
+
+
+def test_kinetic_energy_is_that_of_rigid_bodies():
+    J = np.array([[0.3, 0.05, 0.0], [0.05, 0.4, 0.02], [0.0, 0.02, 0.5]])
+    a = Body("a", 2.0, J, velocity=(1, 2, 3), angular_velocity=(0.5, -1, 2))
+    b = Body("b", 0.5, velocity=(0, 4, 0), point_mass=True)
+    d = assembled([a, b], [])
+    q, v = d.stated_start()
+    w = np.array([0.5, -1, 2])
+    assert array(d.kinetic(0, q, v, [])) == pytest.approx(14 + w @ J @ w / 2 + 4)
+    assert array(d.bias(q, v, [])) == pytest.approx([0, 0, 0, *np.cross(w, J @ w), 0, 0, 0])
+
+
+def test_a_function_of_time_may_return_parameters():
+    b = Body("b", 1.0, point_mass=True)
+    push = AppliedForce("push", Frame(b), lambda t: (Parameter("F", 3.0), t, 0))
+    d = assembled([b], [push], gravity=(0, 0, 0))
+    q, v = d.stated_start()
+    assert array(d.applied(2.0, q, v, d.values())) == pytest.approx([3, 2, 0])
+
+
+@pytest.mark.parametrize("free_length", [0.0, Parameter("L", 0.0)], ids=["number", "parameter"])
+def test_a_free_length_of_zero_is_smooth_given_either_way(free_length):
+    b = Body("b", 1.0, point_mass=True)
+    d = assembled([b], [SpringDamper("s", Frame(None), Frame(b), 200.0, free_length)], (0, 0, 0))
+    q, v = d.stated_start()
+    assert array(d.applied(0, q, v, d.values())) == pytest.approx([0, 0, 0])

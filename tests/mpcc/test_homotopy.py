@@ -1,0 +1,211 @@
+"""The schedule, what happens after a failed stage, and how success is judged."""
+
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.mpcc import (
+    Backend,
+    ExactPenalty,
+    Ipopt,
+    Mpcc,
+    NaturalResidual,
+    Outcome,
+    Scholtes,
+    ScholtesAggregated,
+    Solver,
+    Sqp,
+    Tolerances,
+)
+
+
+def corner():
+    """Min (x-1)^2 + (y-2)^2 over 0 <= x _|_ y >= 0: (0, 2)."""
+    mpcc = Mpcc("corner")
+    z = mpcc.variable("z", 2, guess=[0.5, 1.5])
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize((z[0] - 1) ** 2 + (z[1] - 2) ** 2)
+    return mpcc
+
+
+@dataclass(frozen=True)
+class Brittle(Backend):
+    """IPOPT that loses its way where sigma falls by more than ``factor`` since the last success."""
+
+    factor: float
+    sigmas: list = field(default_factory=list)
+    starts: list = field(default_factory=list)
+
+    def build(self, nlp):
+        good = [1.0]
+        call = Ipopt(warm_start=None).build(nlp)
+
+        def brittle(start, p, lower, upper):
+            sigma = p[-1]
+            self.sigmas.append(sigma)
+            self.starts.append(start)
+            outcome = call(start, p, lower, upper)
+            if sigma < good[0] / self.factor:
+                return replace(outcome, point=replace(outcome.point, x=np.full(2, np.nan)))
+            good[0] = sigma
+            return outcome
+
+        return brittle
+
+
+def test_failed_stage_goes_back_not_on():
+    backend = Brittle(factor=150.0)
+    solver = Solver(backend=backend, schedule=(1.0, 1e-2, 1e-6, 1e-10))
+    solution = solver.build(corner()).solve()
+    assert solution.ok, solution.status
+    np.testing.assert_allclose(
+        backend.sigmas, [1, 1e-2, 1e-6, 1e-4, 1e-6, 1e-10, 1e-8, 1e-10], rtol=1e-9
+    )
+    assert [a.ok for a in solution.attempts] == [True, True, False, True, True, False, True, True]
+    # after the failure at 1e-6 the start is the end of 1e-2 again, not the NaN
+    np.testing.assert_array_equal(backend.starts[3].x, backend.starts[2].x)
+
+
+def test_number_of_retries_is_bounded():
+    backend = Brittle(factor=1.0001)
+    solver = Solver(backend=backend, schedule=(1e-10,), retries=3)
+    solution = solver.build(corner()).solve()
+    assert not solution.ok
+    assert len(backend.sigmas) == 4
+    assert "not finite" in solution.status.remedy
+
+
+def test_first_failure_of_a_warm_start_restarts_cold():
+    program = Solver(backend=Brittle(factor=1e20), schedule=(1e-10,)).build(corner())
+    good = program.solve()
+    bad = Brittle(factor=1e4)
+    cold = Solver(backend=bad, schedule=(1e-10,)).build(corner()).solve({}, good)
+    np.testing.assert_array_equal(bad.starts[0].x, good.x)
+    np.testing.assert_array_equal(bad.starts[1].x, [0.5, 1.5])
+    assert bad.sigmas[1] == bad.sigmas[0]
+    assert cold.ok
+
+
+@dataclass(frozen=True)
+class Claims(Backend):
+    """Returns ``x`` and claims ``word``."""
+
+    x: tuple
+    word: str
+
+    def build(self, nlp):
+        return lambda start, p, lower, upper: Outcome(
+            replace(start, x=np.array(self.x)), self.word, 0, 0.0
+        )
+
+
+def test_success_is_judged_by_residuals_alone():
+    right = Solver(backend=Claims((0.0, 2.0), "Infeasible_Problem_Detected"))
+    wrong = Solver(backend=Claims((0.1, 2.0), "Solve_Succeeded"))
+    assert right.build(corner()).solve().ok
+    solution = wrong.build(corner()).solve()
+    assert not solution.ok
+    assert solution.status.solver_word == "Solve_Succeeded"
+    assert "'pair'" in solution.status.reason
+
+
+def test_runaway_stage_is_a_failure():
+    mpcc = Mpcc("unbounded")  # with sigma 1 the penalised objective is x^2 + y^2 - 3 x y
+    z = mpcc.variable("z", 2, guess=0.5)
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize(z[0] ** 2 + z[1] ** 2 - 4 * z[0] * z[1])
+    solution = Solver(relaxation=ExactPenalty(), schedule=(1.0, 0.1)).build(mpcc).solve()
+    assert not solution.ok
+    assert not any(a.ok for a in solution.attempts)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+def test_infeasible_program_names_the_block(backend):
+    mpcc = Mpcc("hopeless")
+    x, y = mpcc.variable("x", 1, guess=1.0), mpcc.variable("y", 1, guess=1.0)
+    mpcc.equal("possible", x - y)
+    mpcc.equal("impossible", x**2 + 1)
+    mpcc.complement("pair", x + 2, y)
+    solution = Solver(backend=backend).build(mpcc).solve()
+    assert not solution.ok
+    assert "'impossible'" in solution.status.reason
+    assert solution.worst().block == "impossible"
+    assert solution.status.remedy
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+def test_polish_makes_backends_agree_to_round_off(backend):
+    mpcc = Mpcc("cubic")
+    z = mpcc.variable("z", 3, guess=[1.0, 0.2, 0.2])
+    mpcc.equal("curve", ca.vertcat(z[0] ** 3 - 2, z[1] + z[2] ** 2 - z[0]))
+    mpcc.complement("pair", z[1], z[2])
+    mpcc.minimize(ca.sumsqr(z[1] - 1))
+    solution = Solver(backend=backend).build(mpcc).solve().require()
+    root = 2 ** (1 / 3)
+    np.testing.assert_allclose(solution["z"], [root, root, 0.0], atol=1e-14)
+    assert solution.residuals.equality["curve"] < 1e-14
+    assert abs(solution.residuals.pairs[0].product) < 1e-24
+
+
+def test_polish_takes_a_degenerate_pair_the_right_way():
+    # G and H both sqrt(sigma) at the relaxed point, yet only H = 0 leads to G >= 0
+    mpcc = Mpcc("degenerate")
+    z = mpcc.variable("z", 2, guess=1.0)
+    mpcc.equal("line", z[0] - 2 * z[1] - 1e-6)
+    mpcc.complement("pair", z[0], z[1])
+    solution = Solver().build(mpcc).solve().require()
+    np.testing.assert_allclose(solution["z"], [1e-6, 0.0], atol=1e-12)
+
+
+def test_without_polish_the_relaxed_point_is_returned():
+    solution = Solver(polish=False).build(corner()).solve().require()
+    assert solution.residuals.pairs[0].product == pytest.approx(1e-10, rel=1e-3)
+
+
+@pytest.mark.parametrize("relaxation", [Scholtes(), ScholtesAggregated()])
+def test_multipliers_shorten_a_warm_start(relaxation):
+    mpcc = Mpcc("moving")
+    t = mpcc.parameter("t", 1)
+    z = mpcc.variable("z", 3, guess=1.0)
+    mpcc.complement("pair", z[:2], ca.vertcat(z[2], z[0] + z[2]))
+    mpcc.minimize(ca.sumsqr(z - ca.vertcat(2 + t, 1, 3 - t)))
+    program = Solver(relaxation=relaxation, schedule=(1e-8,)).build(mpcc)
+    before = program.solve({"t": 0.0}).require()
+    cold = program.solve({"t": 1e-3}).require()
+    x_alone = program.solve({"t": 1e-3}, before.values).require()
+    warm = program.solve({"t": 1e-3}, before).require()
+    np.testing.assert_allclose(warm["z"], x_alone["z"], atol=1e-5)
+    assert warm.iterations < min(cold.iterations, x_alone.iterations)
+
+
+def test_solvers_share_solutions_as_guesses():
+    mpcc = corner()
+    first = Solver().build(mpcc).solve().require()
+    for relaxation in (NaturalResidual(), Scholtes()):
+        for backend in (Ipopt(), Sqp()):
+            program = Solver(relaxation=relaxation, backend=backend).build(mpcc)
+            solution = program.solve(guess=first).require()
+            np.testing.assert_allclose(solution["z"], [0, 2], atol=1e-4)
+
+
+def test_guess_of_another_program_is_refused():
+    other = Mpcc("other")
+    other.variable("w", 2)
+    guess = Solver().build(other).solve()
+    with pytest.raises(ValueError, match="another program, with w"):
+        Solver().build(corner()).solve(guess=guess)
+
+
+@pytest.mark.parametrize("schedule", [(), (1e-2, 1.0), (1.0, 0.0), (1.0, 1.0), (np.nan,)])
+def test_schedule_must_descend(schedule):
+    with pytest.raises(ValueError, match="schedule"):
+        Solver(schedule=schedule)
+
+
+def test_tolerances_must_be_positive():
+    with pytest.raises(ValueError, match="tolerance bounds"):
+        Tolerances(bounds=0.0)
+    with pytest.raises(ValueError, match="retries"):
+        Solver(retries=-1)
