@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -126,17 +129,17 @@ class Film:
         self.masses = [self.ax.plot([], [], "o", color=c, markersize=6, zorder=6)[0] for c in looks]
         self.mark = self._strip(strip) if strip is not None else None
         self.title = self.ax.set_title(self.name, fontsize=style.TITLE, family="monospace")
-        self.canvas = FigureCanvasAgg(self.figure)
+        self.canvas: Any = FigureCanvasAgg(self.figure)
         # Arranged once: arranging every picture takes most of the time, and would make it jump.
-        self.canvas.draw()
+        self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
 
     def _window(self) -> tuple[Array, Array]:
-        """Return the corners of the picture [m]: of all that is swept, or of the mechanism alone."""
+        """Return the corners of the picture [m]: all that is swept, or the mechanism alone."""
         scene = self.scene
         if self.far:
             middle = self.view(scene.poses.position[0].mean(axis=0))
-            half = 0.9 * scene.size() * np.array([1.0, 0.6])
+            half = 0.9 * scene.size() * np.array([1.0, 0.45])
             return middle - half, middle + half
         swept = self.view(scene.swept())
         low, high = swept.min(axis=0), swept.max(axis=0)
@@ -166,12 +169,22 @@ class Film:
     def _fixed(self) -> None:
         """Draw what does not move."""
         scene, ax, view = self.scene, self.ax, self.view
-        for lines, colour in ((scene.guides() if self.far else [], "#bbbbbb"), (scene.ground, "black")):
-            ax.add_collection(LineCollection([view(x) for x in lines], colors=colour, linewidths=1.0,
-                                             zorder=2), autolim=False)
+        guides = scene.guides() if self.far else []
+        for lines, colour in ((guides, "#bbbbbb"), (scene.ground, "black")):
+            seen = [view(line) for line in lines]
+            ax.add_collection(
+                LineCollection(seen, colors=colour, linewidths=1.0, zorder=2), autolim=False
+            )
         if scene.pins:
-            ax.plot(*view(np.array(scene.pins)).T, "+", color="black", markersize=7, zorder=5,
-                    scalex=False, scaley=False)
+            ax.plot(
+                *view(np.array(scene.pins)).T,
+                "+",
+                color="black",
+                markersize=7,
+                zorder=5,
+                scalex=False,
+                scaley=False,
+            )
         if view.across:
             style.axis_labels(ax, f"{view.across} [m]", f"{view.up} [m]")
         else:
@@ -183,7 +196,7 @@ class Film:
         self.ax.add_collection(lines, autolim=False)
         return lines
 
-    def _strip(self, ax: Axes) -> object:
+    def _strip(self, ax: Axes) -> Line2D:
         """Draw the whole way; return the mark on it."""
         away = int(np.argmax(self.scene.travel()))
         along = self.scene.poses.position.mean(axis=1)[:, away]
@@ -237,12 +250,30 @@ class Film:
 
 def _gif(film: Film, times: Array, fps: float, speed: float, path: Path) -> None:
     # One palette for all pictures, of the last, in which everything has been drawn.
-    last = list(film.frames(times[-1:], speed))[0]
-    palette = _image(last).quantize(64)
-    pictures = [_image(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
-                for pixels in film.frames(times, speed)]
-    pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:],
-                     duration=round(1000 / fps), loop=0, optimize=False)
+    palette = _palette(next(film.frames(times[-1:], speed)))
+    pictures = [
+        _image(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
+        for pixels in film.frames(times, speed)
+    ]
+    pictures[0].save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=round(1000 / fps),
+        loop=0,
+        optimize=False,
+    )
+
+
+def _palette(pixels: Pixels) -> Image.Image:
+    """Return a picture with the colours to use; white stays white."""
+    picture = _image(pixels).quantize(64)
+    colours = np.array(picture.getpalette()).reshape(-1, 3)
+    # Pillow takes any near-white for white.
+    colours[colours.min(axis=1) >= 248] = 255
+    picture.putpalette(colours.ravel().tolist())
+    return picture
 
 
 def _image(pixels: Pixels) -> Image.Image:
@@ -254,13 +285,35 @@ def _mp4(film: Film, times: Array, fps: float, speed: float, path: Path) -> None
     if program is None:
         raise ValueError("MP4 needs ffmpeg, which is not on PATH: install it, or save as .gif")
     width, height = film.canvas.get_width_height()
-    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgba",
-               "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-", "-an",
-               "-pix_fmt", "yuv420p", str(path)]
-    frames = b"".join(pixels.tobytes() for pixels in film.frames(times, speed))
-    done = subprocess.run(command, input=frames, capture_output=True, check=False)
-    if done.returncode:
-        raise OSError(f"ffmpeg could not write {str(path)!r}: {done.stderr.decode().strip()}")
+    command = [
+        program,
+        "-y",
+        "-loglevel",
+        "error",
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgba",
+        "-s",
+        f"{width}x{height}",
+        "-r",
+        f"{fps:g}",
+        "-i",
+        "-",
+        "-an",
+        "-pix_fmt",
+        "yuv420p",
+        str(path),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        # If ffmpeg gives up early, its own words say why.
+        with contextlib.suppress(BrokenPipeError):
+            for pixels in film.frames(times, speed):
+                process.stdin.write(pixels.tobytes())
+        _, words = process.communicate()
+    if process.returncode:
+        raise OSError(f"ffmpeg could not write {str(path)!r}: {words.decode().strip()}")
 
 
 WRITERS: dict[str, Callable[[Film, Array, float, float, Path], None]] = {

@@ -82,8 +82,9 @@ def _load(name: str) -> Problem:
     try:
         return load_problem(name)
     except Exception as error:
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)
-                 if Path(f.filename) == file]
+        lines = [
+            f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file
+        ]
         if isinstance(error, SyntaxError):
             lines = [error.lineno]
         where = f"{file.name}, line {lines[-1]}: " if lines else ""
@@ -101,23 +102,44 @@ def list_problems() -> None:
 
 @app.command()
 def run(
-    problem: Annotated[str, typer.Argument(
-        help="A name from 'nsopt list', or a Python file that defines problem = Problem(...).")],
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="A name from 'nsopt list', or a Python file that defines problem = Problem(...)."
+        ),
+    ],
     t_end: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     h_min: Annotated[float | None, typer.Option(help="Smallest step [s].")] = None,
-    h_max: Annotated[float | None, typer.Option(
-        help="Largest step [s]; equal to --h-min for a fixed step. Smaller bounds lose less "
-        "energy and take longer.")] = None,
+    h_max: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest step [s]; equal to --h-min for a fixed step. Smaller bounds lose less "
+            "energy and take longer."
+        ),
+    ] = None,
     scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
-    solver: Annotated[str, typer.Option(
-        help=f"First choice for each step: {', '.join(SOLVERS)}. The other takes over where it "
-        "fails.")] = "ipopt",
-    set_: Annotated[list[str] | None, typer.Option(
-        "--set", metavar="NAME=VALUE",
-        help="Another value for a Parameter of the problem, SI units; may be repeated.")] = None,
-    out: Annotated[Path | None, typer.Option(
-        help="Where to save the result (netCDF); the picture goes beside it. "
-        "results/PROBLEM.nc by default.")] = None,
+    solver: Annotated[
+        str,
+        typer.Option(
+            help=f"First choice for each step: {', '.join(SOLVERS)}. The other takes over where it "
+            "fails."
+        ),
+    ] = "ipopt",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another value for a Parameter of the problem, SI units; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to save the result (netCDF); the picture goes beside it. "
+            "results/PROBLEM.nc by default."
+        ),
+    ] = None,
 ) -> None:
     """Simulate a problem, save the result and a picture, print what happened."""
     with _plain_errors():
@@ -151,12 +173,16 @@ def run(
 
 @app.command()
 def plot(
-    results: Annotated[list[Path], typer.Argument(
-        help="Saved results; several are overlaid for comparison.")],
-    what: Annotated[str, typer.Option(
-        help=f"Which picture: overview, {', '.join(FIGURES)}, or animation.")] = "overview",
-    out: Annotated[Path | None, typer.Option(
-        help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation.")] = None,
+    results: Annotated[
+        list[Path], typer.Argument(help="Saved results; several are overlaid for comparison.")
+    ],
+    what: Annotated[
+        str, typer.Option(help=f"Which picture: overview, {', '.join(FIGURES)}, or animation.")
+    ] = "overview",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation."),
+    ] = None,
 ) -> None:
     """Draw a picture of one or several saved results."""
     with _plain_errors():
@@ -183,8 +209,10 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
     data, attrs = opened.data, opened.data.attrs
     print(opened.summary())
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
-    print(f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "
-          f"model {attrs['model_hash']}")
+    print(
+        f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "
+        f"model {attrs['model_hash']}"
+    )
     print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
     for name, variable in data.variables.items():
         unit = variable.attrs.get("units", "")

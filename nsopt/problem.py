@@ -92,8 +92,8 @@ def load_problem(name: str) -> Problem:
 
 def _run(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"_nsopt_problem_{file.stem}", file)
-    assert spec is not None  # noqa: S101 - a .py file always has a loader
-    assert spec.loader is not None  # noqa: S101
+    assert spec is not None  # a .py file always has a loader
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.resolve().parent))
     try:

@@ -109,29 +109,62 @@ class Result:
         rows.append(("simulated", f"{end:.6g} s in {len(h)} steps, {state}"))
         if len(h) == 0:
             return rows
-        rows.append(("step size h", f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} s "
-                     f"(bounds {attrs['h_min']:.3g} ... {attrs['h_max']:.3g})"))
-        rows.append(("h below h_min", f"{attrs['steps_below_h_min']} steps "
-                     f"({100 * attrs['steps_below_h_min'] / len(h):.2g} %)"))
+        rows.append(
+            (
+                "step size h",
+                f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} s "
+                f"(bounds {attrs['h_min']:.3g} ... {attrs['h_max']:.3g})",
+            )
+        )
+        rows.append(
+            (
+                "h below h_min",
+                f"{attrs['steps_below_h_min']} steps "
+                f"({100 * attrs['steps_below_h_min'] / len(h):.2g} %)",
+            )
+        )
         retried = int(np.sum(d["retries"].values[1:] > 0))
         rows.append(("retried steps", str(retried)))
         seconds = float(np.nansum(d["solve_time"]))
-        rows.append(("solver", f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
-                     f"{np.nanmean(d['iterations']):.3g} iterations a step"))
-        rows.append(("energy", f"{_at(d, 'total_energy', 0):.6g} J at the start, "
-                     f"{_at(d, 'total_energy', -1):.6g} J at the end; from outside "
-                     f"{_at(d, 'external_work', -1):.4g} J, dissipated "
-                     f"{_at(d, 'dissipated_energy', -1):.4g} J"))
-        rows += [(label, f"{_largest(d[name]):.2e} {d[name].attrs['units']}")
-                 for label, name in _RESIDUALS if d[name].size]
+        rows.append(
+            (
+                "solver",
+                f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
+                f"{np.nanmean(d['iterations']):.3g} iterations a step",
+            )
+        )
+        rows.append(
+            (
+                "energy",
+                f"{_at(d, 'total_energy', 0):.6g} J at the start, "
+                f"{_at(d, 'total_energy', -1):.6g} J at the end; from outside "
+                f"{_at(d, 'external_work', -1):.4g} J, dissipated "
+                f"{_at(d, 'dissipated_energy', -1):.4g} J",
+            )
+        )
+        rows += [
+            (label, f"{_largest(d[name]):.2e} {d[name].attrs['units']}")
+            for label, name in _RESIDUALS
+            if d[name].size
+        ]
         if d.sizes["contact"]:
             force = np.linalg.norm(d["contact_force"].values[1:], axis=-1)
             k = np.unravel_index(int(np.argmax(force)), force.shape)
-            rows.append(("largest contact force", f"{force[k]:.4g} N at {d['contact'].values[k[1]]}"
-                         f", t = {d['time'].values[1 + k[0]]:.6g} s"))
+            rows.append(
+                (
+                    "largest contact force",
+                    f"{force[k]:.4g} N at {d['contact'].values[k[1]]}"
+                    f", t = {d['time'].values[1 + k[0]]:.6g} s",
+                )
+            )
         if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
-            rows.append(("redundant", f"{attrs['redundant_joint_rows']} joint rows, up to "
-                         f"{attrs['redundant_contacts']} contacts: reactions are of least norm"))
+            rows.append(
+                (
+                    "redundant",
+                    f"{attrs['redundant_joint_rows']} joint rows, up to "
+                    f"{attrs['redundant_contacts']} contacts: reactions are of least norm",
+                )
+            )
         return rows
 
 

@@ -39,7 +39,7 @@ def axes_from_z(direction: ArrayLike) -> NDArray[np.float64]:
     z = np.asarray(direction, dtype=float)
     length = np.linalg.norm(z)
     if z.shape != (3,) or not np.isfinite(length) or length == 0:
-        raise ValueError(f"an axis needs three finite numbers, not all zero; got {direction}")
+        raise ValueError(f"an axis needs three finite numbers, not all zero; got {z}")
     z = z / length
     x = np.eye(3)[np.argmin(np.abs(z))]
     x = x - z * (x @ z)

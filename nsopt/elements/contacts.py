@@ -19,7 +19,7 @@ class PlaneContact(Pair, Contact):
         Plane, and centre of the sphere.
     radius : float or Parameter [m]
         Of the sphere; zero is a point.
-    scale : float [m]
+    scale : float or Parameter [m]
         A typical opening, for the scaling of the step problem.
 
     Raises
@@ -29,7 +29,7 @@ class PlaneContact(Pair, Contact):
     """
 
     radius: Scalar = 0.0
-    scale: float = 1e-3
+    scale: Scalar = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,7 +40,7 @@ class PlaneContact(Pair, Contact):
         plane, centre, r = s.motion(self.a), s.motion(self.b), s.value(self.radius)
         normal = plane.A[:, 2]
         distance = ca.dot(centre.r - plane.r, normal) - r
-        return [Gap(distance, distance, centre.r - r * normal, normal, self.scale)]
+        return [Gap(distance, distance, centre.r - r * normal, normal, s.value(self.scale))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class SphereContact(Pair, Contact):
         Of the sphere at a.
     radius : float or Parameter [m]
         Of the sphere at b; zero is a point.
-    scale : float [m]
+    scale : float or Parameter [m]
         A typical opening, for the scaling of the step problem.
 
     Raises
@@ -66,7 +66,7 @@ class SphereContact(Pair, Contact):
 
     body_radius: Scalar
     radius: Scalar = 0.0
-    scale: float = 1e-3
+    scale: Scalar = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,7 +88,7 @@ class CylinderContact(Pair, Contact):
         Of the cylinder.
     radius : float or Parameter [m]
         Of the sphere; zero is a point.
-    scale : float [m]
+    scale : float or Parameter [m]
         A typical opening, for the scaling of the step problem.
 
     Raises
@@ -99,7 +99,7 @@ class CylinderContact(Pair, Contact):
 
     body_radius: Scalar
     radius: Scalar = 0.0
-    scale: float = 1e-3
+    scale: Scalar = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -119,7 +119,7 @@ def _check_round(contact: SphereContact | CylinderContact) -> None:
 
 
 def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Gap:
-    """Return the gap of centres d apart [m]: smooth through the centre, unit gradient in contact."""
+    """Return the gap of centres d apart [m]: smooth, with unit gradient in contact."""
     r = s.value(contact.radius)
     reach = s.value(contact.body_radius) + r
     # At the centre, far inside the body, the direction is arbitrary but must be finite.
@@ -130,6 +130,6 @@ def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Ga
         function=(ca.sumsqr(d) - reach**2) / (2 * reach),
         point=s.motion(contact.b).r - r * normal,
         normal=normal,
-        scale=contact.scale,
+        scale=s.value(contact.scale),
         slope=length / reach,
     )

@@ -66,12 +66,14 @@ class AbsoluteCoordinates:
 
     def rate_matrix(self, q: ca.SX) -> ca.SX:
         """Return N(q), shape (nq, nv): qdot = N v at |p| = 1."""
-        return ca.diagcat(*(
-            ca.SX.eye(3)
-            if block.body.point_mass
-            else ca.diagcat(ca.SX.eye(3), body_rate_matrix(q[block.q][3:7]).T / 2)
-            for block in self._blocks()
-        ))
+        return ca.diagcat(
+            *(
+                ca.SX.eye(3)
+                if block.body.point_mass
+                else ca.diagcat(ca.SX.eye(3), body_rate_matrix(q[block.q][3:7]).T / 2)
+                for block in self._blocks()
+            )
+        )
 
     def velocity(self, q: ca.SX, qdot: ca.SX) -> ca.SX:
         """Return v = (rdot, 2 G(p) pdot) [NLP-clearance 2024, eqs. 21b, 22c], shape (nv,)."""
@@ -93,10 +95,12 @@ class AbsoluteCoordinates:
 
     def renormalise(self, q: ca.SX) -> ca.SX:
         """Return q with every p divided by its norm."""
-        return ca.vertcat(*(
-            q[b.q] if b.body.point_mass else ca.vertcat(q[b.q][0:3], normalise(q[b.q][3:7]))
-            for b in self._blocks()
-        ))
+        return ca.vertcat(
+            *(
+                q[b.q] if b.body.point_mass else ca.vertcat(q[b.q][0:3], normalise(q[b.q][3:7]))
+                for b in self._blocks()
+            )
+        )
 
     def mass(self, value: Callable[[Any], ca.SX]) -> ca.SX:
         """Return the mass matrix, shape (nv, nv), constant [NLP-clearance 2024, eq. 7]."""

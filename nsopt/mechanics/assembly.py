@@ -48,8 +48,8 @@ def assemble(
     for element in members:
         if not isinstance(element, Contact | Force):
             raise TypeError(
-                f"{type(element).__name__} {getattr(element, 'name', element)!r} is neither contact "
-                "nor force: ideal joints belong in Mechanism(bodies, joints)"
+                f"{type(element).__name__} {getattr(element, 'name', element)!r} is neither a "
+                "contact nor a force: ideal joints belong in Mechanism(bodies, joints)"
             )
     finite("gravity", gravity, (3,))
     mechanism.check_members([*mechanism.joints, *members])
@@ -84,9 +84,13 @@ class _Symbols:
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Close expressions into a function of some of t, q, v, p."""
         names = arguments.split()
-        return ca.Function(name, [getattr(self, n) for n in names], list(outputs), names,
-                           [name] if len(outputs) == 1 else [f"{name}_{i}" for i, _ in
-                                                             enumerate(outputs)])
+        return ca.Function(
+            name,
+            [getattr(self, n) for n in names],
+            list(outputs),
+            names,
+            [name] if len(outputs) == 1 else [f"{name}_{i}" for i, _ in enumerate(outputs)],
+        )
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dq N, the rows dual to v."""
@@ -104,12 +108,15 @@ class _Symbols:
             parameters=self.parameters,
             q_names=coordinates.q_names,
             v_names=coordinates.v_names,
-            outlines=tuple(line for e in (*self.mechanism.joints, *self.elements) for line in e.outline()),
+            outlines=tuple(
+                line for e in (*self.mechanism.joints, *self.elements) for line in e.outline()
+            ),
             mass=self.function("mass", "q p", M),
             bias=self.function("bias", "q v p", coordinates.bias(v, M)),
             rate_matrix=self.function("rate_matrix", "q", self.N),
-            velocity=ca.Function("velocity", [q, qdot], [coordinates.velocity(q, qdot)],
-                                 ["q", "qdot"], ["v"]),
+            velocity=ca.Function(
+                "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]
+            ),
             norms=self.function("norms", "q", coordinates.norms(q)),
             renormalise=self.function("renormalise", "q", coordinates.renormalise(q)),
             poses=self.function("poses", "q", *self._poses()),
@@ -124,11 +131,12 @@ class _Symbols:
         positions = [self.motions[body.name].r for body in self.mechanism.bodies]
         identity = ca.SX([1, 0, 0, 0])
         turning = iter(self.coordinates.parameters_of(self.q))
-        quaternions = [identity if body.point_mass else next(turning)
-                       for body in self.mechanism.bodies]
+        quaternions = [
+            identity if body.point_mass else next(turning) for body in self.mechanism.bodies
+        ]
         return ca.horzcat(*positions), ca.horzcat(*quaternions)
 
-    def _forces(self, M: ca.SX) -> dict[str, ca.Function]:
+    def _forces(self, M: ca.SX) -> dict[str, Any]:
         s, zero = self.state, ca.SX.zeros(self.v.numel())
         g = s.value(self.gravity)
         forces = [e for e in self.elements if isinstance(e, Force)]
@@ -164,21 +172,30 @@ class _Symbols:
             "gap": self.function("gap", "t q p", function),
             "gap_matrix": self.function("gap_matrix", "t q p", W),
             "distance": self._column("distance", [gap.distance for gap in flat]),
-            "slope": self._column("slope", [ca.SX(gap.slope) for gap in flat]),
+            "slope": self._column("slope", [gap.slope for gap in flat]),
             "contact_points": self._columns("contact_points", [gap.point for gap in flat]),
             "contact_normals": self._columns("contact_normals", [gap.normal for gap in flat]),
-            "reactions": self._reactions(C, W, [r.numel() for r in residuals],
-                                         [len(group) for group in gaps]),
-            "gap_scales": np.array([gap.scale for gap in flat], dtype=float),
+            "reactions": self._reactions(
+                C, W, [r.numel() for r in residuals], [len(group) for group in gaps]
+            ),
+            "contact_offsets": self._columns("contact_offsets", [gap.offset for gap in flat]),
+            "gap_scale": self.function(
+                "gap_scale", "p", ca.vertcat(ca.SX(0, 1), *(gap.scale for gap in flat))
+            ),
             "joint_names": tuple(joint.name for joint in joints),
-            "closure_names": tuple(joint.name for joint, r in
-                                   zip(self.mechanism.joints, residuals, strict=True)
-                                   for _ in range(r.numel())),
-            "contact_owners": tuple(c.name for c, group in zip(contacts, gaps, strict=True)
-                                    for _ in group),
-            "contact_names": tuple(c.name if len(group) == 1 else f"{c.name}[{k}]"
-                                   for c, group in zip(contacts, gaps, strict=True)
-                                   for k, _ in enumerate(group)),
+            "closure_names": tuple(
+                joint.name
+                for joint, r in zip(self.mechanism.joints, residuals, strict=True)
+                for _ in range(r.numel())
+            ),
+            "contact_owners": tuple(
+                c.name for c, group in zip(contacts, gaps, strict=True) for _ in group
+            ),
+            "contact_names": tuple(
+                c.name if len(group) == 1 else f"{c.name}[{k}]"
+                for c, group in zip(contacts, gaps, strict=True)
+                for k, _ in enumerate(group)
+            ),
         }
 
     def _column(self, name: str, entries: list[ca.SX]) -> ca.Function:
@@ -191,17 +208,22 @@ class _Symbols:
         mu, lam = ca.SX.sym("mu", C.size1()), ca.SX.sym("lam", W.size2())
         parts = [C[k, :].T @ mu[k] for k in _slices(rows)]
         parts += [W[:, k] @ lam[k] for k in _slices(gaps)]
-        wrenches = [self._wrench(joint, part) for joint, part in
-                    zip(self._joints(), parts, strict=True)]
-        return ca.Function("reactions", [self.t, self.q, self.p, mu, lam],
-                           [ca.horzcat(ca.SX(6, 0), *wrenches)],
-                           ["t", "q", "p", "mu", "lam"], ["reactions"])
+        wrenches = [
+            self._wrench(joint, part) for joint, part in zip(self._joints(), parts, strict=True)
+        ]
+        return ca.Function(
+            "reactions",
+            [self.t, self.q, self.p, mu, lam],
+            [ca.horzcat(ca.SX(6, 0), *wrenches)],
+            ["t", "q", "p", "mu", "lam"],
+            ["reactions"],
+        )
 
     def _wrench(self, joint: Element, generalized: ca.SX) -> ca.SX:
         """Return force and torque on the body of the last frame, torque about that frame."""
         last = joint.frames[-1]
         frame, sign = (last, 1) if last.body is not None else (joint.frames[0], -1)
-        assert frame.body is not None  # noqa: S101 - Pair refuses two frames on the ground
+        assert frame.body is not None  # Pair refuses two frames on the ground
         force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
         arm = self.state.motion(last).r - self.motions[frame.body.name].r
         return sign * ca.vertcat(force, torque - ca.cross(arm, force))

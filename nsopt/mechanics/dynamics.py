@@ -44,7 +44,8 @@ class Dynamics:
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
-    contact_points, contact_normals : (t, q, p) -> (3, ng)
+    gap_scale : (p) -> (ng,) [m]
+    contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
     kinetic, potential : (t, q, v, p) -> [J]
     reactions : (t, q, p, mu, lam) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
@@ -62,7 +63,6 @@ class Dynamics:
     contact_names: tuple[str, ...]  # one per gap
     contact_owners: tuple[str, ...]  # the element of each gap
     joint_names: tuple[str, ...]  # ideal joints, then contacts
-    gap_scales: Array  # (ng,) [m]
     outlines: tuple[Outline, ...]
     mass: ca.Function
     bias: ca.Function
@@ -78,6 +78,8 @@ class Dynamics:
     gap: ca.Function
     distance: ca.Function
     slope: ca.Function
+    gap_scale: ca.Function
+    contact_offsets: ca.Function
     gap_matrix: ca.Function
     contact_points: ca.Function
     contact_normals: ca.Function
@@ -128,4 +130,5 @@ class Dynamics:
     def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
         self.values(numbers)
-        return substitute(self.mechanism, dict(numbers or {})).coordinates.start()
+        mechanism: Mechanism = substitute(self.mechanism, dict(numbers or {}))
+        return mechanism.coordinates.start()

@@ -110,11 +110,13 @@ class Force(Element):
     """Whether its power is work done on the mechanism from outside."""
 
     def loads(self, s: State) -> list["Load"]:
-        """Return forces that have no potential."""
+        """Return forces that have no potential; none unless a force says so."""
+        del s
         return []
 
     def energy(self, s: State) -> ca.SX:
-        """Return the potential [J]; the force along its negative gradient is added by assembly."""
+        """Return the potential [J], zero by default; assembly adds its negative gradient."""
+        del s
         return ca.SX(0)
 
 
@@ -129,8 +131,9 @@ class Gap(NamedTuple):
     function: ca.SX  # [m]
     point: ca.SX  # (3,) [m] where they would touch, world axes
     normal: ca.SX  # (3,) unit direction of the force on the body of the element's last frame
-    scale: float  # [m] a typical opening
-    slope: ca.SX = 1.0  # |gradient of function| over |gradient of distance|; 1 in contact
+    scale: ca.SX  # [m] a typical opening, of numbers and parameters alone
+    slope: ca.SX = ca.SX(1)  # |gradient of function| over |gradient of distance|; 1 in contact
+    offset: ca.SX = ca.SX.nan(3)  # (3,) [m] from the centre of a bore, in the axes of frame a
 
 
 class Load(NamedTuple):

@@ -56,7 +56,9 @@ class Frame:
         where = f"frame on {self.place}"
         finite(f"origin of a {where}", self.origin, (3,))
         axes = np.asarray(self.axes, dtype=float)
-        axes = axes_from_z(axes) if axes.shape == (3,) else finite(f"axes of a {where}", axes, (3, 3))
+        axes = (
+            axes_from_z(axes) if axes.shape == (3,) else finite(f"axes of a {where}", axes, (3, 3))
+        )
         if not np.allclose(axes.T @ axes, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
             raise ValueError(f"axes of a {where} must be a rotation matrix, got {axes.tolist()}")
         object.__setattr__(self, "axes", axes)
@@ -89,7 +91,9 @@ class Frame:
         world = np.asarray(axes, dtype=float)
         world = axes_from_z(world) if world.shape == (3,) else world
         A = body.rotation
-        return cls(body, A.T @ (finite("point", point, (3,)) - np.asarray(body.position)), A.T @ world)
+        return cls(
+            body, A.T @ (finite("point", point, (3,)) - np.asarray(body.position)), A.T @ world
+        )
 
     @property
     def place(self) -> str:

@@ -41,7 +41,9 @@ class Mechanism:
             raise ValueError("a mechanism needs at least one body")
         for body in bodies:
             if not isinstance(body, Body):
-                raise TypeError(f"Mechanism takes bodies first, got {type(body).__name__}: {body!r}")
+                raise TypeError(
+                    f"Mechanism takes bodies first, got {type(body).__name__}: {body!r}"
+                )
         for joint in joints:
             if not isinstance(joint, Constraint):
                 raise TypeError(

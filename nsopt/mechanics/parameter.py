@@ -76,7 +76,9 @@ def _walk(value: Any) -> list[Parameter]:
 def _parts(value: Any) -> list[Any]:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    if isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.dtype == object):
+    if isinstance(value, (tuple, list)) or (
+        isinstance(value, np.ndarray) and value.dtype == object
+    ):
         return list(value)
     return []
 

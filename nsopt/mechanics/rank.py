@@ -26,7 +26,7 @@ def null_space(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return an orthonormal basis of the null space, shape (n, n - rank)."""
     if matrix.shape[0] == 0:
         return np.eye(matrix.shape[1])
-    return np.linalg.svd(matrix)[2][rank(matrix):].T
+    return np.linalg.svd(matrix)[2][rank(matrix) :].T
 
 
 def redundancy(dynamics: Dynamics) -> int:

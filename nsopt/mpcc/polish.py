@@ -69,19 +69,18 @@ def _newton(
     compiled: Compiled, x: Vector, case: Case, active: NDArray[np.intp]
 ) -> tuple[Vector, Vector] | None:
     """Return where the ``active`` rows vanish and all rows there; None if no step came nearer."""
-    start = current = _inside(x, case)
-    free = _snap(current, case)
+    start = current = _snapped(x, case)
     rows, jacobian = compiled.linear(current, case)
     best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
+        free = np.flatnonzero((current > case.solver_lower) & (current < case.upper))
         try:
             step = np.linalg.lstsq(jacobian[active[:, None], free], rows[active], RANK)[0]
         except np.linalg.LinAlgError:  # the SVD of a Jacobian with NaN does not converge
             return None
         current = current.copy()
         current[free] -= step
-        current = _inside(current, case)
-        free = _snap(current, case)
+        current = np.minimum(np.maximum(current, case.solver_lower), case.upper)
         rows, jacobian = compiled.linear(current, case)
         previous, error = error, _largest(rows[active])
         if not error < previous:
@@ -94,23 +93,16 @@ def _newton(
     return best
 
 
-def _inside(x: Vector, case: Case) -> Vector:
-    return np.minimum(np.maximum(x, case.solver_lower), case.upper)
-
-
 def _halves(layout: Layout, rows: Vector) -> tuple[Vector, Vector]:
     """Return scaled G and H."""
     m = layout.pairs
     return rows[rows.size - 2 * m : rows.size - m], rows[rows.size - m :]
 
 
-def _snap(x: Vector, case: Case) -> NDArray[np.intp]:
-    """Move x to the bounds it is at, in place, and return the indices of the free unknowns."""
-    at_lower = x - case.solver_lower <= ACTIVE
-    at_upper = case.upper - x <= ACTIVE
-    x[at_lower] = case.solver_lower[at_lower]
-    x[at_upper] = case.upper[at_upper]
-    return np.flatnonzero(~(at_lower | at_upper))
+def _snapped(x: Vector, case: Case) -> Vector:
+    """Return x (n,) with what is near a bound, or outside, at the bound."""
+    x = np.where(x - case.solver_lower <= ACTIVE, case.solver_lower, x)
+    return np.where(case.upper - x <= ACTIVE, case.upper, x)
 
 
 def _largest(values: NDArray[np.floating[Any]]) -> float:

@@ -108,6 +108,9 @@ class Mpcc:
     ) -> None:
         """Demand 0 <= G _|_ H >= 0, each (m,), row by row.
 
+        Where G or H is itself an unknown, a lower bound of zero on it is harmless but idle: the
+        solver is not given it, for the relaxation implies it.
+
         Parameters
         ----------
         name : str

@@ -19,19 +19,21 @@ from nsopt.plots.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.style import DPI
 from nsopt.result import Result, check_writable
 
-FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType({
-    "overview": overview,
-    "contact_paths": contact_paths,
-    "contact_forces": contact_forces,
-    "velocities": velocities,
-    "positions": positions,
-    "step_size": step_size,
-    "residuals": residuals,
-    "energies": energies,
-    "gaps": gaps,
-    "joint_closure": joint_closure,
-    "effort": effort,
-})
+FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
+    {
+        "overview": overview,
+        "contact_paths": contact_paths,
+        "contact_forces": contact_forces,
+        "velocities": velocities,
+        "positions": positions,
+        "step_size": step_size,
+        "residuals": residuals,
+        "energies": energies,
+        "gaps": gaps,
+        "joint_closure": joint_closure,
+        "effort": effort,
+    }
+)
 """All figures by name."""
 
 

@@ -60,12 +60,17 @@ def contact_paths(*results: Result) -> Figure:
     pairs = _pairs(results, "contact_paths")
     columns = min(len(pairs), 3)
     rows = -(-len(pairs) // columns)
-    figure, axes = style.page("Path of the contacting points", results, rows, columns,
-                              (max(4.6, 3.6 * columns), 4.2 * rows))
+    figure, axes = style.page(
+        "Path of the contacting points",
+        results,
+        rows,
+        columns,
+        (max(4.6, 3.6 * columns), 4.2 * rows),
+    )
     for ax, (result, joint) in zip(axes.flat, pairs, strict=False):
         path_of_joint(ax, result, joint)
         _name(ax, results, result, joint)
-    for ax in axes.flat[len(pairs):]:
+    for ax in axes.flat[len(pairs) :]:
         ax.remove()
     return figure
 
@@ -89,12 +94,22 @@ def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
         path = eccentricity(result, k)
         order, width, colour = ends[i] if len(contacts) <= 2 else (i, 1.0, style.look(i).color)
         name = str(result["contact"].values[k])
-        ax.plot(*path.T, color=colour, linewidth=width, zorder=2 + order, label=name,
-                solid_joinstyle="round")
+        ax.plot(
+            *path.T,
+            color=colour,
+            linewidth=width,
+            zorder=2 + order,
+            label=name,
+            solid_joinstyle="round",
+        )
         ax.plot(*path[0], "o", color="white", markeredgecolor="black", markersize=4.5, zorder=9)
     ax.set_aspect("equal")
-    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), xticks=[-1, -0.5, 0, 0.5, 1],
-           yticks=[-1, -0.5, 0, 0.5, 1])
+    ax.set(
+        xlim=(-1.12, 1.12),
+        ylim=(-1.12, 1.12),
+        xticks=[-1, -0.5, 0, 0.5, 1],
+        yticks=[-1, -0.5, 0, 0.5, 1],
+    )
     style.axis_labels(ax, "x / clearance  (o start)", "y / clearance")
     style.own_legend(ax)
 
@@ -106,8 +121,9 @@ def contact_displacement(ax: Axes, result: Result, contacts: list[int]) -> None:
     across = _across(np.array(moved))
     unit = style.unit_of("m", *(m[:, across] for m in moved))
     for i, (name, path) in enumerate(zip(points, moved, strict=True)):
-        ax.plot(result["time"], unit.factor * path[:, across], **style.look(i)._asdict(),
-                label=name)
+        ax.plot(
+            result["time"], unit.factor * path[:, across], **style.look(i)._asdict(), label=name
+        )
     axis = "xyz"[across]
     style.axis_labels(ax, "time [s]", f"{axis} − {axis} at the start [{unit.text}]")
     style.own_legend(ax)
@@ -148,8 +164,9 @@ def gaps(*results: Result) -> Figure:
         If no result has a contact.
     """
     pairs = _pairs(results, "gaps")
-    figure, axes = style.page("Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)),
-                              sharex=True)
+    figure, axes = style.page(
+        "Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)), sharex=True
+    )
     most = 0
     for ax, (result, joint) in zip(axes[:, 0], pairs, strict=True):
         contacts = style.contacts_of(result)[joint]
@@ -160,8 +177,9 @@ def gaps(*results: Result) -> Figure:
             most = max(most, len(contacts))
         _name(ax, results, result, joint)
     style.axis_labels(axes[-1, 0], "time [s]", None)
-    handles = [Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]")
-               for i in range(most)]
+    handles = [
+        Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]") for i in range(most)
+    ]
     if handles:
         style.shared_legend(figure, handles)
     return figure
@@ -172,9 +190,14 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
     values, text = _scaled_gaps(result, contacts)
     ax.axhline(0, color="black", linewidth=0.8, zorder=1)
     for i in range(len(contacts)):
-        ax.plot(result["time"], values[:, i], color=style.look(i).color,
-                linestyle=style.look(i).linestyle, linewidth=0.9,
-                label=str(result["contact"].values[contacts[i]]))
+        ax.plot(
+            result["time"],
+            values[:, i],
+            color=style.look(i).color,
+            linestyle=style.look(i).linestyle,
+            linewidth=0.9,
+            label=str(result["contact"].values[contacts[i]]),
+        )
     style.axis_labels(ax, None, text)
 
 
@@ -191,8 +214,9 @@ def touching(ax: Axes, result: Result) -> None:
     """Draw for each contact when it presses."""
     time, h = result["time"].values, result["h"].values
     impulse = result["impulse"].values
+    least = 1e-9 * style.peak(impulse)  # less is round-off
     for k in range(impulse.shape[1]):
-        pressed = np.flatnonzero(impulse[:, k] > 0)
+        pressed = np.flatnonzero(impulse[:, k] > least)
         spans = [(float(time[i] - h[i]), float(h[i])) for i in pressed]
         ax.broken_barh(spans, (k - 0.35, 0.7), color=style.COLOURS[0], linewidth=0)
     ax.set_yticks(range(impulse.shape[1]), [str(n) for n in result["contact"].values])
@@ -204,8 +228,9 @@ def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw gaps as shades, a row for each contact, closed ones dark."""
     values, text = _scaled_gaps(result, contacts)
     count, time = len(contacts), result["time"].values
-    shades = ax.pcolormesh(time, np.arange(count), values.T, cmap="Blues_r", shading="nearest",
-                           vmin=0, rasterized=True)
+    shades = ax.pcolormesh(
+        time, np.arange(count), values.T, cmap="Blues_r", shading="nearest", vmin=0, rasterized=True
+    )
     ax.set_yticks(range(count), [str(n) for n in result["contact"].values[contacts]])
     ax.set(ylim=(count - 0.5, -0.5), xlim=(time[0], time[-1]))
     ax.grid(False)

@@ -106,8 +106,11 @@ def _components(results: tuple[Result, ...], what: _Quantity) -> Figure:
                     drawn.append(unit.factor * value[:, places.index(name), a])
                     ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
             _settle(ax, drawn, unit.factor * scale)
-            style.axis_labels(ax, "time [s]" if a == 2 else None,
-                              f"{what.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None)
+            style.axis_labels(
+                ax,
+                "time [s]" if a == 2 else None,
+                f"{what.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None,
+            )
         style.title(axes[0, column], name if len(found) > 1 or len(results) > 1 else "")
     style.results_legend(figure, results)
     return figure
@@ -157,8 +160,15 @@ def _draw_path(ax: Axes, paths: dict[int, Array]) -> None:
     unit = style.unit_of("m", *(p[:, :2] for p in paths.values()))
     for k, path in paths.items():
         ax.plot(*(unit.factor * path[:, :2].T), **style.look(k)._asdict())
-        ax.plot(*(unit.factor * path[0, :2]), "o", color="white", markersize=5, zorder=9,
-                markeredgecolor=style.look(k).color, label="_start")
+        ax.plot(
+            *(unit.factor * path[0, :2]),
+            "o",
+            color="white",
+            markersize=5,
+            zorder=9,
+            markeredgecolor=style.look(k).color,
+            label="_start",
+        )
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     style.axis_labels(ax, f"x [{unit.text}]  (o start)", f"y [{unit.text}]")
@@ -197,8 +207,10 @@ def energies(*results: Result) -> Figure:
     """
     style.require(results, "energies")
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
-    columns = [[r[name].values for r in results]
-               for name in ("kinetic_energy", "potential_energy", "total_energy")]
+    columns = [
+        [r[name].values for r in results]
+        for name in ("kinetic_energy", "potential_energy", "total_energy")
+    ]
     columns.append([balance(r) for r in results])
     titles = ("kinetic", "potential", "total", "balance: total − external work − start")
     for ax, values, text in zip(axes.flat, columns, titles, strict=True):

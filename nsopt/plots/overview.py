@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -41,21 +43,34 @@ def overview(*results: Result) -> Figure:
     result = results[0]
     figure, axes = style.page("", (), 2, 3, (12.5, 7.6))
     figure.suptitle(style.label(result), fontsize=style.TITLE + 2, fontweight="bold")
-    with_contacts = result.data.sizes["contact"] > 0
-    panels = (mechanism, _contacts if with_contacts else _closure, _forces,
-              _gaps if with_contacts else _motion, _steps, _energy)
-    for ax, panel in zip(axes.flat, panels, strict=True):
+    for ax, panel in zip(axes.flat, _panels(result), strict=True):
         panel(ax, result)
     figure.supxlabel(_footer(result), fontsize=style.SMALL, color="#555555")
     return figure
 
 
+def _panels(result: Result) -> tuple[Callable[[Axes, Result], None], ...]:
+    """Return what to draw; without contacts or joints something else fills their place."""
+    contacts, joints = (result.data.sizes[name] > 0 for name in ("contact", "joint"))
+    second = _contacts if contacts else _closure if joints else _norm
+    return (
+        mechanism,
+        second,
+        _forces if joints else _speeds,
+        _gaps if contacts else _motion,
+        _steps,
+        _energy,
+    )
+
+
 def _footer(result: Result) -> str:
     d, attrs = result.data, result.data.attrs
     seconds, steps = float(np.nansum(d["solve_time"])), d.sizes["time"] - 1
-    return (f"{attrs['scheme_name']}, {attrs['solver_name']}: {steps} steps to "
-            f"{float(d['time'].values[-1]):.4g} s, "
-            f"{seconds:.3g} s in the solver, {int(np.nansum(d['retries']))} retries")
+    return (
+        f"{attrs['scheme_name']}, {attrs['solver_name']}: {steps} steps to "
+        f"{float(d['time'].values[-1]):.4g} s, "
+        f"{seconds:.3g} s in the solver, {int(np.sum(d['retries'] > 0))} steps retried"
+    )
 
 
 def mechanism(ax: Axes, result: Result) -> None:
@@ -92,10 +107,16 @@ def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: 
     outlines, sticks = (scene.placed(lines, poses, k) for lines in (scene.outlines, scene.sticks))
     for b in range(len(scene.bodies)):
         colour = tint(style.look(b).color, strength)
-        ax.add_collection(LineCollection([view(x) for x in outlines[b]], colors=[colour],
-                                         linewidths=0.7, zorder=3 + k))
-        ax.add_collection(LineCollection([view(x) for x in sticks[b]], colors=[colour],
-                                         linewidths=1.8, zorder=3 + k))
+        ax.add_collection(
+            LineCollection(
+                [view(x) for x in outlines[b]], colors=[colour], linewidths=0.7, zorder=3 + k
+            )
+        )
+        ax.add_collection(
+            LineCollection(
+                [view(x) for x in sticks[b]], colors=[colour], linewidths=1.8, zorder=3 + k
+            )
+        )
         ax.plot(*view(poses.position[k, b]), "o", color=colour, markersize=4, zorder=4 + k)
 
 
@@ -113,8 +134,16 @@ def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
             seen = [_inside(moved(x) - shift, spread) for x in lines]
             ax.add_collection(LineCollection(seen, colors=[colour], linewidths=width))
         text = f"t = {times[k]:.3g} s\n{AXES[away]} = {middle[away]:.3g} m"
-        ax.annotate(text, (-spread, -k * sideways), fontsize=style.SMALL, va="center", ha="right",
-                    xytext=(-4, 0), textcoords="offset points", annotation_clip=False)
+        ax.annotate(
+            text,
+            (-spread, -k * sideways),
+            fontsize=style.SMALL,
+            va="center",
+            ha="right",
+            xytext=(-4, 0),
+            textcoords="offset points",
+            annotation_clip=False,
+        )
     ax.set_aspect("equal")
     ax.set(xlim=(-spread, spread), ylim=(-(ROWS - 0.4) * sideways, 0.6 * sideways), yticks=[])
     ax.grid(False)
@@ -125,15 +154,20 @@ def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
 def _lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Array]]]:
     drawn = [("#bbbbbb", 0.8, scene.guides()), ("black", 0.8, scene.ground)]
     for lines, width in ((scene.outlines, 1.2), (scene.sticks, 1.8)):
-        drawn += [(style.look(b).color, width, own)
-                  for b, own in enumerate(scene.placed(lines, poses, k))]
+        drawn += [
+            (style.look(b).color, width, own) for b, own in enumerate(scene.placed(lines, poses, k))
+        ]
     return drawn
 
 
 def _window(scene: Scene, view: View) -> tuple[float, float]:
     """Return the half width of a row, and the distance of rows, in the picture [m]."""
-    own = [line for lines in (scene.outlines, scene.sticks)
-           for part in scene.placed(lines, scene.poses, 0) for line in part]
+    own = [
+        line
+        for lines in (scene.outlines, scene.sticks)
+        for part in scene.placed(lines, scene.poses, 0)
+        for line in part
+    ]
     extent = np.ptp(view(np.concatenate(own)), axis=0)
     return float(0.9 * extent[0]), float(1.5 * extent[1])
 
@@ -169,10 +203,15 @@ def _closure(ax: Axes, result: Result) -> None:
 
 def _forces(ax: Axes, result: Result) -> None:
     force = np.linalg.norm(motion.joint_force(result), axis=2)
-    largest = np.argsort(-np.nan_to_num(force).max(axis=0))[:style.MAX_OWN_LEGEND]
+    largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
     for k, j in enumerate(sorted(largest)):
-        ax.plot(result["time"], force[:, j], color=style.look(k).color, linewidth=0.9,
-                label=str(result["joint"].values[j]))
+        ax.plot(
+            result["time"],
+            force[:, j],
+            color=style.look(k).color,
+            linewidth=0.9,
+            label=str(result["joint"].values[j]),
+        )
     style.axis_labels(ax, "time [s]", "force [N]")
     style.title(ax, f"Joint force, largest {style.peak(force):.3g} N")
     if len(largest) > 1:
@@ -191,8 +230,29 @@ def _gaps(ax: Axes, result: Result) -> None:
     style.axis_labels(ax, "time [s]", None)
 
 
+def _speeds(ax: Axes, result: Result) -> None:
+    speed = np.linalg.norm(motion.body_velocity(result), axis=2)
+    fastest = np.argsort(-speed.max(axis=0))[: style.MAX_OWN_LEGEND]
+    for k, b in enumerate(sorted(fastest)):
+        ax.plot(
+            result["time"],
+            speed[:, b],
+            **style.look(k)._asdict(),
+            label=str(result["body"].values[b]),
+        )
+    style.axis_labels(ax, "time [s]", "speed [m/s]")
+    style.title(ax, "Speed of the centres of mass")
+    if len(fastest) > 1:
+        style.own_legend(ax)
+
+
+def _norm(ax: Axes, result: Result) -> None:
+    run.residual_of(ax, result, "euler_norm_error", "error")
+    style.title(ax, "Norm of the Euler parameters")
+
+
 def _motion(ax: Axes, result: Result) -> None:
-    run.motion_of(ax, result)
+    run.residual_of(ax, result, "motion_residual", "residual [N]")
     style.title(ax, "Residual of the equations of motion")
 
 

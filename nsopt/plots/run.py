@@ -52,8 +52,9 @@ def step_size(*results: Result) -> Figure:
         Without results, or for a result that has no step.
     """
     style.require(results, "step_size")
-    figure, axes = style.page("Step size", results, len(results), 1,
-                              (7.0, 1.1 + 2.2 * len(results)), sharex=True)
+    figure, axes = style.page(
+        "Step size", results, len(results), 1, (7.0, 1.1 + 2.2 * len(results)), sharex=True
+    )
     for ax, result in zip(axes[:, 0], results, strict=True):
         steps_of(ax, result)
         style.title(ax, style.label(result) if len(results) > 1 else "")
@@ -64,21 +65,58 @@ def step_size(*results: Result) -> Figure:
 def steps_of(ax: Axes, result: Result) -> None:
     """Draw the step sizes of one result."""
     h, time = result["h"].values, result["time"].values
-    bounds = [float(result.data.attrs[name]) for name in ("h_min", "h_max")]
-    unit = style.unit_of("s", bounds)
-    ax.plot(time, unit.factor * h, color=style.COLOURS[0], linewidth=0.3, marker=".",
-            markersize=3.0, markeredgewidth=0, zorder=3, label="h")
-    for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=True):
-        ax.axhline(unit.factor * bound, color=style.COLOURS[1], linewidth=0.9, linestyle="--",
-                   zorder=2, label="_bound")
-        ax.annotate(name, (1.0, unit.factor * bound), xycoords=("axes fraction", "data"),
-                    xytext=(3, 0), textcoords="offset points", va="center", fontsize=style.SMALL,
-                    color=style.COLOURS[1])
+    bounds = style.step_bounds(result)
+    unit = style.unit_of("s", bounds or h)
+    ax.plot(
+        time,
+        unit.factor * h,
+        color=style.COLOURS[0],
+        linewidth=0.3,
+        marker=".",
+        markersize=3.0,
+        markeredgewidth=0,
+        zorder=3,
+        label="h",
+    )
+    for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=False):
+        ax.axhline(
+            unit.factor * bound,
+            color=style.COLOURS[1],
+            linewidth=0.9,
+            linestyle="--",
+            zorder=2,
+            label="_bound",
+        )
+        ax.annotate(
+            name,
+            (1.0, unit.factor * bound),
+            xycoords=("axes fraction", "data"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.SMALL,
+            color=style.COLOURS[1],
+        )
     retried = result["retries"].values > 0
     if np.any(retried):
-        ax.plot(time[retried], unit.factor * h[retried], "x", color="black", markersize=5,
-                zorder=4, label=f"retried ({np.count_nonzero(retried)})")
-        ax.legend(fontsize=style.SMALL, loc="center right")
+        ax.plot(
+            time[retried],
+            unit.factor * h[retried],
+            "x",
+            color="black",
+            markersize=5,
+            zorder=4,
+            label=f"retried ({np.count_nonzero(retried)})",
+        )
+        ax.legend(
+            handles=ax.lines[-1:],
+            fontsize=style.SMALL,
+            frameon=False,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 0.97),
+            borderaxespad=0.2,
+            handletextpad=0.2,
+        )
     style.logarithmic(ax, unit.factor * np.append(h, bounds))
     style.axis_labels(ax, None, f"h [{unit.text}]")
 
@@ -168,8 +206,9 @@ def joint_closure(*results: Result) -> Figure:
     joints = style.names(results, "joint")
     if not joints:
         raise ValueError(f"joint_closure: no joint in {results[0].name}")
-    figure, axes = style.page("Joint closure", results, len(joints), 1,
-                              (7.0, 1.2 + 2.0 * len(joints)), sharex=True)
+    figure, axes = style.page(
+        "Joint closure", results, len(joints), 1, (7.0, 1.2 + 2.0 * len(joints)), sharex=True
+    )
     for ax, joint in zip(axes[:, 0], joints, strict=True):
         for k, result in enumerate(results):
             places = [str(n) for n in result["joint"].values]
@@ -189,12 +228,12 @@ def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
     style.axis_labels(ax, None, "violation [m]")
 
 
-def motion_of(ax: Axes, result: Result) -> None:
-    """Draw the residual of the equations of motion of one result."""
-    values = floored(worst(result, "motion_residual"))
+def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
+    """Draw one residual of one result, labelled ``text``."""
+    values = floored(worst(result, name))
     ax.plot(result["time"], values, **style.dot(0))
     decades(ax, values)
-    style.axis_labels(ax, "time [s]", "residual [N]")
+    style.axis_labels(ax, "time [s]", text)
 
 
 def effort(*results: Result) -> Figure:

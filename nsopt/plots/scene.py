@@ -46,17 +46,25 @@ class Scene:
 
     def __init__(self, result: Result):
         self.bodies = tuple(str(name) for name in result["body"].values)
-        lines = [(int(line["body"]), np.asarray(line["points"], dtype=float))
-                 for line in stored(result, "outline") or []]
+        lines = [
+            (int(line["body"]), np.asarray(line["points"], dtype=float))
+            for line in stored(result, "outline") or []
+        ]
         self.ground = [points for body, points in lines if body < 0]
-        self.outlines = [[points for body, points in lines if body == b]
-                         for b in range(len(self.bodies))]
+        self.outlines = [
+            [points for body, points in lines if body == b] for b in range(len(self.bodies))
+        ]
         anchors = _anchors(stored(result, "frames"), lines, len(self.bodies))
         self.pins = [point for body, point in anchors if body < 0]
-        self.sticks = [[np.array([np.zeros(3), point]) for body, point in anchors if body == b]
-                       for b in range(len(self.bodies))]
-        self.poses = Poses(result["time"].values, result["body_position"].values,
-                           _continuous(result["body_quaternion"].values))
+        self.sticks = [
+            [np.array([np.zeros(3), point]) for body, point in anchors if body == b]
+            for b in range(len(self.bodies))
+        ]
+        self.poses = Poses(
+            result["time"].values,
+            result["body_position"].values,
+            _continuous(result["body_quaternion"].values),
+        )
         self.gravity = np.asarray(result.data.attrs.get("gravity", np.zeros(3)), dtype=float)
 
     def at(self, times: ArrayLike) -> Poses:
@@ -83,14 +91,23 @@ class Scene:
         chosen = np.unique(np.linspace(0, len(self.poses.time) - 1, count).astype(int))
         poses = Poses(*(part[chosen] for part in self.poses))
         parts = [poses.position.reshape(-1, 3)]
-        parts += [line for k in range(len(chosen)) for lines in (self.outlines, self.sticks)
-                  for own in self.placed(lines, poses, k) for line in own]
+        parts += [
+            line
+            for k in range(len(chosen))
+            for lines in (self.outlines, self.sticks)
+            for own in self.placed(lines, poses, k)
+            for line in own
+        ]
         return np.concatenate(parts)
 
     def size(self) -> float:
         """Return the diagonal of the box around all bodies at the start [m]."""
-        start = [line for lines in (self.outlines, self.sticks)
-                 for own in self.placed(lines, self.poses, 0) for line in own]
+        start = [
+            line
+            for lines in (self.outlines, self.sticks)
+            for own in self.placed(lines, self.poses, 0)
+            for line in own
+        ]
         points = np.concatenate([self.poses.position[0], *start])
         return float(np.linalg.norm(np.ptp(points, axis=0)))
 
@@ -203,9 +220,7 @@ VIEWS: dict[str, Callable[[Array], View]] = {
 }
 
 
-def _anchors(
-    frames: Any, lines: list[tuple[int, Array]], bodies: int
-) -> list[tuple[int, Array]]:
+def _anchors(frames: Any, lines: list[tuple[int, Array]], bodies: int) -> list[tuple[int, Array]]:
     """Return body and point of each joint frame, in body axes."""
     if frames is not None:
         return [(int(f["body"]), np.asarray(f["origin"], dtype=float)) for f in frames]

@@ -42,14 +42,22 @@ class Look(NamedTuple):
 
 def look(k: int) -> Look:
     """Return the look of the k-th of several things; later lines are thinner, on top of others."""
-    return Look(COLOURS[k % len(COLOURS)], DASHES[(k // len(COLOURS) + k) % len(DASHES)],
-                1.3 if k == 0 else 1.0)
+    return Look(
+        COLOURS[k % len(COLOURS)],
+        DASHES[(k // len(COLOURS) + k) % len(DASHES)],
+        1.3 if k == 0 else 1.0,
+    )
 
 
 def dot(k: int, size: float = 2.2) -> dict[str, Any]:
     """Return the look of the k-th of several clouds of points."""
-    return {"linestyle": "none", "marker": MARKERS[k % len(MARKERS)], "markersize": size,
-            "markeredgewidth": 0, "color": look(k).color}
+    return {
+        "linestyle": "none",
+        "marker": MARKERS[k % len(MARKERS)],
+        "markersize": size,
+        "markeredgewidth": 0,
+        "color": look(k).color,
+    }
 
 
 class Unit(NamedTuple):
@@ -83,11 +91,21 @@ def peak(values: ArrayLike) -> float:
 
 def label(result: Result) -> str:
     """Return the title of a run with its step bounds, and whether it stopped early."""
-    low, high = (float(result.data.attrs[name]) for name in ("h_min", "h_max"))
-    unit = unit_of("s", high)
-    bounds = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys((low, high)))
-    stopped = "" if result.completed else ", stopped early"
-    return f"{result.name} (h {bounds} {unit.text}{stopped})"
+    bounds = step_bounds(result)
+    unit = unit_of("s", bounds)
+    parts = []
+    if bounds:
+        sizes = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds))
+        parts.append(f"h {sizes} {unit.text}")
+    if not result.completed:
+        parts.append("stopped early")
+    return f"{result.name} ({', '.join(parts)})" if parts else result.name
+
+
+def step_bounds(result: Result) -> list[float]:
+    """Return the recorded bounds of the step size, lower and upper [s]; none of a fixed one."""
+    attrs = result.data.attrs
+    return [float(attrs[name]) for name in ("h_min", "h_max") if name in attrs]
 
 
 def stored(result: Result, name: str) -> Any:
@@ -130,7 +148,11 @@ def require(results: Sequence[Result], figure: str) -> None:
 
 
 def page(
-    title: str, results: Sequence[Result], rows: int, columns: int, size: tuple[float, float],
+    title: str,
+    results: Sequence[Result],
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
     **subplots: Any,
 ) -> tuple[Figure, AxesGrid]:
     """Return a titled figure with axes (rows, columns); a single result is named in the title."""
@@ -170,22 +192,36 @@ def results_legend(figure: Figure, results: Sequence[Result], dots: bool = False
     """Show below the axes which look is which result, if there are several."""
     if len(results) > 1:
         looks = [dot(k, 4.0) if dots else look(k)._asdict() for k in range(len(results))]
-        handles = [Line2D([], [], **drawn, label=label(r))
-                   for drawn, r in zip(looks, results, strict=True)]
+        handles = [
+            Line2D([], [], **drawn, label=label(r)) for drawn, r in zip(looks, results, strict=True)
+        ]
         shared_legend(figure, handles)
 
 
 def shared_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
     """Show one legend for all axes, below them."""
     width = figure.get_figwidth() / (0.5 + 0.075 * max(len(str(h.get_label())) for h in handles))
-    figure.legend(handles=list(handles), loc="outside lower center", fontsize=SMALL, frameon=False,
-                  ncols=max(1, min(len(handles), int(width))))
+    figure.legend(
+        handles=list(handles),
+        loc="outside lower center",
+        fontsize=SMALL,
+        frameon=False,
+        ncols=max(1, min(len(handles), int(width))),
+    )
 
 
 def own_legend(ax: Axes, columns: int = 3) -> None:
     """Show the legend of axes below them, where it hides nothing."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=SMALL, frameon=False,
-              ncols=columns, handlelength=1.6, columnspacing=1.0, borderaxespad=0.2)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        fontsize=SMALL,
+        frameon=False,
+        ncols=columns,
+        handlelength=1.6,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
 
 
 def settle(ax: Axes, values: ArrayLike, scale: float) -> None:

@@ -61,7 +61,9 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     closure = _column(dynamics.closure(*at))
     _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} m (or rad)")
     speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
-    _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, "is torn apart at {:.3g} m/s (or rad/s)")
+    _refuse(
+        speed, dynamics.closure_names, CLOSURE_TOLERANCE, "is torn apart at {:.3g} m/s (or rad/s)"
+    )
     inside = np.minimum(_column(dynamics.distance(*at)), 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
 

@@ -139,14 +139,16 @@ class PaperStep(Scheme):
             "contact",
             gap,
             lam,
-            scale=(dynamics.gap_scales, scales.impulse),
+            scale=(scales.gap, scales.impulse),
             labels=dynamics.contact_names,
         )
         mpcc.least_norm(("impulse", "joint_impulse"))
         mpcc.minimize(self._objective(M, K, (v - start.v) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
         turned = self._turned(dynamics, end, start, h * K + W @ lam + C.T @ mu, lam, mu)
-        error = (ca.fabs(ca.dot(turned, (v + start.v) / 2)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
+        error = (
+            ca.fabs(ca.dot(turned, (v + start.v) / 2)) + h * ca.fabs(ca.dot(K, v - start.v))
+        ) / 2
         return Step(q, v, lam, mu, gap, motion / h, error)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:

@@ -21,7 +21,7 @@ from nsopt.mpcc import Mpcc
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scales:
     """Sizes that make the numbers of a step problem about one.
 
@@ -33,11 +33,14 @@ class Scales:
         The weight, or the largest load, or 1 N per kilogram where nothing pushes.
     mass : float [kg]
         Of all bodies.
+    gap : (ng,) [m]
+        Of the contacts.
     """
 
     time: float
     force: float
     mass: float
+    gap: Array
 
     @property
     def impulse(self) -> float:
@@ -52,7 +55,8 @@ class Scales:
         linear = [k for k, name in enumerate(dynamics.v_names) if ".v" in name]
         mass = float(np.sum(M[linear])) / 3 or 1.0
         loads = np.abs(np.asarray(dynamics.applied(0.0, q, v, p)).ravel())
-        return cls(h_max, max(float(np.max(loads)), mass), mass)
+        gap = np.asarray(dynamics.gap_scale(p)).ravel()
+        return cls(h_max, max(float(np.max(loads)), mass), mass, gap)
 
 
 @dataclass(frozen=True)

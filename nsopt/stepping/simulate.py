@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -11,13 +12,15 @@ from tqdm import tqdm
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver
 from nsopt.result import Result
+from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
-from nsopt.stepping.history import History, Taken
+from nsopt.stepping.history import History
 from nsopt.stepping.initial import Start, check_start
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scheme
-from nsopt.stepping.stepper import Acceptance, StepError, Stepper
+from nsopt.stepping.stepper import StepError, Stepper
+from nsopt.stepping.taken import Taken
 
 
 def simulate(
@@ -80,19 +83,21 @@ def simulate(
     history = History(dynamics, start, p)
     stop_reason = _run(stepper, history, start.t + duration, steps, progress)
     taken = history.steps
-    return history.result({
-        "title": title,
-        "scheme": repr(scheme),
-        "scheme_name": type(scheme).__name__,
-        "solver": repr(solver),
-        "solver_name": type(solver.backend).__name__,
-        "h_min": steps.h_min,
-        "h_max": steps.h_max,
-        "duration": duration,
-        "completed": int(not stop_reason),
-        "stop_reason": stop_reason,
-        "steps_below_h_min": sum(s.h < steps.h_min * (1 - 1e-6) for s in taken),
-    })
+    return history.result(
+        {
+            "title": title,
+            "scheme": repr(scheme),
+            "scheme_name": type(scheme).__name__,
+            "solver": repr(solver),
+            "solver_name": type(solver.backend).__name__,
+            "h_min": steps.h_min,
+            "h_max": steps.h_max,
+            "duration": duration,
+            "completed": int(not stop_reason),
+            "stop_reason": stop_reason,
+            "steps_below_h_min": sum(s.h < steps.h_min * (1 - 1e-6) for s in taken),
+        }
+    )
 
 
 def _run(
@@ -100,8 +105,14 @@ def _run(
 ) -> str:
     """Add steps to ``history`` up to ``t_end``; return why it ended early, or nothing."""
     now = history.start
-    with tqdm(total=t_end - now.t, unit="s", disable=not progress, mininterval=0.2,
-              bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]") as bar:
+    bar: tqdm[Any]
+    with tqdm(
+        total=t_end - now.t,
+        unit="s",
+        disable=not progress,
+        mininterval=0.2,
+        bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
+    ) as bar:
         try:
             while now.t < t_end:
                 taken = stepper.step(now, steps.until_end(t_end - now.t))
@@ -118,7 +129,7 @@ def _run(
     return ""
 
 
-def _show(bar: tqdm[None], taken: Taken, advance: float, count: int) -> None:
+def _show(bar: tqdm[Any], taken: Taken, advance: float, count: int) -> None:
     smallest = f" gap={taken.gap.min():.1e} m" if taken.gap.size else ""
     rate = count / max(bar.format_dict["elapsed"], 1e-9)
     bar.set_postfix_str(f"h={taken.h:.2e} s{smallest} {rate:.0f} steps/s", refresh=False)

@@ -32,6 +32,8 @@ joint = CylindricalClearance(
     radius=0.01,
 )
 # Along the rod, but off its axis: its moment tilts the slider until both ends touch.
-force = AppliedForce("force", Frame(slider, (0.002, 0.25, 0.0)), (0.0, 0.0, Parameter("force", 1.0)))
+force = AppliedForce(
+    "force", Frame(slider, (0.002, 0.25, 0.0)), (0.0, 0.0, Parameter("force", 1.0))
+)
 dynamics = assemble(Mechanism([slider]), [joint, force], gravity=(0.0, -9.81, 0.0))
 problem = Problem(dynamics, duration=2.0, steps=StepBounds(1e-3, 1e-2))

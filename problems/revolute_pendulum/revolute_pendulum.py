@@ -16,8 +16,8 @@ from nsopt import (
     assemble,
 )
 
-# An arm of 0.4 kg, 0.4 m long and 10 mm in radius, from the hinge along x; at its end a bob of 0.6 kg,
-# a rod along z, 0.2 m long and 20 mm in radius, its middle 0.08 m off the plane of the arm.
+# An arm of 0.4 kg, 0.4 m long and 10 mm in radius, from the hinge along x; at its end a bob of
+# 0.6 kg, a rod along z, 0.2 m long and 20 mm in radius, its middle 0.08 m off the arm's plane.
 COM = (0.32, 0.0, 0.048)
 INERTIA = (
     (3.616e-3, 0.0, -3.840e-3),

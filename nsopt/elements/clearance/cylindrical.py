@@ -28,7 +28,7 @@ def radial_gaps(
     for end in ends:
         D = end - motion.r
         d = D - axis * ca.dot(axis, D)
-        gaps.append(gap_in_bore(d, c, end, s.value(radius) + c, clearance))
+        gaps.append(gap_in_bore(d, c, end, s.value(radius) + c, motion.A))
     return gaps
 
 
@@ -90,5 +90,6 @@ class CylindricalClearance(Pair, Contact):
         return radial_gaps(s, self.a, ends, self.clearance, self.radius)
 
     def outline(self) -> list[Outline]:
-        return pin_and_bushing(self.a, self.b, self.pin_length, self.length, self.radius,
-                               float(number(self.clearance)))
+        return pin_and_bushing(
+            self.a, self.b, self.pin_length, self.length, self.radius, float(number(self.clearance))
+        )

@@ -3,10 +3,9 @@
 import casadi as ca
 
 from nsopt.mechanics.element import Gap
-from nsopt.mechanics.parameter import Scalar, number
 
 
-def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, typical: Scalar) -> Gap:
+def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, axes: ca.SX) -> Gap:
     """Return the gap of a point that may leave an axis (or a point) by a clearance.
 
     ``distance = c - |d|`` [NLP-clearance 2024, eq. 36; there with the other sign]. Its gradient
@@ -22,26 +21,26 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, typ
         The point of the outer body.
     radius : scalar [m]
         Radius of the bore: the contact point lies that far from the seat, against d (eq. 37).
-    typical : float or Parameter [m]
-        The clearance as stated.
+    axes : (3, 3)
+        Of the frame in which the offset is reported.
     """
-    typical_opening = float(number(typical))
     # Exact to round-off away from the centre; there it is zero, not NaN.
-    outward = offset / ca.sqrt(ca.sumsqr(offset) + (1e-9 * typical_opening) ** 2)
+    outward = offset / ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
     return Gap(
         distance=clearance - ca.norm_2(offset),
         function=(clearance**2 - ca.sumsqr(offset)) / (2 * clearance),
         point=seat - radius * outward,
         normal=-outward,
-        scale=typical_opening,
+        scale=clearance,
         slope=ca.norm_2(offset) / clearance,
+        offset=axes.T @ offset,
     )
 
 
-def gap_behind_plane(point: ca.SX, on_plane: ca.SX, normal: ca.SX, typical: Scalar) -> Gap:
+def gap_behind_plane(point: ca.SX, on_plane: ca.SX, normal: ca.SX, scale: ca.SX) -> Gap:
     """Return the gap of a point and a plane whose unit normal points to the point's side.
 
     [NLP-clearance 2024, eqs. 38, 41].
     """
     distance = ca.dot(point - on_plane, normal)
-    return Gap(distance, distance, point, normal, float(number(typical)))
+    return Gap(distance, distance, point, normal, scale)

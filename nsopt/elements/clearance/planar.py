@@ -44,7 +44,7 @@ class PlanarRevoluteClearance(Pair, Contact):
         pin, bushing, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         D, axis = bushing.r - pin.r, pin.A[:, 2]
         d = D - axis * ca.dot(axis, D)
-        return [gap_in_bore(d, c, bushing.r, s.value(self.radius) + c, self.clearance)]
+        return [gap_in_bore(d, c, bushing.r, s.value(self.radius) + c, pin.A)]
 
     def outline(self) -> list[Outline]:
         r, c = float(number(self.radius)), float(number(self.clearance))
@@ -92,7 +92,7 @@ class PlanarPrismaticClearance(Pair, Contact):
             wall = guide.r + side * (y + c) * across
             for end in (-1, 1):
                 corner = block.r + block.A @ ca.vertcat(end * x, side * y, 0)
-                gaps.append(gap_behind_plane(corner, wall, -side * across, self.clearance))
+                gaps.append(gap_behind_plane(corner, wall, -side * across, c))
         return gaps
 
     def outline(self) -> list[Outline]:

@@ -75,11 +75,14 @@ class PrismaticClearance(Pair, Contact):
         for z in (half, -half):
             for k, vertex in enumerate(vertices):
                 point = slider.r + slider.A @ ca.vertcat(vertex, z)
-                for start, end in ((vertices[k - 1], vertex), (vertex, vertices[_next(k, vertices)])):
+                for start, end in (
+                    (vertices[k - 1], vertex),
+                    (vertex, vertices[_next(k, vertices)]),
+                ):
                     edge = (end - start) / ca.norm_2(end - start)
                     inward = guide.A @ ca.vertcat(-edge[1], edge[0], 0)
                     plane = guide.r + guide.A @ ca.vertcat(vertex, 0) - c * inward
-                    gaps.append(gap_behind_plane(point, plane, inward, self.clearance))
+                    gaps.append(gap_behind_plane(point, plane, inward, c))
         return gaps
 
     def outline(self) -> list[Outline]:
@@ -98,4 +101,5 @@ def _turns(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
     before = vertices - np.roll(vertices, 1, axis=0)
     after = np.roll(before, -1, axis=0)
     cross = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
-    return np.arctan2(cross, np.sum(before * after, axis=1))
+    turns: NDArray[np.float64] = np.arctan2(cross, np.sum(before * after, axis=1))
+    return turns

@@ -55,16 +55,18 @@ class RevoluteClearance(Pair, Contact):
         )
 
     def gaps(self, s: State) -> list[Gap]:
-        pin, half = s.motion(self.a), s.value(self.length) / 2 + s.value(self.axial_clearance)
+        pin, axial = s.motion(self.a), s.value(self.axial_clearance)
+        half = s.value(self.length) / 2 + axial
         ends = bushing_ends(s, self.b, self.length)
         axis = pin.A[:, 2]
         collars = [
-            gap_behind_plane(end, pin.r - side * half * axis, side * axis, self.axial_clearance)
+            gap_behind_plane(end, pin.r - side * half * axis, side * axis, axial)
             for end, side in zip(ends, (1, -1), strict=True)
         ]
         return radial_gaps(s, self.a, ends, self.clearance, self.radius) + collars
 
     def outline(self) -> list[Outline]:
         pin_length = float(number(self.length)) + 2 * float(number(self.axial_clearance))
-        return pin_and_bushing(self.a, self.b, pin_length, self.length, self.radius,
-                               float(number(self.clearance)))
+        return pin_and_bushing(
+            self.a, self.b, pin_length, self.length, self.radius, float(number(self.clearance))
+        )

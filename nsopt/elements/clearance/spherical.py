@@ -40,7 +40,7 @@ class SphericalClearance(Pair, Contact):
     def gaps(self, s: State) -> list[Gap]:
         ball, socket, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         bore = s.value(self.radius) + c
-        return [gap_in_bore(socket.r - ball.r, c, socket.r, bore, self.clearance)]
+        return [gap_in_bore(socket.r - ball.r, c, socket.r, bore, ball.A)]
 
     def outline(self) -> list[Outline]:
         r = float(number(self.radius))

@@ -1,0 +1,139 @@
+"""Animations show the recorded motion at even times."""
+
+import shutil
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from nsopt import Result
+from nsopt.animation import Film, animate, frame_times
+
+OUTLINE = ('[{"body": -1, "points": [[0, 0, -5], [0, 0, 5]]}, '
+           '{"body": 0, "points": [[-0.2, 0, -0.01], [-0.2, 0, 0.01]]}]')
+
+
+def record(position, quaternion, time, **attrs):
+    n = len(time)
+    return Result(xr.Dataset(
+        {
+            "body_position": (("time", "body", "axis"), np.reshape(position, (n, 1, 3))),
+            "body_quaternion": (("time", "body", "quaternion"), np.reshape(quaternion, (n, 1, 4))),
+        },
+        coords={"time": time, "body": ["rod"]},
+        attrs={"title": "rod", "completed": 1, "h_min": 1e-3, "h_max": 1e-2, "outline": OUTLINE,
+               "gravity": np.array([0.0, -9.81, 0.0]), **attrs},
+    ))
+
+
+def turning(end=1.0, rate=1.0):
+    """A rod that turns about its end at a constant rate, recorded at uneven times."""
+    time = end * np.linspace(0, 1, 200) ** 1.5
+    angle = rate * time
+    zero = np.zeros_like(time)
+    return record(
+        np.column_stack([0.2 * np.cos(angle), 0.2 * np.sin(angle), zero]),
+        np.column_stack([np.cos(angle / 2), zero, zero, np.sin(angle / 2)]), time)
+
+
+def sliding(far=4.0):
+    time = np.linspace(0, 1, 50)
+    zero = np.zeros_like(time)
+    return record(np.column_stack([zero, zero, far * time]),
+                  np.column_stack([zero + 1, zero, zero, zero]), time)
+
+
+@pytest.mark.parametrize(("end", "fps", "speed", "count"), [
+    (1.0, 25, 1.0, 26), (1.0, 25, 2.0, 14), (0.99, 10, 1.0, 11), (0.3, 10, 0.5, 7)])
+def test_frames_are_even_and_end_at_the_end(end, fps, speed, count):
+    times = frame_times(turning(end), fps, speed)
+    assert len(times) == count
+    assert times[0] == 0
+    assert times[-1] == end
+    assert np.allclose(np.diff(times)[:-1], speed / fps)
+    assert 0 < np.diff(times)[-1] <= speed / fps * (1 + 1e-9)
+
+
+def test_gif_opens_with_all_frames(tmp_path):
+    path = animate(turning(), tmp_path / "rod.gif", fps=10)
+    with Image.open(path) as picture:
+        assert picture.n_frames == 11
+        assert picture.info["duration"] == 100
+        assert picture.info["loop"] == 0
+        picture.seek(10)
+        picture.load()
+        assert picture.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    assert path.stat().st_size < 1_000_000
+    assert [p.name for p in tmp_path.iterdir()] == ["rod.gif"]
+
+
+def test_pictures_carry_the_pose(tmp_path):
+    film = Film(turning())
+    film.draw(0.5, "half")
+    (stick,) = film.sticks[0].get_segments()
+    assert np.allclose(stick[0], [0.2 * np.cos(0.5), 0.2 * np.sin(0.5)], atol=1e-5)
+    assert np.allclose(stick[1], 0.0, atol=1e-5)
+    x, y = film.traces[0].get_data()
+    assert np.allclose(np.hypot(x, y), 0.2, atol=1e-5)
+    assert np.arctan2(y[-1], x[-1]) == pytest.approx(0.5, abs=1e-5)
+    assert film.title.get_text() == "half"
+
+
+def test_pictures_differ_and_are_equal_in_scale():
+    film = Film(turning())
+    first, last = film.frames(np.array([0.0, 1.0]), 1.0)
+    assert first.shape == last.shape
+    assert first.shape[0] % 2 == first.shape[1] % 2 == 0  # for MP4
+    assert np.any(first != last)
+    box = film.ax.get_window_extent()
+    across, up = np.ptp(film.ax.get_xlim()), np.ptp(film.ax.get_ylim())
+    assert box.width / across == pytest.approx(box.height / up, rel=1e-6)
+
+
+def test_picture_follows_what_goes_far():
+    film = Film(sliding())
+    film.draw(0.5, "")
+    assert (film.view.across, film.view.up) == ("z", "y")
+    assert np.mean(film.ax.get_xlim()) == pytest.approx(2.0)
+    assert np.ptp(film.ax.get_xlim()) < 1.0
+    assert film.mark.get_xdata() == [pytest.approx(2.0)]
+    assert Film(sliding(far=0.1)).mark is None
+
+
+def test_another_view(tmp_path):
+    assert Film(turning(), "oblique").ax.get_xlabel() == "[m], seen from above and aside"
+    with pytest.raises(ValueError, match="unknown view 'top'"):
+        animate(turning(), tmp_path / "rod.gif", view="top")
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("rod.avi", {}, r"'rod\.avi': end it with \.gif or \.mp4"),
+    ("rod.gif", {"fps": 0}, "fps must be a positive number, got 0"),
+    ("rod.gif", {"speed": float("nan")}, "speed must be a positive number, got nan"),
+])
+def test_refusals(name, options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        animate(turning(), tmp_path / name, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_mp4_without_ffmpeg_names_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(ValueError, match=r"not on PATH: install it, or save as \.gif"):
+        animate(turning(), tmp_path / "rod.mp4")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not on PATH")
+def test_mp4(tmp_path):
+    path = animate(turning(), tmp_path / "rod.mp4", fps=10)
+    assert path.read_bytes()[4:8] == b"ftyp"
+    assert [p.name for p in tmp_path.iterdir()] == ["rod.mp4"]
+
+
+def test_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: shutil.which.__name__ and "/bin/false")
+    with pytest.raises(OSError, match="ffmpeg could not write"):
+        animate(turning(), tmp_path / "rod.mp4", fps=5)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,359 @@
+"""Figures carry what the result holds, and say so where it holds nothing for them."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Result,
+    Revolute,
+    RevoluteClearance,
+    Solver,
+    Sqp,
+    StepBounds,
+    assemble,
+    simulate,
+)
+from nsopt.plots import (
+    FIGURES,
+    contact_forces,
+    contact_paths,
+    draw,
+    effort,
+    energies,
+    gaps,
+    joint_closure,
+    overview,
+    positions,
+    residuals,
+    save,
+    step_size,
+    velocities,
+)
+from nsopt.plots.run import FLOOR
+from nsopt.plots.scene import VIEWS, Scene, rotate, view_of
+from nsopt.plots.style import label, unit_of
+
+CLEARANCE = 1e-3
+
+
+def run(title, joints=(), contacts=(), body=None, duration=0.06, steps=(1e-3, 2e-3)):
+    body = body or rod()
+    mechanism = Mechanism([body], [make(body) for make in joints])
+    dynamics = assemble(mechanism, [make(body) for make in contacts], gravity=(0.0, -9.81, 0.0))
+    return simulate(dynamics, None, duration, steps=StepBounds(*steps),
+                    solver=Solver(backend=Sqp()), title=title, progress=False)
+
+
+def rod(**start):
+    return Body("rod", mass=1.0, inertia=(0.01, 0.09, 0.09), position=(0.5, 0.0, 0.0), **start)
+
+
+def loose(body):
+    return RevoluteClearance("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)), length=0.1,
+                             clearance=CLEARANCE, axial_clearance=CLEARANCE, radius=0.01)
+
+
+def tight(body):
+    return Revolute("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)))
+
+
+def with_offsets(result):
+    """Add what a result with recorded offsets holds: here the ends of a bushing about z."""
+    data = result.data.copy()
+    offset = np.full((*data["gap"].shape, 3), np.nan)
+    for k, z in enumerate((-0.05, 0.05)):
+        for i in range(data.sizes["time"]):
+            e = data["body_quaternion"].values[i, 0]
+            end = data["body_position"].values[i, 0] + rotate(e, np.array([[-0.5, 0.0, z]]))[0]
+            offset[i, k] = [end[0], end[1], 0.0]
+    data["contact_offset"] = (("time", "contact", "axis"), offset)
+    limits = {"motion": 1e-9, "gap": 1e-10, "closure": 1e-10, "complementarity": 1e-9}
+    return Result(data.assign_attrs(gap_scales=np.full(4, CLEARANCE), acceptance=json.dumps(limits)))
+
+
+@pytest.fixture(scope="module")
+def clearance():
+    return with_offsets(run("clearance", contacts=[loose]))
+
+
+@pytest.fixture(scope="module")
+def ideal():
+    return run("ideal", joints=[tight])
+
+
+@pytest.fixture(scope="module")
+def stone():
+    return run("stone", body=rod(velocity=(1.0, 2.0, 0.0)), duration=0.5, steps=(1e-3, 1e-2))
+
+
+def drawn(ax):
+    return [(line.get_xdata(), line.get_ydata()) for line in ax.lines
+            if not str(line.get_label()).startswith("_wall")]
+
+
+def holds(ax, values, factor=1.0):
+    """Whether a line in the axes carries just these values."""
+    return any(len(y) == len(values) and np.allclose(y, factor * np.asarray(values), rtol=1e-12,
+                                                     atol=0, equal_nan=True)
+               for _, y in drawn(ax))
+
+
+def factor_of(ax, unit):
+    text = ax.get_ylabel()
+    prefix = text[text.index("[") + 1:text.index("]")].removesuffix(unit)
+    return {"": 1.0, "m": 1e3, "µ": 1e6, "n": 1e9}[prefix]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_draws_from_a_saved_file(name, clearance, tmp_path):
+    opened = Result.open(clearance.save(tmp_path / "run.nc"))
+    figure = draw(name, opened)
+    assert isinstance(figure, Figure)
+    with Image.open(save(figure, tmp_path / f"{name}.png")) as picture:
+        picture.load()
+        assert min(picture.size) > 250
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{name}.png", "run.nc"]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_axes_are_empty_and_every_one_has_units(name, clearance):
+    for ax in draw(name, clearance).axes:
+        assert ax.lines or ax.collections or ax.patches
+        described = ax.get_xlabel() + ax.get_ylabel() + ax.get_title()
+        assert described or ax.get_shared_x_axes()
+
+
+def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
+    figure = contact_forces(clearance, ideal)
+    assert len(figure.axes) == 3
+    for a, ax in enumerate(figure.axes):
+        for result in (clearance, ideal):
+            assert holds(ax, result["joint_reaction"].values[:, 0, a], factor_of(ax, "N"))
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == [label(clearance), label(ideal)] == ["clearance (h 1 to 2 ms)",
+                                                         "ideal (h 1 to 2 ms)"]
+
+
+def test_velocities_and_positions_are_those_of_the_centre_of_mass(stone):
+    for a, ax in enumerate(velocities(stone).axes):
+        assert holds(ax, stone["v"].values[:, a], factor_of(ax, "m/s"))
+    path, height = positions(stone).axes
+    x, y = drawn(path)[0]
+    assert np.allclose(x, stone["body_position"].values[:, 0, 0], rtol=1e-12)
+    # A free fall; the paper's step is Euler's, off by h t g / 2.
+    t = stone["time"].values
+    assert np.allclose(y, 2 * t - 9.81 / 2 * t**2, atol=9.81 / 2 * 0.5 * 1e-2)
+    assert np.all(drawn(height)[0][1] == 0)
+    assert np.ptp(height.get_ylim()) > 0.01  # round-off does not fill it
+
+
+def test_velocity_without_body_coordinates_is_the_slope_of_the_positions(stone):
+    other = Result(stone.data.assign_coords(v_name=("v", [f"joint{k}" for k in range(6)])))
+    fallen = drawn(velocities(other).axes[1])[0][1]
+    assert np.allclose(fallen[1:-1], stone["v"].values[1:-1, 1], atol=0.06)
+
+
+def test_contact_paths_are_eccentricities_within_the_unit_circle(clearance):
+    (ax,) = contact_paths(clearance).axes
+    ends = [(x, y) for x, y in drawn(ax) if len(x) == clearance.data.sizes["time"]]
+    for k, (x, y) in enumerate(ends):
+        offset = clearance["contact_offset"].values[:, k]
+        assert np.allclose(np.column_stack([x, y]), offset[:, :2] / CLEARANCE, atol=1e-9)
+        assert np.max(np.hypot(x, y)) == pytest.approx(1.0, abs=1e-9)
+    assert len(ends) == 2
+
+
+def test_contact_paths_without_offsets_are_displacements_of_the_points(clearance):
+    plain = Result(clearance.data.drop_vars("contact_offset"))
+    (ax,) = contact_paths(plain).axes
+    y = plain["contact_point"].values[:, 2, 1]
+    assert holds(ax, y - y[0], factor_of(ax, "m"))
+
+
+def test_gaps_are_over_the_clearance_or_else_in_metres(clearance):
+    (ax,) = gaps(clearance).axes
+    bare = {k: v for k, v in clearance.data.attrs.items() if k != "gap_scales"}
+    (other,) = gaps(Result(clearance.data.copy().drop_attrs().assign_attrs(bare))).axes
+    for k in range(4):
+        gap = clearance["gap"].values[:, k]
+        assert holds(ax, gap / CLEARANCE)
+        assert holds(other, gap, factor_of(other, "m"))
+
+
+def test_many_gaps_are_shades(clearance):
+    data = clearance.data.isel(contact=[0, 1, 2, 3, 0, 1, 2, 3])
+    data = data.assign_coords(contact=[f"hinge[{k}]" for k in range(8)])
+    figure = gaps(Result(data.assign_attrs(gap_scales=np.full(8, CLEARANCE))))
+    shades = figure.axes[0].collections[0].get_array()
+    assert np.allclose(np.ravel(shades), np.ravel(data["gap"].values.T / CLEARANCE))
+
+
+def test_step_size_shows_bounds_and_retries(clearance):
+    data = clearance.data.copy(deep=True)
+    data["retries"][3] = 2
+    (ax,) = step_size(Result(data)).axes
+    assert ax.get_yscale() == "log"
+    assert holds(ax, clearance["h"].values, 1e3)
+    assert holds(ax, [1.0, 1.0])
+    assert holds(ax, [2.0, 2.0])
+    (x, y), = [(x, y) for x, y in drawn(ax) if len(x) == 1]
+    assert (x[0], y[0]) == (data["time"].values[3], 1e3 * data["h"].values[3])
+
+
+def test_residuals_show_zeros_at_the_floor_and_the_limits(clearance):
+    axes = residuals(clearance).axes
+    motion, complementarity, gap = axes[:3]
+    assert holds(motion, np.maximum(clearance["motion_residual"].values, FLOOR))
+    worst = clearance["complementarity_residual"].values.max(axis=1)
+    assert holds(complementarity, np.maximum(worst, FLOOR))
+    assert np.nanmin(drawn(gap)[0][1]) == FLOOR
+    assert holds(motion, [1e-9, 1e-9])
+    assert holds(gap, [1e-10, 1e-10])
+    assert all(ax.get_yscale() == "log" for ax in axes)
+
+
+def test_residuals_of_an_ideal_joint_leave_contacts_out(ideal):
+    assert [ax.get_title() for ax in residuals(ideal).axes] == [
+        "equations of motion [N]", "joint closure [m]", "Euler-parameter norm [1]"]
+    (ax,) = joint_closure(ideal).axes
+    assert holds(ax, np.maximum(ideal["constraint_violation"].values[:, 0], FLOOR))
+
+
+def test_energies_and_their_balance(clearance, ideal):
+    kinetic, potential, total, balance = energies(clearance, ideal).axes
+    for result in (clearance, ideal):
+        assert holds(kinetic, result["kinetic_energy"].values, factor_of(kinetic, "J"))
+        assert holds(potential, result["potential_energy"].values, factor_of(potential, "J"))
+        kept = result["total_energy"].values - result["external_work"].values
+        assert holds(balance, kept - kept[0], factor_of(balance, "J"))
+    assert kinetic.get_ylim() == potential.get_ylim() == total.get_ylim()
+
+
+def test_effort_adds_up_iterations_and_time(clearance, ideal):
+    iterations, seconds = effort(clearance, ideal).axes
+    assert [bar.get_width() for bar in iterations.patches] == [
+        np.nansum(r["iterations"]) for r in (clearance, ideal)]
+    assert [bar.get_width() for bar in seconds.patches] == [
+        np.nansum(r["solve_time"]) for r in (clearance, ideal)]
+
+
+def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone, tmp_path):
+    for result in (clearance, ideal, stone):
+        figure = overview(result)
+        assert len(figure.axes) == 6
+        assert all(ax.get_title() for ax in figure.axes)
+        save(figure, tmp_path / "page.png")
+
+
+def test_results_are_left_alone(clearance):
+    before = clearance.data.copy(deep=True)
+    for name in FIGURES:
+        draw(name, clearance)
+    assert before.identical(clearance.data)
+
+
+def test_unknown_figure_lists_the_names(clearance):
+    with pytest.raises(ValueError, match="unknown figure 'gap': choose one of overview, contact_p"):
+        draw("gap", clearance)
+
+
+def test_figures_refuse_what_they_cannot_show(clearance, ideal, stone):
+    with pytest.raises(ValueError, match="joints with clearance and contacts; ideal has none"):
+        contact_paths(ideal)
+    with pytest.raises(ValueError, match="ideal, stone has none"):
+        gaps(ideal, stone)
+    with pytest.raises(ValueError, match="no joint in stone"):
+        joint_closure(stone)
+    with pytest.raises(ValueError, match="one result at a time, got 2"):
+        overview(clearance, ideal)
+    with pytest.raises(ValueError, match="at least one result"):
+        energies()
+    with pytest.raises(ValueError, match="clearance has no step to draw"):
+        step_size(Result(clearance.data.isel(time=[0])))
+
+
+def test_save_refuses_an_unknown_ending(tmp_path, clearance):
+    with pytest.raises(ValueError, match=r"page\.doc.*\.png"):
+        save(effort(clearance), tmp_path / "page.doc")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("value", "text", "factor"), [
+    (0.3, "m", 1.0), (0.03, "mm", 1e3), (2e-5, "µm", 1e6), (0.0, "m", 1.0), (5e4, "m", 1.0)])
+def test_units_get_prefixes(value, text, factor):
+    assert unit_of("m", [0.0, -value, np.nan]) == (factor, text)
+
+
+def test_stopped_run_says_so(clearance):
+    stopped = Result(clearance.data.assign_attrs(completed=0))
+    assert label(stopped) == "clearance (h 1 to 2 ms, stopped early)"
+
+
+def test_scene_interpolates_poses_and_places_lines(clearance):
+    scene = Scene(clearance)
+    t, r = scene.poses.time, scene.poses.position
+    middle = scene.at((t[3] + t[4]) / 2)
+    assert np.allclose(middle.position[0], (r[3] + r[4]) / 2, rtol=1e-14)
+    assert np.allclose(scene.at(t).position, r, rtol=1e-15)
+    assert np.allclose(scene.at(t).quaternion, scene.poses.quaternion, rtol=1e-14)
+    # The stick ends at the bushing, which stays within the clearance of the pin.
+    for k in range(len(t)):
+        ((stick,),) = scene.placed(scene.sticks, scene.poses, k)
+        assert np.allclose(stick[0], r[k, 0])
+        assert np.hypot(*stick[1, :2]) <= CLEARANCE * (1 + 1e-9)
+
+
+def test_scene_takes_recorded_frames_of_ideal_joints(ideal):
+    assert Scene(ideal).sticks == [[]]
+    frames = [{"element": "hinge", "body": -1, "origin": [0.0, 0.0, 0.0]},
+              {"element": "hinge", "body": 0, "origin": [-0.5, 0.0, 0.0]}]
+    scene = Scene(Result(ideal.data.assign_attrs(frames=json.dumps(frames))))
+    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
+    assert np.allclose(stick[1], 0.0, atol=1e-9)
+    assert np.allclose(scene.pins, 0.0)
+
+
+def test_euler_parameters_of_either_sign_are_one_turn(clearance):
+    flipped = clearance.data.copy(deep=True)
+    flipped["body_quaternion"][5:] *= -1
+    scene, same = Scene(Result(flipped)), Scene(clearance)
+    assert np.allclose(scene.poses.quaternion, same.poses.quaternion)
+
+
+def test_rotation_by_euler_parameters():
+    e = np.array([np.cos(0.3), 0.0, 0.0, np.sin(0.3)])
+    assert np.allclose(rotate(e, np.array([[1.0, 0.0, 2.0]])), [[np.cos(0.6), np.sin(0.6), 2.0]])
+
+
+def test_views(clearance):
+    scene = Scene(clearance)
+    assert (view_of(scene).across, view_of(scene).up) == ("x", "y")
+    assert (view_of(scene, "yz").across, view_of(scene, "yz").up) == ("z", "y")  # gravity is down
+    for name in VIEWS:
+        matrix = view_of(scene, name).matrix
+        assert np.allclose(matrix @ matrix.T, np.eye(2))
+        assert (matrix @ [0.0, 1.0, 0.0])[1] > 0 or name == "xz"
+    with pytest.raises(ValueError, match="unknown view 'front': choose one of xy, xz, yz, oblique"):
+        view_of(scene, "front")
+
+
+def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance, tmp_path):
+    data = clearance.data.copy(deep=True)
+    data["body_position"][:, 0, 2] += np.linspace(0, 20, data.sizes["time"])
+    far = Result(data)
+    assert Scene(far).travels_far()
+    assert not Scene(clearance).travels_far()
+    texts = [text.get_text() for text in overview(far).axes[0].texts]
+    assert texts[0].startswith("t = 0 s")
+    assert texts[-1].endswith("z = 20 m")
+    guides = Scene(far).guides()
+    assert guides
+    assert all(line[:, 2].max() > 20 for line in guides)
