@@ -83,7 +83,9 @@ def _load(name: str) -> Problem:
         return load_problem(name)
     except Exception as error:
         lines = [
-            f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == file
+            f.lineno
+            for f in traceback.extract_tb(error.__traceback__)
+            if Path(f.filename).resolve() == file.resolve()
         ]
         if isinstance(error, SyntaxError):
             lines = [error.lineno]
@@ -177,7 +179,7 @@ def plot(
         list[Path], typer.Argument(help="Saved results; several are overlaid for comparison.")
     ],
     what: Annotated[
-        str, typer.Option(help=f"Which picture: overview, {', '.join(FIGURES)}, or animation.")
+        str, typer.Option(help=f"Which picture: {', '.join(FIGURES)}, or animation.")
     ] = "overview",
     out: Annotated[
         Path | None,

@@ -66,32 +66,65 @@ JOINTS = [
     Row("universal", lambda a, b: Universal("e", a, b), 4, (RX, RY)),
     Row("planar", lambda a, b: Planar("e", a, b), 3, (TX, TY, RZ)),
     Row("screw", lambda a, b: Screw("e", a, b, PITCH), 5, ((0, 0, PITCH / (2 * np.pi), 0, 0, 1),)),
-    Row("left screw", lambda a, b: Screw("e", a, b, -0.3), 5, ((0, 0, -0.3 / (2 * np.pi), 0, 0, 1),)),
+    Row(
+        "left screw", lambda a, b: Screw("e", a, b, -0.3), 5, ((0, 0, -0.3 / (2 * np.pi), 0, 0, 1),)
+    ),
     Row("point on line", lambda a, b: PointOnLine("e", a, b), 2, (TZ, RX, RY, RZ)),
 ]
 CLEARANCES = [
-    Row("cylindrical clearance", lambda a, b: CylindricalClearance("e", a, b, 0.1, 1, CLEARANCE, 0.01), 2),
-    Row("revolute clearance", lambda a, b: RevoluteClearance("e", a, b, 0.1, CLEARANCE, 4e-3, 0.01), 4),
-    Row("triangular prismatic", lambda a, b: PrismaticClearance("e", a, b, TRIANGLE, 0.1, CLEARANCE), 12),
-    Row("irregular prismatic", lambda a, b: PrismaticClearance("e", a, b, IRREGULAR, 0.1, CLEARANCE), 16),
+    Row(
+        "cylindrical clearance",
+        lambda a, b: CylindricalClearance("e", a, b, 0.1, 1, CLEARANCE, 0.01),
+        2,
+    ),
+    Row(
+        "revolute clearance",
+        lambda a, b: RevoluteClearance("e", a, b, 0.1, CLEARANCE, 4e-3, 0.01),
+        4,
+    ),
+    Row(
+        "triangular prismatic",
+        lambda a, b: PrismaticClearance("e", a, b, TRIANGLE, 0.1, CLEARANCE),
+        12,
+    ),
+    Row(
+        "irregular prismatic",
+        lambda a, b: PrismaticClearance("e", a, b, IRREGULAR, 0.1, CLEARANCE),
+        16,
+    ),
     Row("spherical clearance", lambda a, b: SphericalClearance("e", a, b, CLEARANCE, 0.02), 1),
     Row("planar revolute", lambda a, b: PlanarRevoluteClearance("e", a, b, CLEARANCE, 0.01), 1),
-    Row("planar prismatic", lambda a, b: PlanarPrismaticClearance("e", a, b, 0.1, 0.04, CLEARANCE), 4),
+    Row(
+        "planar prismatic",
+        lambda a, b: PlanarPrismaticClearance("e", a, b, 0.1, 0.04, CLEARANCE),
+        4,
+    ),
 ]
 CONTACTS = [
     Row("point, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.01), b), 1),
     Row("sphere, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.06), b, 0.05), 1),
     Row("point, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.29), 1),
-    Row("sphere, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.25, 0.04), 1),
+    Row(
+        "sphere, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.25, 0.04), 1
+    ),
     Row("point, cylinder", lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.19), 1),
-    Row("sphere, cylinder", lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04), 1),
+    Row(
+        "sphere, cylinder",
+        lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04),
+        1,
+    ),
 ]
 SPRINGS = [
     Row("spring", lambda a, b: SpringDamper("e", a, b, 800.0)),
     Row("damped spring", lambda a, b: SpringDamper("e", a, b, 800.0, damping=9.0)),
-    Row("spring of free length", lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15)),
-    Row("damped spring of free length",
-        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0)),
+    Row(
+        "spring of free length",
+        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15),
+    ),
+    Row(
+        "damped spring of free length",
+        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0),
+    ),
     Row("torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
 ]
@@ -99,11 +132,15 @@ LOADS = [
     Row("force", lambda _, b: AppliedForce("e", b, (1, -2, 3))),
     Row("force in body axes", lambda _, b: AppliedForce("e", b, (1, -2, 3), body_axes=True)),
     Row("force of time", lambda _, b: AppliedForce("e", b, lambda t: (np.sin(t), 2 * t, 1))),
-    Row("force of time in body axes",
-        lambda _, b: AppliedForce("e", b, lambda t: (np.sin(t), 2 * t, 1), body_axes=True)),
+    Row(
+        "force of time in body axes",
+        lambda _, b: AppliedForce("e", b, lambda t: (np.sin(t), 2 * t, 1), body_axes=True),
+    ),
     Row("torque", lambda _, b: AppliedTorque("e", b, (1, -2, 3))),
     Row("torque in body axes", lambda _, b: AppliedTorque("e", b, (1, -2, 3), body_axes=True)),
     Row("torque of time", lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2))),
-    Row("torque of time in body axes",
-        lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2), body_axes=True)),
+    Row(
+        "torque of time in body axes",
+        lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2), body_axes=True),
+    ),
 ]

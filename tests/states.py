@@ -31,32 +31,40 @@ def bodies_of(q):
 
 def moved(q, v, eps=1.0):
     """Coordinates of rigid bodies after the finite motion eps v: r + eps v_r, A exp(eps w)."""
-    turns = [axes_of(x[3:]) @ Rotation.from_rotvec(eps * u[3:]).as_matrix()
-             for x, u in zip(bodies_of(q), np.reshape(v, (-1, 6)), strict=True)]
+    turns = [
+        axes_of(x[3:]) @ Rotation.from_rotvec(eps * u[3:]).as_matrix()
+        for x, u in zip(bodies_of(q), np.reshape(v, (-1, 6)), strict=True)
+    ]
     places = bodies_of(q)[:, :3] + eps * np.reshape(v, (-1, 6))[:, :3]
     return np.concatenate([[*r, *quaternion(A)] for r, A in zip(places, turns, strict=True)])
 
 
 def moved_together(q, translation, rotation):
     """Coordinates of rigid bodies after one motion of space, x -> rotation x + translation."""
-    return np.concatenate([
-        [*(rotation @ x[:3] + translation), *quaternion(rotation @ axes_of(x[3:]))]
-        for x in bodies_of(q)
-    ])
+    return np.concatenate(
+        [
+            [*(rotation @ x[:3] + translation), *quaternion(rotation @ axes_of(x[3:]))]
+            for x in bodies_of(q)
+        ]
+    )
 
 
 def derivative(f, q, eps):
     """Central differences of f along every velocity of rigid bodies, columns."""
     steps = np.eye(6 * len(bodies_of(q)))
-    return np.column_stack([(f(moved(q, e, eps)) - f(moved(q, e, -eps))) / (2 * eps) for e in steps])
+    return np.column_stack(
+        [(f(moved(q, e, eps)) - f(moved(q, e, -eps))) / (2 * eps) for e in steps]
+    )
 
 
 def wrenches(generalized, q):
     """Force, and moment about the world origin, on each body: rows (6,)."""
-    return np.array([
-        [*f[:3], *(np.cross(x[:3], f[:3]) + axes_of(x[3:]) @ f[3:])]
-        for x, f in zip(bodies_of(q), np.reshape(generalized, (-1, 6)), strict=True)
-    ])
+    return np.array(
+        [
+            [*f[:3], *(np.cross(x[:3], f[:3]) + axes_of(x[3:]) @ f[3:])]
+            for x, f in zip(bodies_of(q), np.reshape(generalized, (-1, 6)), strict=True)
+        ]
+    )
 
 
 def array(x):
@@ -136,10 +144,13 @@ def chained(row):
     a = Body("a", 2.0, inertia, position=(0.2, 0.1, 0.0), orientation=turn(0.2, 0.1, -0.4))
     b = Body("b", 1.5, inertia, position=(0.5, 0.1, 0.1), orientation=turn(-0.5, 0.3, 0.2))
     point = (0.35, 0.12, 0.08)
-    return assembled([a, b], [
-        row.build(Frame(None, (0, 0, 0), first), Frame.at(a, (0, 0, 0), first)),
-        replace(row.build(Frame.at(a, point, second), Frame.at(b, point, second)), name="f"),
-    ])
+    return assembled(
+        [a, b],
+        [
+            row.build(Frame(None, (0, 0, 0), first), Frame.at(a, (0, 0, 0), first)),
+            replace(row.build(Frame.at(a, point, second), Frame.at(b, point, second)), name="f"),
+        ],
+    )
 
 
 def run(dynamics, duration, h, start=None, **options):

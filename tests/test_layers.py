@@ -21,6 +21,7 @@ LAYERS = [
     "result",
     "stepping",
     "trajectory",
+    "problem",
     "plots",
     "animation",
     "sweep",
@@ -34,8 +35,13 @@ ONLY = {
     "algebra": [],
     "mpcc": ["algebra"],
     "result": ["algebra"],
-    "elements": ["algebra", "mechanics.frame", "mechanics.element", "mechanics.parameter",
-                 "mechanics.checks"],
+    "elements": [
+        "algebra",
+        "mechanics.frame",
+        "mechanics.element",
+        "mechanics.parameter",
+        "mechanics.checks",
+    ],
 }
 MAX_LINES = 400
 LOCAL_PATH = re.compile(r"(?<![\w.~/:})\]-])/(?:work|root|tmp|home|Users)/")

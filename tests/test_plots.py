@@ -48,8 +48,15 @@ def run(title, joints=(), contacts=(), body=None, duration=0.06, steps=(1e-3, 2e
     body = body or rod()
     mechanism = Mechanism([body], [make(body) for make in joints])
     dynamics = assemble(mechanism, [make(body) for make in contacts], gravity=(0.0, -9.81, 0.0))
-    return simulate(dynamics, None, duration, steps=StepBounds(*steps),
-                    solver=Solver(backend=Sqp()), title=title, progress=False)
+    return simulate(
+        dynamics,
+        None,
+        duration,
+        steps=StepBounds(*steps),
+        solver=Solver(backend=Sqp()),
+        title=title,
+        progress=False,
+    )
 
 
 def rod(**start):
@@ -57,8 +64,15 @@ def rod(**start):
 
 
 def loose(body):
-    return RevoluteClearance("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)), length=0.1,
-                             clearance=CLEARANCE, axial_clearance=CLEARANCE, radius=0.01)
+    return RevoluteClearance(
+        "hinge",
+        Frame(GROUND),
+        Frame.at(body, (0.0, 0.0, 0.0)),
+        length=0.1,
+        clearance=CLEARANCE,
+        axial_clearance=CLEARANCE,
+        radius=0.01,
+    )
 
 
 def tight(body):
@@ -76,7 +90,8 @@ def with_offsets(result):
             offset[i, k] = [end[0], end[1], 0.0]
     data["contact_offset"] = (("time", "contact", "axis"), offset)
     limits = {"motion": 1e-9, "gap": 1e-10, "closure": 1e-10, "complementarity": 1e-9}
-    return Result(data.assign_attrs(gap_scales=np.full(4, CLEARANCE), acceptance=json.dumps(limits)))
+    scales = np.full(4, CLEARANCE)
+    return Result(data.assign_attrs(gap_scales=scales, acceptance=json.dumps(limits)))
 
 
 @pytest.fixture(scope="module")
@@ -95,20 +110,25 @@ def stone():
 
 
 def drawn(ax):
-    return [(line.get_xdata(), line.get_ydata()) for line in ax.lines
-            if not str(line.get_label()).startswith("_wall")]
+    return [
+        (line.get_xdata(), line.get_ydata())
+        for line in ax.lines
+        if not str(line.get_label()).startswith("_wall")
+    ]
 
 
 def holds(ax, values, factor=1.0):
     """Whether a line in the axes carries just these values."""
-    return any(len(y) == len(values) and np.allclose(y, factor * np.asarray(values), rtol=1e-12,
-                                                     atol=0, equal_nan=True)
-               for _, y in drawn(ax))
+    return any(
+        len(y) == len(values)
+        and np.allclose(y, factor * np.asarray(values), rtol=1e-12, atol=0, equal_nan=True)
+        for _, y in drawn(ax)
+    )
 
 
 def factor_of(ax, unit):
     text = ax.get_ylabel()
-    prefix = text[text.index("[") + 1:text.index("]")].removesuffix(unit)
+    prefix = text[text.index("[") + 1 : text.index("]")].removesuffix(unit)
     return {"": 1.0, "m": 1e3, "µ": 1e6, "n": 1e9}[prefix]
 
 
@@ -120,7 +140,7 @@ def test_every_figure_draws_from_a_saved_file(name, clearance, tmp_path):
     with Image.open(save(figure, tmp_path / f"{name}.png")) as picture:
         picture.load()
         assert min(picture.size) > 250
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{name}.png", "run.nc"]
+    assert {p.name for p in tmp_path.iterdir()} == {f"{name}.png", "run.nc"}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -128,7 +148,7 @@ def test_no_axes_are_empty_and_every_one_has_units(name, clearance):
     for ax in draw(name, clearance).axes:
         assert ax.lines or ax.collections or ax.patches
         described = ax.get_xlabel() + ax.get_ylabel() + ax.get_title()
-        assert described or ax.get_shared_x_axes()
+        assert "[" in described or "/ clearance" in described or "iterations" in described
 
 
 def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
@@ -138,8 +158,11 @@ def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
         for result in (clearance, ideal):
             assert holds(ax, result["joint_reaction"].values[:, 0, a], factor_of(ax, "N"))
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == [label(clearance), label(ideal)] == ["clearance (h 1 to 2 ms)",
-                                                         "ideal (h 1 to 2 ms)"]
+    assert (
+        texts
+        == [label(clearance), label(ideal)]
+        == ["clearance (h 1 to 2 ms)", "ideal (h 1 to 2 ms)"]
+    )
 
 
 def test_velocities_and_positions_are_those_of_the_centre_of_mass(stone):
@@ -204,7 +227,7 @@ def test_step_size_shows_bounds_and_retries(clearance):
     assert holds(ax, clearance["h"].values, 1e3)
     assert holds(ax, [1.0, 1.0])
     assert holds(ax, [2.0, 2.0])
-    (x, y), = [(x, y) for x, y in drawn(ax) if len(x) == 1]
+    ((x, y),) = [(x, y) for x, y in drawn(ax) if len(x) == 1]
     assert (x[0], y[0]) == (data["time"].values[3], 1e3 * data["h"].values[3])
 
 
@@ -222,7 +245,10 @@ def test_residuals_show_zeros_at_the_floor_and_the_limits(clearance):
 
 def test_residuals_of_an_ideal_joint_leave_contacts_out(ideal):
     assert [ax.get_title() for ax in residuals(ideal).axes] == [
-        "equations of motion [N]", "joint closure [m]", "Euler-parameter norm [1]"]
+        "equations of motion [N]",
+        "joint closure [m]",
+        "Euler-parameter norm [1]",
+    ]
     (ax,) = joint_closure(ideal).axes
     assert holds(ax, np.maximum(ideal["constraint_violation"].values[:, 0], FLOOR))
 
@@ -240,17 +266,19 @@ def test_energies_and_their_balance(clearance, ideal):
 def test_effort_adds_up_iterations_and_time(clearance, ideal):
     iterations, seconds = effort(clearance, ideal).axes
     assert [bar.get_width() for bar in iterations.patches] == [
-        np.nansum(r["iterations"]) for r in (clearance, ideal)]
+        np.nansum(r["iterations"]) for r in (clearance, ideal)
+    ]
     assert [bar.get_width() for bar in seconds.patches] == [
-        np.nansum(r["solve_time"]) for r in (clearance, ideal)]
+        np.nansum(r["solve_time"]) for r in (clearance, ideal)
+    ]
 
 
-def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone, tmp_path):
+def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone):
     for result in (clearance, ideal, stone):
         figure = overview(result)
         assert len(figure.axes) == 6
         assert all(ax.get_title() for ax in figure.axes)
-        save(figure, tmp_path / "page.png")
+        assert all(ax.lines or ax.collections for ax in figure.axes)
 
 
 def test_results_are_left_alone(clearance):
@@ -286,8 +314,10 @@ def test_save_refuses_an_unknown_ending(tmp_path, clearance):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("value", "text", "factor"), [
-    (0.3, "m", 1.0), (0.03, "mm", 1e3), (2e-5, "µm", 1e6), (0.0, "m", 1.0), (5e4, "m", 1.0)])
+@pytest.mark.parametrize(
+    ("value", "text", "factor"),
+    [(0.3, "m", 1.0), (0.03, "mm", 1e3), (2e-5, "µm", 1e6), (0.0, "m", 1.0), (5e4, "m", 1.0)],
+)
 def test_units_get_prefixes(value, text, factor):
     assert unit_of("m", [0.0, -value, np.nan]) == (factor, text)
 
@@ -313,8 +343,10 @@ def test_scene_interpolates_poses_and_places_lines(clearance):
 
 def test_scene_takes_recorded_frames_of_ideal_joints(ideal):
     assert Scene(ideal).sticks == [[]]
-    frames = [{"element": "hinge", "body": -1, "origin": [0.0, 0.0, 0.0]},
-              {"element": "hinge", "body": 0, "origin": [-0.5, 0.0, 0.0]}]
+    frames = [
+        {"element": "hinge", "body": -1, "origin": [0.0, 0.0, 0.0]},
+        {"element": "hinge", "body": 0, "origin": [-0.5, 0.0, 0.0]},
+    ]
     scene = Scene(Result(ideal.data.assign_attrs(frames=json.dumps(frames))))
     ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
     assert np.allclose(stick[1], 0.0, atol=1e-9)
@@ -333,8 +365,8 @@ def test_rotation_by_euler_parameters():
     assert np.allclose(rotate(e, np.array([[1.0, 0.0, 2.0]])), [[np.cos(0.6), np.sin(0.6), 2.0]])
 
 
-def test_views(clearance):
-    scene = Scene(clearance)
+def test_views(stone):
+    scene = Scene(stone)
     assert (view_of(scene).across, view_of(scene).up) == ("x", "y")
     assert (view_of(scene, "yz").across, view_of(scene, "yz").up) == ("z", "y")  # gravity is down
     for name in VIEWS:
@@ -345,7 +377,7 @@ def test_views(clearance):
         view_of(scene, "front")
 
 
-def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance, tmp_path):
+def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance):
     data = clearance.data.copy(deep=True)
     data["body_position"][:, 0, 2] += np.linspace(0, 20, data.sizes["time"])
     far = Result(data)

@@ -36,12 +36,13 @@ class StepBounds:
     def until_end(self, remaining: float) -> "StepBounds":
         """Return the bounds of the next step when ``remaining`` [s] are left.
 
-        The end is met exactly: a step that can reach it is that long, and the one before leaves at
-        least h_min to it where the bounds allow.
+        The end is met exactly: a step that can reach it is that long. One that cannot, but might
+        leave less than a full step, goes half of the way, for forces of lasting contact suffer from
+        sudden changes of h.
         """
         if remaining <= self.h_max:
             return StepBounds(remaining, remaining)
-        before_last = remaining - self.h_min
-        if self.h_min <= before_last < self.h_max:
-            return StepBounds(self.h_min, before_last)
+        half = remaining / 2
+        if self.h_min <= half < self.h_max:
+            return StepBounds(self.h_min, half)
         return self

@@ -65,6 +65,15 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         }
         for line in dynamics.outlines
     ]
+    frames = [
+        {
+            "element": element.name,
+            "body": -1 if frame.body is None else bodies.index(frame.body.name),
+            "origin": number(frame.origin).tolist(),
+        }
+        for element in (*dynamics.constraints, *dynamics.contacts)
+        for frame in element.frames
+    ]
     return {
         "nsopt_version": version("nsopt"),
         "casadi_version": version("casadi"),
@@ -73,6 +82,7 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "parameters": json.dumps(values),
         "gravity": number(dynamics.gravity),
         "outline": json.dumps(outline),
+        "frames": json.dumps(frames),
     }
 
 

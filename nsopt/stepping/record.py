@@ -45,6 +45,7 @@ class Record:
         return np.zeros(sizes[name]) if name in sizes else np.zeros(())
 
     def coordinates(self) -> dict[str, Any]:
+        """Return time, and the labels of the other dimensions."""
         d = self.dynamics
         return {
             "time": self.t,
@@ -181,11 +182,13 @@ class Record:
         return values.reshape(len(self.t), -1, 3)
 
     def contact_force(self, force: Array) -> Array:
+        """Return the force vectors (time, contact, 3) from their sizes (time, contact)."""
         # W, and so the direction of the force, was taken at the start of the step.
         size = force * self.over("slope", before=True)
         return self.columns("contact_normals", before=True) * size[:, :, None]
 
     def reactions(self) -> Array:
+        """Return force and torque of each joint (time, joint, 6), means over the step."""
         d, n = self.dynamics, len(self.t)
         if not d.joint_names:
             return np.zeros((n, 0, 6))
@@ -198,12 +201,14 @@ class Record:
         return wrenches / self.h[:, None, None]
 
     def external_work(self) -> Array:
+        """Return the work of applied loads since the start (time,) [J]."""
         # Load at the start of the step times mean velocity is the work that the step equations do.
         load = self.over("external", before=True)
         mean = (self.v + np.vstack([self.v[:1], self.v[:-1]])) / 2
         return np.cumsum(np.nan_to_num(self.h) * np.sum(load * mean, axis=1))
 
     def violation(self, distance: Array) -> Array:
+        """Return the largest residual of each joint (time, joint): closure, or depth in a wall."""
         d = self.dynamics
         closure = np.abs(self.over("closure"))
         found = np.zeros((len(self.t), len(d.joint_names)))
@@ -215,11 +220,13 @@ class Record:
         return found
 
     def norm_error(self) -> Array:
+        """Return by how much a norm of Euler parameters is off one (time,)."""
         norms = np.sqrt(self.over("norms"))
         error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
         return error
 
     def poses(self) -> tuple[Array, Array]:
+        """Return positions (time, body, 3) and Euler parameters (time, body, 4)."""
         n = len(self.t)
         r, e = self.dynamics.poses.map(n)(self.q.T)
         return np.asarray(r).T.reshape(n, -1, 3), np.asarray(e).T.reshape(n, -1, 4)
@@ -230,10 +237,8 @@ class Record:
         pressed = np.nan_to_num(self.lam) > 0
         for active in np.unique(pressed, axis=0):
             k = int(np.flatnonzero(np.all(pressed == active, axis=1))[0])
-            W = np.asarray(self.dynamics.gap_matrix(self.t[k - 1], self.q[k - 1], self.p))[
-                :, active
-            ]
-            most = max(most, int(active.sum()) - rank(W))
+            W = np.asarray(self.dynamics.gap_matrix(self.t[k - 1], self.q[k - 1], self.p))
+            most = max(most, int(active.sum()) - rank(W[:, active]))
         rows = redundancy(self.dynamics)
         return {"redundant_joint_rows": rows, "redundant_contacts": most}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from nsopt.stepping.initial import Start, check_start
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scheme
-from nsopt.stepping.stepper import StepError, Stepper
+from nsopt.stepping.stepper import AT_BOUND, StepError, Stepper
 from nsopt.stepping.taken import Taken
 
 
@@ -87,6 +88,7 @@ def simulate(
         {
             "title": title,
             "scheme": repr(scheme),
+            "acceptance": json.dumps(asdict(stepper.acceptance)),
             "scheme_name": type(scheme).__name__,
             "solver": repr(solver),
             "solver_name": type(solver.backend).__name__,
@@ -95,7 +97,7 @@ def simulate(
             "duration": duration,
             "completed": int(not stop_reason),
             "stop_reason": stop_reason,
-            "steps_below_h_min": sum(s.h < steps.h_min * (1 - 1e-6) for s in taken),
+            "steps_below_h_min": sum(s.h < steps.h_min * (1 - AT_BOUND) for s in taken),
         }
     )
 

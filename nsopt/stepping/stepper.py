@@ -19,6 +19,9 @@ from nsopt.stepping.taken import Taken
 
 Array = NDArray[np.float64]
 
+AT_BOUND = 1e-4
+"""Part of h by which an interior-point solver may stay off a bound that it is at."""
+
 
 class StepError(RuntimeError):
     """A step that no attempt solved; the message names what failed, where, when, what was tried."""
@@ -157,8 +160,8 @@ def _report(t: float, tried: list[str]) -> str:
 
 def _which(h: float, bounds: StepBounds) -> str:
     """Return what decided h."""
-    if h < bounds.h_min * (1 - 1e-6):
+    if h < bounds.h_min * (1 - AT_BOUND):
         return "below h_min"
-    if h > bounds.h_max * (1 - 1e-6):
+    if h > bounds.h_max * (1 - AT_BOUND):
         return "h_max"
-    return "h_min" if h < bounds.h_min * (1 + 1e-6) else "objective"
+    return "h_min" if h < bounds.h_min * (1 + AT_BOUND) else "objective"

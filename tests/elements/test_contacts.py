@@ -42,7 +42,9 @@ def test_distance_falls_as_the_point_moves_against_the_normal(row, seed):
         q = beside(c, seed, k)
         for depth in (-2e-4, 0.0, 3e-4):
             normal = c.columns("contact_normals", q)[k]
-            assert c.at("distance", c.pushed(q, -depth * normal))[k] == pytest.approx(-depth, abs=1e-12)
+            assert c.at("distance", c.pushed(q, -depth * normal))[k] == pytest.approx(
+                -depth, abs=1e-12
+            )
 
 
 @contacts
@@ -183,10 +185,10 @@ GEOMETRY = {
     "planar prismatic": planar_prismatic,
     "point, plane": lambda d, _: [d[2] + 0.01],
     "sphere, plane": lambda d, _: [d[2] + 0.06 - 0.05],
-    "point, sphere": lambda d, _: [np.linalg.norm(d + [0.24, 0, 0.18]) - 0.29],
-    "sphere, sphere": lambda d, _: [np.linalg.norm(d + [0.24, 0, 0.18]) - 0.29],
-    "point, cylinder": lambda d, _: [off_axis(d + [0.2, 0, 0.1]) - 0.19],
-    "sphere, cylinder": lambda d, _: [off_axis(d + [0.2, 0, 0.1]) - 0.19],
+    "point, sphere": lambda d, _: [np.linalg.norm(np.add(d, [0.24, 0, 0.18])) - 0.29],
+    "sphere, sphere": lambda d, _: [np.linalg.norm(np.add(d, [0.24, 0, 0.18])) - 0.29],
+    "point, cylinder": lambda d, _: [off_axis(np.add(d, [0.2, 0, 0.1])) - 0.19],
+    "sphere, cylinder": lambda d, _: [off_axis(np.add(d, [0.2, 0, 0.1])) - 0.19],
 }
 
 
@@ -219,7 +221,9 @@ def test_a_polygon_may_be_listed_either_way_round():
 
     one, other = listed(IRREGULAR), listed(IRREGULAR[::-1])
     q = one.placed(near(1, 2e-3, 0.1))
-    assert np.sort(one.at("distance", q)) == pytest.approx(np.sort(other.at("distance", q)), abs=1e-15)
+    assert np.sort(one.at("distance", q)) == pytest.approx(
+        np.sort(other.at("distance", q)), abs=1e-15
+    )
 
 
 def test_eight_gaps_of_a_triangular_slider_have_rank_five():

@@ -33,7 +33,9 @@ def test_power_is_stored_or_lost(row, seed):
     c, v, eps = couple(row), velocity(seed), 1e-6
     q = c.placed(near(seed, 0.1, 0.4))
     ahead, behind = moved(q, v, eps), moved(q, v, -eps)
-    stored = (c.with_velocity("potential", ahead, v) - c.with_velocity("potential", behind, v)) / (2 * eps)
+    stored = (c.with_velocity("potential", ahead, v) - c.with_velocity("potential", behind, v)) / (
+        2 * eps
+    )
     lost = -(v @ c.with_velocity("applied", q, v) + stored[0])
     if c.element.damping == 0:
         assert lost == pytest.approx(0, abs=1e-6)
@@ -51,7 +53,9 @@ def rate(c, q, v, eps):
 
     def length(x):
         a, b = c.element.a, c.element.b
-        return np.linalg.norm(x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin)
+        return np.linalg.norm(
+            x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin
+        )
 
     return (length(moved(q, v, eps)) - length(moved(q, v, -eps))) / (2 * eps)
 
@@ -91,10 +95,14 @@ def test_spring_pulls_when_long_and_pushes_when_short(length, force):
 def test_torsion_spring_turns_back_to_its_free_angle(angle):
     p = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
     b = Body("b", 1.0, (1, 1, 1), orientation=p)
-    d = assembled([b], [TorsionSpringDamper("s", Frame(None), Frame(b), 5.0, free_angle=0.1)], (0, 0, 0))
+    d = assembled(
+        [b], [TorsionSpringDamper("s", Frame(None), Frame(b), 5.0, free_angle=0.1)], (0, 0, 0)
+    )
     q, v = d.stated_start()
     assert array(d.potential(0, q, v, [])) == pytest.approx(2.5 * (angle - 0.1) ** 2)
-    assert array(d.applied(0, q, v, [])) == pytest.approx([0, 0, 0, 0, 0, -5 * (angle - 0.1)], abs=1e-12)
+    assert array(d.applied(0, q, v, [])) == pytest.approx(
+        [0, 0, 0, 0, 0, -5 * (angle - 0.1)], abs=1e-12
+    )
 
 
 @loads
@@ -104,7 +112,9 @@ def test_load_acts_at_its_frame(row, t):
     q = c.placed(near(2, 0.3, 0.8))
     A = axes_of(q[10:14])
     vector = c.element.vector(t) if callable(c.element.vector) else c.element.vector
-    world = A @ c.frames[1].axes @ vector if c.element.body_axes else np.asarray(vector, dtype=float)
+    world = (
+        A @ c.frames[1].axes @ vector if c.element.body_axes else np.asarray(vector, dtype=float)
+    )
     point = q[7:10] + A @ c.frames[1].origin
     expected = [*world, *np.cross(point, world)] if "force" in row.name else [0, 0, 0, *world]
     applied = c.with_velocity("applied", q, velocity(1), t)

@@ -38,7 +38,11 @@ def test_is_opened_by_every_other_motion(row):
     c = couple(row)
     free = np.reshape(row.freedoms, (-1, 6))
     held = null_space(free) if len(free) else np.eye(6)
-    directions = [*held.T, *-held.T, *(held @ x for x in np.random.default_rng(0).normal(size=(20, held.shape[1])))]
+    directions = [
+        *held.T,
+        *-held.T,
+        *(held @ x for x in np.random.default_rng(0).normal(size=(20, held.shape[1]))),
+    ]
     for direction in directions:
         size = 1e-3 / np.linalg.norm(direction)
         opening = np.linalg.norm(c.at("closure", c.placed(size * direction)))
@@ -55,7 +59,9 @@ def test_freedoms_are_the_null_space_of_the_closure_matrix(row):
     for freedom in np.reshape(row.freedoms, (-1, 6)):
         w = c.axes @ freedom[3:]
         motions.append([*np.zeros(6), *(c.axes @ freedom[:3] + np.cross(w, arm)), *(Ab.T @ w)])
-    assert c.at("closure_matrix", c.q) @ np.reshape(motions, (-1, 12)).T == pytest.approx(0, abs=1e-12)
+    assert c.at("closure_matrix", c.q) @ np.reshape(motions, (-1, 12)).T == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 @joints

@@ -100,7 +100,9 @@ def test_a_section_is_a_convex_polygon(polygon, says):
 
 def test_a_pentagram_is_no_convex_polygon():
     angles = np.deg2rad(90 + 144 * np.arange(5))
-    refuses(PrismaticClearance, "polygon", np.column_stack([np.cos(angles), np.sin(angles)]), "convex")
+    refuses(
+        PrismaticClearance, "polygon", np.column_stack([np.cos(angles), np.sin(angles)]), "convex"
+    )
 
 
 @pytest.mark.parametrize("name", ["SQUARE", "clockwise"])
@@ -132,7 +134,9 @@ def test_a_load_acts_on_a_body(kind):
 
 
 @pytest.mark.parametrize("kind", [AppliedForce, AppliedTorque])
-@pytest.mark.parametrize("vector", [(1, np.nan, 0), (1, 2), 5.0, ((1, 2, 3), (1, 2, 3)), "up"], ids=str)
+@pytest.mark.parametrize(
+    "vector", [(1, np.nan, 0), (1, 2), 5.0, ((1, 2, 3), (1, 2, 3)), "up"], ids=str
+)
 def test_a_load_is_three_finite_numbers(kind, vector):
     with pytest.raises(ValueError, match=f"vector of {kind.__name__} 'e'"):
         kind("e", Frame(BODY), vector)

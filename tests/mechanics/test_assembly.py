@@ -9,8 +9,8 @@ from nsopt import (
     Frame,
     Mechanism,
     Revolute,
-    SphericalClearance,
     Spherical,
+    SphericalClearance,
     assemble,
 )
 

@@ -65,7 +65,9 @@ def test_inertia_must_be_that_of_a_body(inertia, says):
     refuses("inertia", inertia, says)
 
 
-@pytest.mark.parametrize("inertia", [(1, 1, 2), (1, 1, 0), (0, 0, 0), ((2, 1, 0), (1, 2, 0), (0, 0, 4))])
+@pytest.mark.parametrize(
+    "inertia", [(1, 1, 2), (1, 1, 0), (0, 0, 0), ((2, 1, 0), (1, 2, 0), (0, 0, 4))]
+)
 def test_limits_of_the_triangle_inequality_are_accepted(inertia):
     assert Body("plate", 1.0, inertia).inertia == inertia
 
@@ -75,7 +77,9 @@ def test_euler_parameters_have_norm_one(p):
     refuses("orientation", p, "norm", f"{np.linalg.norm(p):.6g}")
 
 
-@pytest.mark.parametrize("A", [-np.eye(3), 2 * np.eye(3), np.diag([1.0, 1.0, -1.0]), np.ones((3, 3))])
+@pytest.mark.parametrize(
+    "A", [-np.eye(3), 2 * np.eye(3), np.diag([1.0, 1.0, -1.0]), np.ones((3, 3))]
+)
 def test_orientation_is_a_rotation_matrix(A):
     refuses("orientation", A, "rotation matrix")
 
@@ -103,7 +107,9 @@ def test_point_mass_has_no_inertia():
         Body("bead", 1.0, (1, 1, 1), point_mass=True)
 
 
-@pytest.mark.parametrize("turning", [{"orientation": (0, 1, 0, 0)}, {"angular_velocity": (1, 0, 0)}])
+@pytest.mark.parametrize(
+    "turning", [{"orientation": (0, 1, 0, 0)}, {"angular_velocity": (1, 0, 0)}]
+)
 def test_point_mass_does_not_turn(turning):
     with pytest.raises(ValueError, match="'bead'"):
         Body("bead", 1.0, point_mass=True, **turning)

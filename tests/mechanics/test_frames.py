@@ -25,9 +25,9 @@ def motion(frame, q, v):
 
 def test_frame_at_a_world_point_is_there():
     frame = Frame.at(BODY, (0.5, 0, -1), TILT.T)
-    r, A, _, _ = motion(frame, *AbsoluteCoordinates((BODY,)).start())
+    r, axes, _, _ = motion(frame, *AbsoluteCoordinates((BODY,)).start())
     assert r == pytest.approx([0.5, 0, -1])
-    assert A == pytest.approx(TILT.T)
+    assert axes == pytest.approx(TILT.T)
 
 
 def test_frame_at_a_world_point_is_a_local_frame():

@@ -12,7 +12,12 @@ from tests.states import array, assembled
 def slider(clearance=1e-3):
     b = Body("b", Parameter("mass", 2.0), (1, 1, 1))
     joint = CylindricalClearance(
-        "joint", Frame(None), Frame(b), Parameter("length", 0.1), 1.0, Parameter("clearance", clearance)
+        "joint",
+        Frame(None),
+        Frame(b),
+        Parameter("length", 0.1),
+        1.0,
+        Parameter("clearance", clearance),
     )
     return assembled([b], [joint])
 
@@ -30,11 +35,19 @@ def test_other_values_give_the_functions_of_a_mechanism_stated_with_them():
     q[:3] = 2e-4, 3e-4, 0
     given, own = d.values({"clearance": 4e-3}), stated.values()
     for name in ("distance", "gap", "gap_matrix"):
-        assert array(getattr(d, name)(0, q, given)) == pytest.approx(array(getattr(stated, name)(0, q, own)))
+        assert array(getattr(d, name)(0, q, given)) == pytest.approx(
+            array(getattr(stated, name)(0, q, own))
+        )
 
 
 def test_stated_start_follows_the_parameters():
-    b = Body("b", 1.0, position=(Parameter("x", 1.0), 0, 0), velocity=(0, Parameter("u", 2.0), 0), point_mass=True)
+    b = Body(
+        "b",
+        1.0,
+        position=(Parameter("x", 1.0), 0, 0),
+        velocity=(0, Parameter("u", 2.0), 0),
+        point_mass=True,
+    )
     q, v = assembled([b], []).stated_start({"x": 7.0, "u": -1.0})
     assert q == pytest.approx([7, 0, 0])
     assert v == pytest.approx([0, -1, 0])
@@ -77,7 +90,10 @@ def test_one_name_has_one_value():
 def test_one_parameter_may_be_used_twice():
     c = Parameter("c", 1e-3)
     b = Body("b", 1.0, (1, 1, 1))
-    joints = [SphericalClearance(n, Frame(None, (x, 0, 0)), Frame(b, (x, 0, 0)), c) for n, x in (("i", 0), ("j", 1))]
+    joints = [
+        SphericalClearance(n, Frame(None, (x, 0, 0)), Frame(b, (x, 0, 0)), c)
+        for n, x in (("i", 0), ("j", 1))
+    ]
     d = assembled([b], joints)
     q, _ = d.stated_start()
     assert array(d.distance(0, q, d.values({"c": 2e-3}))) == pytest.approx([2e-3, 2e-3])

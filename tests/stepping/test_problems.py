@@ -1,0 +1,146 @@
+"""The named problems: residuals of every run, and the findings of [NLP-clearance 2024, sec. 5]."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from nsopt import Ipopt, Solver, Sqp, StepBounds, load_problem, simulate
+from nsopt.problem import problem_files
+
+BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
+NAMES = [
+    "case_a",
+    "cylindrical_slider",
+    "pendulum_clearance",
+    "pendulum_ideal",
+    "prismatic_slider",
+    "revolute_pendulum",
+]
+SETTLED = 0.2  # s
+
+
+@cache
+def run(name, backend="sqp", steps=None, duration=None, **parameters):
+    problem = load_problem(name)
+    return simulate(
+        problem.dynamics,
+        problem.start,
+        duration or problem.duration,
+        steps=steps or problem.steps,
+        solver=Solver(backend=BACKENDS[backend]()),
+        parameters=parameters,
+        title=name,
+        progress=False,
+    )
+
+
+def test_every_named_problem_is_tested():
+    assert sorted(problem_files()) == NAMES
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_residuals(name, backend):
+    result = run(name, backend)
+    data = result.data
+    assert result.completed, data.attrs["stop_reason"]
+    assert data["time"].values[-1] == load_problem(name).duration
+    limits = {
+        "motion_residual": 1e-9,
+        "complementarity_residual": 1e-9,
+        "gap_violation": 1e-10,
+        "constraint_violation": 1e-10,
+        "euler_norm_error": 1e-9,
+    }
+    for variable, limit in limits.items():
+        assert np.all(data[variable].values[1:] <= limit), variable
+    h = data["h"].values[1:]
+    below = h < load_problem(name).steps.h_min * (1 - 1e-4)
+    assert np.all(data["retries"].values[1:][below][:-1] > 0)
+    assert below.sum() == data.attrs["steps_below_h_min"] <= 0.01 * len(h)
+    assert np.sum(h) == pytest.approx(2.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["cylindrical_slider", "prismatic_slider"])
+def test_sliders_accelerate_by_force_over_mass(name, backend):
+    data = run(name, backend).data
+    t, v = data["time"].values, data["v"].values[:, 2]
+    late = t > SETTLED
+    slope = np.polyfit(t[late], v[late], 1)[0]
+    assert slope == pytest.approx(1.0 / 0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cylindrical_slider_touches_on_opposite_sides(backend):
+    data = run("cylindrical_slider", backend).data
+    late = data["time"].values > SETTLED
+    near, far = np.moveaxis(data["contact_offset"].values[late], 1, 0)
+    touching = data["gap"].values[late] < 1e-6
+    assert np.mean(touching) > 0.98  # now and then an end is off the wall for a step
+    cosine = np.sum(near * far, axis=1) / np.linalg.norm(near, axis=1) / np.linalg.norm(far, axis=1)
+    assert np.median(cosine) < -0.9
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_prismatic_slider_touches_with_all_six_vertices(backend):
+    data = run("prismatic_slider", backend).data
+    late = data["time"].values > SETTLED
+    vertices = data["gap"].values[late].reshape(-1, 6, 2).min(axis=2)
+    assert np.all(vertices < 0.01 * 3e-4)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_step_size_settles_for_the_prismatic_slider_alone(backend):
+    # The last two steps share what is left to the end.
+    steps = {
+        name: run(name, backend).data["h"].values[run(name, backend).data["time"] > SETTLED][:-2]
+        for name in ("prismatic_slider", "cylindrical_slider")
+    }
+    assert np.all(steps["prismatic_slider"] > 0.999e-2)
+    assert np.min(steps["cylindrical_slider"]) < 0.15e-2
+    assert np.max(steps["cylindrical_slider"]) > 0.5e-2
+
+
+def first_bottom(result):
+    """Return when the centre of mass first passes below the hinge [s], linearly interpolated."""
+    t, x = result["time"].values, result["q"].values[:, 0]
+    k = int(np.argmax(x < 0))
+    return t[k - 1] + (t[k] - t[k - 1]) * x[k - 1] / (x[k - 1] - x[k])
+
+
+def test_clearance_lags_behind_ideal():
+    steps = StepBounds(2e-4, 2e-4)
+    ideal = run("pendulum_ideal", steps=steps, duration=0.5)
+    clearance = run("pendulum_clearance", steps=steps, duration=0.5)
+    lag = first_bottom(clearance) - first_bottom(ideal)
+    # It first falls freely through its clearance, which takes sqrt(2 c / g) = 4.5 ms.
+    assert 0 < lag < 4.6e-3
+    peak = np.nanmax(np.linalg.norm(clearance["joint_reaction"].values, axis=2))
+    assert peak > np.nanmax(np.linalg.norm(ideal["joint_reaction"].values, axis=2))
+
+
+def test_ideal_pendulum_has_no_axial_drift():
+    assert np.all(np.abs(run("pendulum_ideal")["q"].values[:, 2]) < 1e-12)
+
+
+def test_axial_motion_is_bounded_by_tilt_and_axial_clearance():
+    z = run("revolute_pendulum")["q"].values[:, 2]
+    c, axial, length, arm, offset = 5e-4, 5e-4, 0.1, 0.32, 0.048
+    tilt = 2 * c / length  # both ends against opposite walls
+    assert np.max(np.abs(z - offset)) < axial + arm * tilt + offset * tilt**2
+    assert np.max(np.abs(z - offset)) > 0.1 * axial
+
+
+def mean_loss(steps):
+    """Return the energy lost, averaged over the last second of four [J]."""
+    data = run("revolute_pendulum", steps=steps, duration=4.0).data
+    t, loss = data["time"].values, data["dissipated_energy"].values
+    late = t >= 3.0
+    return np.trapezoid(loss[late], t[late])
+
+
+def test_smaller_bounds_lose_less_energy():
+    wide, low, both = StepBounds(1e-3, 2e-3), StepBounds(5e-4, 2e-3), StepBounds(5e-4, 1e-3)
+    assert mean_loss(wide) > mean_loss(low) > mean_loss(both) > 0
