@@ -216,6 +216,8 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
         f"model {attrs['model_hash']}"
     )
     print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
+    for retried in json.loads(attrs["retry_log"]):
+        print(f"{'retried':<22}t = {retried['t']:.9g} s: {'; '.join(retried['tried'])}")
     for name, variable in data.variables.items():
         unit = variable.attrs.get("units", "")
         text = variable.attrs.get("long_name", "")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
+
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.element import Force, Load, State, Vector
 from nsopt.mechanics.frame import Frame
@@ -49,18 +51,26 @@ class _Load(Force):
         """The frame it acts on."""
         return (self.frame,)
 
+    def _in_world(self, s: State) -> ca.SX:
+        """Return the vector at this time in world axes, shape (3,)."""
+        vector = s.value(self.vector)
+        what = f"vector of {type(self).__name__} {self.name!r}"
+        if vector.shape != (3, 1):
+            raise ValueError(f"{what} must return three components, got shape {vector.shape}")
+        if not ca.DM(ca.evalf(ca.substitute(vector, s.t, 0))).is_regular():
+            raise ValueError(f"{what} must be finite, but is not at t = 0")
+        return s.motion(self.frame).A @ vector if self.body_axes else vector
+
 
 class AppliedForce(_Load):
     """A force at the origin of a frame [N]."""
 
     def loads(self, s: State) -> list[Load]:
-        motion, f = s.motion(self.frame), s.value(self.vector)
-        return [Load(motion.v, motion.A @ f if self.body_axes else f)]
+        return [Load(s.motion(self.frame).v, self._in_world(s))]
 
 
 class AppliedTorque(_Load):
     """A torque on the body of a frame [N m]."""
 
     def loads(self, s: State) -> list[Load]:
-        motion, tau = s.motion(self.frame), s.value(self.vector)
-        return [Load(motion.w, motion.A @ tau if self.body_axes else tau)]
+        return [Load(s.motion(self.frame).w, self._in_world(s))]

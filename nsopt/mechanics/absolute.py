@@ -136,6 +136,7 @@ class AbsoluteCoordinates:
         q, v = [], []
         for body in self.bodies:
             turns = not body.point_mass
-            q += [number(body.position)] + [number(body.orientation)] * turns
+            p = number(body.orientation)
+            q += [number(body.position)] + [p / np.linalg.norm(p)] * turns
             v += [number(body.velocity)] + [number(body.angular_velocity)] * turns
         return np.concatenate(q), np.concatenate(v)

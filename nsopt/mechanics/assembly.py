@@ -55,7 +55,7 @@ def assemble(
     mechanism.check_members([*mechanism.joints, *members])
     found = parameters_in((mechanism, members, gravity))
     dynamics = _Symbols(mechanism, members, gravity, tuple(found.values())).close()
-    check_mass(dynamics)
+    check_mass(dynamics, mechanism.coordinates.start()[0], dynamics.values())
     return dynamics
 
 

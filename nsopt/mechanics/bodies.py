@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import from_rotation, rotation_matrix
-from nsopt.mechanics.checks import finite, not_negative
-from nsopt.mechanics.parameter import Numbers, Scalar, number
+from nsopt.mechanics.checks import finite, not_negative, numbers, plain
+from nsopt.mechanics.parameter import Numbers, Scalar, number, parameters_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Body:
     position : (3,) [m]
         Centre of mass at the start, world axes.
     orientation : (4,) or (3, 3)
-        Euler parameters (e0, e) or rotation matrix at the start, body to world.
+        Euler parameters (e0, e) or rotation matrix (plain numbers) at the start, body to world.
     velocity : (3,) [m/s]
         Of the centre of mass at the start, world axes.
     angular_velocity : (3,) [rad/s]
@@ -66,36 +66,53 @@ class Body:
         finite(f"angular_velocity {of}", self.angular_velocity, (3,))
         object.__setattr__(self, "orientation", self._euler_parameters(of))
         self._check_inertia(of)
+        if self.point_mass:
+            self._check_point_mass(of)
 
     def _euler_parameters(self, of: str) -> Numbers:
-        if len(self.orientation) == 3:
-            return tuple(from_rotation(finite(f"orientation {of}", self.orientation, (3, 3))))
-        p = finite(f"orientation {of}", self.orientation, (4,))
+        what = f"orientation {of}"
+        if np.shape(numbers(what, self.orientation)) == (3, 3):
+            plain(what, self.orientation)
+            return self._of_matrix(what)
+        p = finite(what, self.orientation, (4,))
         if abs(np.linalg.norm(p) - 1) > 1e-6:
             raise ValueError(
-                f"orientation {of} must be a rotation matrix or four Euler parameters of norm 1, "
-                f"got norm {np.linalg.norm(p):.6g}: divide them by their norm"
+                f"{what} must be a rotation matrix or four Euler parameters of norm 1, got norm "
+                f"{np.linalg.norm(p):.6g}: divide them by their norm"
             )
+        if parameters_in(self.orientation):
+            return self.orientation
         return tuple(p / np.linalg.norm(p))
 
+    def _of_matrix(self, what: str) -> Numbers:
+        A = finite(what, self.orientation, (3, 3))
+        try:
+            return tuple(from_rotation(A))
+        except ValueError as error:
+            raise ValueError(f"{what} is {error}") from None
+
     def _check_inertia(self, of: str) -> None:
-        J = number(self.inertia)
-        J = np.diag(J) if np.shape(J) == (3,) else finite(f"inertia {of}", self.inertia, (3, 3))
-        if not np.all(np.isfinite(J)):
-            raise ValueError(f"inertia {of} must be finite, got {self.inertia!r}")
-        if self.point_mass and np.any(J != 0):
-            raise ValueError(f"inertia {of} must be left out: a point mass has none")
+        what = f"inertia {of}"
+        matrix = np.ndim(numbers(what, self.inertia)) == 2
+        J = finite(what, self.inertia, (3, 3) if matrix else (3,))
+        J = J if matrix else np.diag(J)
         if not np.allclose(J, J.T, rtol=1e-9, atol=0):
-            raise ValueError(f"inertia {of} must be symmetric, got {J.tolist()}")
+            raise ValueError(f"{what} must be symmetric, got {J.tolist()}")
         moments = np.linalg.eigvalsh(J)
         slack = 1e-9 * max(moments[-1], 0.0)
         if moments[0] < -slack:
-            raise ValueError(f"inertia {of} must be positive semidefinite, has moments {moments}")
+            raise ValueError(f"{what} must be positive semidefinite, has moments {moments}")
         if moments[2] > moments[0] + moments[1] + slack:
             raise ValueError(
-                f"inertia {of} is that of no body: the largest principal moment {moments[2]:g} "
+                f"{what} is that of no body: the largest principal moment {moments[2]:g} "
                 f"exceeds the sum of the others, {moments[0]:g} + {moments[1]:g} [kg m^2]"
             )
+
+    def _check_point_mass(self, of: str) -> None:
+        unturned = {"inertia": 0.0, "angular_velocity": 0.0, "orientation": (1.0, 0.0, 0.0, 0.0)}
+        for name, value in unturned.items():
+            if np.any(number(getattr(self, name)) != np.asarray(value)):
+                raise ValueError(f"{name} {of} must be left out: a point mass does not turn")
 
     @property
     def rotation(self) -> NDArray[np.float64]:

@@ -5,7 +5,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.parameter import number
+from nsopt.mechanics.parameter import number, parameters_in
+
+
+def numbers(what: str, value: Any) -> NDArray[np.float64]:
+    """Return ``value`` as a float array of any shape; Parameters count by their value.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``, if there is text among the numbers or rows differ in length.
+    """
+    try:
+        return np.asarray(number(value), dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers, got {value!r}") from None
 
 
 def finite(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -16,10 +30,7 @@ def finite(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]
     ValueError
         Named ``what``, if the shape differs or an entry is no finite number.
     """
-    try:
-        array = np.asarray(number(value), dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be numbers of shape {shape}, got {value!r}") from None
+    array = numbers(what, value)
     if array.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, got shape {array.shape}: {value!r}")
     if not np.all(np.isfinite(array)):
@@ -41,3 +52,12 @@ def not_negative(what: str, value: Any, remedy: str = "give zero or more") -> fl
     if x < 0:
         raise ValueError(f"{what} must not be negative, got {x:g}: {remedy}")
     return x
+
+
+def plain(what: str, value: Any) -> None:
+    """Raise a ValueError named ``what`` if Parameters are among the numbers."""
+    for name in parameters_in(value):
+        raise ValueError(
+            f"{what} must be plain numbers, got the Parameter {name!r}: rotations keep their form "
+            "only as numbers"
+        )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics.element import Constraint, Contact, Element, Outline
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, substitute
+from nsopt.mechanics.rank import check_mass
 
 Array = NDArray[np.float64]
 
@@ -123,9 +124,11 @@ class Dynamics:
                 have = ", ".join(known) if known else "none"
                 raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
             Parameter(name, value)
+        p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
-            substitute((self.mechanism, self.elements, self.gravity), numbers)
-        return np.array([numbers.get(p.name, p.value) for p in self.parameters], dtype=float)
+            anew = substitute((self.mechanism, self.elements, self.gravity), numbers)
+            check_mass(self, anew[0].coordinates.start()[0], p)
+        return p
 
     def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.algebra import axes_from_z
-from nsopt.mechanics.checks import finite
+from nsopt.mechanics.checks import finite, numbers, plain
 from nsopt.mechanics.parameter import Numbers, parameters_in
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Frame:
         In body axes from the centre of mass; in world axes on the ground.
     axes : (3, 3) or (3,)
         Columns are the frame's x, y, z in body axes. Three numbers are the direction of z alone;
-        x is then the body axis least aligned with it, made perpendicular.
+        x is then the body axis least aligned with it, made perpendicular. Plain numbers.
 
     Raises
     ------
@@ -53,15 +54,10 @@ class Frame:
     axes: Numbers = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
-        where = f"frame on {self.place}"
-        finite(f"origin of a {where}", self.origin, (3,))
-        axes = np.asarray(self.axes, dtype=float)
-        axes = (
-            axes_from_z(axes) if axes.shape == (3,) else finite(f"axes of a {where}", axes, (3, 3))
-        )
-        if not np.allclose(axes.T @ axes, np.eye(3), atol=1e-9) or np.linalg.det(axes) < 0:
-            raise ValueError(f"axes of a {where} must be a rotation matrix, got {axes.tolist()}")
-        object.__setattr__(self, "axes", axes)
+        where = f"of a frame on {self.place}"
+        finite(f"origin {where}", self.origin, (3,))
+        plain(f"axes {where}", self.axes)
+        object.__setattr__(self, "axes", _rotation(f"axes {where}", self.axes))
 
     @classmethod
     def at(cls, body: Body | None, point: Numbers, axes: Numbers = (0.0, 0.0, 1.0)) -> Frame:
@@ -99,3 +95,18 @@ class Frame:
     def place(self) -> str:
         """Where the frame sits, for messages."""
         return "the ground" if self.body is None else f"body {self.body.name!r}"
+
+
+def _rotation(what: str, axes: Numbers) -> NDArray[np.float64]:
+    """Return axes as a rotation matrix; ValueError named ``what`` if they are none."""
+    given = numbers(what, axes)
+    if given.shape == (3,):
+        if not np.all(np.isfinite(given)) or not np.any(given):
+            raise ValueError(
+                f"{what} need a direction of z that is finite and not zero, got {axes}"
+            )
+        return axes_from_z(given)
+    A = finite(what, axes, (3, 3))
+    if not np.allclose(A.T @ A, np.eye(3), atol=1e-9) or np.linalg.det(A) < 0:
+        raise ValueError(f"{what} must be a rotation matrix, got {A.tolist()}")
+    return A

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ class Parameter:
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise ValueError(f"parameter name {self.name!r} must be a word of letters, digits, _")
-        if isinstance(self.value, bool) or not np.isfinite(self.value):
+        number_like = isinstance(self.value, Real) and not isinstance(self.value, bool)
+        if not number_like or not np.isfinite(self.value):
             raise ValueError(f"parameter {self.name!r} must be a finite number, got {self.value}")
 
 
@@ -40,7 +42,15 @@ Numbers = Sequence[Any] | NDArray[Any]
 
 
 def number(value: Any) -> Any:
-    """Return ``value`` with every Parameter replaced by its number: a float or a float array."""
+    """Return ``value`` with every Parameter replaced by its number: a float or a float array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is text among the numbers, or rows differ in length.
+    """
+    if isinstance(value, str):
+        raise TypeError(f"{value!r} is text, not a number")
     if isinstance(value, Parameter):
         return float(value.value)
     if isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.dtype == object):

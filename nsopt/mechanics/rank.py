@@ -39,7 +39,7 @@ def redundancy(dynamics: Dynamics) -> int:
     return int(C.shape[0]) - rank(C)
 
 
-def check_mass(dynamics: Dynamics) -> None:
+def check_mass(dynamics: Dynamics, q: NDArray[np.float64], p: NDArray[np.float64]) -> None:
     """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
 
     Raises
@@ -47,16 +47,15 @@ def check_mass(dynamics: Dynamics) -> None:
     ValueError
         Naming the velocity that has no inertia.
     """
-    q, _ = dynamics.stated_start()
-    p = dynamics.values()
     M = np.asarray(dynamics.mass(q, p))
-    Z = null_space(np.asarray(dynamics.closure_matrix(0, q, p)))
-    if Z.shape[1] == 0:
-        return
-    values, vectors = np.linalg.eigh(Z.T @ M @ Z)
-    if values[0] <= 1e-14 * max(values[-1], 0.0):
-        motion = Z @ vectors[:, 0]
-        name = dynamics.v_names[int(np.argmax(np.abs(motion)))]
+    # Scaled by its diagonal, so that a light body beside a heavy one is no massless body.
+    size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    values, vectors = np.linalg.eigh(M / np.outer(size, size))
+    massless = (vectors / size[:, None])[:, values < 1e-12]
+    held = np.asarray(dynamics.closure_matrix(0, q, p)) @ massless
+    free = massless @ null_space(held)
+    if free.shape[1]:
+        name = dynamics.v_names[int(np.argmax(np.abs(free[:, 0])))]
         body, component = name.rsplit(".", 1)
         raise ValueError(
             f"body {body!r} can move ({component}) without any inertia: give it a mass and an "

@@ -45,6 +45,7 @@ class History:
                 "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
+                "retry_log": json.dumps(table.retry_log()),
                 **attrs,
             },
         )

@@ -149,7 +149,7 @@ class PaperStep(Scheme):
         error = (
             ca.fabs(ca.dot(turned, (v + start.v) / 2)) + h * ca.fabs(ca.dot(K, v - start.v))
         ) / 2
-        return Step(q, v, lam, mu, gap, motion / h, error)
+        return Step(q, v, lam, mu, gap, joints, motion / h, error)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}

@@ -144,7 +144,7 @@ class Record:
             ),
             ("euler_norm_error", time, self.norm_error(), "1", "largest | |p| - 1 |"),
             ("iterations", time, self.each("iterations"), "1", "solver iterations"),
-            ("retries", time, self.each("retries"), "1", "attempts beyond the first"),
+            ("retries", time, self.retries(), "1", "attempts beyond the first"),
             ("solve_time", time, self.each("solve_time"), "s", "time in the solver"),
             (
                 "step_reason",
@@ -162,6 +162,14 @@ class Record:
                 "Euler parameters, body to world",
             ),
         ]
+
+    def retries(self) -> Array:
+        """Return how many attempts failed before each step (time,)."""
+        return np.array([np.nan, *(len(s.tried) for s in self.steps)])
+
+    def retry_log(self) -> list[dict[str, Any]]:
+        """Return when steps were retried, and what each failed attempt fell short of."""
+        return [{"t": s.t, "tried": s.tried} for s in self.steps if s.tried]
 
     def over(self, name: str, before: bool = False) -> Array:
         """Return a function of the dynamics at all times (or at the start of each step)."""

@@ -91,6 +91,8 @@ class Step:
         Impulses of the ideal joints' rows, free in sign.
     gap : SX (ng,) [m]
         The gap that complements the impulse.
+    closure : SX (nc,) [m, 1]
+        Residuals of the ideal joints that the step brings to zero.
     motion_residual : SX (nv,) [N, N m]
         Equations of motion, as forces.
     energy_error : SX scalar [J]
@@ -103,6 +105,7 @@ class Step:
     impulse: ca.SX
     joint_impulse: ca.SX
     gap: ca.SX
+    closure: ca.SX
     motion_residual: ca.SX
     energy_error: ca.SX
 

@@ -96,7 +96,7 @@ class Stepper:
                 reason = _which(float(end.h[0]), bounds)
                 if tried:
                     reason = f"{reason}; {attempt.label}"
-                return self._taken(start, end, len(tried), iterations, seconds, reason)
+                return self._taken(start, end, tuple(tried), iterations, seconds, reason)
             tried.append(f"{attempt.label or 'warm start'}: {fault}")
         self._previous = None
         raise StepError(_report(start.t, tried))
@@ -128,7 +128,13 @@ class Stepper:
         return self.acceptance.fault(end, self.dynamics)
 
     def _taken(
-        self, start: Start, end: StepEnd, retries: int, iterations: int, seconds: float, reason: str
+        self,
+        start: Start,
+        end: StepEnd,
+        tried: tuple[str, ...],
+        iterations: int,
+        seconds: float,
+        reason: str,
     ) -> Taken:
         h = float(end.h[0])
         # An open contact is left with a round-off of impulse.
@@ -144,7 +150,7 @@ class Stepper:
             end.gap,
             motion,
             iterations,
-            retries,
+            tried,
             seconds,
             reason,
         )

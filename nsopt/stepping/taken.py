@@ -21,6 +21,6 @@ class Taken:
     gap: Array  # (ng,) [m] the gap that complemented the impulse
     motion_residual: float  # [N, N m] largest row
     iterations: int
-    retries: int
+    tried: tuple[str, ...]  # attempts that failed before, and why
     solve_time: float  # [s]
     reason: str

@@ -112,7 +112,7 @@ def test_period_of_the_ideal_pendulum():
     for h in (2e-3, 1e-3):
         q = run(dynamics, 1.952572490925, h)["q"].values[-1]
         errors.append(np.linalg.norm(q[:2] - [0.5, 0]))
-    assert errors[1] < 1e-3
+    assert errors[1] < 1e-5  # of second order: the pendulum turns round here
     assert errors[1] < 0.6 * errors[0]
 
 
@@ -231,7 +231,7 @@ def test_adams_trajectories(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_adams_trajectories_at_a_small_step(case):
-    assert np.all(adams_errors(case, 1e-4, 2.0).max(axis=0) < [3.5e-4, 2e-5, 1e-4])
+    assert np.all(adams_errors(case, 1e-4, 1.0).max(axis=0) < [3.5e-4, 2e-5, 1e-4])
 
 
 # Event-driven solution of the plane motion, independent of this project's schemes: one impact at
@@ -255,13 +255,18 @@ def test_case_a_converges():
     assert errors[0, 1] / errors[-1, 1] > 7
 
 
+def last_pressed(result):
+    """Index of the last step in which the first contact bears more than 1 mN."""
+    return int(np.flatnonzero(result["impulse"].values[:, 0] > 1e-3 * result["h"].values)[-1])
+
+
 def test_particle_leaves_a_sphere():
     """A particle that starts at rest near the top leaves at cos(theta) = 2/3 of the start's."""
     start = 0.1
     particle = Body("p", 1.0, position=(np.sin(start), 0, np.cos(start)), point_mass=True)
     ball = SphereContact("ball", Frame(None), Frame(particle), body_radius=1.0)
     result = run(assembled([particle], [ball], (0, 0, -G)), 1.2, 5e-4)
-    last = int(np.flatnonzero(result["impulse"].values[:, 0] > 0)[-1])
+    last = last_pressed(result)
     height = result["q"].values[last, 2]
     assert height == pytest.approx(2 / 3 * np.cos(start), abs=2e-3)
     assert np.all(result["gap"].values[last + 1 :] > 0)
@@ -279,7 +284,7 @@ def test_frictionless_ladder_leaves_the_wall():
     floor = PlaneContact("floor", Frame(None, axes=(0, 1, 0)), Frame.at(ladder, foot))
     dynamics = assembled([ladder], [wall, floor], gravity=(0, -G, 0))
     result = run(dynamics, 1.0, 5e-4)
-    last = int(np.flatnonzero(result["impulse"].values[:, 0] > 0)[-1])
+    last = last_pressed(result)
     assert 2 * result["q"].values[last, 1] == pytest.approx(2 / 3 * np.sin(angle), abs=3e-3)
     assert np.all(result["impulse"].values[1:, 1] > 0)
 

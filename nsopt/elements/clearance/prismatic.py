@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from nsopt.elements.clearance.gaps import gap_behind_plane
 from nsopt.elements.outlines import prism
-from nsopt.mechanics.checks import finite, positive
+from nsopt.mechanics.checks import finite, numbers, positive
 from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
 from nsopt.mechanics.parameter import Numbers, Scalar, number
 
@@ -49,8 +49,8 @@ class PrismaticClearance(Pair, Contact):
         of = f"of {type(self).__name__} {self.name!r}"
         positive(f"length {of}", self.length)
         positive(f"clearance {of}", self.clearance, "for a joint without clearance use Prismatic")
-        vertices = number(self.polygon)
-        if np.ndim(vertices) != 2 or len(vertices) < 3:
+        vertices = numbers(f"polygon {of}", self.polygon)
+        if vertices.ndim != 2 or len(vertices) < 3:
             raise ValueError(f"polygon {of} needs at least three vertices (x, y): {self.polygon!r}")
         vertices = finite(f"polygon {of}", self.polygon, (len(vertices), 2))
         turns = _turns(vertices)
