@@ -1,6 +1,6 @@
 """Animations show the recorded motion at even times."""
 
-import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -10,10 +10,13 @@ from PIL import Image
 from nsopt import Result
 from nsopt.animation import Film, animate, frame_times
 
-FALSE = shutil.which("false")
 OUTLINE = (
     '[{"body": -1, "points": [[0, 0, -5], [0, 0, 5]]}, '
     '{"body": 0, "points": [[-0.2, 0.01, 0], [-0.2, -0.01, 0]]}]'
+)
+FRAMES = (
+    '[{"element": "end", "body": -1, "origin": [0, 0, 0]}, '
+    '{"element": "end", "body": 0, "origin": [-0.2, 0, 0]}]'
 )
 
 
@@ -35,6 +38,7 @@ def record(position, quaternion, time, **attrs):
                 "h_min": 1e-3,
                 "h_max": 1e-2,
                 "outline": OUTLINE,
+                "frames": FRAMES,
                 "gravity": np.array([0.0, -9.81, 0.0]),
                 **attrs,
             },
@@ -143,23 +147,49 @@ def test_refusals(name, options, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_mp4_without_ffmpeg_names_the_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+@pytest.fixture
+def put_ffmpeg(tmp_path, monkeypatch):
+    """Return a function that makes some Python lines the only ffmpeg on PATH."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+
+    def put(*lines):
+        script, program = programs / "ffmpeg.py", programs / "ffmpeg"
+        script.write_text("\n".join(["import sys", *lines]))
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{script}" "$@"\n')
+        program.chmod(0o755)
+
+    return put
+
+
+def test_mp4_without_ffmpeg_names_the_remedy(tmp_path, put_ffmpeg):
     with pytest.raises(ValueError, match=r"not on PATH: install it, or save as \.gif"):
         animate(turning(), tmp_path / "rod.mp4")
-    assert not list(tmp_path.iterdir())
+    assert [p.name for p in tmp_path.iterdir()] == ["programs"]
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not on PATH")
-def test_mp4(tmp_path):
+def test_mp4_hands_all_pictures_to_ffmpeg(tmp_path, put_ffmpeg):
+    put_ffmpeg(  # a stand-in whose film is its arguments and the pictures as they came
+        "with open(sys.argv[-1], 'wb') as film:",
+        "    film.write(' '.join(sys.argv[1:-1]).encode() + b'\\n' + sys.stdin.buffer.read())",
+    )
     path = animate(turning(), tmp_path / "rod.mp4", fps=10)
-    assert path.read_bytes()[4:8] == b"ftyp"
-    assert [p.name for p in tmp_path.iterdir()] == ["rod.mp4"]
+    words, pictures = path.read_bytes().split(b"\n", 1)
+    film = Film(turning())
+    width, height = film.canvas.get_width_height()
+    assert words.decode().startswith(
+        f"-y -loglevel error -f rawvideo -pix_fmt rgba -s {width}x{height} -r 10 -i -"
+    )
+    frames = np.frombuffer(pictures, dtype=np.uint8).reshape(-1, height, width, 4)
+    assert len(frames) == 11
+    expected = list(film.frames(frame_times(turning(), 10, 1.0), 1.0))
+    assert np.array_equal(frames, expected)
+    assert {p.name for p in tmp_path.iterdir()} == {"rod.mp4", "programs"}
 
 
-@pytest.mark.skipif(FALSE is None, reason="no program that fails")
-def test_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda _: FALSE)
-    with pytest.raises(OSError, match="ffmpeg could not write"):
+def test_ffmpeg_that_fails_is_reported(tmp_path, put_ffmpeg):
+    put_ffmpeg("sys.exit('no such codec')")
+    with pytest.raises(OSError, match=r"ffmpeg could not write .*rod.*: no such codec"):
         animate(turning(), tmp_path / "rod.mp4", fps=5)
-    assert not list(tmp_path.iterdir())
+    assert [p.name for p in tmp_path.iterdir()] == ["programs"]

@@ -160,7 +160,7 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 
 
 def test_a_run_that_cannot_go_on_keeps_what_it_has(folder):
-    """A ball is driven down at 1 m/s from a height of 5 cm: after 0.05 s the floor is in the way."""
+    """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
     Path("driven.py").write_text(DRIVEN)
     outcome = call("run", "driven.py", "--solver", "sqp", code=STOPPED_EARLY)
     result = Result.open("results/driven.nc")
@@ -179,7 +179,7 @@ def test_interrupt_keeps_what_was_computed(folder):
     while b"steps/s" not in shown:
         shown += process.stderr.read(64)
     process.send_signal(signal.SIGINT)
-    output, rest = process.communicate(timeout=60)
+    _, rest = process.communicate(timeout=60)
     assert process.returncode == INTERRUPTED, rest
     assert b"interrupted" in rest
     result = Result.open("results/case_a.nc")

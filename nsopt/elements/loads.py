@@ -57,7 +57,8 @@ class _Load(Force):
         what = f"vector of {type(self).__name__} {self.name!r}"
         if vector.shape != (3, 1):
             raise ValueError(f"{what} must return three components, got shape {vector.shape}")
-        if not ca.DM(ca.evalf(ca.substitute(vector, s.t, 0))).is_regular():
+        begin = ca.substitute(vector, s.t, 0)
+        if not ca.symvar(begin) and not ca.DM(ca.evalf(begin)).is_regular():
             raise ValueError(f"{what} must be finite, but is not at t = 0")
         return s.motion(self.frame).A @ vector if self.body_axes else vector
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from nsopt.mechanics.checks import finite, not_negative
-from nsopt.mechanics.element import Force, Load, Outline, Pair, State
+from nsopt.mechanics.element import Force, Load, Pair, State
 from nsopt.mechanics.parameter import Scalar
 
 
@@ -42,20 +42,19 @@ class SpringDamper(Pair, Force):
 
     def energy(self, s: State) -> ca.SX:
         k, free, d = s.value(self.stiffness), s.value(self.free_length), self._span(s)
-        if self.free_length == 0:
-            return k * ca.sumsqr(d) / 2
-        return k * (ca.norm_2(d) - free) ** 2 / 2
+        return k * (ca.sumsqr(d) - 2 * free * _length(d) + free**2) / 2
 
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:
             return []
         d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
-        # The damper acts along the span; at zero span it has no direction and no force.
-        rate = ca.dot(d, u) / ca.sqrt(ca.sumsqr(d) + 1e-24)
+        rate = ca.dot(d, u) / _length(d)
         return [Load(rate, -s.value(self.damping) * rate)]
 
-    def outline(self) -> list[Outline]:
-        return []
+
+def _length(d: ca.SX) -> ca.SX:
+    """Return |d| [m]; at zero span, where there is no direction, its gradient is zero, not NaN."""
+    return ca.sqrt(ca.sumsqr(d) + 1e-24)
 
 
 @dataclass(frozen=True, eq=False)

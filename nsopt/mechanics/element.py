@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics.frame import Frame, Motion
-from nsopt.mechanics.parameter import Numbers, Parameter
+from nsopt.mechanics.parameter import Numbers, Parameter, at_time
 
 
 class State:
@@ -52,7 +52,7 @@ class State:
         A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
         """
         if callable(x):
-            return self.value(x(self.t))
+            return self.value(at_time(x, self.t))
         if isinstance(x, Parameter):
             return self._symbols[x.name]
         if isinstance(x, Sequence | np.ndarray):

@@ -84,12 +84,11 @@ class Frame:
                 f"the pose of body {body.name!r} or the point is a Parameter: give the frame in "
                 "body axes, Frame(body, origin, axes)"
             )
-        world = np.asarray(axes, dtype=float)
-        world = axes_from_z(world) if world.shape == (3,) else world
+        where = f"of a frame on body {body.name!r}"
+        plain(f"axes {where}", axes)
+        arm = finite(f"point {where}", point, (3,)) - np.asarray(body.position)
         A = body.rotation
-        return cls(
-            body, A.T @ (finite("point", point, (3,)) - np.asarray(body.position)), A.T @ world
-        )
+        return cls(body, A.T @ arm, A.T @ _rotation(f"axes {where}", axes))
 
     @property
     def place(self) -> str:

@@ -1,11 +1,12 @@
 """Numbers that stay symbols: `Parameter`, and the checks that every number passes."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +40,16 @@ class Parameter:
 Scalar = float | Parameter
 Numbers = Sequence[Any] | NDArray[Any]
 """A vector or matrix (nested sequences) of `Scalar`."""
+
+
+def at_time(function: Callable[[ca.SX], Any], t: ca.SX) -> Any:
+    """Return ``function(t)``; inside it NumPy functions such as ``np.sin`` work on the symbol t."""
+    mode = ca.GlobalOptions.getNumpyMode()
+    ca.GlobalOptions.setNumpyMode(-1)  # expressions from NumPy's functions, without a warning
+    try:
+        return function(t)
+    finally:
+        ca.GlobalOptions.setNumpyMode(mode)
 
 
 def number(value: Any) -> Any:
@@ -84,6 +95,8 @@ def _walk(value: Any) -> list[Parameter]:
 
 
 def _parts(value: Any) -> list[Any]:
+    if callable(value):
+        return [at_time(value, ca.SX.sym("t"))]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, (tuple, list)) or (
@@ -105,7 +118,7 @@ def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
 def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
     if isinstance(value, Parameter):
         return Parameter(value.name, numbers.get(value.name, value.value))
-    if not _walk(value):
+    if callable(value) or not _walk(value):
         return value
     if id(value) not in done:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -35,7 +35,7 @@ class QpSolver(ABC):
 class Qrqp(QpSolver):
     """CasADi's own sparse active-set solver; the fastest on small steps, and in generated code."""
 
-    max_iter: int = 1000
+    max_iter: int = 40
 
     @property
     def plugin(self) -> str:

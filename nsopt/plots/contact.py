@@ -4,45 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 
 from nsopt.plots import style
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
+MOST_NAMES = 16
+"""Names of rows that fit beside axes."""
 
-def offsets(result: Result) -> dict[str, list[int]]:
-    """Return the radial contacts of each joint, those whose offset from the pin axis is known."""
-    if "contact_offset" not in result.data:
-        return {}
+
+def in_bores(result: Result) -> dict[str, list[int]]:
+    """Return the contacts inside a bore, of each joint that has any."""
     radial = np.all(np.isfinite(result["contact_offset"].values), axis=(0, 2))
     found = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
     return {joint: ks for joint, ks in found.items() if ks}
 
 
 def eccentricity(result: Result, contact: int) -> Array:
-    """Return the offset of a bushing end from the pin axis over the clearance, (time, 2).
-
-    The clearance is what offset and gap add up to.
-    """
-    offset = result["contact_offset"].values[:, contact]
-    clearance = result["gap"].values[:, contact] + np.linalg.norm(offset, axis=1)
-    scaled: Array = offset[:, :2] / clearance[:, None]
+    """Return the offset of a bushing end from the pin axis over the clearance, (time, 2)."""
+    offset = result["contact_offset"].values[:, contact, :2]
+    scaled: Array = offset / clearances(result)[contact]
     return scaled
 
 
-def clearances(result: Result) -> Array | None:
-    """Return the clearance of each contact [m], None where it was not recorded."""
-    scales = result.data.attrs.get("gap_scales")
-    return None if scales is None else np.atleast_1d(np.asarray(scales, dtype=float))
+def clearances(result: Result) -> Array:
+    """Return the clearance of each contact, (contact,) [m]."""
+    # netCDF gives back the attribute of a single contact as a number.
+    return np.atleast_1d(np.asarray(result.data.attrs["gap_scales"], dtype=float))
 
 
 def contact_paths(*results: Result) -> Figure:
     """Draw the path of the contacting points inside the clearance circle, as Figs. 10 and 24.
 
-    Axes for each joint of each result. Where a joint has plane contacts only, or the offsets were
-    not recorded, the displacement of its contact points over time, as Fig. 17.
+    Axes for each joint of each result. Where a joint has plane contacts only, the displacement of
+    its contact points over time, as Fig. 17.
 
     Parameters
     ----------
@@ -77,7 +76,7 @@ def contact_paths(*results: Result) -> Figure:
 
 def path_of_joint(ax: Axes, result: Result, joint: str) -> None:
     """Draw the clearance circle of a joint, or the displacement of its contact points."""
-    radial = offsets(result).get(joint)
+    radial = in_bores(result).get(joint)
     if radial:
         clearance_circle(ax, result, radial)
     else:
@@ -146,7 +145,7 @@ def _across(moved: Array) -> int:
 
 
 def gaps(*results: Result) -> Figure:
-    """Draw all gaps over time, over the clearance where it was recorded, otherwise in metres.
+    """Draw all gaps over time, each over its clearance.
 
     Axes for each joint of each result; more than six gaps are drawn as shades.
 
@@ -187,7 +186,7 @@ def gaps(*results: Result) -> Figure:
 
 def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw some gaps, and the wall at zero."""
-    values, text = _scaled_gaps(result, contacts)
+    values = _scaled_gaps(result, contacts)
     ax.axhline(0, color="black", linewidth=0.8, zorder=1)
     for i in range(len(contacts)):
         ax.plot(
@@ -198,16 +197,13 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
             linewidth=0.9,
             label=str(result["contact"].values[contacts[i]]),
         )
-    style.axis_labels(ax, None, text)
+    style.axis_labels(ax, None, "gap / clearance")
 
 
-def _scaled_gaps(result: Result, contacts: list[int]) -> tuple[Array, str]:
-    """Return gaps (time, contact) over the clearance where that was recorded, and their label."""
-    gap, scales = result["gap"].values[:, contacts], clearances(result)
-    unit = style.unit_of("m", gap)
-    if scales is None:
-        return unit.factor * gap, f"gap [{unit.text}]"
-    return gap / scales[contacts], "gap / clearance"
+def _scaled_gaps(result: Result, contacts: list[int]) -> Array:
+    """Return gaps over their clearances, (time, contact)."""
+    gap: Array = result["gap"].values[:, contacts]
+    return gap / clearances(result)[contacts]
 
 
 def touching(ax: Axes, result: Result) -> None:
@@ -219,24 +215,37 @@ def touching(ax: Axes, result: Result) -> None:
         pressed = np.flatnonzero(impulse[:, k] > least)
         spans = [(float(time[i] - h[i]), float(h[i])) for i in pressed]
         ax.broken_barh(spans, (k - 0.35, 0.7), color=style.COLOURS[0], linewidth=0)
-    ax.set_yticks(range(impulse.shape[1]), [str(n) for n in result["contact"].values])
+    _name_rows(ax, result["contact"].values)
     ax.set(ylim=(impulse.shape[1] - 0.4, -0.6), xlim=(time[0], time[-1]))
     style.axis_labels(ax, "time [s]", None)
 
 
 def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw gaps as shades, a row for each contact, closed ones dark."""
-    values, text = _scaled_gaps(result, contacts)
+    values = _scaled_gaps(result, contacts)
     count, time = len(contacts), result["time"].values
     shades = ax.pcolormesh(
-        time, np.arange(count), values.T, cmap="Blues_r", shading="nearest", vmin=0, rasterized=True
+        time,
+        np.arange(count),
+        values.T,
+        cmap="Blues_r",
+        shading="nearest",
+        norm=PowerNorm(0.5, vmin=0),  # the eye is to tell a closed gap from a small one
+        rasterized=True,
     )
-    ax.set_yticks(range(count), [str(n) for n in result["contact"].values[contacts]])
+    _name_rows(ax, result["contact"].values[contacts])
     ax.set(ylim=(count - 0.5, -0.5), xlim=(time[0], time[-1]))
     ax.grid(False)
     bar = ax.figure.colorbar(shades, ax=ax, aspect=30)
     bar.ax.tick_params(labelsize=style.SMALL)
-    bar.set_label(text, fontsize=style.SMALL)
+    bar.set_label("gap / clearance", fontsize=style.SMALL)
+
+
+def _name_rows(ax: Axes, names: ArrayLike) -> None:
+    """Name rows at 0, 1, ...; of many only so many that the names stay readable."""
+    texts = [str(name) for name in np.asarray(names)]
+    every = -(-len(texts) // MOST_NAMES)
+    ax.set_yticks(range(0, len(texts), every), texts[::every])
 
 
 def _pairs(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -190,7 +191,8 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -
 def energies(*results: Result) -> Figure:
     """Draw kinetic, potential, total energy in one scale, the balance enlarged (Figs. 30, 34).
 
-    The balance is total energy minus the work of applied loads, minus its value at the start.
+    Potential and total energy are changes since the start. The balance is the change of the total
+    energy minus the work of applied loads.
 
     Parameters
     ----------
@@ -207,24 +209,29 @@ def energies(*results: Result) -> Figure:
     """
     style.require(results, "energies")
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
-    columns = [
-        [r[name].values for r in results]
-        for name in ("kinetic_energy", "potential_energy", "total_energy")
-    ]
-    columns.append([balance(r) for r in results])
-    titles = ("kinetic", "potential", "total", "balance: total − external work − start")
-    for ax, values, text in zip(axes.flat, columns, titles, strict=True):
-        shared = values if text == titles[-1] else [v for column in columns[:3] for v in column]
-        unit = style.unit_of("J", *shared)
-        for k, (result, value) in enumerate(zip(results, values, strict=True)):
-            ax.plot(result["time"], unit.factor * value, **style.look(k)._asdict())
-        style.axis_labels(ax, None, f"energy [{unit.text}]")
-        style.title(ax, text)
+    shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
+    for ax, (text, curve) in zip(axes.flat, CURVES.items(), strict=False):
+        _energy(ax, results, curve, text, shared)
+    own = style.unit_of("J", *(balance(r) for r in results))
+    _energy(axes[1, 1], results, balance, "balance: total − external work − start", own)
     _same_limits(list(axes.flat[:3]))
     for ax in axes[-1]:
         style.axis_labels(ax, "time [s]", None)
     style.results_legend(figure, results)
     return figure
+
+
+def _energy(
+    ax: Axes,
+    results: Sequence[Result],
+    curve: Callable[[Result], Array],
+    text: str,
+    unit: style.Unit,
+) -> None:
+    for k, result in enumerate(results):
+        ax.plot(result["time"], unit.factor * curve(result), **style.look(k)._asdict())
+    style.axis_labels(ax, None, f"energy [{unit.text}]")
+    style.title(ax, text)
 
 
 def _same_limits(axes: Sequence[Axes]) -> None:
@@ -233,8 +240,32 @@ def _same_limits(axes: Sequence[Axes]) -> None:
         ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
 
 
+def kinetic(result: Result) -> Array:
+    """Return the kinetic energy, (time,) [J]."""
+    energy: Array = result["kinetic_energy"].values
+    return energy
+
+
+def potential(result: Result) -> Array:
+    """Return the potential energy, as a change since the start, (time,) [J]."""
+    return _change(result["potential_energy"].values)
+
+
+def total(result: Result) -> Array:
+    """Return the total energy, as a change since the start, (time,) [J]."""
+    return _change(result["total_energy"].values)
+
+
 def balance(result: Result) -> Array:
     """Return total energy minus external work, as a change since the start, (time,) [J]."""
-    kept = result["total_energy"].values - result["external_work"].values
-    change: Array = kept - kept[0]
-    return change
+    return _change(result["total_energy"].values - result["external_work"].values)
+
+
+def _change(energy: Array) -> Array:
+    since: Array = energy - energy[0]
+    return since
+
+
+CURVES = MappingProxyType(
+    {"kinetic": kinetic, "potential − start": potential, "total − start": total}
+)

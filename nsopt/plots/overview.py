@@ -129,9 +129,8 @@ def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
     for k in range(ROWS):
         middle = poses.position[k].mean(axis=0)
         shift = view(np.where(np.arange(3) == away, middle, 0.0)) + np.array([0.0, k * sideways])
-        moved = View(view.matrix, view.across, view.up)
         for colour, width, lines in _lines(scene, poses, k):
-            seen = [_inside(moved(x) - shift, spread) for x in lines]
+            seen = [_inside(view(x) - shift, spread) for x in lines]
             ax.add_collection(LineCollection(seen, colors=[colour], linewidths=width))
         text = f"t = {times[k]:.3g} s\n{AXES[away]} = {middle[away]:.3g} m"
         ax.annotate(
@@ -184,14 +183,32 @@ def tint(colour: str, strength: float) -> tuple[float, float, float]:
 
 
 def _contacts(ax: Axes, result: Result) -> None:
-    radial = contact.offsets(result)
-    if radial:
-        joint, contacts = next(iter(radial.items()))
+    radial = list(contact.in_bores(result).items())
+    if not radial:
+        contact.touching(ax, result)
+        style.title(ax, "When contacts press")
+    elif len(radial) == 1:
+        joint, contacts = radial[0]
         contact.clearance_circle(ax, result, contacts)
         style.title(ax, f"Bushing ends in the clearance of {joint}")
-        return
-    contact.touching(ax, result)
-    style.title(ax, "When contacts press")
+    else:
+        _two_circles(ax, result, radial[:2])
+
+
+def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -> None:
+    """Draw the clearance circles of two joints side by side in the place of ``ax``."""
+    place = ax.get_subplotspec()
+    assert place is not None
+    parts = place.subgridspec(1, 2)
+    for k, (joint, contacts) in enumerate(shown):
+        side = ax.figure.add_subplot(parts[0, k])
+        style.plain(side)
+        contact.clearance_circle(side, result, contacts)
+        side.set(xticks=[-1, 0, 1])
+        style.own_legend(side, columns=1)
+        style.title(side, f"Bushing ends in {joint}")
+        style.axis_labels(side, "x / clearance", "y / clearance" if k == 0 else "")
+    ax.remove()
 
 
 def _closure(ax: Axes, result: Result) -> None:
@@ -263,13 +280,20 @@ def _steps(ax: Axes, result: Result) -> None:
 
 
 def _energy(ax: Axes, result: Result) -> None:
-    kinds = ("kinetic", "potential", "total")
-    values = [result[f"{kind}_energy"].values for kind in kinds]
-    unit = style.unit_of("J", *values)
-    for k, (kind, value) in enumerate(zip(kinds, values, strict=True)):
-        ax.plot(result["time"], unit.factor * value, **style.look(k)._asdict(), label=kind)
-    change = motion.balance(result)[-1]
+    curves = {
+        "kinetic": motion.kinetic(result),
+        "potential − start": motion.potential(result),
+        "balance": motion.balance(result),
+    }
+    unit = style.unit_of("J", *curves.values())
+    for k, (name, energy) in enumerate(curves.items()):
+        ax.plot(result["time"], unit.factor * energy, **style.look(k)._asdict(), label=name)
+    change = curves["balance"][-1]
     small = style.unit_of("J", change)
     style.axis_labels(ax, "time [s]", f"energy [{unit.text}]")
-    style.title(ax, f"Energy, balance at the end {small.factor * change:+.3g} {small.text}")
+    style.title(
+        ax,
+        "Energy; balance = total − external work − start,\n"
+        f"{small.factor * change:+.3g} {small.text} at the end",
+    )
     style.own_legend(ax)

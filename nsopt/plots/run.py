@@ -21,7 +21,7 @@ class _Residual(NamedTuple):
     variable: str
     text: str
     unit: str
-    limit: str  # its key in the recorded acceptance limits
+    limit: str | None  # its name in the limits of acceptance, if it has one
 
 
 _RESIDUALS = (
@@ -29,7 +29,7 @@ _RESIDUALS = (
     _Residual("complementarity_residual", "complementarity", "N m", "complementarity"),
     _Residual("gap_violation", "gap violation", "m", "gap"),
     _Residual("constraint_violation", "joint closure", "m", "closure"),
-    _Residual("euler_norm_error", "Euler-parameter norm", "1", "norm"),
+    _Residual("euler_norm_error", "Euler-parameter norm", "1", None),
 )
 
 
@@ -66,7 +66,7 @@ def steps_of(ax: Axes, result: Result) -> None:
     """Draw the step sizes of one result."""
     h, time = result["h"].values, result["time"].values
     bounds = style.step_bounds(result)
-    unit = style.unit_of("s", bounds or h)
+    unit = style.unit_of("s", bounds)
     ax.plot(
         time,
         unit.factor * h,
@@ -78,7 +78,7 @@ def steps_of(ax: Axes, result: Result) -> None:
         zorder=3,
         label="h",
     )
-    for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=False):
+    for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=True):
         ax.axhline(
             unit.factor * bound,
             color=style.COLOURS[1],
@@ -156,16 +156,16 @@ def residuals(*results: Result) -> Figure:
 def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
     values = floored(worst(result, kind.variable))
     ax.plot(result["time"], values, **style.dot(k))
-    limit = (style.stored(result, "acceptance") or {}).get(kind.limit)
-    if limit is not None:
+    limit = float(style.stored(result, "acceptance")[kind.limit]) if kind.limit else 0.0
+    if limit:
         ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
     decades(ax, values, limit)
 
 
-def decades(ax: Axes, values: Array, limit: float | None = None) -> None:
+def decades(ax: Axes, values: Array, limit: float = 0.0) -> None:
     """Make y logarithmic with a few decades labelled, from just below the floor or the values."""
     ax.set_yscale("log")
-    top = max(style.peak(values), limit or 0.0, 1e3 * FLOOR)
+    top = max(style.peak(values), limit, 1e3 * FLOOR)
     low, high = ax.get_ylim() if len(ax.lines) > 1 else (1.0, 0.0)
     ax.set_ylim(min(FLOOR / 5, low), max(20 * top, high))
     ax.yaxis.set_major_locator(LogLocator(numticks=5))

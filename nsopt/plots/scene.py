@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,8 +29,7 @@ class Scene:
     Parameters
     ----------
     result : Result
-        Its outline gives the lines; the recorded frames of its joints, where there are any, give
-        the places to which a body's stick goes, otherwise the middles of the outlines do.
+        Its outline gives the lines, the frames of its joints the places to which sticks go.
 
     Attributes
     ----------
@@ -48,13 +46,16 @@ class Scene:
         self.bodies = tuple(str(name) for name in result["body"].values)
         lines = [
             (int(line["body"]), np.asarray(line["points"], dtype=float))
-            for line in stored(result, "outline") or []
+            for line in stored(result, "outline")
         ]
         self.ground = [points for body, points in lines if body < 0]
         self.outlines = [
             [points for body, points in lines if body == b] for b in range(len(self.bodies))
         ]
-        anchors = _anchors(stored(result, "frames"), lines, len(self.bodies))
+        anchors = [
+            (int(frame["body"]), np.asarray(frame["origin"], dtype=float))
+            for frame in stored(result, "frames")
+        ]
         self.pins = [point for body, point in anchors if body < 0]
         self.sticks = [
             [np.array([np.zeros(3), point]) for body, point in anchors if body == b]
@@ -65,7 +66,7 @@ class Scene:
             result["body_position"].values,
             _continuous(result["body_quaternion"].values),
         )
-        self.gravity = np.asarray(result.data.attrs.get("gravity", np.zeros(3)), dtype=float)
+        self.gravity = np.asarray(result.data.attrs["gravity"], dtype=float)
 
     def at(self, times: ArrayLike) -> Poses:
         """Return the poses at any times: positions and Euler parameters interpolated linearly.
@@ -218,18 +219,6 @@ VIEWS: dict[str, Callable[[Array], View]] = {
     "yz": lambda gravity: _plane(1, 2, gravity),
     "oblique": _oblique,
 }
-
-
-def _anchors(frames: Any, lines: list[tuple[int, Array]], bodies: int) -> list[tuple[int, Array]]:
-    """Return body and point of each joint frame, in body axes."""
-    if frames is not None:
-        return [(int(f["body"]), np.asarray(f["origin"], dtype=float)) for f in frames]
-    # Outlines come joint by joint: lines of one body in a row belong together.
-    anchors = []
-    for body, group in groupby(lines, key=lambda line: line[0]):
-        points = np.concatenate([points for _, points in group])
-        anchors.append((body, (points.min(axis=0) + points.max(axis=0)) / 2))
-    return [(body, point) for body, point in anchors if body < bodies]
 
 
 def _continuous(e: Array) -> Array:

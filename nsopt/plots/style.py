@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.transforms import offset_copy
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.result import Result
@@ -24,12 +26,21 @@ COLOURS = ("#16325c", "#d1651a", "#4fa3d1", "#7d1d57", "#86b23c", "#8a8a8a")
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "^", "s", "D")
 GREY = "#9a9a9a"
-DPI = 150
+DPI, SCREEN_DPI = 150, 90
 TITLE, TEXT, SMALL = 11.0, 9.0, 8.0
 MAX_OWN_LEGEND = 6
 NARROW = 6.5
 MOST_ROUNDING = 1e-10
 """Components smaller than this share of the largest are round-off."""
+
+
+class Picture(Figure):
+    """A figure that a notebook shows where it is the value of a cell."""
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png", dpi=SCREEN_DPI)
+        return stream.getvalue()
 
 
 class Look(NamedTuple):
@@ -93,25 +104,19 @@ def label(result: Result) -> str:
     """Return the title of a run with its step bounds, and whether it stopped early."""
     bounds = step_bounds(result)
     unit = unit_of("s", bounds)
-    parts = []
-    if bounds:
-        sizes = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds))
-        parts.append(f"h {sizes} {unit.text}")
-    if not result.completed:
-        parts.append("stopped early")
-    return f"{result.name} ({', '.join(parts)})" if parts else result.name
+    sizes = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds))
+    early = "" if result.completed else ", stopped early"
+    return f"{result.name} (h {sizes} {unit.text}{early})"
 
 
-def step_bounds(result: Result) -> list[float]:
-    """Return the recorded bounds of the step size, lower and upper [s]; none of a fixed one."""
-    attrs = result.data.attrs
-    return [float(attrs[name]) for name in ("h_min", "h_max") if name in attrs]
+def step_bounds(result: Result) -> tuple[float, float]:
+    """Return the lower and the upper bound of the step size [s]."""
+    return float(result.data.attrs["h_min"]), float(result.data.attrs["h_max"])
 
 
 def stored(result: Result, name: str) -> Any:
-    """Return a JSON attribute of a result, None where it was not recorded."""
-    text = result.data.attrs.get(name)
-    return None if text is None else json.loads(text)
+    """Return an attribute that a result holds as JSON."""
+    return json.loads(result.data.attrs[name])
 
 
 def owner(contact: str) -> str:
@@ -156,7 +161,7 @@ def page(
     **subplots: Any,
 ) -> tuple[Figure, AxesGrid]:
     """Return a titled figure with axes (rows, columns); a single result is named in the title."""
-    figure = Figure(figsize=size, dpi=DPI, layout="constrained")
+    figure = Picture(figsize=size, dpi=DPI, layout="constrained")
     only = f"{label(results[0])}" if len(results) == 1 else ""
     joined = (":\n" if size[0] < NARROW else ": ") if only else ""
     figure.suptitle(title + joined + only, fontsize=TITLE)
@@ -214,7 +219,8 @@ def own_legend(ax: Axes, columns: int = 3) -> None:
     """Show the legend of axes below them, where it hides nothing."""
     ax.legend(
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.2),
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=offset_copy(ax.transAxes, ax.get_figure(root=True), y=-34, units="points"),
         fontsize=SMALL,
         frameon=False,
         ncols=columns,

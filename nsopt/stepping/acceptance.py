@@ -30,6 +30,8 @@ class StepEnd(NamedTuple):
     motion: Any  # (nv,) [N, N m] residual of the equations of motion
     closure: Any  # (nc,) [m, 1] of the ideal joints
     turn: Any  # (ng,) cosine between the normals at both ends where a contact presses, 1 elsewhere
+    contact_work: Any  # (1,) [J]
+    kinetic_energy: Any  # (1,) [J] mean of both ends
     energy_gain: Any  # (1,) [J] less the work of applied loads
     energy_error: Any  # (1,) [J] embedded estimate
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
@@ -51,6 +53,8 @@ class StepEnd(NamedTuple):
             step.motion_residual,
             step.closure,
             _turn(d, start, h, step),
+            step.contact_work,
+            (energies[0] + energies[1]) / 2,
             energies[0] - energies[1] + energies[2] - energies[3] - work,
             step.energy_error,
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
@@ -83,6 +87,9 @@ class Acceptance:
         Ideal joints.
     complementarity : float [N m]
         Force times gap.
+    contact_work : float
+        Positive work of the contact impulses over the kinetic energy: inelastic contacts do none,
+        but for what their directions turn in a step, (w h)^2 of the kinetic energy.
     energy : float
         Energy gained, less the work of applied loads, over the estimate of its local error.
 
@@ -100,6 +107,7 @@ class Acceptance:
     gap: float = 1e-10
     closure: float = 1e-10
     complementarity: float = 1e-9
+    contact_work: float = 0.01
     energy: float = 10.0
 
     def fault(self, end: StepEnd, d: Dynamics) -> str:
@@ -129,7 +137,11 @@ class Acceptance:
         return ""
 
     def _energy(self, end: StepEnd) -> str:
+        slack = ROUND_OFF * float(end.energy_size[0])
+        work, kinetic = float(end.contact_work[0]), float(end.kinetic_energy[0])
+        if work > self.contact_work * kinetic + slack:
+            return f"energy off by {work:.2g} J of work by contacts, of {kinetic:.2g} J kinetic"
         gain, error = float(end.energy_gain[0]), float(end.energy_error[0])
-        if gain <= self.energy * error + ROUND_OFF * float(end.energy_size[0]):
+        if gain <= self.energy * error + slack:
             return ""
         return f"energy off by {gain:.2g} J gained, estimated error {error:.2g} J"

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ROUND_OFF = 1e-6
+"""Part of h_max that the last step may be longer, for round-off in the sum of many steps."""
+
 
 @dataclass(frozen=True)
 class StepBounds:
@@ -40,7 +43,7 @@ class StepBounds:
         leave less than a full step, goes half of the way, for forces of lasting contact suffer from
         sudden changes of h.
         """
-        if remaining <= self.h_max:
+        if remaining <= self.h_max * (1 + ROUND_OFF):
             return StepBounds(remaining, remaining)
         half = remaining / 2
         if self.h_min <= half < self.h_max:

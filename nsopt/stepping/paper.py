@@ -146,10 +146,10 @@ class PaperStep(Scheme):
         mpcc.minimize(self._objective(M, K, (v - start.v) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
         turned = self._turned(dynamics, end, start, h * K + W @ lam + C.T @ mu, lam, mu)
-        error = (
-            ca.fabs(ca.dot(turned, (v + start.v) / 2)) + h * ca.fabs(ca.dot(K, v - start.v))
-        ) / 2
-        return Step(q, v, lam, mu, gap, joints, motion / h, error)
+        mean = (v + start.v) / 2
+        error = (ca.fabs(ca.dot(turned, mean)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
+        work = ca.dot(W @ lam, mean)
+        return Step(q, v, lam, mu, gap, joints, motion / h, work, error)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}

@@ -95,6 +95,8 @@ class Step:
         Residuals of the ideal joints that the step brings to zero.
     motion_residual : SX (nv,) [N, N m]
         Equations of motion, as forces.
+    contact_work : SX scalar [J]
+        Of the contact impulses.
     energy_error : SX scalar [J]
         An embedded estimate of the local error in energy: what taking all forces at the other end
         of the step would change.
@@ -107,6 +109,7 @@ class Step:
     gap: ca.SX
     closure: ca.SX
     motion_residual: ca.SX
+    contact_work: ca.SX
     energy_error: ca.SX
 
 

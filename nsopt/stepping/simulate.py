@@ -17,6 +17,7 @@ from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.history import History
 from nsopt.stepping.initial import Start, check_start
+from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scheme
@@ -108,27 +109,33 @@ def _run(
     """Add steps to ``history`` up to ``t_end``; return why it ended early, or nothing."""
     now = history.start
     bar: tqdm[Any]
-    with tqdm(
-        total=t_end - now.t,
-        unit="s",
-        disable=not progress,
-        mininterval=0.2,
-        bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
-    ) as bar:
+    with deferred_interrupt() as interrupted, _bar(t_end - now.t, progress) as bar:
         try:
             while now.t < t_end:
                 taken = stepper.step(now, steps.until_end(t_end - now.t))
-                if t_end - taken.t < 1e-9 * steps.h_min:
-                    # Round-off must not leave a step of 1e-16 s to the end.
+                if t_end - taken.t < 1e-6 * taken.h:
+                    # Round-off in the sum of steps must not leave a step of its own.
                     taken = replace(taken, t=t_end)
                 history.steps.append(taken)
                 now = Start(taken.q, taken.v, taken.t)
                 _show(bar, taken, taken.t - bar.n - history.start.t, len(history.steps))
+                if interrupted() and now.t < t_end:
+                    return f"interrupted at t = {now.t:.9g} s"
         except KeyboardInterrupt:
             return f"interrupted at t = {now.t:.9g} s"
         except StepError as error:
             return str(error)
     return ""
+
+
+def _bar(total: float, progress: bool) -> tqdm[Any]:
+    return tqdm(
+        total=total,
+        unit="s",
+        disable=not progress,
+        mininterval=0.2,
+        bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
+    )
 
 
 def _show(bar: tqdm[Any], taken: Taken, advance: float, count: int) -> None:

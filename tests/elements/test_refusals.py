@@ -90,7 +90,7 @@ def test_what_may_be_zero_is_accepted(name):
         (((0, 0), (1, 0), (2, 0)), "convex"),
         (((0, 0), (1, 0), (0, np.nan)), "finite"),
         (((0, 0, 0), (1, 0, 0), (0, 1, 0)), "shape"),
-        (((0, 0), (1, 0), (1,)), "polygon"),
+        (((0, 0), (1, 0), (1,)), "numbers"),
     ],
     ids=str,
 )

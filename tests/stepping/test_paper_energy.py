@@ -34,7 +34,7 @@ def work_of_joints(result, dynamics, h):
     explained = np.zeros(len(v) - 1)
     for k in range(0, dynamics.nv, 6):
         w, J = v[:, k + 3 : k + 6], M[k + 3 : k + 6, k + 3 : k + 6]
-        explained -= h / 2 * M[k, k] * np.diff(v[:, k : k + 3], axis=0) @ dynamics.gravity
+        explained -= h / 2 * (M[k, k] * np.diff(v[:, k : k + 3], axis=0) @ dynamics.gravity)
         explained -= h / 2 * np.sum(np.diff(w, axis=0) * np.cross(w, w @ J)[:-1], axis=1)
     return np.diff(result["total_energy"].values) - explained
 
@@ -69,8 +69,16 @@ def test_contacts_gain_nothing_but_what_falls_with_the_step(row, build):
 
 
 @pytest.mark.slow
-def test_jammed_hinges_gain_nothing_but_what_falls_with_the_step():
-    """Both hinges tilted until radial and axial contacts nearly oppose each other."""
-    coarse, fine = (np.sum(np.maximum(work, 0)) for work in works(CLEARANCES[1], chained, 0.15))
-    assert fine <= 0.6 * coarse + 1e-9
-    assert coarse <= 0.02
+@pytest.mark.parametrize("h", [1e-3, 5e-4])
+def test_jammed_hinges_gain_no_energy(h):
+    """Both hinges tilted until radial and axial contacts nearly oppose each other.
+
+    The equations of such a step have several solutions; some double the kinetic energy.
+    """
+    dynamics = chained(CLEARANCES[1])
+    data = run(dynamics, 0.15, h, thrown(dynamics)).data
+    total, kinetic = data["total_energy"].values, data["kinetic_energy"].values
+    work = work_of_joints(data, dynamics, data["h"].values[1:])
+    assert np.max(total - total[0]) < 1e-3 * kinetic[0]
+    assert np.all(work <= 0.0101 * (kinetic[1:] + kinetic[:-1]) / 2 + 1e-6)
+    assert total[-1] < total[0]

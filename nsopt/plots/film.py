@@ -1,0 +1,175 @@
+"""A mechanism drawn at one time after the other, the pictures of a film."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from nsopt.plots import style
+from nsopt.plots.scene import AXES, Scene, view_of
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+Pixels = NDArray[np.uint8]
+DPI = 100
+LONG, SHORT = 7.2, 3.4  # inches: longer side of the picture of the mechanism, least shorter side
+MARGIN = 0.06
+
+
+class Film:
+    """The figure of an animation, drawn anew for each time.
+
+    Parameters
+    ----------
+    result : Result
+    view : str, optional
+
+    Raises
+    ------
+    ValueError
+        For an unknown view.
+    """
+
+    def __init__(self, result: Result, view: str | None = None):
+        self.scene = Scene(result)
+        self.view = view_of(self.scene, view)
+        self.name = result.name
+        self.far = self.scene.travels_far()
+        low, high = self._window()
+        self.half = (high - low) / 2
+        self.figure, self.ax, strip = self._figure()
+        self.ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        self._fixed()
+        self.outlines = [self._collection(b, 1.0) for b in range(len(self.scene.bodies))]
+        self.sticks = [self._collection(b, 2.6) for b in range(len(self.scene.bodies))]
+        looks = [style.look(b).color for b in range(len(self.scene.bodies))]
+        self.traces = [self.ax.plot([], [], color=c, linewidth=0.8, alpha=0.55)[0] for c in looks]
+        self.masses = [self.ax.plot([], [], "o", color=c, markersize=6, zorder=6)[0] for c in looks]
+        self.mark = self._strip(strip) if strip is not None else None
+        self.title = self.ax.set_title(self.name, fontsize=style.TITLE, family="monospace")
+        self.canvas: Any = FigureCanvasAgg(self.figure)
+        # Arranged once: arranging every picture takes most of the time, and would make it jump.
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
+    def _window(self) -> tuple[Array, Array]:
+        """Return the corners of the picture [m]: all that is swept, or the mechanism alone."""
+        scene = self.scene
+        if self.far:
+            middle = self.view(scene.poses.position[0].mean(axis=0))
+            half = 0.9 * scene.size() * np.array([1.0, 0.45])
+            return middle - half, middle + half
+        swept = self.view(scene.swept())
+        low, high = swept.min(axis=0), swept.max(axis=0)
+        room = 0.5 * (high - low).max()
+        if scene.ground:
+            seen = np.clip(self.view(np.concatenate(scene.ground)), low - room, high + room)
+            low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+        extent = high - low
+        largest = float(extent.max()) or 1.0
+        # A motion along a line still needs a picture of some height.
+        half = np.maximum(extent / 2 + MARGIN * largest, largest * SHORT / LONG / 2)
+        return (low + high) / 2 - half, (low + high) / 2 + half
+
+    def _figure(self) -> tuple[Figure, Axes, Axes | None]:
+        size = LONG * self.half / self.half.max() + [0.9, 0.9 + 1.0 * self.far]
+        pixels = 2 * np.round(size * DPI / 2)  # MP4 wants even numbers
+        figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
+        if not self.far:
+            axes = [figure.subplots()]
+        else:
+            axes = list(figure.subplots(2, 1, height_ratios=(1.0, 0.06)))
+        for ax in axes:
+            style.plain(ax)
+        axes[0].set_aspect("equal")
+        return figure, axes[0], axes[1] if self.far else None
+
+    def _fixed(self) -> None:
+        """Draw what does not move."""
+        scene, ax, view = self.scene, self.ax, self.view
+        guides = scene.guides() if self.far else []
+        for lines, colour in ((guides, "#bbbbbb"), (scene.ground, "black")):
+            seen = [view(line) for line in lines]
+            ax.add_collection(
+                LineCollection(seen, colors=colour, linewidths=1.0, zorder=2), autolim=False
+            )
+        if scene.pins:
+            ax.plot(
+                *view(np.array(scene.pins)).T,
+                "+",
+                color="black",
+                markersize=7,
+                zorder=5,
+                scalex=False,
+                scaley=False,
+            )
+        if view.across:
+            style.axis_labels(ax, f"{view.across} [m]", f"{view.up} [m]")
+        else:
+            style.axis_labels(ax, "[m], seen from above and aside", "[m]")
+
+    def _collection(self, body: int, width: float) -> LineCollection:
+        lines = LineCollection([], colors=style.look(body).color, linewidths=width, zorder=4)
+        lines.set_capstyle("round")
+        self.ax.add_collection(lines, autolim=False)
+        return lines
+
+    def _strip(self, ax: Axes) -> Line2D:
+        """Draw the whole way; return the mark on it."""
+        away = int(np.argmax(self.scene.travel()))
+        along = self.scene.poses.position.mean(axis=1)[:, away]
+        ax.plot([along.min(), along.max()], [0, 0], color=style.GREY, linewidth=1.5)
+        ax.set(yticks=[], ylim=(-1, 1))
+        ax.grid(False)
+        ax.spines["left"].set_visible(False)
+        style.axis_labels(ax, f"the whole way: {AXES[away]} [m]", None)
+        return ax.plot([along[0]], [0], "D", color=style.COLOURS[1], markersize=7)[0]
+
+    def draw(self, time: float, text: str) -> Pixels:
+        """Return the picture at a time, (height, width, 4).
+
+        Parameters
+        ----------
+        time : float [s]
+        text : str
+            The title.
+        """
+        scene, view, poses = self.scene, self.view, self.scene.at(time)
+        outlines, sticks = (scene.placed(x, poses, 0) for x in (scene.outlines, scene.sticks))
+        past = scene.poses.time <= time
+        for b in range(len(scene.bodies)):
+            self.outlines[b].set_segments([view(x) for x in outlines[b]])
+            self.sticks[b].set_segments([view(x) for x in sticks[b]])
+            here = view(poses.position[0, b])
+            self.masses[b].set_data([here[0]], [here[1]])
+            self.traces[b].set_data(*np.vstack([view(scene.poses.position[past, b]), here]).T)
+        self._follow(poses.position[0].mean(axis=0))
+        self.title.set_text(text)
+        self.canvas.draw()
+        return np.array(self.canvas.buffer_rgba(), dtype=np.uint8)
+
+    def _follow(self, middle: Array) -> None:
+        if self.mark is None:
+            return
+        centre = self.view(middle)
+        self.ax.set_xlim(centre[0] - self.half[0], centre[0] + self.half[0])
+        self.ax.set_ylim(centre[1] - self.half[1], centre[1] + self.half[1])
+        self.mark.set_xdata([middle[int(np.argmax(self.scene.travel()))]])
+
+    def frames(self, times: Array, speed: float) -> Iterator[Pixels]:
+        """Yield the pictures at some times; the title says the time."""
+        gap = float(np.min(np.diff(times), initial=1.0))
+        digits = max(2, 1 - math.floor(math.log10(gap))) if gap > 0 else 3
+        width = len(f"{times[-1]:.{digits}f}")
+        played = "" if speed == 1 else f"   speed {speed:g}"
+        for time in times:
+            yield self.draw(float(time), f"{self.name}   t = {time:{width}.{digits}f} s{played}")

@@ -1,0 +1,31 @@
+"""Ctrl-C between steps, not inside a solver."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Hold back Ctrl-C and yield a function that tells whether it was pressed.
+
+    Solvers swallow an interrupt or end with a half-solved step; so the first Ctrl-C only leaves a
+    mark, to be asked for between steps. The second one interrupts at once. Outside the main
+    thread, where signals do not arrive, nothing is changed.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed.is_set
+        return
+
+    def mark(*_: object) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    before = signal.signal(signal.SIGINT, mark)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
