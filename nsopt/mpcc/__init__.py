@@ -1,6 +1,7 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
 from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.homotopy import Program, Solver
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
@@ -39,6 +40,7 @@ __all__ = [
     "Attempt",
     "Backend",
     "Daqp",
+    "Evaluator",
     "ExactConvexified",
     "ExactPenalty",
     "FischerBurmeister",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Mpcc, Program, Solution
+from nsopt.mpcc import Evaluator, Mpcc, Program, Solution
 from nsopt.stepping.acceptance import Acceptance, StepEnd
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.initial import Start
@@ -59,7 +60,7 @@ class Stepper:
         self._programs: dict[int, Program] = {}  # by identity: attempts share a few solvers
         self._previous: Solution | None = None
 
-    def _state_step(self) -> ca.Function:
+    def _state_step(self) -> Evaluator:
         """State the step on the program; return its end as a function of (x, parameters)."""
         m, d = self.mpcc, self.dynamics
         start = StepStart(
@@ -73,7 +74,8 @@ class Stepper:
         step = self.scheme.add_step(m, d, start, h, self._scales)
         x = ca.vertcat(*(variable.scaled for variable in m.variables))
         parameters = ca.vertcat(*(block.symbol for block in m.parameters))
-        return ca.Function("end", [x, parameters], list(StepEnd.stated(d, start, h, step)))
+        end = ca.Function("end", [x, parameters], list(StepEnd.stated(d, start, h, step)))
+        return Evaluator(end)
 
     def step(self, start: Start, bounds: StepBounds) -> Taken:
         """Return the next accepted step.
@@ -115,11 +117,16 @@ class Stepper:
             "h_min": np.array([bounds.h_min]),
             "h_max": np.array([bounds.h_max]),
         }
+        solution = self._programs[key].solve(numbers, self._guess(attempt, start, bounds))
+        return solution, StepEnd(*self._end_of(solution.x, np.concatenate(list(numbers.values()))))
+
+    def _guess(
+        self, attempt: Attempt, start: Start, bounds: StepBounds
+    ) -> Solution | Mapping[str, Array] | None:
+        if attempt.warm:
+            return self._previous
         middle = (bounds.h_min * bounds.h_max) ** 0.5
-        cold = self.scheme.guess(self.dynamics, start.q, start.v, middle)
-        solution = self._programs[key].solve(numbers, self._previous if attempt.warm else cold)
-        end = self._end_of(solution.x, np.concatenate(list(numbers.values())))
-        return solution, StepEnd(*(np.asarray(x).ravel() for x in end))
+        return self.scheme.guess(self.dynamics, start.q, start.v, middle)
 
     def _fault(self, solution: Solution, end: StepEnd, bounds: StepBounds) -> str:
         h, slack = float(end.h[0]), 1e-9 * bounds.h_max
