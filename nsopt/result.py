@@ -103,10 +103,10 @@ class Result:
     def _rows(self) -> list[tuple[str, str]]:
         d, attrs = self.data, self.data.attrs
         h = d["h"].values[1:]
-        end = float(d["time"].values[-1])
+        span = float(d["time"].values[-1] - d["time"].values[0])
         rows = [("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}")]
         state = "complete" if self.completed else f"STOPPED EARLY: {attrs['stop_reason']}"
-        rows.append(("simulated", f"{end:.6g} s in {len(h)} steps, {state}"))
+        rows.append(("simulated", f"{span:.6g} s in {len(h)} steps, {state}"))
         if len(h) == 0:
             return rows
         rows.append(
@@ -137,9 +137,16 @@ class Result:
             (
                 "energy",
                 f"{_at(d, 'total_energy', 0):.6g} J at the start, "
-                f"{_at(d, 'total_energy', -1):.6g} J at the end; from outside "
-                f"{_at(d, 'external_work', -1):.4g} J, dissipated "
-                f"{_at(d, 'dissipated_energy', -1):.4g} J",
+                f"{_at(d, 'total_energy', -1):.6g} J at the end, "
+                f"{_at(d, 'external_work', -1):.4g} J from outside",
+            )
+        )
+        loss = d["dissipated_energy"].values
+        rows.append(
+            (
+                "dissipated",
+                f"{loss[-1]:.4g} J at the end, {np.trapezoid(loss, d['time']) / span:.4g} J on "
+                "average; oscillates in proportion to h",
             )
         )
         rows += [

@@ -39,12 +39,10 @@ class Qrqp(QpSolver):
 
     @property
     def plugin(self) -> str:
-        """See `QpSolver`."""
         return "qrqp"
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
         quiet = {"print_iter": False, "print_header": False, "print_info": False}
         return {**quiet, "max_iter": self.max_iter}
 
@@ -55,12 +53,10 @@ class Daqp(QpSolver):
 
     @property
     def plugin(self) -> str:
-        """See `QpSolver`."""
         return "daqp"
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
         return {}
 
 
@@ -70,12 +66,10 @@ class Piqp(QpSolver):
 
     @property
     def plugin(self) -> str:
-        """See `QpSolver`."""
         return "piqp"
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
         return {}
 
 
@@ -88,12 +82,10 @@ class Proxqp(QpSolver):
 
     @property
     def plugin(self) -> str:
-        """See `QpSolver`."""
         return "proxqp"
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
         accuracy = {"eps_abs": self.eps_abs, "max_iter": self.max_iter}
         return {"proxqp": {"verbose": False, **accuracy}}
 
@@ -107,12 +99,10 @@ class Osqp(QpSolver):
 
     @property
     def plugin(self) -> str:
-        """See `QpSolver`."""
         return "osqp"
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `QpSolver`."""
         accuracy = {"eps_abs": self.eps, "eps_rel": self.eps, "max_iter": self.max_iter}
         return {"osqp": {"verbose": False, "polish": True, **accuracy}}
 
@@ -134,7 +124,6 @@ class LimitedMemory(Hessian):
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `Hessian`."""
         return {"hessian_approximation": "limited-memory", "lbfgs_memory": self.memory}
 
 
@@ -146,7 +135,6 @@ class ExactConvexified(Hessian):
 
     @property
     def options(self) -> dict[str, Any]:
-        """See `Hessian`."""
         convex = {"convexify_strategy": "regularize", "convexify_margin": self.margin}
         return {"hessian_approximation": "exact", **convex}
 

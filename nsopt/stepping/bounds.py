@@ -7,6 +7,9 @@ import numpy as np
 ROUND_OFF = 1e-6
 """Part of h_max that the last step may be longer, for round-off in the sum of many steps."""
 
+LAST = 10
+"""How many steps to the end share what is left."""
+
 
 @dataclass(frozen=True)
 class StepBounds:
@@ -39,13 +42,13 @@ class StepBounds:
     def until_end(self, remaining: float) -> "StepBounds":
         """Return the bounds of the next step when ``remaining`` [s] are left.
 
-        The end is met exactly: a step that can reach it is that long. One that cannot, but might
-        leave less than a full step, goes half of the way, for forces of lasting contact suffer from
-        sudden changes of h.
+        The end is met exactly. The last steps share what is left evenly, for forces of lasting
+        contact suffer from sudden changes of h.
         """
-        if remaining <= self.h_max * (1 + ROUND_OFF):
-            return StepBounds(remaining, remaining)
-        half = remaining / 2
-        if self.h_min <= half < self.h_max:
-            return StepBounds(self.h_min, half)
+        count = max(int(np.ceil(remaining / self.h_max - ROUND_OFF)), 1)
+        share = remaining / count
+        if count == 1:
+            return StepBounds(share, share)
+        if count <= LAST and share >= self.h_min:
+            return StepBounds(self.h_min, share)
         return self
