@@ -18,7 +18,7 @@ from nsopt.mpcc import Ipopt, Solver, Sqp
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import Problem, find_problem, load_problem, problem_files, problem_title
 from nsopt.result import Result, check_writable
-from nsopt.stepping import PaperStep, Scheme, simulate
+from nsopt.stepping import PaperStep, Scheme, deferred_interrupt, simulate
 
 T = TypeVar("T")
 
@@ -94,6 +94,12 @@ def _load(name: str) -> Problem:
         raise ValueError(f"{where}{kind}{error}") from error
 
 
+def _result_path(path: Path) -> Path:
+    if path.suffix != ".nc" and not path.is_dir():
+        raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
+    return check_writable(path)
+
+
 @app.command("list")
 def list_problems() -> None:
     """List the named problems, ready to run."""
@@ -146,21 +152,31 @@ def run(
     """Simulate a problem, save the result and a picture, print what happened."""
     with _plain_errors():
         name = Path(problem).stem
-        target = check_writable(out or Path("results") / f"{name}.nc")
         chosen = _load(problem)
         given = {"h_min": h_min, "h_max": h_max}
         steps = replace(chosen.steps, **{k: h for k, h in given.items() if h is not None})
-        result = simulate(
-            chosen.dynamics,
-            chosen.start,
-            chosen.duration if t_end is None else t_end,
-            steps=steps,
-            scheme=_choose(SCHEMES, scheme, "scheme"),
-            solver=_choose(SOLVERS, solver, "solver"),
-            parameters=_settings(set_ or []),
-            title=name,
-        )
-        result.save(target)
+        target = _result_path(out or Path("results") / f"{name}.nc")
+        check_writable(target.with_suffix(".png"))
+        chosen_scheme = _choose(SCHEMES, scheme, "scheme")
+        chosen_solver = _choose(SOLVERS, solver, "solver")
+        # What was computed is saved, however impatient the user.
+        with deferred_interrupt():
+            result = simulate(
+                chosen.dynamics,
+                chosen.start,
+                chosen.duration if t_end is None else t_end,
+                steps=steps,
+                scheme=chosen_scheme,
+                solver=chosen_solver,
+                parameters=_settings(set_ or []),
+                title=name,
+            )
+            result.save(target)
+    _report(result, target)
+
+
+def _report(result: Result, target: Path) -> None:
+    """Print what happened, draw the picture, and end with the exit code of the run."""
     print(result.summary())
     print(f"{'result':<22}{target}")
     if result.data.sizes["time"] > 1:

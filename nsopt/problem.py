@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nsopt.mechanics import Dynamics
-from nsopt.stepping import Start, StepBounds
+from nsopt.stepping import Start, StepBounds, check_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,15 @@ class Problem:
     duration : float [s]
     steps : StepBounds
     start : Start, optional
-        The start stated by the bodies by default.
+        The start stated by the bodies by default; ``consistent(dynamics)`` is the nearest one that
+        joints and contacts allow.
+
+    Raises
+    ------
+    TypeError
+        If ``dynamics`` or ``steps`` is something else.
+    ValueError
+        If the duration is not a positive number.
     """
 
     dynamics: Dynamics
@@ -32,12 +40,16 @@ class Problem:
     steps: StepBounds
     start: Start | None = None
 
+    def __post_init__(self) -> None:
+        check_run(self.dynamics, self.duration, self.steps)
+
 
 def problem_folder() -> Path:
     """Return the folder of the named problems: of the clone, or of the installed package."""
     package = Path(__file__).parent
-    clone = package.parent / "problems"
-    return clone if clone.is_dir() else package / "_problems"
+    clone = package.parent
+    inside = (clone / "pyproject.toml").is_file() and (clone / "problems").is_dir()
+    return clone / "problems" if inside else package / "_problems"
 
 
 def problem_files() -> dict[str, Path]:
@@ -65,6 +77,8 @@ def find_problem(name: str) -> Path:
     file = Path(name)
     if file.is_file() and file.suffix == ".py":
         return file
+    if file.suffix == ".py":
+        raise ValueError(f"no such file: {name!r}")
     raise ValueError(
         f"unknown problem {name!r}: give a Python file, or one of {', '.join(problem_files())}"
     )
@@ -83,9 +97,9 @@ def load_problem(name: str) -> Problem:
     file = find_problem(name)
     problem = getattr(_run(file), "problem", None)
     if not isinstance(problem, Problem):
+        found = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(
-            f"{file.name} defines no problem: end it with problem = Problem(dynamics, duration, "
-            "steps)"
+            f"{file.name} defines {found}: end it with problem = Problem(dynamics, duration, steps)"
         )
     return problem
 

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
+
+from nsopt.summary import summary
 
 
 class Result:
@@ -30,6 +31,10 @@ class Result:
             known = ", ".join(map(str, self.data.variables))
             raise KeyError(f"no variable {name!r}; there are {known}")
         return self.data[name]
+
+    def __repr__(self) -> str:
+        """Return the summary's first lines."""
+        return "\n".join(self.summary().splitlines()[:2])
 
     @property
     def completed(self) -> bool:
@@ -98,98 +103,7 @@ class Result:
 
     def summary(self) -> str:
         """Return what happened, in a few lines a person can read."""
-        return "\n".join(f"{label:<22}{text}" for label, text in self._rows())
-
-    def _rows(self) -> list[tuple[str, str]]:
-        d, attrs = self.data, self.data.attrs
-        h = d["h"].values[1:]
-        span = float(d["time"].values[-1] - d["time"].values[0])
-        rows = [("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}")]
-        state = "complete" if self.completed else f"STOPPED EARLY: {attrs['stop_reason']}"
-        rows.append(("simulated", f"{span:.6g} s in {len(h)} steps, {state}"))
-        if len(h) == 0:
-            return rows
-        rows.append(
-            (
-                "step size h",
-                f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} s "
-                f"(bounds {attrs['h_min']:.3g} ... {attrs['h_max']:.3g})",
-            )
-        )
-        rows.append(
-            (
-                "h below h_min",
-                f"{attrs['steps_below_h_min']} steps "
-                f"({100 * attrs['steps_below_h_min'] / len(h):.2g} %)",
-            )
-        )
-        retried = int(np.sum(d["retries"].values[1:] > 0))
-        rows.append(("retried steps", str(retried)))
-        seconds = float(np.nansum(d["solve_time"]))
-        rows.append(
-            (
-                "solver",
-                f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
-                f"{np.nanmean(d['iterations']):.3g} iterations a step",
-            )
-        )
-        rows.append(
-            (
-                "energy",
-                f"{_at(d, 'total_energy', 0):.6g} J at the start, "
-                f"{_at(d, 'total_energy', -1):.6g} J at the end, "
-                f"{_at(d, 'external_work', -1):.4g} J from outside",
-            )
-        )
-        loss = d["dissipated_energy"].values
-        rows.append(
-            (
-                "dissipated",
-                f"{loss[-1]:.4g} J at the end, {np.trapezoid(loss, d['time']) / span:.4g} J on "
-                "average; oscillates in proportion to h",
-            )
-        )
-        rows += [
-            (label, f"{_largest(d[name]):.2e} {d[name].attrs['units']}")
-            for label, name in _RESIDUALS
-            if d[name].size
-        ]
-        if d.sizes["contact"]:
-            force = np.linalg.norm(d["contact_force"].values[1:], axis=-1)
-            k = np.unravel_index(int(np.argmax(force)), force.shape)
-            rows.append(
-                (
-                    "largest contact force",
-                    f"{force[k]:.4g} N at {d['contact'].values[k[1]]}"
-                    f", t = {d['time'].values[1 + k[0]]:.6g} s",
-                )
-            )
-        if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
-            rows.append(
-                (
-                    "redundant",
-                    f"{attrs['redundant_joint_rows']} joint rows, up to "
-                    f"{attrs['redundant_contacts']} contacts: reactions are of least norm",
-                )
-            )
-        return rows
-
-
-_RESIDUALS = (
-    ("equations of motion", "motion_residual"),
-    ("complementarity", "complementarity_residual"),
-    ("gap violation", "gap_violation"),
-    ("joint closure", "constraint_violation"),
-    ("Euler-parameter norm", "euler_norm_error"),
-)
-
-
-def _at(data: xr.Dataset, name: str, k: int) -> float:
-    return float(data[name].values[k])
-
-
-def _largest(variable: xr.DataArray) -> float:
-    return float(np.nanmax(np.abs(variable.values)))
+        return summary(self.data)
 
 
 def check_writable(path: str | Path) -> Path:
@@ -211,5 +125,6 @@ def check_writable(path: str | Path) -> Path:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError("the file is read-only")
     except OSError as error:
-        raise OSError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+        reason = error.strerror or error
+        raise OSError(f"cannot write {str(path)!r}: {reason}; name another place") from error
     return path

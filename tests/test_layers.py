@@ -18,6 +18,7 @@ LAYERS = [
     "elements",
     "robots",
     "mobility",
+    "summary",
     "result",
     "stepping",
     "trajectory",
@@ -34,7 +35,8 @@ LAYERS = [
 ONLY = {
     "algebra": [],
     "mpcc": ["algebra"],
-    "result": ["algebra"],
+    "summary": [],
+    "result": ["summary"],
     "elements": [
         "algebra",
         "mechanics.frame",

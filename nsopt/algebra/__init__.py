@@ -6,7 +6,7 @@ from nsopt.algebra.euler_parameters import (
     normalise,
     rotation_matrix,
 )
-from nsopt.algebra.so3 import axes_from_z, skew, unskew
+from nsopt.algebra.so3 import axes_from_z
 
 __all__ = [
     "axes_from_z",
@@ -14,6 +14,4 @@ __all__ = [
     "from_rotation",
     "normalise",
     "rotation_matrix",
-    "skew",
-    "unskew",
 ]

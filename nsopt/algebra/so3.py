@@ -1,18 +1,7 @@
-"""The rotation group SO(3) and its algebra so(3)."""
+"""Rotation matrices from what a user states."""
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-
-def skew(a: ca.SX) -> ca.SX:
-    """Return the matrix of the cross product, ``skew(a) @ b = a x b``, shape (3, 3)."""
-    return ca.skew(a)
-
-
-def unskew(S: ca.SX) -> ca.SX:
-    """Return the vector of the skew part of ``S``, shape (3,): ``unskew(skew(a)) = a``."""
-    return ca.inv_skew((S - S.T) / 2)
 
 
 def axes_from_z(direction: ArrayLike) -> NDArray[np.float64]:

@@ -36,28 +36,42 @@ def _no_turn(R: ca.SX) -> ca.SX:
     return ca.vertcat(R[0, 1], R[1, 2], R[2, 0])
 
 
-class Fixed(_Joint):
+class _NoTurn(_Joint):
+    """A joint that holds all three axes parallel."""
+
+    def alignment(self, s: State) -> ca.SX:
+        return ca.diag(self._turn(s))
+
+
+class _ParallelZ(_Joint):
+    """A joint that holds both z axes parallel."""
+
+    def alignment(self, s: State) -> ca.SX:
+        return self._turn(s)[2, 2]
+
+
+class Fixed(_NoTurn):
     """No relative motion: 6 rows."""
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), _no_turn(self._turn(s)))
 
 
-class Revolute(_Joint):
+class Revolute(_ParallelZ):
     """Turns about z: 5 rows."""
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), _parallel_z(self._turn(s)))
 
 
-class Prismatic(_Joint):
+class Prismatic(_NoTurn):
     """Slides along z: 5 rows."""
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s)[0:2], _no_turn(self._turn(s)))
 
 
-class Cylindrical(_Joint):
+class Cylindrical(_ParallelZ):
     """Turns about z and slides along it: 4 rows."""
 
     def residual(self, s: State) -> ca.SX:
@@ -78,7 +92,7 @@ class Universal(_Joint):
         return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
 
 
-class Planar(_Joint):
+class Planar(_ParallelZ):
     """Slides in the xy plane of a and turns about its z: 3 rows."""
 
     def residual(self, s: State) -> ca.SX:
@@ -115,9 +129,18 @@ class Screw(_Joint):
             raise ValueError(f"pitch of Screw {self.name!r} must not be zero: use Revolute")
 
     def residual(self, s: State) -> ca.SX:
-        d, R = self._offset(s), self._turn(s)
-        lead = s.value(self.pitch) / (2 * np.pi)
         # The sine of (angle - advance / lead) has no jump after a turn, unlike the angle itself.
-        advance = d[2] / lead
-        angle_error = R[1, 0] * ca.cos(advance) - R[0, 0] * ca.sin(advance)
-        return ca.vertcat(d[0:2], _parallel_z(R), lead * angle_error)
+        sine, _ = self._angle_error(s)
+        lead = s.value(self.pitch) / (2 * np.pi)
+        return ca.vertcat(self._offset(s)[0:2], _parallel_z(self._turn(s)), lead * sine)
+
+    def alignment(self, s: State) -> ca.SX:
+        _, cosine = self._angle_error(s)
+        return ca.vertcat(self._turn(s)[2, 2], cosine)
+
+    def _angle_error(self, s: State) -> tuple[ca.SX, ca.SX]:
+        """Return sine and cosine of the angle less what belongs to the advance."""
+        R = self._turn(s)
+        angle = 2 * np.pi * self._offset(s)[2] / s.value(self.pitch)
+        sine, cosine = ca.sin(angle), ca.cos(angle)
+        return R[1, 0] * cosine - R[0, 0] * sine, R[0, 0] * cosine + R[1, 0] * sine

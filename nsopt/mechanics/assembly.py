@@ -108,9 +108,6 @@ class _Symbols:
             parameters=self.parameters,
             q_names=coordinates.q_names,
             v_names=coordinates.v_names,
-            outlines=tuple(
-                line for e in (*self.mechanism.joints, *self.elements) for line in e.outline()
-            ),
             mass=self.function("mass", "q p", M),
             bias=self.function("bias", "q v p", coordinates.bias(v, M)),
             rate_matrix=self.function("rate_matrix", "q", self.N),
@@ -158,6 +155,7 @@ class _Symbols:
     def _joint_functions(self) -> dict[str, Any]:
         s = self.state
         residuals = [joint.residual(s) for joint in self.mechanism.joints]
+        alignments = [joint.alignment(s) for joint in self.mechanism.joints]
         closure = ca.vertcat(ca.SX(0, 1), *residuals)
         contacts = [e for e in self.elements if isinstance(e, Contact)]
         gaps = [contact.gaps(s) for contact in contacts]
@@ -168,6 +166,8 @@ class _Symbols:
         return {
             "closure": self.function("closure", "t q p", closure),
             "closure_matrix": self.function("closure_matrix", "t q p", C),
+            "alignment": self.function("alignment", "t q p", ca.vertcat(ca.SX(0, 1), *alignments)),
+            "alignment_names": _owners(self.mechanism.joints, [a.numel() for a in alignments]),
             "closure_drift": self.function("closure_drift", "t q p", ca.jacobian(closure, self.t)),
             "gap": self.function("gap", "t q p", function),
             "gap_matrix": self.function("gap_matrix", "t q p", W),
@@ -183,14 +183,8 @@ class _Symbols:
                 "gap_scale", "p", ca.vertcat(ca.SX(0, 1), *(gap.scale for gap in flat))
             ),
             "joint_names": tuple(joint.name for joint in joints),
-            "closure_names": tuple(
-                joint.name
-                for joint, r in zip(self.mechanism.joints, residuals, strict=True)
-                for _ in range(r.numel())
-            ),
-            "contact_owners": tuple(
-                c.name for c, group in zip(contacts, gaps, strict=True) for _ in group
-            ),
+            "closure_names": _owners(self.mechanism.joints, [r.numel() for r in residuals]),
+            "contact_owners": _owners(contacts, [len(group) for group in gaps]),
             "contact_names": tuple(
                 c.name if len(group) == 1 else f"{c.name}[{k}]"
                 for c, group in zip(contacts, gaps, strict=True)
@@ -227,6 +221,10 @@ class _Symbols:
         force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
         arm = self.state.motion(last).r - self.motions[frame.body.name].r
         return sign * ca.vertcat(force, torque - ca.cross(arm, force))
+
+
+def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
+    return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
 
 
 def _slices(sizes: list[int]) -> list[slice]:

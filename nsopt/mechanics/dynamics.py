@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.element import Constraint, Contact, Element, Outline
+from nsopt.mechanics.element import Constraint, Contact, Element
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, substitute
 from nsopt.mechanics.rank import check_mass
@@ -41,6 +41,8 @@ class Dynamics:
     closure_matrix : (t, q, p) -> C (nc, nv)
         d(closure)/dt = C v + closure_drift; C^T mu is the generalized impulse of the joints.
     closure_drift : (t, q, p) -> (nc,)
+    alignment : (t, q, p) -> (na,)
+        `Constraint.alignment` of all ideal joints, positive in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     gap_matrix : (t, q, p) -> W (nv, ng)
@@ -61,10 +63,10 @@ class Dynamics:
     q_names: tuple[str, ...]
     v_names: tuple[str, ...]
     closure_names: tuple[str, ...]  # the joint of each row
+    alignment_names: tuple[str, ...]
     contact_names: tuple[str, ...]  # one per gap
     contact_owners: tuple[str, ...]  # the element of each gap
     joint_names: tuple[str, ...]  # ideal joints, then contacts
-    outlines: tuple[Outline, ...]
     mass: ca.Function
     bias: ca.Function
     applied: ca.Function
@@ -76,6 +78,7 @@ class Dynamics:
     closure: ca.Function
     closure_matrix: ca.Function
     closure_drift: ca.Function
+    alignment: ca.Function
     gap: ca.Function
     distance: ca.Function
     slope: ca.Function
@@ -126,12 +129,19 @@ class Dynamics:
             Parameter(name, value)
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
-            anew = substitute((self.mechanism, self.elements, self.gravity), numbers)
-            check_mass(self, anew[0].coordinates.start()[0], p)
+            mechanism, _, _ = self.restated(p)
+            check_mass(self, mechanism.coordinates.start()[0], p)
         return p
+
+    def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
+        """Return mechanism, elements and gravity as if stated with the parameter values p."""
+        numbers = {x.name: float(value) for x, value in zip(self.parameters, p, strict=True)}
+        mechanism, elements, gravity = substitute(
+            (self.mechanism, self.elements, self.gravity), numbers
+        )
+        return mechanism, elements, gravity
 
     def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
-        self.values(numbers)
-        mechanism: Mechanism = substitute(self.mechanism, dict(numbers or {}))
+        mechanism, _, _ = self.restated(self.values(numbers))
         return mechanism.coordinates.start()

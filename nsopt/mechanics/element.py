@@ -94,6 +94,14 @@ class Constraint(Element):
         It may depend on ``s.t``. Rows that other rows imply are legal.
         """
 
+    def alignment(self, s: State) -> ca.SX:
+        """Return what must be positive besides, (k,), where the residual vanishes twice.
+
+        Products of axes vanish also with frames half a turn off; none by default.
+        """
+        del s
+        return ca.SX(0, 1)
+
 
 class Contact(Element):
     """A unilateral constraint or a set of them: distances that stay at or above zero."""
@@ -170,6 +178,12 @@ class Pair(Element):
     b: Frame
 
     def __post_init__(self) -> None:
+        for frame in (self.a, self.b):
+            if not isinstance(frame, Frame):
+                raise TypeError(
+                    f"{type(self).__name__} {self.name!r} connects two frames, got "
+                    f"{type(frame).__name__}: use Frame(body, origin) or Frame.at(body, point)"
+                )
         if self.a.body is self.b.body:
             raise ValueError(
                 f"{type(self).__name__} {self.name!r} has both frames on {self.a.place}: "

@@ -54,6 +54,11 @@ class Frame:
     axes: Numbers = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
+        if self.body is not None and not hasattr(self.body, "point_mass"):
+            raise TypeError(
+                f"a frame sits on a Body or on the ground (None), got {type(self.body).__name__} "
+                f"{self.body!r}"
+            )
         where = f"of a frame on {self.place}"
         finite(f"origin {where}", self.origin, (3,))
         plain(f"axes {where}", self.axes)

@@ -29,13 +29,12 @@ def null_space(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.linalg.svd(matrix)[2][rank(matrix) :].T
 
 
-def redundancy(dynamics: Dynamics) -> int:
-    """Return how many rows of the ideal joints the others imply, at the stated start.
+def redundancy(dynamics: Dynamics, t: float, q: NDArray[np.float64], p: NDArray[np.float64]) -> int:
+    """Return how many rows of the ideal joints the others imply, at a closed configuration.
 
     Such mechanisms solve; their reactions are those of least norm.
     """
-    q, _ = dynamics.stated_start()
-    C = np.asarray(dynamics.closure_matrix(0, q, dynamics.values()))
+    C = np.asarray(dynamics.closure_matrix(t, q, p))
     return int(C.shape[0]) - rank(C)
 
 

@@ -39,7 +39,10 @@ def overview(*results: Result) -> Figure:
     """
     style.require(results, "overview")
     if len(results) > 1:
-        raise ValueError(f"overview shows one result at a time, got {len(results)}")
+        raise ValueError(
+            f"overview shows one result at a time, got {len(results)}: to compare, choose another "
+            "picture, such as energies"
+        )
     result = results[0]
     figure, axes = style.page("", (), 2, 3, (12.5, 7.6))
     figure.suptitle(style.label(result), fontsize=style.TITLE + 2, fontweight="bold")

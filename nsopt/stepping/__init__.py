@@ -3,17 +3,16 @@
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.initial import Start, consistent
+from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import Closure, LinearisedClosure, PaperStep, TrueClosure
-from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.simulate import simulate
+from nsopt.stepping.simulate import check_run, simulate
 
 __all__ = [
     "Acceptance",
     "Closure",
     "LinearisedClosure",
     "PaperStep",
-    "RetryLadder",
     "Scales",
     "Scheme",
     "Start",
@@ -21,6 +20,8 @@ __all__ = [
     "StepBounds",
     "StepStart",
     "TrueClosure",
+    "check_run",
     "consistent",
+    "deferred_interrupt",
     "simulate",
 ]

@@ -14,8 +14,14 @@ from nsopt.stepping.scheme import Step, StepStart
 
 Array = NDArray[np.float64]
 
-ROUND_OFF = 1e-9
-"""Of an impulse or energy, the part that is not told from zero."""
+PRESSED = 1e-9
+"""Of the momentum at hand, the impulse from which a contact counts as pressing."""
+
+ROUND_OFF = 1e-12
+"""Of energies, the part of their difference that is not told from zero."""
+
+RESIDUAL_ROUND_OFF = 1e-14
+"""Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
 
 class StepEnd(NamedTuple):
@@ -28,9 +34,11 @@ class StepEnd(NamedTuple):
     joint_impulse: Any  # (nc,)
     gap: Any  # (ng,) [m] what complements the impulse
     motion: Any  # (nv,) [N, N m] residual of the equations of motion
+    motion_size: Any  # (nv,) [N, N m] sum of the sizes of its terms
     closure: Any  # (nc,) [m, 1] of the ideal joints
     turn: Any  # (ng,) cosine between the normals at both ends where a contact presses, 1 elsewhere
     contact_work: Any  # (1,) [J]
+    contact_energy: Any  # (1,) [J] kinetic, of the motions that contacts act on
     kinetic_energy: Any  # (1,) [J] mean of both ends
     energy_gain: Any  # (1,) [J] less the work of applied loads
     energy_error: Any  # (1,) [J] embedded estimate
@@ -51,9 +59,11 @@ class StepEnd(NamedTuple):
             step.joint_impulse,
             step.gap,
             step.motion_residual,
+            step.motion_size,
             step.closure,
             _turn(d, start, h, step),
             step.contact_work,
+            step.contact_energy,
             (energies[0] + energies[1]) / 2,
             energies[0] - energies[1] + energies[2] - energies[3] - work,
             step.energy_error,
@@ -69,8 +79,15 @@ def _turn(d: Dynamics, start: StepStart, h: ca.SX, step: Step) -> ca.SX:
     load = h * d.applied(start.t, start.q, start.v, start.p)
     size = ca.norm_inf(ca.fabs(momentum) + ca.fabs(load))
     # On the axis of a bore the contact has no direction and its impulse no effect: slope 0.
-    presses = d.slope(*before) * step.impulse > ROUND_OFF * size
+    presses = d.slope(*before) * step.impulse > PRESSED * size
     return ca.if_else(presses, cosine, 1)
+
+
+class Fault(NamedTuple):
+    """Why a step does not count."""
+
+    text: str
+    unphysical: bool = False  # the equations are met, but only a smaller step can help
 
 
 @dataclass(frozen=True)
@@ -80,7 +97,7 @@ class Acceptance:
     Parameters
     ----------
     motion : float [N, N m]
-        Equations of motion.
+        Equations of motion; never below their round-off.
     gap : float [m]
         How far a gap may be violated.
     closure : float [m, rad]
@@ -88,15 +105,23 @@ class Acceptance:
     complementarity : float [N m]
         Force times gap.
     contact_work : float
-        Positive work of the contact impulses over the kinetic energy: inelastic contacts do none,
-        but for what their directions turn in a step, (w h)^2 of the kinetic energy.
+        Positive work of the contact impulses over the kinetic energy of what they act on:
+        inelastic contacts do none, but for what their directions turn in a step, (w h)^2.
     energy : float
         Energy gained, less the work of applied loads, over the estimate of its local error.
+    growth : float
+        The same gain over the kinetic energy; reached where h is too long for a spring.
+
+    Raises
+    ------
+    ValueError
+        If a limit is not a positive number.
 
     Notes
     -----
     Gaps and joints are judged as the scheme takes them: at the stored coordinates, or linearised
-    where it was asked for the printed form. The record always shows the true ones.
+    where it was asked for the printed form. The record always shows the true ones. Where all loads
+    are below 1 N, limits of forces shrink in proportion.
 
     A contact that presses must still push off its wall at the end of the step: where the contact
     travels further than the clearance in one step, the direction frozen at its start can point
@@ -109,39 +134,58 @@ class Acceptance:
     complementarity: float = 1e-9
     contact_work: float = 0.01
     energy: float = 10.0
+    growth: float = 0.5
 
-    def fault(self, end: StepEnd, d: Dynamics) -> str:
-        """Return what keeps a step from being accepted, in words; empty if nothing does."""
+    def __post_init__(self) -> None:
+        for name, limit in vars(self).items():
+            if not 0 < limit < np.inf:
+                raise ValueError(f"acceptance limit {name} must be a positive number, got {limit}")
+
+    def fault(self, end: StepEnd, d: Dynamics, force: float) -> Fault | None:
+        """Return what keeps a step from being accepted, or None.
+
+        Parameters
+        ----------
+        end : StepEnd
+        d : Dynamics
+        force : float [N]
+            Typical force of the run.
+        """
         if not all(np.all(np.isfinite(x)) for x in end):
-            return "a number that is not finite"
-        return self._residual(end, d) or self._contact(end, d) or self._energy(end)
+            return Fault("a number that is not finite")
+        return self._residual(end, d, min(force, 1.0)) or self._contact(end, d) or self._energy(end)
 
-    def _residual(self, end: StepEnd, d: Dynamics) -> str:
+    def _residual(self, end: StepEnd, d: Dynamics, light: float) -> Fault | None:
         force = end.impulse / end.h
+        motion = np.maximum(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
+        product = self.complementarity * light
+        adhesion = max(self.motion * light, RESIDUAL_ROUND_OFF * np.max(end.motion_size))
         checks = (
-            ("equation of motion", end.motion, d.v_names, self.motion, "N"),
+            ("equation of motion", end.motion, d.v_names, motion, "N"),
             ("ideal joint", end.closure, d.closure_names, self.closure, "m"),
             ("gap", np.minimum(end.gap, 0), d.contact_names, self.gap, "m"),
-            ("complementarity of", force * end.gap, d.contact_names, self.complementarity, "N m"),
-            ("adhesion of", np.minimum(force, 0), d.contact_names, self.motion, "N"),
+            ("complementarity of", force * end.gap, d.contact_names, product, "N m"),
+            ("adhesion of", np.minimum(force, 0), d.contact_names, adhesion, "N"),
         )
         for what, residual, names, limit, unit in checks:
-            if residual.size and np.max(np.abs(residual)) > limit:
-                k = int(np.argmax(np.abs(residual)))
-                return f"{what} {names[k]!r} off by {abs(residual[k]):.2g} {unit}"
-        return ""
+            excess = np.abs(residual) / limit
+            if residual.size and np.max(excess) > 1:
+                k = int(np.argmax(excess))
+                return Fault(f"{what} {names[k]!r} off by {abs(residual[k]):.2g} {unit}")
+        return None
 
-    def _contact(self, end: StepEnd, d: Dynamics) -> str:
+    def _contact(self, end: StepEnd, d: Dynamics) -> Fault | None:
         for k in np.flatnonzero(end.turn <= 0):
-            return f"contact {d.contact_names[k]!r} turned by more than 90 deg"
-        return ""
+            return Fault(f"contact {d.contact_names[k]!r} turned by more than 90 deg", True)
+        return None
 
-    def _energy(self, end: StepEnd) -> str:
+    def _energy(self, end: StepEnd) -> Fault | None:
         slack = ROUND_OFF * float(end.energy_size[0])
-        work, kinetic = float(end.contact_work[0]), float(end.kinetic_energy[0])
-        if work > self.contact_work * kinetic + slack:
-            return f"energy off by {work:.2g} J of work by contacts, of {kinetic:.2g} J kinetic"
+        work, touched = float(end.contact_work[0]), float(end.contact_energy[0])
+        if work > self.contact_work * touched + slack:
+            return Fault(f"energy off by {work:.2g} J of work by contacts on {touched:.2g} J", True)
         gain, error = float(end.energy_gain[0]), float(end.energy_error[0])
-        if gain <= self.energy * error + slack:
-            return ""
-        return f"energy off by {gain:.2g} J gained, estimated error {error:.2g} J"
+        limit = min(self.energy * error, self.growth * float(end.kinetic_energy[0]))
+        if gain > limit + slack:
+            return Fault(f"energy off by {gain:.2g} J gained, at most {limit:.2g} J", True)
+        return None

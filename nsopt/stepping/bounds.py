@@ -1,6 +1,7 @@
 """Bounds of the step size."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -31,8 +32,8 @@ class StepBounds:
     def __post_init__(self) -> None:
         for name in ("h_min", "h_max"):
             value = getattr(self, name)
-            if not np.isfinite(value) or value <= 0:
-                raise ValueError(f"{name} must be a positive number of seconds, got {value}")
+            if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+                raise ValueError(f"{name} must be a positive number of seconds, got {value!r}")
         if self.h_min > self.h_max:
             raise ValueError(
                 f"h_min must not exceed h_max, got h_min = {self.h_min:g} > h_max = "

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Frame
+from nsopt.mechanics import Dynamics, Force, Frame
 from nsopt.mechanics.parameter import number
 from nsopt.result import Result
 from nsopt.stepping.initial import Start
@@ -36,10 +36,7 @@ class History:
         """Return the record of the run so far."""
         table = Record(self.dynamics, self.start, self.p, self.steps)
         data = xr.Dataset(
-            {
-                name: (dims, values, {"units": units, "long_name": text})
-                for name, dims, values, units, text in table.rows()
-            },
+            table.variables(),
             coords=table.coordinates(),
             attrs={
                 "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
@@ -58,22 +55,23 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
     functions = (dynamics.mass, dynamics.bias, dynamics.applied, dynamics.closure, dynamics.gap)
     digest = hashlib.sha256("".join(f.serialize() for f in functions).encode()).hexdigest()
     values = {parameter.name: float(x) for parameter, x in zip(dynamics.parameters, p, strict=True)}
-    bodies = [body.name for body in dynamics.mechanism.bodies]
+    mechanism, elements, gravity = dynamics.restated(p)
+    members = (*mechanism.joints, *elements)
+    bodies = [body.name for body in mechanism.bodies]
+
+    def place(frame: Frame) -> int:
+        return -1 if frame.body is None else bodies.index(frame.body.name)
+
     outline = [
-        {
-            "body": -1 if line.frame.body is None else bodies.index(line.frame.body.name),
-            "points": _in_body_axes(line.frame, line.points),
-        }
-        for line in dynamics.outlines
+        {"body": place(line.frame), "points": _in_body_axes(line.frame, line.points)}
+        for member in members
+        for line in member.outline()
     ]
     frames = [
-        {
-            "element": element.name,
-            "body": -1 if frame.body is None else bodies.index(frame.body.name),
-            "origin": number(frame.origin).tolist(),
-        }
-        for element in (*dynamics.constraints, *dynamics.contacts)
-        for frame in element.frames
+        {"element": member.name, "body": place(frame), "origin": number(frame.origin).tolist()}
+        for member in members
+        if not isinstance(member, Force)
+        for frame in member.frames
     ]
     return {
         "nsopt_version": version("nsopt"),
@@ -81,9 +79,10 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "numpy_version": np.__version__,
         "model_hash": digest[:16],
         "parameters": json.dumps(values),
-        "gravity": number(dynamics.gravity),
+        "gravity": number(gravity),
         "outline": json.dumps(outline),
         "frames": json.dumps(frames),
+        "ideal_joints": len(dynamics.constraints),
     }
 
 

@@ -47,25 +47,31 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     ValueError
         Naming the joint or contact, by how much it is violated, and the remedy.
     """
-    for name, x, size in (("q", start.q, dynamics.nq), ("v", start.v, dynamics.nv)):
-        if np.shape(x) != (size,):
-            raise ValueError(f"start.{name} must have shape ({size},), got {np.shape(x)}")
+    _check_numbers(dynamics, start)
+    at = (start.t, start.q, p)
+    closure = _column(dynamics.closure(*at))
+    _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
+    turned = np.minimum(_column(dynamics.alignment(*at)), 0)
+    _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
+    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    text = "is torn apart at {:.3g} (m/s, or rad/s)"
+    _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
+    inside = np.minimum(_column(dynamics.distance(*at)), 0)
+    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+
+
+def _check_numbers(dynamics: Dynamics, start: Start) -> None:
+    if not np.isfinite(start.t):
+        raise ValueError(f"start.t must be a finite number of seconds, got {start.t}")
+    for name, x, labels in (("q", start.q, dynamics.q_names), ("v", start.v, dynamics.v_names)):
+        if np.shape(x) != (len(labels),):
+            raise ValueError(f"start.{name} must have shape ({len(labels)},), got {np.shape(x)}")
         if not np.all(np.isfinite(x)):
             k = int(np.argmin(np.isfinite(x)))
-            names = dynamics.q_names if name == "q" else dynamics.v_names
-            raise ValueError(f"start.{name} must be finite, but {names[k]} is {x[k]}")
-    at = (start.t, start.q, p)
+            raise ValueError(f"start.{name} must be finite, but {labels[k]} is {x[k]}")
     norm_error = _column(dynamics.norms(start.q)) - 1
     if np.any(np.abs(norm_error) > CLOSURE_TOLERANCE):
         raise ValueError("Euler parameters in start.q must have norm 1: normalise them")
-    closure = _column(dynamics.closure(*at))
-    _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} m (or rad)")
-    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
-    _refuse(
-        speed, dynamics.closure_names, CLOSURE_TOLERANCE, "is torn apart at {:.3g} m/s (or rad/s)"
-    )
-    inside = np.minimum(_column(dynamics.distance(*at)), 0)
-    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
 
 
 def _refuse(violation: Array, names: tuple[str, ...], tolerance: float, text: str) -> None:
@@ -74,7 +80,7 @@ def _refuse(violation: Array, names: tuple[str, ...], tolerance: float, text: st
     k = int(np.argmax(np.abs(violation)))
     raise ValueError(
         f"the start violates joint {names[k]!r}: it {text.format(abs(violation[k]))}; correct the "
-        "pose or velocity of its bodies, or start from consistent(dynamics, start)"
+        "pose or velocity of its bodies, or give start=consistent(dynamics) to the run"
     )
 
 
@@ -111,7 +117,11 @@ def consistent(
     drift = _column(dynamics.closure_drift(t, q, p))
     v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
     found = Start(q, v, t)
-    check_start(dynamics, found, p)
+    try:
+        check_start(dynamics, found, p)
+    except ValueError as error:
+        fault = str(error).split(";")[0]
+        raise ValueError(f"no consistent start near the stated one: {fault}") from None
     return found
 
 

@@ -1,6 +1,7 @@
 """Ctrl-C between steps, not inside a solver."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
         if pressed.is_set():
             raise KeyboardInterrupt
         pressed.set()
+        print("\nstopping after this step; Ctrl-C again to stop at once", file=sys.stderr)
 
     before = signal.signal(signal.SIGINT, mark)
     try:

@@ -51,25 +51,23 @@ class TrueClosure(Closure):
 class LinearisedClosure(Closure):
     """Gaps and joints linearised at the start of the step, as printed (eqs. 23, 24).
 
-    The true gap is then missed by about L (w h)^2 / 2. On the axis of a pin the linearised gap has
-    no gradient and would let the motion through the wall: where the slope of the gap function is
-    below ``least_slope`` and the step could exceed the gap, the true gap is taken.
+    The true gap is then missed by about L (w h)^2 / 2. Near the axis of a pin the linearised gap
+    has next to no gradient and would let the motion through the wall: where the true gap ends
+    further outside than ``trust`` times the clearance, it is taken instead.
 
     Parameters
     ----------
-    least_slope : float
+    trust : float
     """
 
-    least_slope: float = 0.5
+    trust: float = 0.5
 
     def gap(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
         at = (start.t, start.q, start.p)
         linear = dynamics.gap(*at) + end.h * dynamics.gap_matrix(*at).T @ end.v
         true = dynamics.gap(end.t, end.q, start.p)
-        distance = dynamics.distance(*at)
-        moved = distance - dynamics.distance(end.t, end.q, start.p)
-        blind = ca.logic_and(dynamics.slope(*at) < self.least_slope, moved > distance / 2)
-        return ca.if_else(blind, true, linear)
+        outside = true < -self.trust * dynamics.gap_scale(start.p)
+        return ca.if_else(outside, true, linear)
 
     def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
         at = (start.t, start.q, start.p)
@@ -83,7 +81,7 @@ class PaperStep(Scheme):
 
     Variables are h, the impulses h lambda of contacts and ideal joints, and qdot_n; the multiplier
     of the Euler-parameter norm (14) does not enter the equations of motion (G(p) p = 0) and is no
-    variable. With K = Q_A - S at the start of the step (eq. 26):
+    variable. With K = Q_A - S (eq. 26) at q_n-1 and the mean velocity of the step:
 
     ==============================  ====================================================
     objective (17-19)               |vdot - M^-1 K|_M^2, less ``growth`` times h / h_max
@@ -104,6 +102,10 @@ class PaperStep(Scheme):
     renormalise : bool
         Whether the stored Euler parameters are divided by their norm; the printed scheme stores
         them as integrated, with |p|^2 off by h^2 |pdot|^2.
+    explicit : bool
+        Whether K is taken at v_n-1, as printed (eq. 26b). The gyroscopic moment then feeds energy
+        into every step, and dampers with h c > 2 m make the motion explode; at the mean velocity
+        the gyroscopic moment does no work, and dampers only take energy.
     growth : float
         Which h is taken when the objective does not care, as in free flight: the larger. Small
         beside the objective, which would otherwise be pinned at h_max.
@@ -111,6 +113,7 @@ class PaperStep(Scheme):
 
     closure: Closure = field(default_factory=TrueClosure)
     renormalise: bool = True
+    explicit: bool = False
     growth: float = 1e-6
 
     def add_step(
@@ -128,7 +131,8 @@ class PaperStep(Scheme):
         end = _End(start.t + h, q, h, v)
 
         M = dynamics.mass(start.q, start.p)
-        K = _smooth_forces(dynamics, *at, start.v)
+        mean = (v + start.v) / 2
+        K = _smooth_forces(dynamics, *at, start.v if self.explicit else mean)
         motion = M @ (v - start.v) - h * K - W @ lam - C.T @ mu
         gap = self.closure.gap(dynamics, start, end)
         mpcc.equal("motion", motion, scale=scales.impulse)
@@ -143,13 +147,25 @@ class PaperStep(Scheme):
             labels=dynamics.contact_names,
         )
         mpcc.least_norm(("impulse", "joint_impulse"))
-        mpcc.minimize(self._objective(M, K, (v - start.v) / h, scales))
+        mpcc.minimize(_gauss(M, (W @ lam + C.T @ mu) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
         turned = self._turned(dynamics, end, start, h * K + W @ lam + C.T @ mu, lam, mu)
-        mean = (v + start.v) / 2
         error = (ca.fabs(ca.dot(turned, mean)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
-        work = ca.dot(W @ lam, mean)
-        return Step(q, v, lam, mu, gap, joints, motion / h, work, error)
+        touched = _same_body(dynamics) @ ca.fabs(W @ lam) > 0
+        return Step(
+            q=q,
+            v=v,
+            impulse=lam,
+            joint_impulse=mu,
+            gap=gap,
+            closure=joints,
+            motion_residual=motion / h,
+            motion_size=(ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W @ lam)) / h
+            + ca.fabs(K),
+            contact_work=ca.dot(W @ lam, mean),
+            contact_energy=(_kinetic(M, touched * v) + _kinetic(M, touched * start.v)) / 2,
+            energy_error=error,
+        )
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
@@ -167,14 +183,27 @@ class PaperStep(Scheme):
         norms = dynamics.norms(start.q)
         return norms - 1 + h * ca.jtimes(norms, start.q, qdot)
 
-    def _objective(self, M: ca.SX, K: ca.SX, vdot: ca.SX, scales: Scales) -> ca.SX:
-        """Return Gauss' constraint without the part that does not depend on the variables.
 
-        |vdot - M^-1 K|_M^2 = vdot.M vdot - 2 vdot.K + K.M^-1 K; so a massless body is no obstacle.
-        """
-        return (vdot.T @ M @ vdot - 2 * ca.dot(vdot, K)) * scales.mass / scales.force**2
+def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
+    """Return Gauss' constraint, made about one: |vdot - M^-1 K|_M^2 = F.M^-1 F.
+
+    F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
+    are measured by the mass of the mechanism.
+    """
+    massless = ca.diag(ca.diag(M) == 0) * scales.mass
+    return ca.dot(force, ca.solve(ca.sparsify(M + massless), force)) * scales.mass / scales.force**2
 
 
 def _smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return K = Q_A - S (eq. 26)."""
     return d.applied(t, q, v, p) - d.bias(q, v, p)
+
+
+def _same_body(dynamics: Dynamics) -> ca.DM:
+    """Return which velocities belong to one body, shape (nv, nv)."""
+    owners = np.array([name.rsplit(".", 1)[0] for name in dynamics.v_names])
+    return ca.DM((owners[:, None] == owners[None, :]).astype(float))
+
+
+def _kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
+    return ca.dot(v, M @ v) / 2

@@ -18,6 +18,49 @@ Array = NDArray[np.float64]
 AXES = ("x", "y", "z")
 
 
+TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "h": (TIME, "s", "step size"),
+    "q": (("time", "q"), "m, 1", "coordinates"),
+    "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
+    "gap": (CONTACT, "m", "distance of the surfaces"),
+    "impulse": (CONTACT, "N s", "contact impulse over the step"),
+    "contact_force": (
+        (*CONTACT, "axis"),
+        "N",
+        "contact force on the body of frame b, mean over the step",
+    ),
+    "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
+    "contact_offset": (
+        (*CONTACT, "axis"),
+        "m",
+        "place inside a bore, in the axes of frame a; NaN for planes",
+    ),
+    "joint_reaction": (
+        (*JOINT, "axis"),
+        "N",
+        "force of the joint on the body of frame b, mean over the step",
+    ),
+    "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
+    "kinetic_energy": (TIME, "J", "kinetic energy"),
+    "potential_energy": (TIME, "J", "energy of gravity and springs"),
+    "total_energy": (TIME, "J", "kinetic and potential energy"),
+    "external_work": (TIME, "J", "work of applied loads since the start"),
+    "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
+    "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
+    "complementarity_residual": (CONTACT, "N m", "contact force times gap"),
+    "gap_violation": (CONTACT, "m", "depth inside the wall"),
+    "constraint_violation": (JOINT, "m", "largest residual of each joint (directions: rad)"),
+    "euler_norm_error": (TIME, "1", "largest | |p| - 1 |"),
+    "iterations": (TIME, "1", "solver iterations"),
+    "retries": (TIME, "1", "attempts beyond the first"),
+    "solve_time": (TIME, "s", "time in the solver"),
+    "step_reason": (TIME, "", "why h is what it is, and how the step was found"),
+    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
+    "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
+}
+
+
 class Record:
     """Everything a result holds, evaluated at all times at once."""
 
@@ -59,109 +102,73 @@ class Record:
             "quaternion": ["e0", "e1", "e2", "e3"],
         }
 
-    def rows(self) -> list[tuple[str, tuple[str, ...], Any, str, str]]:
-        """Return name, dimensions, values, units and meaning of every variable."""
-        kinetic, potential = self.over("kinetic")[:, 0], self.over("potential")[:, 0]
-        work = self.external_work()
-        total = kinetic + potential
-        distance = self.over("distance")
-        force = self.lam / self.h[:, None]
-        time, contact, joint = ("time",), ("time", "contact"), ("time", "joint")
+    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+        """Return dimensions, values and attributes of every variable, by name."""
+        values = self.states() | self.contacts() | self.joints() | self.energies() | self.solver()
+        return {
+            name: (dims, values[name], {"units": units, "long_name": text})
+            for name, (dims, units, text) in VARIABLES.items()
+        }
+
+    def states(self) -> dict[str, Array]:
+        """Return coordinates, velocities and poses."""
         position, quaternion = self.poses()
-        return [
-            ("h", time, self.h, "s", "step size"),
-            ("q", ("time", "q"), self.q, "m, 1", "coordinates"),
-            ("v", ("time", "v"), self.v, "m/s, rad/s", "velocities, angular ones in body axes"),
-            ("gap", contact, distance, "m", "distance of the surfaces"),
-            ("impulse", contact, self.lam, "N s", "contact impulse over the step"),
-            (
-                "contact_force",
-                (*contact, "axis"),
-                self.contact_force(force),
-                "N",
-                "contact force on the body of frame b, mean over the step",
-            ),
-            (
-                "contact_point",
-                (*contact, "axis"),
-                self.columns("contact_points"),
-                "m",
-                "where the surfaces touch or would touch",
-            ),
-            (
-                "contact_offset",
-                (*contact, "axis"),
-                self.columns("contact_offsets"),
-                "m",
-                "place inside a bore, in the axes of frame a; NaN for planes",
-            ),
-            (
-                "joint_reaction",
-                (*joint, "axis"),
-                self.reactions()[:, :, :3],
-                "N",
-                "force of the joint on the body of frame b, mean over the step",
-            ),
-            (
-                "joint_reaction_torque",
-                (*joint, "axis"),
-                self.reactions()[:, :, 3:],
-                "N m",
-                "torque of the joint about the origin of frame b",
-            ),
-            ("kinetic_energy", time, kinetic, "J", "kinetic energy"),
-            ("potential_energy", time, potential, "J", "energy of gravity and springs"),
-            ("total_energy", time, total, "J", "kinetic and potential energy"),
-            ("external_work", time, work, "J", "work of applied loads since the start"),
-            (
-                "dissipated_energy",
-                time,
-                total[0] + work - total,
-                "J",
-                "energy lost in impacts, dampers and the step equations",
-            ),
-            (
-                "motion_residual",
-                time,
-                self.each("motion_residual"),
-                "N",
-                "largest residual of the equations of motion",
-            ),
-            (
-                "complementarity_residual",
-                contact,
-                np.abs(force * self.each("gap")),
-                "N m",
-                "contact force times gap",
-            ),
-            ("gap_violation", contact, np.maximum(-distance, 0), "m", "depth inside the wall"),
-            (
-                "constraint_violation",
-                joint,
-                self.violation(distance),
-                "m",
-                "largest residual of each joint (directions: rad)",
-            ),
-            ("euler_norm_error", time, self.norm_error(), "1", "largest | |p| - 1 |"),
-            ("iterations", time, self.each("iterations"), "1", "solver iterations"),
-            ("retries", time, self.retries(), "1", "attempts beyond the first"),
-            ("solve_time", time, self.each("solve_time"), "s", "time in the solver"),
-            (
-                "step_reason",
-                time,
-                np.array(["start", *(s.reason for s in self.steps)]),
-                "",
-                "why h is what it is, and how the step was found",
-            ),
-            ("body_position", ("time", "body", "axis"), position, "m", "centres of mass"),
-            (
-                "body_quaternion",
-                ("time", "body", "quaternion"),
-                quaternion,
-                "1",
-                "Euler parameters, body to world",
-            ),
-        ]
+        return {
+            "h": self.h,
+            "q": self.q,
+            "v": self.v,
+            "body_position": position,
+            "body_quaternion": quaternion,
+            "euler_norm_error": self.norm_error(),
+        }
+
+    def contacts(self) -> dict[str, Array]:
+        """Return gaps and contact forces."""
+        distance = self.over("distance")
+        # The impulse of the step belongs to the gradient of the gap function at its start, which
+        # is the slope times a unit normal.
+        impulse = self.lam * self.over("slope", before=True)
+        force = impulse / self.h[:, None]
+        return {
+            "gap": distance,
+            "impulse": impulse,
+            "contact_force": self.columns("contact_normals", before=True) * force[:, :, None],
+            "contact_point": self.columns("contact_points"),
+            "contact_offset": self.columns("contact_offsets"),
+            "complementarity_residual": np.abs(force * distance),
+            "gap_violation": np.maximum(-distance, 0),
+        }
+
+    def joints(self) -> dict[str, Array]:
+        """Return reactions and closure of joints, those with clearance included."""
+        wrench = self.reactions()
+        return {
+            "joint_reaction": wrench[:, :, :3],
+            "joint_reaction_torque": wrench[:, :, 3:],
+            "constraint_violation": self.violation(self.over("distance")),
+        }
+
+    def energies(self) -> dict[str, Array]:
+        """Return energies and the work from outside."""
+        kinetic, potential = self.over("kinetic")[:, 0], self.over("potential")[:, 0]
+        total, work = kinetic + potential, self.external_work()
+        return {
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+            "total_energy": total,
+            "external_work": work,
+            "dissipated_energy": total[0] + work - total,
+        }
+
+    def solver(self) -> dict[str, Array]:
+        """Return how each step was found."""
+        return {
+            "motion_residual": self.each("motion_residual"),
+            "iterations": self.each("iterations"),
+            "retries": self.retries(),
+            "solve_time": self.each("solve_time"),
+            "step_reason": np.array(["start", *(s.reason for s in self.steps)]),
+        }
 
     def retries(self) -> Array:
         """Return how many attempts failed before each step (time,)."""
@@ -188,12 +195,6 @@ class Record:
         """Return a function whose value is (3, n) as an array (time, n, 3)."""
         values = self.over(name, before)
         return values.reshape(len(self.t), -1, 3)
-
-    def contact_force(self, force: Array) -> Array:
-        """Return the force vectors (time, contact, 3) from their sizes (time, contact)."""
-        # W, and so the direction of the force, was taken at the start of the step.
-        size = force * self.over("slope", before=True)
-        return self.columns("contact_normals", before=True) * size[:, :, None]
 
     def reactions(self) -> Array:
         """Return force and torque of each joint (time, joint, 6), means over the step."""
@@ -247,7 +248,7 @@ class Record:
             k = int(np.flatnonzero(np.all(pressed == active, axis=1))[0])
             W = np.asarray(self.dynamics.gap_matrix(self.t[k - 1], self.q[k - 1], self.p))
             most = max(most, int(active.sum()) - rank(W[:, active]))
-        rows = redundancy(self.dynamics)
+        rows = redundancy(self.dynamics, self.t[0], self.q[0], self.p)
         return {"redundant_joint_rows": rows, "redundant_contacts": most}
 
 

@@ -11,7 +11,7 @@ from nsopt.stepping.bounds import StepBounds
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Rung:
     """One way to solve a step.
 
     Attributes
@@ -22,7 +22,7 @@ class Attempt:
     warm : bool
         Whether to start from the previous step's solution and multipliers.
     below : (float, float) or None
-        Bounds of h as parts of h_min, for steps smaller than that.
+        Bounds of h as parts of the run's h_min, for steps smaller than that.
     """
 
     label: str
@@ -30,12 +30,13 @@ class Attempt:
     warm: bool = False
     below: tuple[float, float] | None = None
 
-    def bounds(self, steps: StepBounds) -> StepBounds:
-        """Return the bounds of h for this attempt."""
+    def bounds(self, now: StepBounds, h_min: float) -> StepBounds:
+        """Return the bounds of h here, of a step whose ordinary bounds are ``now``."""
         if self.below is None:
-            return steps
+            return now
         low, high = self.below
-        return StepBounds(low * steps.h_min, high * steps.h_min)
+        top = min(high * h_min, now.h_max)
+        return StepBounds(min(low * h_min, top), top)
 
 
 @dataclass(frozen=True)
@@ -53,19 +54,19 @@ class RetryLadder:
     solver: Solver = field(default_factory=Solver)
     shrink: tuple[float, ...] = (0.3, 0.1, 0.01, 0.001)
 
-    def attempts(self) -> Iterator[Attempt]:
+    def rungs(self) -> Iterator[Rung]:
         """Return the attempts in order."""
-        first = self.solver
+        # The ladder itself is the recovery: a program that fails should fail fast.
+        first = replace(self.solver, retries=min(self.solver.retries, 1))
         other: Relaxation = NaturalResidual()
         if first.relaxation == other:
             other = FischerBurmeister()
-        relaxed = replace(first, relaxation=other)
         backend = replace(first, backend=Sqp() if isinstance(first.backend, Ipopt) else Ipopt())
-        yield Attempt("", first, warm=True)
-        yield Attempt("cold restart", first)
-        yield Attempt("other relaxation", relaxed)
-        yield Attempt("other backend", backend)
+        yield Rung("", first, warm=True)
+        yield Rung("cold restart", first)
+        yield Rung("other relaxation", replace(first, relaxation=other))
+        yield Rung("other backend", backend)
         for high, low in pairwise((1.0, *self.shrink)):
             label = f"h down to {low:g} h_min"
-            yield Attempt(label, first, below=(low, high))
-            yield Attempt(f"{label}, other backend", backend, below=(low, high))
+            yield Rung(label, first, below=(low, high))
+            yield Rung(f"{label}, other backend", backend, below=(low, high))

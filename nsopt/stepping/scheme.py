@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
+from nsopt.stepping.initial import Start
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class Scales:
     time : float [s]
         A typical step, h_max.
     force : float [N]
-        The weight, or the largest load, or 1 N per kilogram where nothing pushes.
+        The largest of weight and loads over the run, at least 1 N per kilogram.
     mass : float [kg]
         Of all bodies.
     gap : (ng,) [m]
@@ -48,15 +49,19 @@ class Scales:
         return self.force * self.time
 
     @classmethod
-    def of(cls, dynamics: Dynamics, h_max: float, p: Array) -> Scales:
-        """Return the scales of a mechanism at its stated start with parameters p."""
-        q, v = dynamics.stated_start()
-        M = np.diag(np.asarray(dynamics.mass(q, p)))
-        linear = [k for k, name in enumerate(dynamics.v_names) if ".v" in name]
+    def of(
+        cls, dynamics: Dynamics, start: Start, p: Array, h_max: float, duration: float
+    ) -> Scales:
+        """Return the scales of a run; time-dependent loads are looked at all along it."""
+        M = np.diag(np.asarray(dynamics.mass(start.q, p)))
+        linear = [
+            k for k, name in enumerate(dynamics.v_names) if name.endswith((".vx", ".vy", ".vz"))
+        ]
         mass = float(np.sum(M[linear])) / 3 or 1.0
-        loads = np.abs(np.asarray(dynamics.applied(0.0, q, v, p)).ravel())
-        gap = np.asarray(dynamics.gap_scale(p)).ravel()
-        return cls(h_max, max(float(np.max(loads)), mass), mass, gap)
+        times = start.t + duration * np.linspace(0, 1, 17)
+        loads = [dynamics.applied(t, start.q, start.v, p) for t in times]
+        force = max(mass, *(float(np.max(np.abs(np.asarray(load)))) for load in loads))
+        return cls(h_max, force, mass, np.asarray(dynamics.gap_scale(p)).ravel())
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,12 @@ class Step:
         Residuals of the ideal joints that the step brings to zero.
     motion_residual : SX (nv,) [N, N m]
         Equations of motion, as forces.
+    motion_size : SX (nv,) [N, N m]
+        Sum of the sizes of the terms in that residual, which sets its round-off.
     contact_work : SX scalar [J]
         Of the contact impulses.
+    contact_energy : SX scalar [J]
+        Kinetic energy, mean of both ends, of the motions that contact impulses act on.
     energy_error : SX scalar [J]
         An embedded estimate of the local error in energy: what taking all forces at the other end
         of the step would change.
@@ -109,7 +118,9 @@ class Step:
     gap: ca.SX
     closure: ca.SX
     motion_residual: ca.SX
+    motion_size: ca.SX
     contact_work: ca.SX
+    contact_energy: ca.SX
     energy_error: ca.SX
 
 

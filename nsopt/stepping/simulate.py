@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,27 @@ from nsopt.stepping.initial import Start, check_start
 from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.retry import RetryLadder
-from nsopt.stepping.scheme import Scheme
+from nsopt.stepping.scheme import Scales, Scheme
 from nsopt.stepping.stepper import AT_BOUND, StepError, Stepper
 from nsopt.stepping.taken import Taken
+
+
+def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
+    """Refuse what cannot be run.
+
+    Raises
+    ------
+    TypeError
+        If ``dynamics`` is not what `assemble` returns, or ``steps`` are no StepBounds.
+    ValueError
+        If the duration is not a positive number.
+    """
+    for what, value, kind in (("dynamics", dynamics, Dynamics), ("steps", steps, StepBounds)):
+        if not isinstance(value, kind):
+            hint = "use assemble(mechanism, elements)" if kind is Dynamics else "StepBounds(...)"
+            raise TypeError(f"{what} must be {kind.__name__}, got {type(value).__name__}: {hint}")
+    if not isinstance(duration, Real) or not 0 < float(duration) < np.inf:
+        raise ValueError(f"duration must be a positive number of seconds, got {duration!r}")
 
 
 def simulate(
@@ -59,6 +78,7 @@ def simulate(
     acceptance : Acceptance
         What each step must meet.
     title : str
+        Names the run in summaries and pictures.
     progress : bool
         Whether to show a progress bar on standard error.
 
@@ -73,17 +93,17 @@ def simulate(
     ValueError
         Before anything is solved: a duration, parameter or start that is not legal.
     """
-    if not np.isfinite(duration) or duration <= 0:
-        raise ValueError(f"duration must be a positive number of seconds, got {duration}")
+    check_run(dynamics, duration, steps)
     scheme, solver = scheme or PaperStep(), solver or Solver()
     p = dynamics.values(parameters)
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)
+    scales = Scales.of(dynamics, start, p, steps.h_max, duration)
     stepper = Stepper(
-        dynamics, scheme, RetryLadder(solver), acceptance or Acceptance(), steps.h_max, p
+        dynamics, scheme, RetryLadder(solver), acceptance or Acceptance(), steps, scales, p
     )
     history = History(dynamics, start, p)
-    stop_reason = _run(stepper, history, start.t + duration, steps, progress)
+    stop_reason = _run(stepper, history, start.t + duration, progress)
     taken = history.steps
     return history.result(
         {
@@ -103,16 +123,14 @@ def simulate(
     )
 
 
-def _run(
-    stepper: Stepper, history: History, t_end: float, steps: StepBounds, progress: bool
-) -> str:
+def _run(stepper: Stepper, history: History, t_end: float, progress: bool) -> str:
     """Add steps to ``history`` up to ``t_end``; return why it ended early, or nothing."""
     now = history.start
     bar: tqdm[Any]
     with deferred_interrupt() as interrupted, _bar(t_end - now.t, progress) as bar:
         try:
             while now.t < t_end:
-                taken = stepper.step(now, steps.until_end(t_end - now.t))
+                taken = stepper.step(now, t_end)
                 if t_end - taken.t < 1e-6 * taken.h:
                     # Round-off in the sum of steps must not leave a step of its own.
                     taken = replace(taken, t=t_end)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator, Mpcc, Program, Solution
-from nsopt.stepping.acceptance import Acceptance, StepEnd
+from nsopt.stepping.acceptance import Acceptance, Fault, StepEnd
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.initial import Start
-from nsopt.stepping.retry import Attempt, RetryLadder
+from nsopt.stepping.retry import RetryLadder, Rung
 from nsopt.stepping.scheme import Scales, Scheme, StepStart
 from nsopt.stepping.taken import Taken
 
@@ -29,7 +29,7 @@ class StepError(RuntimeError):
 
 
 class Stepper:
-    """The step program of a mechanism, ready to be solved from any state.
+    """The step program of a run, ready to be solved from any state.
 
     Parameters
     ----------
@@ -37,8 +37,9 @@ class Stepper:
     scheme : Scheme
     retry : RetryLadder
     acceptance : Acceptance
-    h_max : float [s]
-        Typical step, for scaling.
+    steps : StepBounds
+        Of the run.
+    scales : Scales
     p : (np,)
         Parameters of the mechanism.
     """
@@ -49,15 +50,16 @@ class Stepper:
         scheme: Scheme,
         retry: RetryLadder,
         acceptance: Acceptance,
-        h_max: float,
+        steps: StepBounds,
+        scales: Scales,
         p: Array,
     ):
         self.dynamics, self.scheme, self.acceptance, self.p = dynamics, scheme, acceptance, p
-        self.attempts = tuple(retry.attempts())
+        self.steps, self._scales = steps, scales
+        self.rungs = tuple(retry.rungs())
         self.mpcc = Mpcc("step")
-        self._scales = Scales.of(dynamics, h_max, p)
         self._end_of = self._state_step()
-        self._programs: dict[int, Program] = {}  # by identity: attempts share a few solvers
+        self._programs: dict[int, Program] = {}  # by identity: rungs share a few solvers
         self._previous: Solution | None = None
 
     def _state_step(self) -> Evaluator:
@@ -77,38 +79,42 @@ class Stepper:
         end = ca.Function("end", [x, parameters], list(StepEnd.stated(d, start, h, step)))
         return Evaluator(end)
 
-    def step(self, start: Start, bounds: StepBounds) -> Taken:
-        """Return the next accepted step.
+    def step(self, start: Start, t_end: float) -> Taken:
+        """Return the next accepted step towards ``t_end`` [s].
 
         Raises
         ------
         StepError
             If every attempt failed.
         """
+        now = self.steps.until_end(t_end - start.t)
         tried: list[str] = []
-        iterations, seconds = 0, 0.0
-        for attempt in self.attempts:
-            if attempt.warm and self._previous is None:
+        iterations, seconds, unphysical = 0, 0.0, False
+        for rung in self.rungs:
+            if (rung.warm and self._previous is None) or (unphysical and rung.below is None):
                 continue
-            solution, end = self._solve(attempt, start, attempt.bounds(bounds))
+            bounds = rung.bounds(now, self.steps.h_min)
+            solution, end = self._solve(rung, start, bounds)
             iterations, seconds = iterations + solution.iterations, seconds + solution.time
-            fault = self._fault(solution, end, attempt.bounds(bounds))
-            if not fault:
+            fault = self._fault(solution, end, bounds)
+            label = rung.label or "warm start"
+            failed = [a for a in solution.attempts[:-1] if not a.ok]
+            tried += [f"{label}: restarted after {a.solver_word}" for a in failed]
+            if fault is None:
                 self._previous = solution
-                reason = _which(float(end.h[0]), bounds)
+                reason = self._reason(float(end.h[0]), t_end - start.t)
                 if tried:
-                    reason = f"{reason}; {attempt.label}"
+                    reason = f"{reason}; {label}"
                 return self._taken(start, end, tuple(tried), iterations, seconds, reason)
-            tried.append(f"{attempt.label or 'warm start'}: {fault}")
+            tried.append(f"{label}: {fault.text}")
+            unphysical = fault.unphysical
         self._previous = None
         raise StepError(_report(start.t, tried))
 
-    def _solve(
-        self, attempt: Attempt, start: Start, bounds: StepBounds
-    ) -> tuple[Solution, StepEnd]:
-        key = id(attempt.solver)
+    def _solve(self, rung: Rung, start: Start, bounds: StepBounds) -> tuple[Solution, StepEnd]:
+        key = id(rung.solver)
         if key not in self._programs:
-            self._programs[key] = attempt.solver.build(self.mpcc)
+            self._programs[key] = rung.solver.build(self.mpcc)
         numbers = {
             "t": np.array([start.t]),
             "q": start.q,
@@ -117,22 +123,32 @@ class Stepper:
             "h_min": np.array([bounds.h_min]),
             "h_max": np.array([bounds.h_max]),
         }
-        solution = self._programs[key].solve(numbers, self._guess(attempt, start, bounds))
+        solution = self._programs[key].solve(numbers, self._guess(rung, start, bounds))
         return solution, StepEnd(*self._end_of(solution.x, np.concatenate(list(numbers.values()))))
 
     def _guess(
-        self, attempt: Attempt, start: Start, bounds: StepBounds
+        self, rung: Rung, start: Start, bounds: StepBounds
     ) -> Solution | Mapping[str, Array] | None:
-        if attempt.warm:
+        if rung.warm:
             return self._previous
         middle = (bounds.h_min * bounds.h_max) ** 0.5
         return self.scheme.guess(self.dynamics, start.q, start.v, middle)
 
-    def _fault(self, solution: Solution, end: StepEnd, bounds: StepBounds) -> str:
+    def _fault(self, solution: Solution, end: StepEnd, bounds: StepBounds) -> Fault | None:
         h, slack = float(end.h[0]), 1e-9 * bounds.h_max
         if not bounds.h_min - slack <= h <= bounds.h_max + slack:
-            return f"h = {h:.3g} s outside its bounds ({solution.status.solver_word})"
-        return self.acceptance.fault(end, self.dynamics)
+            return Fault(f"h = {h:.3g} s outside its bounds ({solution.status.solver_word})")
+        return self.acceptance.fault(end, self.dynamics, self._scales.force)
+
+    def _reason(self, h: float, remaining: float) -> str:
+        """Return what decided h."""
+        if h > remaining * (1 - AT_BOUND):
+            return "end"
+        if h < self.steps.h_min * (1 - AT_BOUND):
+            return "below h_min"
+        if h > self.steps.until_end(remaining).h_max * (1 - AT_BOUND):
+            return "h_max"
+        return "h_min" if h < self.steps.h_min * (1 + AT_BOUND) else "objective"
 
     def _taken(
         self,
@@ -169,12 +185,3 @@ def _report(t: float, tried: list[str]) -> str:
         f"no step from t = {t:.9g} s: {faults.most_common(1)[0][0]}; tried {'; '.join(tried)}. "
         "Try smaller step bounds or another solver"
     )
-
-
-def _which(h: float, bounds: StepBounds) -> str:
-    """Return what decided h."""
-    if h < bounds.h_min * (1 - AT_BOUND):
-        return "below h_min"
-    if h > bounds.h_max * (1 - AT_BOUND):
-        return "h_max"
-    return "h_min" if h < bounds.h_min * (1 + AT_BOUND) else "objective"

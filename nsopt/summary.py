@@ -1,0 +1,113 @@
+"""What happened in a run, in a few lines a person can read."""
+
+import numpy as np
+import xarray as xr
+
+Row = tuple[str, str]
+
+NOTABLE_GAIN = 0.01
+"""Energy gained, over the largest kinetic energy, from which a summary warns."""
+
+RESIDUALS = (
+    ("equations of motion", "motion_residual"),
+    ("complementarity", "complementarity_residual"),
+    ("gap violation", "gap_violation"),
+    ("joint closure", "constraint_violation"),
+    ("Euler-parameter norm", "euler_norm_error"),
+)
+
+
+def summary(data: xr.Dataset) -> str:
+    """Return the summary of the dataset of a Result."""
+    rows = head(data)
+    if data.sizes["time"] > 1:
+        rows += steps(data) + energy(data) + residuals(data) + contacts(data)
+    return "\n".join(f"{label:<22}{text}" for label, text in rows)
+
+
+def head(data: xr.Dataset) -> list[Row]:
+    """Return what was run and how far it came."""
+    attrs, t = data.attrs, data["time"].values
+    state = "complete" if attrs["completed"] else f"STOPPED EARLY: {attrs['stop_reason']}"
+    return [
+        ("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}"),
+        ("simulated", f"{t[-1] - t[0]:.6g} s in {len(t) - 1} steps, {state}"),
+    ]
+
+
+def steps(data: xr.Dataset) -> list[Row]:
+    """Return step sizes, retries and the solver's effort."""
+    attrs, h = data.attrs, data["h"].values[1:]
+    below, retried = attrs["steps_below_h_min"], int(np.sum(data["retries"].values[1:] > 0))
+    seconds = float(np.nansum(data["solve_time"]))
+    bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
+    return [
+        (
+            "step size h",
+            f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})",
+        ),
+        ("h below h_min", f"{below} steps ({100 * below / len(h):.2g} %)"),
+        ("retried steps", str(retried)),
+        (
+            "solver",
+            f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
+            f"{np.nanmean(data['iterations']):.3g} iterations a step",
+        ),
+    ]
+
+
+def energy(data: xr.Dataset) -> list[Row]:
+    """Return the energy balance, with a warning where energy came from nowhere."""
+    total, work = data["total_energy"].values, float(data["external_work"].values[-1])
+    loss, t = data["dissipated_energy"].values, data["time"].values
+    mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+    rows = [
+        ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
+        ("work from outside", f"{work:.4g} J"),
+        (
+            "dissipated",
+            f"{mean:.3g} J on average, {loss[-1]:.3g} J at the end "
+            f"(the energy of the step swings by {np.ptp(loss):.2g} J, in proportion to h)",
+        ),
+    ]
+    gained = float(np.max(np.maximum.accumulate(loss) - loss))
+    kinetic = float(np.max(data["kinetic_energy"].values))
+    if gained > NOTABLE_GAIN * kinetic:
+        rows.append(
+            (
+                "WARNING",
+                f"{gained:.2g} J came from nowhere, {100 * gained / kinetic:.2g} % of the largest "
+                "kinetic energy: halve the bounds of h and compare",
+            )
+        )
+    return rows
+
+
+def residuals(data: xr.Dataset) -> list[Row]:
+    """Return the largest residuals; joint closure only where there are ideal joints."""
+    shown = [r for r in RESIDUALS if data[r[1]].size]
+    if not data.attrs["ideal_joints"]:
+        shown = [r for r in shown if r[1] != "constraint_violation"]
+    return [
+        (label, f"{np.nanmax(np.abs(data[name].values)):.2e} {data[name].attrs['units']}")
+        for label, name in shown
+    ]
+
+
+def contacts(data: xr.Dataset) -> list[Row]:
+    """Return the largest contact force, and how much of joints and contacts is redundant."""
+    rows, attrs = [], data.attrs
+    if data.sizes["contact"]:
+        force = np.linalg.norm(data["contact_force"].values[1:], axis=-1)
+        k, j = np.unravel_index(int(np.argmax(force)), force.shape)
+        where, when = data["contact"].values[j], data["time"].values[1 + k]
+        rows.append(("largest at one contact", f"{force[k, j]:.4g} N, {where}, t = {when:.6g} s"))
+    if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
+        rows.append(
+            (
+                "redundant",
+                f"{attrs['redundant_joint_rows']} joint rows, up to "
+                f"{attrs['redundant_contacts']} contacts: reactions are of least norm",
+            )
+        )
+    return rows
