@@ -42,7 +42,7 @@ class Dynamics:
         d(closure)/dt = C v + closure_drift; C^T mu is the generalized impulse of the joints.
     closure_drift : (t, q, p) -> (nc,)
     alignment : (t, q, p) -> (na,)
-        `Constraint.alignment` of all ideal joints, positive in a right assembly.
+        `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     gap_matrix : (t, q, p) -> W (nv, ng)

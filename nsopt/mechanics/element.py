@@ -95,9 +95,9 @@ class Constraint(Element):
         """
 
     def alignment(self, s: State) -> ca.SX:
-        """Return what must be positive besides, (k,), where the residual vanishes twice.
+        """Return cosines, (k,), that are one where the joint is closed; none by default.
 
-        Products of axes vanish also with frames half a turn off; none by default.
+        For residuals that vanish also with frames turned by a quarter or half a turn.
         """
         del s
         return ca.SX(0, 1)

@@ -168,7 +168,7 @@ class Sqp(Backend):
     fallback: QpSolver | None = field(default_factory=Piqp)
     hessian: Hessian = field(default_factory=LimitedMemory)
     tol_pr: float = 1e-9
-    tol_du: float = 1e-5
+    tol_du: float = 1e-6
     max_iter: int = 60
     options: Mapping[str, Any] = field(default_factory=dict)
 

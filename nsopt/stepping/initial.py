@@ -51,7 +51,8 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     at = (start.t, start.q, p)
     closure = _column(dynamics.closure(*at))
     _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
-    turned = np.minimum(_column(dynamics.alignment(*at)), 0)
+    # Cosines, one where the joint is closed; 0.5 tells that from a frame turned by 90 or 180 deg.
+    turned = np.maximum(0.5 - _column(dynamics.alignment(*at)), 0)
     _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
     speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
     text = "is torn apart at {:.3g} (m/s, or rad/s)"

@@ -114,7 +114,7 @@ class PaperStep(Scheme):
     closure: Closure = field(default_factory=TrueClosure)
     renormalise: bool = True
     explicit: bool = False
-    growth: float = 1e-6
+    growth: float = 1e-5
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales

@@ -11,8 +11,6 @@ from nsopt.algebra import (
     from_rotation,
     normalise,
     rotation_matrix,
-    skew,
-    unskew,
 )
 from tests.states import array
 
@@ -87,20 +85,6 @@ def test_rate_matrix_annihilates_the_parameters(seed):
 def test_normalise(seed):
     p = random_parameters(seed)
     assert number(normalise(ca.SX(p))) == pytest.approx(p / np.linalg.norm(p), abs=1e-15)
-
-
-@anywhere
-def test_skew_is_the_cross_product(seed):
-    a, b = np.random.default_rng(seed).normal(size=(2, 3))
-    assert number(skew(ca.SX(a))) @ b == pytest.approx(np.cross(a, b), abs=1e-15)
-    assert number(unskew(skew(ca.SX(a)))) == pytest.approx(a, abs=1e-15)
-
-
-def test_unskew_ignores_the_symmetric_part():
-    S = np.random.default_rng(0).normal(size=(3, 3))
-    assert number(unskew(ca.SX(S))) == pytest.approx(
-        number(unskew(ca.SX((S - S.T) / 2))), abs=1e-15
-    )
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,15 @@ def motion(redundant):
     return run(redundant, 0.1, 1e-3, solver=Solver())
 
 
+def rows_implied(dynamics):
+    return redundancy(dynamics, 0.0, dynamics.stated_start()[0], dynamics.values())
+
+
 def test_three_rows_of_a_planar_four_bar_are_redundant(redundant):
     C = array(redundant.closure_matrix(0, redundant.stated_start()[0], []))
     assert C.shape == (20, 18)
     assert np.linalg.matrix_rank(C, tol=1e-9) == 17
-    assert redundancy(redundant) == 3
+    assert rows_implied(redundant) == 3
 
 
 def test_redundant_four_bar_stays_closed(motion):
@@ -72,7 +76,7 @@ def test_redundant_four_bar_stays_closed(motion):
 
 def test_redundant_four_bar_moves_like_the_determinate_one(motion):
     determinate = four_bar([Revolute, Universal, Spherical, Revolute])
-    assert redundancy(determinate) == 0
+    assert rows_implied(determinate) == 0
     other = run(determinate, 0.1, 1e-3)
     assert np.ptp(motion["q"].values[:, 0]) > 0.005
     assert motion["q"].values == pytest.approx(other["q"].values, abs=1e-8)

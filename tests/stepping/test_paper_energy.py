@@ -2,10 +2,10 @@
 
 Over one step the equations of motion, times the mean velocity, give exactly
 
-    dE = -h/2 g.M (v' - v) - h/2 (w' - w).(w x J w) + (impulses of joints and contacts).(v' + v)/2
+    dE = -h/2 g.M (v' - v) + (impulses of joints and contacts).(v' + v)/2
 
-(gravity is taken at the new velocity; the gyroscopic moment at the old one). The first two are of
-first order over a run. Ideal joints close at both ends of a step, so their work is of second order;
+(gravity is taken at the new velocity; the gyroscopic moment does no work at the mean velocity). The
+first is of first order over a run. Ideal joints close at both ends of a step, so their work is of second order;
 contacts may gain by what their normals turn in a step, again a part that falls with h.
 """
 
@@ -28,14 +28,12 @@ def thrown(dynamics):
 
 
 def work_of_joints(result, dynamics, h):
-    """Change of energy in each step, less gravity's and the gyroscopic part of the above."""
+    """Change of energy in each step, less gravity's part of the above."""
     v = result["v"].values
     M = np.asarray(dynamics.mass(result["q"].values[0], dynamics.values()))
     explained = np.zeros(len(v) - 1)
     for k in range(0, dynamics.nv, 6):
-        w, J = v[:, k + 3 : k + 6], M[k + 3 : k + 6, k + 3 : k + 6]
         explained -= h / 2 * (M[k, k] * np.diff(v[:, k : k + 3], axis=0) @ dynamics.gravity)
-        explained -= h / 2 * np.sum(np.diff(w, axis=0) * np.cross(w, w @ J)[:-1], axis=1)
     return np.diff(result["total_energy"].values) - explained
 
 

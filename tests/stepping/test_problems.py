@@ -57,8 +57,11 @@ def test_residuals(name, backend):
         assert np.all(data[variable].values[1:] <= limit), variable
     h = data["h"].values[1:]
     below = h < load_problem(name).steps.h_min * (1 - 1e-4)
-    assert np.all(data["retries"].values[1:][below][:-1] > 0)
-    assert below.sum() == data.attrs["steps_below_h_min"] <= 0.01 * len(h)
+    below[-1] = False  # the last step may be short without a retry
+    assert np.all(data["retries"].values[1:][below] > 0)
+    assert data.attrs["steps_below_h_min"] <= 0.01 * len(h)
+    by_other = [reason for reason in data["step_reason"].values if "other backend" in reason]
+    assert len(by_other) <= 0.01 * len(h)
     assert np.sum(h) == pytest.approx(2.0, abs=1e-12)
 
 
