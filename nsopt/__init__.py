@@ -1,4 +1,4 @@
-"""Simulation and optimization of mechanisms with real joints.
+"""Simulation of mechanisms with real joints.
 
 State bodies and joints, `assemble` them into `Dynamics`, `simulate` them with step-size bounds,
 look at the `Result`.

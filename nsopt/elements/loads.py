@@ -19,8 +19,8 @@ class _Load(Force):
     frame : Frame
         Where it acts.
     vector : (3,) [N] or [N m], or a function of time
-        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)`` written with NumPy
-        functions of t [s].
+        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)``. There t [s] is a symbol:
+        write it with NumPy functions such as ``np.sin``, not with those of ``math``.
     body_axes : bool
         Whether the components are along the axes of the frame, turning with it; world axes
         otherwise.
@@ -64,14 +64,35 @@ class _Load(Force):
 
 
 class AppliedForce(_Load):
-    """A force at the origin of a frame [N]."""
+    """A force at the origin of a frame [N].
+
+    Parameters and errors as for `AppliedTorque`: ``name``, ``frame``, ``vector`` (3,) [N], constant
+    or ``lambda t: (..., ..., ...)`` with NumPy functions of t, ``body_axes``.
+    """
 
     def loads(self, s: State) -> list[Load]:
         return [Load(s.motion(self.frame).v, self._in_world(s))]
 
 
 class AppliedTorque(_Load):
-    """A torque on the body of a frame [N m]."""
+    """A torque on the body of a frame [N m].
+
+    Parameters
+    ----------
+    name : str
+    frame : Frame
+        On a body.
+    vector : (3,) [N m], or a function of time
+        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)`` with NumPy functions of the
+        symbol t [s].
+    body_axes : bool
+        Components along the axes of the frame, turning with it; world axes by default.
+
+    Raises
+    ------
+    ValueError
+        If the vector is not three finite numbers, or the frame is on the ground.
+    """
 
     def loads(self, s: State) -> list[Load]:
         return [Load(s.motion(self.frame).w, self._in_world(s))]

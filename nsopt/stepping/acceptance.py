@@ -153,7 +153,11 @@ class Acceptance:
         """
         if not all(np.all(np.isfinite(x)) for x in end):
             return Fault("a number that is not finite")
-        return self._residual(end, d, min(force, 1.0)) or self._contact(end, d) or self._energy(end, force)
+        return (
+            self._residual(end, d, min(force, 1.0))
+            or self._contact(end, d)
+            or self._energy(end, force)
+        )
 
     def _residual(self, end: StepEnd, d: Dynamics, light: float) -> Fault | None:
         force = end.impulse / end.h

@@ -46,7 +46,8 @@ def pin_and_bushing(
 class CylindricalClearance(Pair, Contact):
     """A bushing that slides and turns on a pin with radial clearance: 2 gaps, one per bushing end.
 
-    [NLP-clearance 2024, eq. 36, corrected projection].
+    [NLP-clearance 2024, eq. 36, corrected projection]. In a result they are ``name[0]`` and
+    ``name[1]``, at the lower and upper end along z.
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ from nsopt.mechanics.parameter import Scalar, number
 class RevoluteClearance(Pair, Contact):
     """A bushing that turns on a pin between two collars: 2 radial and 2 axial gaps.
 
-    [NLP-clearance 2024, eq. 42].
+    [NLP-clearance 2024, eq. 42]. In a result the gaps are ``name[0]``, ``name[1]``, radial at the
+    lower and upper end along z, and ``name[2]``, ``name[3]``, axial at the same ends.
 
     Parameters
     ----------
