@@ -1,8 +1,8 @@
 """Ideal joints as residuals between two frames [NLP-clearance 2024, section 2.2].
 
-Every joint is stated as ``Joint(name, a, b)`` with frames on two bodies, or a body and the ground,
-and is closed where the two coincide. Residuals are written in the axes of frame a: lengths in metres,
-and products of unit axes.
+Every joint is stated as ``Joint(name, a, b)`` with frames on two bodies, or on a body and the
+ground, and is closed where the two coincide. Residuals are written in the axes of frame a: lengths
+in metres, and products of unit axes.
 """
 
 from dataclasses import dataclass

@@ -4,9 +4,9 @@ Over one step the equations of motion, times the mean velocity, give exactly
 
     dE = -h/2 g.M (v' - v) + (impulses of joints and contacts).(v' + v)/2
 
-(gravity is taken at the new velocity; the gyroscopic moment does no work at the mean velocity). The
-first is of first order over a run. Ideal joints close at both ends of a step, so their work is of
-second order; contacts may gain by what their normals turn in a step, again a part that falls with h.
+(gravity is taken at the new velocity; the gyroscopic moment does no work at the mean velocity).
+The first is of first order over a run. Ideal joints close at both ends of a step, so their work is
+of second order; contacts may gain by what their normals turn in a step, a part that falls with h.
 """
 
 import numpy as np
