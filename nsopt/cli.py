@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 BAD_INPUT = 2
 STOPPED_EARLY = 3
+NOT_SAVED = 4
 INTERRUPTED = 130
 
 SCHEMES: dict[str, Callable[[], Scheme]] = {"paper": PaperStep}
@@ -41,20 +42,20 @@ app = typer.Typer(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
         "Start with: nsopt run revolute_pendulum, then open the picture it names.\n\n"
         "Exit codes: 0 done; 2 bad input, nothing was run; 3 the run stopped early, what was "
-        "computed is saved; 130 interrupted, what was computed is saved."
+        "computed is saved; 4 the result could not be saved; 130 interrupted, what was computed is "
+        "saved."
     ),
 )
 
 
 @contextmanager
-def _plain_errors(where: str = "") -> Iterator[None]:
-    """Turn an error of the user's input into one line and exit code 2."""
+def _plain_errors(code: int = BAD_INPUT) -> Iterator[None]:
+    """Turn an error that is the user's to mend into one line and an exit code."""
     try:
         yield
-    except (ValueError, TypeError, OSError, KeyError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        print(f"error: {where}{text}", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT) from error
+    except (ValueError, TypeError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(code) from error
 
 
 def _choose(table: dict[str, Callable[[], T]], name: str, what: str) -> T:
@@ -116,7 +117,7 @@ def run(
             help="A name from 'nsopt list', or a Python file that defines problem = Problem(...)."
         ),
     ],
-    t_end: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
     h_min: Annotated[float | None, typer.Option(help="Smallest step [s].")] = None,
     h_max: Annotated[
         float | None,
@@ -159,18 +160,21 @@ def run(
         check_writable(target.with_suffix(".png"))
         chosen_scheme = _choose(SCHEMES, scheme, "scheme")
         chosen_solver = _choose(SOLVERS, solver, "solver")
-        # What was computed is saved, however impatient the user.
-        with deferred_interrupt():
+        begin = chosen.start.t if chosen.start else 0.0
+    # What was computed is saved, however impatient the user.
+    with deferred_interrupt():
+        with _plain_errors():
             result = simulate(
                 chosen.dynamics,
                 chosen.start,
-                chosen.duration if t_end is None else t_end,
+                chosen.duration if t_end is None else t_end - begin,
                 steps=steps,
                 scheme=chosen_scheme,
                 solver=chosen_solver,
                 parameters=_settings(set_ or []),
                 title=name,
             )
+        with _plain_errors(NOT_SAVED):
             result.save(target)
     _report(result, target)
 
