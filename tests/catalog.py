@@ -13,6 +13,8 @@ from nsopt import (
     CylindricalClearance,
     Fixed,
     Frame,
+    LinearisedClosure,
+    PaperStep,
     Planar,
     PlanarPrismaticClearance,
     PlanarRevoluteClearance,
@@ -143,4 +145,12 @@ LOADS = [
         "torque of time in body axes",
         lambda _, b: AppliedTorque("e", b, lambda t: (np.exp(-t), 1, t**2), body_axes=True),
     ),
+]
+
+SCHEMES = [
+    PaperStep(),
+    PaperStep(explicit=True),
+    PaperStep(renormalise=False),
+    PaperStep(closure=LinearisedClosure()),
+    PaperStep(closure=LinearisedClosure(), renormalise=False, explicit=True),
 ]

@@ -1,0 +1,68 @@
+"""What every scheme must show: convergence, rest under weight, impact without rebound."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from nsopt import (
+    Body,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Revolute,
+    Solver,
+    Sqp,
+    StepBounds,
+    assemble,
+    simulate,
+)
+from tests.catalog import SCHEMES
+
+schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+G = 9.81
+
+
+def run(dynamics, duration, h, scheme):
+    result = simulate(
+        dynamics,
+        duration=duration,
+        steps=StepBounds(h, h),
+        scheme=scheme,
+        solver=Solver(backend=Sqp()),
+        progress=False,
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    return result
+
+
+def physical_pendulum():
+    """A body on a tilted axis, its principal axes aligned with nothing."""
+    arm = Body("arm", 1.0, (0.02, 0.05, 0.06), position=(0.4, 0.0, 0.1))
+    hinge = Revolute("hinge", Frame(None), Frame.at(arm, (0, 0, 0)))
+    return assemble(Mechanism([arm], [hinge]), gravity=(0.0, -G, 0.0))
+
+
+@schemes
+def test_pendulum_converges_with_first_order(scheme):
+    """Against minimal coordinates: (J + m r^2) theta'' = -m g r cos(theta), r = 0.4 m."""
+    exact = solve_ivp(
+        lambda _, y: [y[1], -G * 0.4 * np.cos(y[0]) / (0.06 + 0.16)], (0, 0.5), [0, 0], rtol=1e-11
+    ).y[0, -1]
+    errors = []
+    for h in (2e-3, 1e-3):
+        q = run(physical_pendulum(), 0.5, h, scheme)["q"].values[-1]
+        errors.append(abs(2 * np.arctan2(q[6], q[3]) - exact))
+    fastest = np.sqrt(2 * G * 0.4 / (0.06 + 0.16))
+    assert errors[1] < 1e-3 * fastest  # a step of first order lags by less than one step
+    assert errors[1] < 0.55 * errors[0]
+
+
+@schemes
+def test_a_dropped_ball_lies_still_under_its_weight(scheme):
+    ball = Body("ball", 3.0, (0.1, 0.1, 0.1), position=(0, 0, 0.02))
+    floor = PlaneContact("floor", Frame(None), Frame(ball), radius=0.01)
+    data = run(assemble(Mechanism([ball]), [floor], (0, 0, -G)), 0.1, 1e-3, scheme).data
+    late = data["time"].values > np.sqrt(2 * 0.01 / G) + 3e-3
+    assert np.all(np.abs(data["q"].values[late, 2] - 0.01) < 1e-10)
+    assert np.all(np.abs(data["v"].values[late]) < 1e-9)
+    assert data["contact_force"].values[late, 0, 2] == pytest.approx(3.0 * G, rel=1e-9)
