@@ -42,6 +42,7 @@ from nsopt.mpcc import (
 from nsopt.problem import Problem, load_problem
 from nsopt.result import Result
 from nsopt.stepping import (
+    Acceptance,
     LinearisedClosure,
     PaperStep,
     Start,
@@ -53,6 +54,7 @@ from nsopt.stepping import (
 
 __all__ = [
     "GROUND",
+    "Acceptance",
     "AppliedForce",
     "AppliedTorque",
     "Body",
