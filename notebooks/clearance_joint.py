@@ -110,7 +110,7 @@ contact_forces(fine, ideal)
 
 The step size is an unknown of each step, free between the dashed bounds. It is at the upper one
 nearly always: it becomes smaller before the hit, so that a step ends at the wall, and about the
-turning point of the swing. The last two steps share what is left to the end.
+turning point of the swing. The last ten steps share what is left to the end.
 """
 
 # %%

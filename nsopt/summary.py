@@ -101,7 +101,8 @@ def contacts(data: xr.Dataset) -> list[Row]:
         force = np.linalg.norm(data["contact_force"].values[1:], axis=-1)
         k, j = np.unravel_index(int(np.argmax(force)), force.shape)
         where, when = data["contact"].values[j], data["time"].values[1 + k]
-        rows.append(("largest at one contact", f"{force[k, j]:.4g} N, {where}, t = {when:.6g} s"))
+        text = f"{force[k, j]:.4g} N at {where} alone, t = {when:.6g} s"
+        rows.append(("largest contact force", text))
     if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
         rows.append(
             (
