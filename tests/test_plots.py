@@ -172,12 +172,6 @@ def test_velocities_and_positions_are_those_of_the_centre_of_mass(stone):
     assert np.ptp(height.get_ylim()) > 0.01  # round-off does not fill it
 
 
-def test_velocity_without_body_coordinates_is_the_slope_of_the_positions(stone):
-    other = Result(stone.data.assign_coords(v_name=("v", [f"joint{k}" for k in range(6)])))
-    fallen = drawn(velocities(other).axes[1])[0][1]
-    assert np.allclose(fallen[1:-1], stone["v"].values[1:-1, 1], atol=0.06)
-
-
 def test_contact_paths_are_eccentricities_within_the_unit_circle(clearance):
     (ax,) = contact_paths(clearance).axes
     ends = [(x, y) for x, y in drawn(ax) if len(x) == clearance.data.sizes["time"]]

@@ -144,7 +144,8 @@ class Sqp(Backend):
     """CasADi's ``sqpmethod``: line search on an l1 merit function.
 
     The merit function is f + r |violation|_1 with a single penalty r, never lowered:
-    r = max(previous r, 1.01 times the largest multiplier of the quadratic program). It stands in
+    r = max(previous r, 1.01 times the largest multiplier of the quadratic program); a step must
+    lower it below the largest of the last four values. It stands in
     for the rule of [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps
     one penalty for each constraint and lets it fall again.
 

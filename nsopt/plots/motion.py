@@ -72,20 +72,11 @@ def joint_force(result: Result) -> Array:
 
 
 def body_velocity(result: Result) -> Array:
-    """Return the velocity of the centres of mass in world axes, (time, body, 3) [m/s].
-
-    Where the coordinates are not those of the bodies, differences of their positions.
-    """
-    known = {str(name): k for k, name in enumerate(result["v_name"].values)}
-    position: Array = result["body_position"].values
-    slope = np.gradient(position, result["time"].values, axis=0)
-    columns = [[known.get(f"{body}.v{axis}") for axis in "xyz"] for body in result["body"].values]
-    v = result["v"].values
-    for b, places in enumerate(columns):
-        for a, k in enumerate(places):
-            if k is not None:
-                slope[:, b, a] = v[:, k]
-    return slope
+    """Return the velocity of the centres of mass in world axes, (time, body, 3) [m/s]."""
+    places = {str(name): k for k, name in enumerate(result["v_name"].values)}
+    columns = [[places[f"{body}.v{axis}"] for axis in "xyz"] for body in result["body"].values]
+    v: Array = result["v"].values[:, columns]
+    return v
 
 
 def _components(results: tuple[Result, ...], what: _Quantity) -> Figure:
