@@ -144,10 +144,11 @@ class Sqp(Backend):
     """CasADi's ``sqpmethod``: line search on an l1 merit function.
 
     The merit function is f + r |violation|_1 with a single penalty r, never lowered:
-    r = max(previous r, 1.01 times the largest multiplier of the quadratic program); a step must
-    lower it below the largest of the last four values. It stands in
-    for the rule of [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps
-    one penalty for each constraint and lets it fall again.
+    r = max(previous r, 1.01 times the largest multiplier of the quadratic program). A step is
+    shortened by 0.8 until the merit falls (Armijo, 1e-4), at most three times, then taken as it is
+    (read off the C code that CasADi 3.8.2 generates). This stands in for the rule of
+    [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps one penalty for
+    each constraint and lets it fall again.
 
     Where a quadratic program is infeasible, sqpmethod goes over to its elastic mode. Active-set
     solvers fail on redundant equations even so; the call is then repeated with ``fallback``.
