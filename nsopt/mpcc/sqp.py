@@ -145,8 +145,8 @@ class Sqp(Backend):
 
     The merit function is f + r |violation|_1 with a single penalty r, never lowered:
     r = max(previous r, 1.01 times the largest multiplier of the quadratic program). A step is
-    shortened by 0.8 until the merit falls (Armijo, 1e-4), in at most three trials, of which the last
-    is taken (read off the C code that CasADi 3.8.2 generates). This stands in for the rule of
+    shortened by 0.8 until the merit falls (Armijo, 1e-4), in at most three trials; the last one
+    counts (read off the C code that CasADi 3.8.2 generates). This stands in for the rule of
     [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps one penalty for
     each constraint and lets it fall again.
 
