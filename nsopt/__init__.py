@@ -7,6 +7,7 @@ look at the `Result`.
 from nsopt.elements import (
     AppliedForce,
     AppliedTorque,
+    CompliantContact,
     CylinderContact,
     Cylindrical,
     CylindricalClearance,
@@ -28,7 +29,16 @@ from nsopt.elements import (
     TorsionSpringDamper,
     Universal,
 )
-from nsopt.mechanics import GROUND, Body, Dynamics, Frame, Mechanism, Parameter, assemble
+from nsopt.mechanics import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Dynamics,
+    Frame,
+    Mechanism,
+    Parameter,
+    assemble,
+)
 from nsopt.mpcc import (
     ExactPenalty,
     FischerBurmeister,
@@ -43,14 +53,20 @@ from nsopt.problem import Problem, load_problem
 from nsopt.result import Result
 from nsopt.stepping import (
     Acceptance,
+    Compiled,
+    ErrorControl,
+    LargestStep,
     LinearisedClosure,
+    MoreauJean,
     PaperStep,
     Start,
     StepBounds,
     TrueClosure,
+    Variational,
     consistent,
     simulate,
 )
+from nsopt.sweep import Grid, Samples, sweep
 
 __all__ = [
     "GROUND",
@@ -58,17 +74,24 @@ __all__ = [
     "AppliedForce",
     "AppliedTorque",
     "Body",
+    "Compiled",
+    "CompliantContact",
+    "ContactLaw",
     "CylinderContact",
     "Cylindrical",
     "CylindricalClearance",
     "Dynamics",
+    "ErrorControl",
     "ExactPenalty",
     "FischerBurmeister",
     "Fixed",
     "Frame",
+    "Grid",
     "Ipopt",
+    "LargestStep",
     "LinearisedClosure",
     "Mechanism",
+    "MoreauJean",
     "NaturalResidual",
     "PaperStep",
     "Parameter",
@@ -83,6 +106,7 @@ __all__ = [
     "Result",
     "Revolute",
     "RevoluteClearance",
+    "Samples",
     "Scholtes",
     "ScholtesAggregated",
     "Screw",
@@ -97,8 +121,10 @@ __all__ = [
     "TorsionSpringDamper",
     "TrueClosure",
     "Universal",
+    "Variational",
     "assemble",
     "consistent",
     "load_problem",
     "simulate",
+    "sweep",
 ]

@@ -1,4 +1,4 @@
-"""The command line: ``nsopt list``, ``run``, ``plot``, ``info``."""
+"""The command line: ``nsopt list``, ``run``, ``sweep``, ``plot``, ``info``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ from nsopt.mpcc import Ipopt, Solver, Sqp
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import Problem, find_problem, load_problem, problem_files, problem_title
 from nsopt.result import Result, check_writable
-from nsopt.stepping import PaperStep, Scheme, deferred_interrupt, simulate
+from nsopt.stepping import (
+    Compiled,
+    MoreauJean,
+    PaperStep,
+    Scheme,
+    Variational,
+    deferred_interrupt,
+    simulate,
+)
+from nsopt.sweep import Grid, numbers, sweep, table
 
 T = TypeVar("T")
 
@@ -27,10 +36,15 @@ STOPPED_EARLY = 3
 NOT_SAVED = 4
 INTERRUPTED = 130
 
-SCHEMES: dict[str, Callable[[], Scheme]] = {"paper": PaperStep}
-SOLVERS: dict[str, Callable[[], Solver]] = {
+SCHEMES: dict[str, Callable[[], Scheme]] = {
+    "paper": PaperStep,
+    "variational": Variational,
+    "moreau-jean": MoreauJean,
+}
+SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
     "ipopt": lambda: Solver(backend=Ipopt()),
     "sqp": lambda: Solver(backend=Sqp()),
+    "compiled": Compiled,
 }
 
 app = typer.Typer(
@@ -41,7 +55,7 @@ app = typer.Typer(
     help=(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
         "Start with: nsopt run revolute_pendulum, then open the picture it names.\n\n"
-        "Exit codes: 0 done; 2 bad input, nothing was run; 3 the run stopped early, what was "
+        "Exit codes: 0 done; 2 bad input, nothing was run; 3 a run stopped early, what was "
         "computed is saved; 4 the result could not be saved; 130 interrupted, what was computed is "
         "saved."
     ),
@@ -191,6 +205,67 @@ def _report(result: Result, target: Path) -> None:
         print(f"error: {result.data.attrs['stop_reason']}", file=sys.stderr)
         interrupted = result.data.attrs["stop_reason"].startswith("interrupted")
         raise typer.Exit(INTERRUPTED if interrupted else STOPPED_EARLY)
+
+
+@app.command("sweep")
+def run_sweep(
+    problem: Annotated[str, typer.Argument(help="As for 'nsopt run'.")],
+    set_: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUES",
+            help="Values of a Parameter of the problem, or of h (fixed step), h_min, h_max: "
+            "1e-4,3e-4 or FROM:TO:COUNT or log:FROM:TO:COUNT; may be repeated for a grid.",
+        ),
+    ],
+    t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
+    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    solver: Annotated[str, typer.Option(help=f"First choice: {', '.join(SOLVERS)}.")] = "ipopt",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the finished runs and of sweep.nc; runs that are there already are not "
+            "repeated. results/PROBLEM_sweep by default."
+        ),
+    ] = None,
+) -> None:
+    """Run a problem over a grid of parameters and step sizes, print a table of what came out."""
+    name = Path(problem).stem
+    folder = out or Path("results") / f"{name}_sweep"
+    with _plain_errors():
+        pairs = [text.partition("=") for text in set_]
+        values = {left.strip(): numbers(right) for left, _, right in pairs}
+        if len(values) < len(pairs):
+            raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
+        grid, chosen = Grid(values), _load(problem)
+        begin = chosen.start.t if chosen.start else 0.0
+        check_writable(folder / "sweep.nc")
+        try:
+            data = sweep(
+                chosen,
+                grid,
+                duration=None if t_end is None else t_end - begin,
+                scheme=_choose(SCHEMES, scheme, "scheme"),
+                solver=_choose(SOLVERS, solver, "solver"),
+                workers=workers,
+                folder=folder,
+                title=name,
+            )
+        except OSError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(NOT_SAVED) from error
+        except KeyboardInterrupt:
+            print(f"error: interrupted; the same call goes on from {folder}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    print(table(data))
+    print(f"{'sweep':<22}{folder / 'sweep.nc'}")
+    if failed := int((data["completed"] == 0).sum()):
+        print(f"error: {failed} of {data['completed'].size} runs failed", file=sys.stderr)
+        raise typer.Exit(STOPPED_EARLY)
 
 
 @app.command()

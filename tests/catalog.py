@@ -1,19 +1,22 @@
 """Every kind of element, one row each: a new element gets a row, and the generic tests cover it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nsopt import (
     AppliedForce,
     AppliedTorque,
+    CompliantContact,
+    ContactLaw,
     CylinderContact,
     Cylindrical,
     CylindricalClearance,
     Fixed,
     Frame,
     LinearisedClosure,
+    MoreauJean,
     PaperStep,
     Planar,
     PlanarPrismaticClearance,
@@ -31,6 +34,7 @@ from nsopt import (
     SpringDamper,
     TorsionSpringDamper,
     Universal,
+    Variational,
 )
 from nsopt.mechanics import Element
 
@@ -116,6 +120,35 @@ CONTACTS = [
         1,
     ),
 ]
+
+
+def _rubbing(row: Row) -> Row:
+    """Return the row of a contact with friction."""
+    law = ContactLaw(restitution=0.4, friction=0.3, viscous=2.0)
+    return Row(f"rubbing {row.name}", lambda a, b: replace(row.build(a, b), law=law), row.size)
+
+
+IN_PLANE = [
+    Row(
+        "planar sphere, plane",
+        lambda a, b: PlaneContact("e", _behind(a, 0, 0.06), b, 0.05, planar=True),
+        1,
+    ),
+    Row(
+        "planar sphere, cylinder",
+        lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04, planar=True),
+        1,
+    ),
+]
+RUBBING = [_rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
+
+
+def _compliant(row: Row) -> Row:
+    """Return the row of a contact that may be penetrated."""
+    return Row(f"compliant {row.name}", lambda a, b: CompliantContact("e", row.build(a, b), 1e6, 1))
+
+
+COMPLIANT = [_compliant(row) for row in CLEARANCES + CONTACTS]
 SPRINGS = [
     Row("spring", lambda a, b: SpringDamper("e", a, b, 800.0)),
     Row("damped spring", lambda a, b: SpringDamper("e", a, b, 800.0, damping=9.0)),
@@ -153,4 +186,8 @@ SCHEMES = [
     PaperStep(renormalise=False),
     PaperStep(closure=LinearisedClosure()),
     PaperStep(closure=LinearisedClosure(), renormalise=False, explicit=True),
+    Variational(),
+    MoreauJean(),
+    MoreauJean(project=True),
+    MoreauJean(theta=1.0),
 ]

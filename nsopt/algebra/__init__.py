@@ -5,6 +5,7 @@ from nsopt.algebra.euler_parameters import (
     from_rotation,
     normalise,
     rotation_matrix,
+    turned,
 )
 from nsopt.algebra.so3 import axes_from_z
 
@@ -14,4 +15,5 @@ __all__ = [
     "from_rotation",
     "normalise",
     "rotation_matrix",
+    "turned",
 ]

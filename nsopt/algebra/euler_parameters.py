@@ -8,6 +8,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+TERMS = 10
+"""Of the power series of cosine and sine."""
+
 
 def rotation_matrix(p: ca.SX) -> ca.SX:
     """Return the rotation matrix of ``p / |p|``, shape (3, 3); ``p`` need not be normalised."""
@@ -28,6 +31,20 @@ def body_rate_matrix(p: ca.SX) -> ca.SX:
 def normalise(p: ca.SX) -> ca.SX:
     """Return p / |p|, shape (4,)."""
     return p / ca.norm_2(p)
+
+
+def turned(p: ca.SX, w: ca.SX) -> ca.SX:
+    """Return ``p`` turned by the rotation vector ``w`` in body axes, normalised, shape (4,).
+
+    Power series of cosine and sine, so that every derivative exists at w = 0 too; exact to
+    round-off up to two radians, beyond that the angle is a little off.
+    """
+    x = ca.sumsqr(w) / 4
+    cosine = sinc = ca.SX(0)
+    for k in reversed(range(TERMS)):
+        cosine = 1 - x / ((2 * k + 1) * (2 * k + 2)) * cosine if k < TERMS - 1 else ca.SX(1)
+        sinc = 1 - x / ((2 * k + 2) * (2 * k + 3)) * sinc if k < TERMS - 1 else ca.SX(1)
+    return normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
 
 
 def from_rotation(A: ArrayLike) -> NDArray[np.float64]:

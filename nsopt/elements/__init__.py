@@ -8,6 +8,7 @@ from nsopt.elements.clearance import (
     RevoluteClearance,
     SphericalClearance,
 )
+from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.joints import (
     Cylindrical,
@@ -26,6 +27,7 @@ from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
 __all__ = [
     "AppliedForce",
     "AppliedTorque",
+    "CompliantContact",
     "CylinderContact",
     "Cylindrical",
     "CylindricalClearance",

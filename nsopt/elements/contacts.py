@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.elements.tangents import around, on_cylinder, on_sphere
 from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Contact, Gap, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, State
 from nsopt.mechanics.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneContact(Pair, Contact):
+class PlaneContact(ContactPair):
     """A point or sphere above the xy plane of frame a, on the side of its z: 1 gap.
 
     Parameters
@@ -21,6 +22,8 @@ class PlaneContact(Pair, Contact):
         Of the sphere; zero is a point.
     scale : float or Parameter [m]
         A typical opening, for the scaling of the step problem.
+    planar : bool
+        Whether the motion stays in the xz plane of frame a, so that friction acts along x alone.
 
     Raises
     ------
@@ -30,6 +33,7 @@ class PlaneContact(Pair, Contact):
 
     radius: Scalar = 0.0
     scale: Scalar = 1e-3
+    planar: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,11 +44,19 @@ class PlaneContact(Pair, Contact):
         plane, centre, r = s.motion(self.a), s.motion(self.b), s.value(self.radius)
         normal = plane.A[:, 2]
         distance = ca.dot(centre.r - plane.r, normal) - r
-        return [Gap(distance, distance, centre.r - r * normal, normal, s.value(self.scale))]
+        gap = Gap(
+            distance=distance,
+            function=distance,
+            point=centre.r - r * normal,
+            normal=normal,
+            scale=s.value(self.scale),
+            tangents=plane.A[:, : 1 if self.planar else 2],
+        )
+        return self.obeying(s, [gap])
 
 
 @dataclass(frozen=True, eq=False)
-class SphereContact(Pair, Contact):
+class SphereContact(ContactPair):
     """A point or sphere outside a sphere about the origin of frame a: 1 gap.
 
     Parameters
@@ -73,11 +85,13 @@ class SphereContact(Pair, Contact):
         _check_round(self)
 
     def gaps(self, s: State) -> list[Gap]:
-        return [_outside(s, self, s.motion(self.b).r - s.motion(self.a).r)]
+        sphere = s.motion(self.a)
+        gap = _outside(s, self, s.motion(self.b).r - sphere.r)
+        return self.obeying(s, [gap._replace(tangents=on_sphere(gap.normal, sphere.A))])
 
 
 @dataclass(frozen=True, eq=False)
-class CylinderContact(Pair, Contact):
+class CylinderContact(ContactPair):
     """A point or sphere outside an endless cylinder about z of frame a: 1 gap.
 
     Parameters
@@ -90,6 +104,9 @@ class CylinderContact(Pair, Contact):
         Of the sphere; zero is a point.
     scale : float or Parameter [m]
         A typical opening, for the scaling of the step problem.
+    planar : bool
+        Whether the motion stays in the xy plane of frame a, so that friction acts around the
+        cylinder alone.
 
     Raises
     ------
@@ -100,6 +117,7 @@ class CylinderContact(Pair, Contact):
     body_radius: Scalar
     radius: Scalar = 0.0
     scale: Scalar = 1e-3
+    planar: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,7 +126,9 @@ class CylinderContact(Pair, Contact):
     def gaps(self, s: State) -> list[Gap]:
         cylinder = s.motion(self.a)
         D, axis = s.motion(self.b).r - cylinder.r, cylinder.A[:, 2]
-        return [_outside(s, self, D - axis * ca.dot(axis, D))]
+        gap = _outside(s, self, D - axis * ca.dot(axis, D))
+        tangents = around(axis, gap.normal) if self.planar else on_cylinder(axis, gap.normal)
+        return self.obeying(s, [gap._replace(tangents=tangents)])
 
 
 def _check_round(contact: SphereContact | CylinderContact) -> None:

@@ -6,6 +6,7 @@ from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
     Constraint,
     Contact,
+    ContactPair,
     Element,
     Force,
     Gap,
@@ -15,6 +16,7 @@ from nsopt.mechanics.element import (
     State,
 )
 from nsopt.mechanics.frame import GROUND, Frame, Motion
+from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Parameter
 from nsopt.mechanics.rank import redundancy
@@ -24,6 +26,8 @@ __all__ = [
     "Body",
     "Constraint",
     "Contact",
+    "ContactLaw",
+    "ContactPair",
     "Dynamics",
     "Element",
     "Force",

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import body_rate_matrix, normalise, rotation_matrix
+from nsopt.algebra import body_rate_matrix, normalise, rotation_matrix, turned
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.frame import Motion
 from nsopt.mechanics.parameter import number
@@ -101,6 +101,16 @@ class AbsoluteCoordinates:
                 for b in self._blocks()
             )
         )
+
+    def retract(self, q: ca.SX, move: ca.SX) -> ca.SX:
+        """Return q after constant velocity v over h, ``move`` = h v; exact, norms kept."""
+        parts = []
+        for block in self._blocks():
+            x, u = q[block.q], move[block.v]
+            parts.append(x[0:3] + u[0:3])
+            if not block.body.point_mass:
+                parts.append(turned(x[3:7], u[3:6]))
+        return ca.vertcat(*parts)
 
     def mass(self, value: Callable[[Any], ca.SX]) -> ca.SX:
         """Return the mass matrix, shape (nv, nv), constant [NLP-clearance 2024, eq. 7]."""

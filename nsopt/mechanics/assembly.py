@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,8 @@ from nsopt.mechanics.element import Contact, Element, Force, Gap, State
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
 from nsopt.mechanics.rank import check_mass
+
+LAW = ("restitution", "friction", "viscous", "creep")
 
 
 def assemble(
@@ -115,10 +118,14 @@ class _Symbols:
                 "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]
             ),
             norms=self.function("norms", "q", coordinates.norms(q)),
+            retract=ca.Function(
+                "retract", [q, v], [coordinates.retract(q, v)], ["q", "move"], ["q_moved"]
+            ),
             renormalise=self.function("renormalise", "q", coordinates.renormalise(q)),
             poses=self.function("poses", "q", *self._poses()),
             **self._forces(M),
             **self._joint_functions(),
+            **self._friction(),
         )
 
     def _joints(self) -> list[Any]:
@@ -152,13 +159,38 @@ class _Symbols:
             "potential": self.function("potential", "t q v p", potential),
         }
 
+    @cached_property
+    def _gaps(self) -> list[list[Gap]]:
+        """The gaps of each contact."""
+        return [e.gaps(self.state) for e in self.elements if isinstance(e, Contact)]
+
+    def _friction(self) -> dict[str, Any]:
+        """Return the laws of the gaps, and what concerns their slips."""
+        flat = [gap for group in self._gaps for gap in group]
+        slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in flat))
+        T = ca.jacobian(slip, self.v).T
+        sizes = [sum(gap.slip.numel() for gap in group) for group in self._gaps]
+        return {
+            "slip_matrix": self.function("slip_matrix", "t q p", T),
+            "slip_directions": self._columns("slip_directions", [gap.tangents for gap in flat]),
+            "slip_contacts": tuple(
+                k for k, gap in enumerate(flat) for _ in range(gap.slip.numel())
+            ),
+            "friction_reactions": self._friction_reactions(T, sizes),
+            **{name: self._of_laws(name, flat) for name in LAW},
+        }
+
+    def _of_laws(self, name: str, gaps: list[Gap]) -> ca.Function:
+        numbers = [self.state.value(getattr(gap.law, name)) for gap in gaps]
+        return self.function(name, "p", ca.vertcat(ca.SX(0, 1), *numbers))
+
     def _joint_functions(self) -> dict[str, Any]:
         s = self.state
         residuals = [joint.residual(s) for joint in self.mechanism.joints]
         alignments = [joint.alignment(s) for joint in self.mechanism.joints]
         closure = ca.vertcat(ca.SX(0, 1), *residuals)
         contacts = [e for e in self.elements if isinstance(e, Contact)]
-        gaps = [contact.gaps(s) for contact in contacts]
+        gaps = self._gaps
         flat: list[Gap] = [gap for group in gaps for gap in group]
         function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in flat))
         C, W = self.gradient(closure), self.gradient(function).T
@@ -202,16 +234,30 @@ class _Symbols:
         mu, lam = ca.SX.sym("mu", C.size1()), ca.SX.sym("lam", W.size2())
         parts = [C[k, :].T @ mu[k] for k in _slices(rows)]
         parts += [W[:, k] @ lam[k] for k in _slices(gaps)]
-        wrenches = [
-            self._wrench(joint, part) for joint, part in zip(self._joints(), parts, strict=True)
-        ]
         return ca.Function(
             "reactions",
             [self.t, self.q, self.p, mu, lam],
-            [ca.horzcat(ca.SX(6, 0), *wrenches)],
+            [self._wrenches(parts)],
             ["t", "q", "p", "mu", "lam"],
             ["reactions"],
         )
+
+    def _friction_reactions(self, T: ca.SX, slips: list[int]) -> ca.Function:
+        impulse = ca.SX.sym("slip_impulse", T.size2())
+        parts = [ca.SX.zeros(self.v.numel()) for _ in self.mechanism.joints]
+        parts += [T[:, k] @ impulse[k] for k in _slices(slips)]
+        return ca.Function(
+            "friction_reactions",
+            [self.t, self.q, self.p, impulse],
+            [self._wrenches(parts)],
+            ["t", "q", "p", "slip_impulse"],
+            ["friction_reactions"],
+        )
+
+    def _wrenches(self, parts: list[ca.SX]) -> ca.SX:
+        """Return the wrench of each joint from its generalized force, shape (6, nj)."""
+        pairs = zip(self._joints(), parts, strict=True)
+        return ca.horzcat(ca.SX(6, 0), *(self._wrench(joint, part) for joint, part in pairs))
 
     def _wrench(self, joint: Element, generalized: ca.SX) -> ca.SX:
         """Return force and torque on the body of the last frame, torque about that frame."""

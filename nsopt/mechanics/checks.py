@@ -54,6 +54,14 @@ def not_negative(what: str, value: Any, remedy: str = "give zero or more") -> fl
     return x
 
 
+def between(what: str, value: Any, low: float, high: float, remedy: str) -> float:
+    """Return ``value`` as a float from low to high; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if not low <= x <= high:
+        raise ValueError(f"{what} must lie between {low:g} and {high:g}, got {x:g}: {remedy}")
+    return x
+
+
 def plain(what: str, value: Any) -> None:
     """Raise a ValueError named ``what`` if Parameters are among the numbers."""
     for name in parameters_in(value):

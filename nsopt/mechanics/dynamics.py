@@ -36,6 +36,9 @@ class Dynamics:
     velocity : (q, qdot) -> v (nv,)
     norms, renormalise : (q) -> (n,), (nq,)
         Squared norms of the Euler parameters; q with all of them normalised.
+    retract : (q, move) -> (nq,)
+        q (+) move, where constant velocity v leads in h with move = h v; going back by the same
+        move returns.
     closure : (t, q, p) -> (nc,)
         Residuals of the ideal joints.
     closure_matrix : (t, q, p) -> C (nc, nv)
@@ -48,11 +51,19 @@ class Dynamics:
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
     gap_scale : (p) -> (ng,) [m]
+    restitution, friction, viscous, creep : (p) -> (ng,)
+        The numbers of each gap's `ContactLaw`.
+    slip_matrix : (t, q, p) -> T (nv, ns)
+        T^T v is the slip velocity of all gaps with friction, one or two entries each, those of
+        body b against body a; T times slip impulses is their generalized impulse.
+    slip_directions : (t, q, p) -> (3, ns)
+        Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
     kinetic, potential : (t, q, v, p) -> [J]
     reactions : (t, q, p, mu, lam) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
-        world axes. Impulses in, impulses out.
+        world axes. Impulses in, impulses out. Without friction, which adds
+    friction_reactions : (t, q, p, slip_impulse) -> (6, nj)
     poses : (q) -> positions (3, nb), Euler parameters (4, nb)
     """
 
@@ -66,6 +77,7 @@ class Dynamics:
     alignment_names: tuple[str, ...]
     contact_names: tuple[str, ...]  # one per gap
     contact_owners: tuple[str, ...]  # the element of each gap
+    slip_contacts: tuple[int, ...]  # the gap of each slip
     joint_names: tuple[str, ...]  # ideal joints, then contacts
     mass: ca.Function
     bias: ca.Function
@@ -75,6 +87,7 @@ class Dynamics:
     velocity: ca.Function
     norms: ca.Function
     renormalise: ca.Function
+    retract: ca.Function
     closure: ca.Function
     closure_matrix: ca.Function
     closure_drift: ca.Function
@@ -87,9 +100,16 @@ class Dynamics:
     gap_matrix: ca.Function
     contact_points: ca.Function
     contact_normals: ca.Function
+    restitution: ca.Function
+    friction: ca.Function
+    viscous: ca.Function
+    creep: ca.Function
+    slip_matrix: ca.Function
+    slip_directions: ca.Function
     kinetic: ca.Function
     potential: ca.Function
     reactions: ca.Function
+    friction_reactions: ca.Function
     poses: ca.Function
 
     @property

@@ -1,15 +1,16 @@
 """What acts between frames: the contracts of joints, contacts and forces.
 
 The recipe for a new element: a frozen dataclass in one file of `nsopt.elements`, derived from
-`Constraint`, `Contact` or `Force`, that reads frames and numbers from the `State` it is given and
-returns expressions. Jacobians, contact matrices and generalized forces come from differentiating
-these expressions. Check the stated numbers in ``__post_init__`` by `nsopt.mechanics.checks`. Export
-it, add a row to ``tests/catalog.py``: the generic tests then cover it.
+`Constraint`, `Contact` or `Force` and, if it acts between two frames, from `Pair` (`ContactPair` is
+both for a contact), that reads frames and numbers from the `State` it is given and returns
+expressions. Jacobians, contact matrices and generalized forces come from differentiating these
+expressions. Check the stated numbers in ``__post_init__`` by `nsopt.mechanics.checks`. Export it,
+add a row to ``tests/catalog.py``: the generic tests then cover it.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics.frame import Frame, Motion
+from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.parameter import Numbers, Parameter, at_time
 
 
@@ -35,9 +37,15 @@ class State:
         self.t = t
         self._motions = motions
         self._symbols = symbols
+        self._frames: dict[Frame, Motion] = {}
 
     def motion(self, frame: Frame) -> Motion:
         """Return position, axes and velocities of a frame in world axes."""
+        if frame not in self._frames:
+            self._frames[frame] = self._motion(frame)
+        return self._frames[frame]
+
+    def _motion(self, frame: Frame) -> Motion:
         origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
         if frame.body is None:
             zero = ca.SX.zeros(3)
@@ -108,7 +116,7 @@ class Contact(Element):
 
     @abstractmethod
     def gaps(self, s: State) -> list["Gap"]:
-        """Return the gaps; a frictionless force acts along the gradient of each distance."""
+        """Return the gaps; the normal force acts along the gradient of each distance."""
 
 
 class Force(Element):
@@ -133,6 +141,10 @@ class Gap(NamedTuple):
 
     ``function`` is what a solver sees: same zero set and same sign as ``distance``, the same
     gradient where they touch, and smooth also where the distance is not (on the axis of a pin).
+
+    ``slip`` is the velocity of the material of body b (that of the element's last frame) less that
+    of body a, both at ``point``, along ``tangents``; a friction force on body b is a sum of these
+    directions. A contact without friction has none of them.
     """
 
     distance: ca.SX  # [m] >= 0 when open
@@ -142,6 +154,9 @@ class Gap(NamedTuple):
     scale: ca.SX  # [m] a typical opening, of numbers and parameters alone
     slope: ca.SX = ca.SX(1)  # |gradient of function| over |gradient of distance|; 1 in contact
     offset: ca.SX = ca.SX.nan(3)  # (3,) [m] from the centre of a bore, in the axes of frame a
+    tangents: ca.SX = ca.SX(3, 0)  # (3, k) orthonormal, perpendicular to normal; k = 1 in the plane
+    slip: ca.SX = ca.SX(0, 1)  # (k,) [m/s]; k = 0 without friction
+    law: ContactLaw = ContactLaw()
 
 
 class Load(NamedTuple):
@@ -194,3 +209,43 @@ class Pair(Element):
     def frames(self) -> tuple[Frame, ...]:
         """Frame a, frame b."""
         return self.a, self.b
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPair(Pair, Contact):
+    """A contact between two frames, with restitution and friction.
+
+    Parameters
+    ----------
+    law : ContactLaw
+        Of all its gaps, by keyword; by default e = 0 and no friction.
+
+    Raises
+    ------
+    ValueError
+        If a number of the law is out of range.
+    TypeError
+        If the law is none.
+    """
+
+    law: ContactLaw = field(default=ContactLaw(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        if not isinstance(self.law, ContactLaw):
+            raise TypeError(
+                f"law {of} must be a ContactLaw, got {self.law!r}: use ContactLaw(restitution=..., "
+                "friction=...)"
+            )
+        self.law.check(of)
+
+    def obeying(self, s: State, gaps: Sequence[Gap]) -> list[Gap]:
+        """Return gaps with the law and, from their tangents, the slip it needs."""
+        if self.law.frictionless:
+            return [gap._replace(law=self.law, tangents=ca.SX(3, 0)) for gap in gaps]
+        a, b = s.motion(self.a), s.motion(self.b)
+        slips = [
+            gap.tangents.T @ (b.velocity_at(gap.point) - a.velocity_at(gap.point)) for gap in gaps
+        ]
+        return [gap._replace(law=self.law, slip=u) for gap, u in zip(gaps, slips, strict=True)]

@@ -28,6 +28,10 @@ class Motion(NamedTuple):
     v: ca.SX  # (3,) [m/s] velocity of the origin
     w: ca.SX  # (3,) [rad/s] angular velocity
 
+    def velocity_at(self, point: ca.SX) -> ca.SX:
+        """Return the velocity of the body's material at a point of the world, (3,) [m/s]."""
+        return self.v + ca.cross(self.w, point - self.r)
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:

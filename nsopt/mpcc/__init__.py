@@ -5,6 +5,8 @@ from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.homotopy import Program, Solver
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
+from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
+from nsopt.mpcc.newton import Newton, row_scales
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
@@ -49,7 +51,9 @@ __all__ = [
     "Kind",
     "LimitedMemory",
     "Mpcc",
+    "NativeFunction",
     "NaturalResidual",
+    "Newton",
     "Nlp",
     "Osqp",
     "Outcome",
@@ -72,4 +76,7 @@ __all__ = [
     "Tolerances",
     "WarmStart",
     "Worst",
+    "cache_folder",
+    "compile_native",
+    "row_scales",
 ]

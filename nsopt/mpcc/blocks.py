@@ -51,6 +51,19 @@ class Pairs:
     H: ca.SX
     scales: tuple[Vector, Vector]
     labels: tuple[str, ...]
+    active: ca.SX  # (m,), 0 where H = 0 is demanded instead; G is then one scale
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Rows lower <= z <= upper, each (m,), where F (m,) >= 0 at lower, <= 0 at upper, else 0."""
+
+    name: str
+    z: ca.SX
+    F: ca.SX
+    lower: ca.SX
+    upper: ca.SX
+    scales: tuple[Vector, Vector]
 
 
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:

@@ -89,7 +89,7 @@ class Program:
     def __init__(self, mpcc: Mpcc, solver: Solver) -> None:
         self.name = mpcc.name
         self.solver = solver
-        self._compiled = Compiled(mpcc, solver.relaxation, solver.tolerances)
+        self._compiled = Compiled(mpcc.split(), solver.relaxation, solver.tolerances)
         self.layout = self._compiled.layout
         self._call = solver.backend.build(self._compiled.nlp)
         self._rows = self._compiled.nlp.g.shape[0]
@@ -97,7 +97,7 @@ class Program:
     def solve(
         self,
         parameters: Mapping[str, Any] = _NOTHING,
-        guess: Solution | Mapping[str, Any] | None = None,
+        guess: Solution | Point | Mapping[str, Any] | None = None,
     ) -> Solution:
         """Solve for the given numbers.
 
@@ -105,7 +105,7 @@ class Program:
         ----------
         parameters : mapping of name to (size,) array
             Every parameter of the program.
-        guess : Solution, mapping of name to (size,) array in physical units, or None
+        guess : Solution, its Point, mapping of name to (size,) array in physical units, or None
             A Solution of any Program of the same Mpcc carries x, and its multipliers where the
             numbers of constraints agree. Variables that a mapping leaves out start from the
             program's own guess.
@@ -147,9 +147,11 @@ class Program:
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
         return self._compiled.case(p)
 
-    def _start(self, guess: Solution | Mapping[str, Any] | None, cold: Point) -> Point:
+    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point) -> Point:
         if guess is None:
             return cold
+        if isinstance(guess, Point):
+            return self._warm(guess, cold)
         if isinstance(guess, Solution):
             if not self.layout.same_unknowns(guess.layout):
                 raise ValueError(

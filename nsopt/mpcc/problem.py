@@ -9,7 +9,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc.blocks import Pairs, Parameter, Rows, Variable, column, fresh, only_known, positive
+from nsopt.mpcc.blocks import (
+    Boxes,
+    Pairs,
+    Parameter,
+    Rows,
+    Variable,
+    column,
+    fresh,
+    only_known,
+    positive,
+)
 
 
 @dataclass(eq=False)
@@ -39,6 +49,7 @@ class Mpcc:
     equalities: tuple[Rows, ...] = field(default=(), init=False)
     inequalities: tuple[Rows, ...] = field(default=(), init=False)
     pairs: tuple[Pairs, ...] = field(default=(), init=False)
+    boxes: tuple[Boxes, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
     least: tuple[str, ...] = field(default=(), init=False)
 
@@ -105,6 +116,7 @@ class Mpcc:
         *,
         scale: tuple[Any, Any] = (1.0, 1.0),
         labels: Sequence[str] | None = None,
+        active: Any = 1,
     ) -> None:
         """Demand 0 <= G _|_ H >= 0, each (m,), row by row.
 
@@ -119,6 +131,8 @@ class Mpcc:
         scale : (scale of G, scale of H), each a float or (m,)
         labels : m texts, optional
             Name the pairs in reports; ``name[i]`` by default.
+        active : (m,) of numbers and parameters
+            Where zero, H = 0 is demanded instead and G does not count.
         """
         self._fresh_constraint("complementarity", name)
         of = f"of complementarity {name!r}"
@@ -132,7 +146,63 @@ class Mpcc:
         if len(names) != m:
             raise ValueError(f"labels {of} must be {m}, one for each pair, got {len(names)}")
         scales = (positive(f"scale {of}", scale[0], m), positive(f"scale {of}", scale[1], m))
-        self.pairs += (Pairs(name, first, second, scales, names),)
+        on = self._of_parameters(f"active {of}", active, m)
+        if not on.is_constant():
+            first = ca.if_else(on, first, ca.DM(scales[0]))
+        self.pairs += (Pairs(name, first, second, scales, names, on),)
+
+    def box(
+        self,
+        name: str,
+        z: Any,
+        F: Any,
+        *,
+        lower: Any,
+        upper: Any,
+        scale: tuple[Any, Any] = (1.0, 1.0),
+    ) -> None:
+        """Demand lower <= z <= upper with F >= 0 at lower, F <= 0 at upper, F = 0 between.
+
+        Where lower and upper meet, F is free. As dry friction: z the tangential impulse, F the
+        slip, the bounds minus and plus mu times the normal impulse.
+
+        Parameters
+        ----------
+        name : str
+        z, F, lower, upper : SX (m,)
+            Physical units; the bounds may depend on unknowns.
+        scale : (scale of z, scale of F), each a float or (m,)
+        """
+        self._fresh_constraint("box", name)
+        of = f"of box {name!r}"
+        z, F = self._known(f"z {of}", z), self._known(f"F {of}", F)
+        low, up = (column(f"bound {of}", bound, z.shape[0]) for bound in (lower, upper))
+        self._known(f"bounds {of}", ca.vertcat(low, up))
+        if F.shape[0] != z.shape[0]:
+            raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
+        m = z.shape[0]
+        scales = (positive(f"scale {of}", scale[0], m), positive(f"scale {of}", scale[1], m))
+        self.boxes += (Boxes(name, z, F, low, up, scales),)
+
+    def split(self) -> Mpcc:
+        """Return this program with each box as two pairs, 0 <= z - lower _|_ F+ >= 0 and so on.
+
+        The unknowns F+ and F- come after all others.
+        """
+        if not self.boxes:
+            return self
+        other = Mpcc(self.name)
+        for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
+            setattr(other, part, getattr(self, part))
+        other.objective = self.objective
+        for b in self.boxes:
+            m, (z_scale, F_scale) = b.z.shape[0], b.scales
+            more = other.variable(f"{b.name}_plus", m, lower=0, scale=F_scale)
+            less = other.variable(f"{b.name}_minus", m, lower=0, scale=F_scale)
+            other.equal(f"{b.name}_split", b.F - more + less, scale=F_scale)
+            other.complement(f"{b.name}_low", b.z - b.lower, more, scale=b.scales)
+            other.complement(f"{b.name}_up", b.upper - b.z, less, scale=(z_scale, F_scale))
+        return other
 
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""
@@ -168,7 +238,8 @@ class Mpcc:
 
     def _fresh_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        fresh(kind, name, rows + [b.name for b in self.pairs])
+        rows += [b.name for b in self.pairs] + [b.name for b in self.boxes]
+        fresh(kind, name, rows)
 
     def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
         self._fresh_constraint(kind, name)

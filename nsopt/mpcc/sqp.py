@@ -12,6 +12,7 @@ import casadi as ca
 
 from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.native import compile_native
 from nsopt.mpcc.padding import PaddedCall, pad
 
 FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to an end
@@ -162,6 +163,9 @@ class Sqp(Backend):
     tol_pr, tol_du : float
         Largest constraint violation and gradient of the Lagrangian at which it stops.
     max_iter : int
+    native : bool
+        Whether the iteration with ``qp`` is generated as C and compiled. It then tells neither
+        status nor iterations; the residuals of its solution are what counts.
     options : mapping
         Further options of ``sqpmethod``.
     """
@@ -172,6 +176,7 @@ class Sqp(Backend):
     tol_pr: float = 1e-9
     tol_du: float = 1e-6
     max_iter: int = 60
+    native: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -205,6 +210,8 @@ class Sqp(Backend):
         padded = pad(nlp)
         program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
+        if self.native and qp is self.qp:
+            solver = compile_native(solver).function
         return PaddedCall(NlpsolCall(solver, padded), nlp, padded)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,17 +33,21 @@ class StepEnd(NamedTuple):
     v: Any  # (nv,)
     impulse: Any  # (ng,) [N s]
     joint_impulse: Any  # (nc,)
+    slip_impulse: Any  # (ns,) [N s]
     gap: Any  # (ng,) [m] what complements the impulse
     motion: Any  # (nv,) [N, N m] residual of the equations of motion
     motion_size: Any  # (nv,) [N, N m] sum of the sizes of its terms
     closure: Any  # (nc,) [m, 1] of the ideal joints
     turn: Any  # (ng,) cosine between the normals at both ends where a contact presses, 1 elsewhere
+    loss: Any  # (ng,) [J] taken by each contact
+    work: Any  # (1,) [J] of applied loads
     contact_work: Any  # (1,) [J]
     contact_energy: Any  # (1,) [J] kinetic, of the motions that contacts act on
     kinetic_energy: Any  # (1,) [J] mean of both ends
     energy_gain: Any  # (1,) [J] less the work of applied loads
     energy_error: Any  # (1,) [J] embedded estimate
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
+    local_error: Any  # (1,) [m] embedded estimate, of the coordinates
 
     @classmethod
     def stated(cls, d: Dynamics, start: StepStart, h: ca.SX, step: Step) -> StepEnd:
@@ -57,17 +62,21 @@ class StepEnd(NamedTuple):
             step.v,
             step.impulse,
             step.joint_impulse,
+            step.slip_impulse,
             step.gap,
             step.motion_residual,
             step.motion_size,
             step.closure,
             _turn(d, start, h, step),
+            step.loss,
+            work,
             step.contact_work,
             step.contact_energy,
             (energies[0] + energies[1]) / 2,
             energies[0] - energies[1] + energies[2] - energies[3] - work,
             step.energy_error,
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
+            step.local_error,
         )
         return cls(*(ca.densify(expression) for expression in end))
 
@@ -79,7 +88,7 @@ def _turn(d: Dynamics, start: StepStart, h: ca.SX, step: Step) -> ca.SX:
     load = h * d.applied(start.t, start.q, start.v, start.p)
     size = ca.norm_inf(ca.fabs(momentum) + ca.fabs(load))
     # On the axis of a bore the contact has no direction and its impulse no effect: slope 0.
-    presses = d.slope(*before) * step.impulse > PRESSED * size
+    presses = d.slope(*before) * step.frozen > PRESSED * size
     return ca.if_else(presses, cosine, 1)
 
 
@@ -88,6 +97,16 @@ class Fault(NamedTuple):
 
     text: str
     unphysical: bool = False  # the equations are met, but only a smaller step can help
+
+
+class Check(NamedTuple):
+    """Rows that a step must meet: value <= limit; not a number meets nothing."""
+
+    text: str  # with {name}, {value}, {limit}
+    names: Sequence[str]
+    value: ca.SX
+    limit: ca.SX
+    unphysical: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,56 +160,103 @@ class Acceptance:
             if not 0 < limit < np.inf:
                 raise ValueError(f"acceptance limit {name} must be a positive number, got {limit}")
 
-    def fault(self, end: StepEnd, d: Dynamics, force: float) -> Fault | None:
-        """Return what keeps a step from being accepted, or None.
+    def checks(self, end: StepEnd, d: Dynamics, force: ca.SX) -> list[Check]:
+        """Return all that a step must meet, in the order in which faults are told.
 
         Parameters
         ----------
         end : StepEnd
+            In expressions.
         d : Dynamics
-        force : float [N]
+        force : SX scalar [N]
             Typical force of the run.
         """
-        if not all(np.all(np.isfinite(x)) for x in end):
-            return Fault("a number that is not finite")
-        return (
-            self._residual(end, d, min(force, 1.0))
-            or self._contact(end, d)
-            or self._energy(end, force)
-        )
+        finite = 0 * ca.sum1(ca.vertcat(*end))
+        return [
+            Check("a number that is not finite", ("",), finite, ca.SX(0)),
+            *self._residual(end, d, ca.fmin(force, 1.0)),
+            Check(
+                "contact {name!r} turned by more than 90 deg",
+                d.contact_names,
+                -end.turn,
+                ca.SX.zeros(end.turn.numel()) - 1e-300,
+                True,
+            ),
+            *self._energy(end, force),
+        ]
 
-    def _residual(self, end: StepEnd, d: Dynamics, light: float) -> Fault | None:
+    def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Check]:
         force = end.impulse / end.h
-        motion = np.maximum(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
+        motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
         product = self.complementarity * light
-        adhesion = max(self.motion * light, RESIDUAL_ROUND_OFF * np.max(end.motion_size))
-        checks = (
+        adhesion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
+        rows = (
             ("equation of motion", end.motion, d.v_names, motion, "N"),
-            ("ideal joint", end.closure, d.closure_names, self.closure, "m"),
-            ("gap", np.minimum(end.gap, 0), d.contact_names, self.gap, "m"),
+            ("ideal joint", end.closure, d.closure_names, ca.SX(self.closure), "m"),
+            ("gap", ca.fmin(end.gap, 0), d.contact_names, ca.SX(self.gap), "m"),
             ("complementarity of", force * end.gap, d.contact_names, product, "N m"),
-            ("adhesion of", np.minimum(force, 0), d.contact_names, adhesion, "N"),
+            ("adhesion of", ca.fmin(force, 0), d.contact_names, adhesion, "N"),
         )
-        for what, residual, names, limit, unit in checks:
-            excess = np.abs(residual) / limit
-            if residual.size and np.max(excess) > 1:
-                k = int(np.argmax(excess))
-                return Fault(f"{what} {names[k]!r} off by {abs(residual[k]):.2g} {unit}")
-        return None
+        return [
+            Check(f"{what} {{name!r}} off by {{value:.2g}} {unit}", names, ca.fabs(value), limit)
+            for what, value, names, limit, unit in rows
+        ]
 
-    def _contact(self, end: StepEnd, d: Dynamics) -> Fault | None:
-        for k in np.flatnonzero(end.turn <= 0):
-            return Fault(f"contact {d.contact_names[k]!r} turned by more than 90 deg", True)
-        return None
-
-    def _energy(self, end: StepEnd, force: float) -> Fault | None:
+    def _energy(self, end: StepEnd, force: ca.SX) -> list[Check]:
         # A force within the tolerance of a gap does this much work either way.
-        slack = ROUND_OFF * float(end.energy_size[0]) + self.gap * force
-        work, touched = float(end.contact_work[0]), float(end.contact_energy[0])
-        if work > self.contact_work * touched + slack:
-            return Fault(f"energy off by {work:.2g} J of work by contacts on {touched:.2g} J", True)
-        gain, error = float(end.energy_gain[0]), float(end.energy_error[0])
-        limit = min(self.energy * error, self.growth * float(end.kinetic_energy[0]))
-        if gain > limit + slack:
-            return Fault(f"energy off by {gain:.2g} J gained, at most {limit:.2g} J", True)
-        return None
+        slack = ROUND_OFF * end.energy_size + self.gap * force
+        work = Check(
+            "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
+            ("",),
+            end.contact_work,
+            self.contact_work * end.contact_energy + slack,
+            True,
+        )
+        gain = Check(
+            "energy off by {value:.2g} J gained, at most {limit:.2g} J",
+            ("",),
+            end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0),
+            ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy) + slack,
+            True,
+        )
+        return [work, gain]
+
+
+class Judge:
+    """The checks of a step stacked: in expressions for a compiled chain, in words for a person.
+
+    Attributes
+    ----------
+    value, limit : SX (k,)
+    """
+
+    def __init__(self, checks: Sequence[Check]) -> None:
+        self._texts: list[tuple[str, str, bool]] = []
+        values, limits = [], []
+        for check in checks:
+            n = check.value.numel()
+            values.append(check.value)
+            limits.append(check.limit if check.limit.numel() == n else ca.repmat(check.limit, n, 1))
+            names = list(check.names)
+            self._texts += [(check.text, names[k], check.unphysical) for k in range(n)]
+        self.value, self.limit = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits))
+
+    def fault(self, value: Array, limit: Array) -> Fault | None:
+        """Return what keeps a step with these numbers from being accepted, or None.
+
+        Of the first kind of check that fails, the row that is furthest off.
+        """
+        failed = np.flatnonzero(~(value <= limit))
+        if failed.size == 0:
+            return None
+        kind = self._texts[failed[0]][0]
+        same = [int(k) for k in failed if self._texts[k][0] == kind]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = [value[k] / limit[k] for k in same]
+        k = same[int(np.argmax(excess))]
+        return self.told(k, value[k], limit[k])
+
+    def told(self, row: int, value: float, limit: float) -> Fault:
+        """Return the fault of one row in words."""
+        text, name, unphysical = self._texts[row]
+        return Fault(text.format(name=name, value=value, limit=limit), unphysical)

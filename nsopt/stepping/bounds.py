@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 ROUND_OFF = 1e-6
 """Part of h_max that the last step may be longer, for round-off in the sum of many steps."""
 
 LAST = 10
 """How many steps to the end share what is left."""
+
+AT_BOUND = 1e-4
+"""Part of h by which an interior-point solver may stay off a bound that it is at."""
 
 
 @dataclass(frozen=True)
@@ -53,3 +58,28 @@ class StepBounds:
         if count <= LAST and share >= self.h_min:
             return StepBounds(self.h_min, share)
         return self
+
+
+def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
+    """Return what decided the sizes h (n,) [s] of steps: the end of the run, a bound, or else.
+
+    Parameters
+    ----------
+    h, remaining : (n,) [s]
+        ``remaining`` to the end of the run at the start of each step.
+    """
+    h, remaining = np.asarray(h), np.asarray(remaining)
+    count = np.maximum(np.ceil(remaining / steps.h_max - ROUND_OFF), 1)
+    share = remaining / count
+    shared = (count == 1) | ((count <= LAST) & (share >= steps.h_min))
+    longest = np.where(shared, share, steps.h_max)
+    cases = {
+        "end": h > remaining * (1 - AT_BOUND),
+        "below h_min": h < steps.h_min * (1 - AT_BOUND),
+        "h_max": h > longest * (1 - AT_BOUND),
+        "h_min": h < steps.h_min * (1 + AT_BOUND),
+    }
+    found: NDArray[np.object_] = np.select(
+        list(cases.values()), np.array(list(cases), dtype=object), otherwise
+    )
+    return found

@@ -25,16 +25,46 @@ Array = NDArray[np.float64]
 
 @dataclass
 class History:
-    """Accepted steps of one run."""
+    """Accepted steps of one run.
+
+    Parameters
+    ----------
+    every : int
+        Only every that many steps are kept, and the last one; what adds up (work, losses,
+        iterations, retries, solver time) is the sum since the one kept before.
+    """
 
     dynamics: Dynamics
     start: Start
     p: Array
-    steps: list[Taken] = field(default_factory=list)
+    every: int = 1
+    kept: list[Taken] = field(default_factory=list)
+    waiting: Taken | None = None  # steps since the last kept one
+    count: int = 0
+
+    def add(self, taken: Taken) -> None:
+        """Append consecutive steps."""
+        self.count += len(taken)
+        if self.every == 1:
+            self.kept.append(taken)
+            return
+        steps = taken if self.waiting is None else Taken.joined([self.waiting, taken])
+        whole = len(steps) // self.every * self.every
+        if whole:
+            self.kept.append(steps.at(slice(whole)).thinned(self.every))
+        self.waiting = steps.at(slice(whole, None)) if whole < len(steps) else None
+
+    def steps(self) -> Taken:
+        """Return the steps that are kept."""
+        rest = [] if self.waiting is None else [self.waiting.thinned(len(self.waiting))]
+        if not self.kept and not rest:
+            return Taken.none(self.dynamics)
+        self.kept = [Taken.joined(self.kept)] if self.kept else []
+        return Taken.joined([*self.kept, *rest])
 
     def result(self, attrs: Mapping[str, Any]) -> Result:
         """Return the record of the run so far."""
-        table = Record(self.dynamics, self.start, self.p, self.steps)
+        table = Record(self.dynamics, self.start, self.p, self.steps())
         data = xr.Dataset(
             table.variables(),
             coords=table.coordinates(),
@@ -43,6 +73,8 @@ class History:
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
                 "retry_log": json.dumps(table.retry_log()),
+                "steps": self.count,
+                "store_every": self.every,
                 **attrs,
             },
         )

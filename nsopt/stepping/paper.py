@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
+from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces
 
 
 class _End(NamedTuple):
@@ -111,10 +112,22 @@ class PaperStep(Scheme):
         beside the objective, which would otherwise be pinned at h_max.
     """
 
+    chooses_h: ClassVar[bool] = True
+
     closure: Closure = field(default_factory=TrueClosure)
     renormalise: bool = True
     explicit: bool = False
     growth: float = 1e-5
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        for law in ("restitution", "friction", "viscous"):
+            numbers = np.asarray(getattr(dynamics, law)(p)).ravel()
+            for name, number in zip(dynamics.contact_names, numbers, strict=True):
+                if number:
+                    raise ValueError(
+                        f"PaperStep knows no restitution and no friction, but {law} of contact "
+                        f"{name!r} is {number:g}: use Variational or MoreauJean"
+                    )
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -132,7 +145,7 @@ class PaperStep(Scheme):
 
         M = dynamics.mass(start.q, start.p)
         mean = (v + start.v) / 2
-        K = _smooth_forces(dynamics, *at, start.v if self.explicit else mean)
+        K = smooth_forces(dynamics, *at, start.v if self.explicit else mean)
         motion = M @ (v - start.v) - h * K - W @ lam - C.T @ mu
         gap = self.closure.gap(dynamics, start, end)
         mpcc.equal("motion", motion, scale=scales.impulse)
@@ -151,20 +164,24 @@ class PaperStep(Scheme):
         mpcc.minimize(-self.growth * h / scales.time)
         turned = self._turned(dynamics, end, start, h * K + W @ lam + C.T @ mu, lam, mu)
         error = (ca.fabs(ca.dot(turned, mean)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
-        touched = _same_body(dynamics) @ ca.fabs(W @ lam) > 0
+        touched = same_body(dynamics) @ ca.fabs(W @ lam) > 0
         return Step(
             q=q,
             v=v,
             impulse=lam,
             joint_impulse=mu,
+            slip_impulse=ca.SX.zeros(len(dynamics.slip_contacts)),
             gap=gap,
             closure=joints,
             motion_residual=motion / h,
             motion_size=(ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W @ lam)) / h
             + ca.fabs(K),
+            frozen=lam,
+            loss=-lam * (W.T @ mean),
             contact_work=ca.dot(W @ lam, mean),
-            contact_energy=(_kinetic(M, touched * v) + _kinetic(M, touched * start.v)) / 2,
+            contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=error,
+            local_error=ca.SX(0),
         )
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
@@ -175,7 +192,7 @@ class PaperStep(Scheme):
     ) -> ca.SX:
         """Return the generalized impulse with all directions taken at the end, less ``impulse``."""
         at = (end.t, end.q, start.p)
-        smooth = end.h * _smooth_forces(d, *at, end.v)
+        smooth = end.h * smooth_forces(d, *at, end.v)
         return smooth + d.gap_matrix(*at) @ lam + d.closure_matrix(*at).T @ mu - impulse
 
     def _norm(self, dynamics: Dynamics, start: StepStart, h: ca.SX, qdot: ca.SX) -> ca.SX:
@@ -190,20 +207,4 @@ def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
     F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
     are measured by the mass of the mechanism.
     """
-    massless = ca.diag(ca.diag(M) == 0) * scales.mass
-    return ca.dot(force, ca.solve(ca.sparsify(M + massless), force)) * scales.mass / scales.force**2
-
-
-def _smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
-    """Return K = Q_A - S (eq. 26)."""
-    return d.applied(t, q, v, p) - d.bias(q, v, p)
-
-
-def _same_body(dynamics: Dynamics) -> ca.DM:
-    """Return which velocities belong to one body, shape (nv, nv)."""
-    owners = np.array([name.rsplit(".", 1)[0] for name in dynamics.v_names])
-    return ca.DM((owners[:, None] == owners[None, :]).astype(float))
-
-
-def _kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
-    return ca.dot(v, M @ v) / 2
+    return ca.dot(force, ca.solve(metric(M), force)) * scales.mass / scales.force**2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
@@ -48,6 +47,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "external_work": (TIME, "J", "work of applied loads since the start"),
     "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
     "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
+    "contact_loss": (CONTACT, "J", "energy taken by each contact over the step, as it is stepped"),
     "complementarity_residual": (CONTACT, "N m", "contact force times gap"),
     "gap_violation": (CONTACT, "m", "depth inside the wall"),
     "constraint_violation": (JOINT, "m", "largest residual of each joint (directions: rad)"),
@@ -64,28 +64,17 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
 class Record:
     """Everything a result holds, evaluated at all times at once."""
 
-    def __init__(self, dynamics: Dynamics, start: Start, p: Array, steps: Sequence[Taken]):
+    def __init__(self, dynamics: Dynamics, start: Start, p: Array, steps: Taken):
         self.dynamics, self.p, self.steps = dynamics, p, steps
-        self.t = np.array([start.t, *(s.t for s in self.steps)])
-        self.q = np.array([start.q, *(s.q for s in self.steps)])
-        self.v = np.array([start.v, *(s.v for s in self.steps)])
+        self.t = np.append(start.t, steps.t)
+        self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self.h = self.each("h")
         self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
 
     def each(self, name: str) -> Array:
         """Return a step variable over time, NaN at the start."""
-        rows = [np.asarray(getattr(s, name), dtype=float) for s in self.steps]
-        shape = rows[0].shape if rows else np.shape(self._empty(name))
-        return np.array([np.full(shape, np.nan), *rows])
-
-    def _empty(self, name: str) -> Array:
-        d = self.dynamics
-        sizes = {
-            "impulse": len(d.contact_names),
-            "gap": len(d.contact_names),
-            "joint_impulse": len(d.closure_names),
-        }
-        return np.zeros(sizes[name]) if name in sizes else np.zeros(())
+        rows: Array = getattr(self.steps, name)
+        return np.concatenate([np.full((1, *rows.shape[1:]), np.nan), rows])
 
     def coordinates(self) -> dict[str, Any]:
         """Return time, and the labels of the other dimensions."""
@@ -135,6 +124,7 @@ class Record:
             "contact_force": self.columns("contact_normals", before=True) * force[:, :, None],
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
+            "contact_loss": self.each("loss"),
             "complementarity_residual": np.abs(force * distance),
             "gap_violation": np.maximum(-distance, 0),
         }
@@ -165,18 +155,15 @@ class Record:
         return {
             "motion_residual": self.each("motion_residual"),
             "iterations": self.each("iterations"),
-            "retries": self.retries(),
+            "retries": self.each("retries"),
             "solve_time": self.each("solve_time"),
-            "step_reason": np.array(["start", *(s.reason for s in self.steps)]),
+            "step_reason": np.array(["start", *self.steps.reason], dtype=str),
         }
-
-    def retries(self) -> Array:
-        """Return how many attempts failed before each step (time,)."""
-        return np.array([np.nan, *(len(s.tried) for s in self.steps)])
 
     def retry_log(self) -> list[dict[str, Any]]:
         """Return when steps were retried, and what each failed attempt fell short of."""
-        return [{"t": s.t, "tried": s.tried} for s in self.steps if s.tried]
+        pairs = zip(self.steps.t.tolist(), self.steps.tried, strict=True)
+        return [{"t": t, "tried": tried} for t, tried in pairs if tried]
 
     def over(self, name: str, before: bool = False) -> Array:
         """Return a function of the dynamics at all times (or at the start of each step)."""
@@ -211,10 +198,7 @@ class Record:
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""
-        # Load at the start of the step times mean velocity is the work that the step equations do.
-        load = self.over("external", before=True)
-        mean = (self.v + np.vstack([self.v[:1], self.v[:-1]])) / 2
-        return np.cumsum(np.nan_to_num(self.h) * np.sum(load * mean, axis=1))
+        return np.append(0.0, np.cumsum(self.steps.work))
 
     def violation(self, distance: Array) -> Array:
         """Return the largest residual of each joint (time, joint): closure, or depth in a wall."""

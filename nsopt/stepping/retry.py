@@ -30,6 +30,15 @@ class Rung:
     warm: bool = False
     below: tuple[float, float] | None = None
 
+    @property
+    def here(self) -> bool:
+        """Whether this is tried in the ordinary bounds of h."""
+        return self.below is None
+
+    def smaller(self, label: str) -> Rung:
+        """Return this way for a smaller h that is given."""
+        return replace(self, label=label, warm=False, below=(1.0, 1.0))
+
     def bounds(self, now: StepBounds, h_min: float) -> StepBounds:
         """Return the bounds of h here, of a step whose ordinary bounds are ``now``."""
         if self.below is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -42,6 +43,11 @@ class Scales:
     force: float
     mass: float
     gap: Array
+
+    @classmethod
+    def unit(cls, contacts: int) -> Scales:
+        """Return scales of one: the physical units themselves."""
+        return cls(1.0, 1.0, 1.0, np.ones(contacts))
 
     @property
     def impulse(self) -> float:
@@ -94,6 +100,8 @@ class Step:
         Contact impulses over the step, >= 0.
     joint_impulse : SX (nc,)
         Impulses of the ideal joints' rows, free in sign.
+    slip_impulse : SX (ns,) [N s]
+        Tangential impulses of the contacts with friction.
     gap : SX (ng,) [m]
         The gap that complements the impulse.
     closure : SX (nc,) [m, 1]
@@ -102,6 +110,10 @@ class Step:
         Equations of motion, as forces.
     motion_size : SX (nv,) [N, N m]
         Sum of the sizes of the terms in that residual, which sets its round-off.
+    frozen : SX (ng,) [N s]
+        The part of the contact impulses whose direction was taken at the start of the step.
+    loss : SX (ng,) [J]
+        Energy that each contact took, friction included.
     contact_work : SX scalar [J]
         Of the contact impulses.
     contact_energy : SX scalar [J]
@@ -109,23 +121,49 @@ class Step:
     energy_error : SX scalar [J]
         An embedded estimate of the local error in energy: what taking all forces at the other end
         of the step would change.
+    local_error : SX scalar [m]
+        An embedded estimate of the local error of the coordinates, in the metric of the mass.
     """
 
     q: ca.SX
     v: ca.SX
     impulse: ca.SX
     joint_impulse: ca.SX
+    slip_impulse: ca.SX
     gap: ca.SX
     closure: ca.SX
     motion_residual: ca.SX
     motion_size: ca.SX
+    frozen: ca.SX
+    loss: ca.SX
     contact_work: ca.SX
     contact_energy: ca.SX
     energy_error: ca.SX
+    local_error: ca.SX
 
 
 class Scheme(ABC):
-    """Step equations, written once; used by `simulate` and by whole-horizon problems."""
+    """Step equations, written once; used by `simulate` and by whole-horizon problems.
+
+    Attributes
+    ----------
+    chooses_h : bool
+        Whether the step program itself finds h, a variable then; else h is a parameter that a
+        `StepControl` sets, and the programs are square: rows in the order of their unknowns, no
+        objective, so that `Newton` solves them too.
+    """
+
+    chooses_h: ClassVar[bool] = False
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse a mechanism that the scheme cannot step; none by default.
+
+        Raises
+        ------
+        ValueError
+            Naming what it cannot, and a scheme that can.
+        """
+        del dynamics, p
 
     @abstractmethod
     def add_step(
@@ -144,6 +182,18 @@ class Scheme(ABC):
         scales : Scales
         """
 
-    @abstractmethod
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+    ) -> Step:
+        """State what is solved after `add_step`, with its solution known; return the whole step.
+
+        Nothing by default. ``step`` is what `add_step` returned, as expressions of parameters of
+        this program.
+        """
+        del mpcc, dynamics, start, h, scales
+        return step
+
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
-        """Return a cold start for the variables that `add_step` made, by name."""
+        """Return a cold start for variables that `add_step` made, by name; none by default."""
+        del dynamics, q, v, h
+        return {}

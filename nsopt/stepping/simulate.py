@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from numbers import Real
 from typing import Any
 
@@ -16,13 +16,15 @@ from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
+from nsopt.stepping.chain import Compiled
+from nsopt.stepping.control import LargestStep, StepControl
+from nsopt.stepping.driver import Driver, Run
 from nsopt.stepping.history import History
 from nsopt.stepping.initial import Start, check_start
 from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import PaperStep
-from nsopt.stepping.retry import RetryLadder
-from nsopt.stepping.scheme import Scales, Scheme
-from nsopt.stepping.stepper import AT_BOUND, StepError, Stepper
+from nsopt.stepping.scheme import Scheme
+from nsopt.stepping.stepper import StepError
 from nsopt.stepping.taken import Taken
 
 
@@ -51,9 +53,11 @@ def simulate(
     *,
     steps: StepBounds,
     scheme: Scheme | None = None,
-    solver: Solver | None = None,
+    solver: Solver | Compiled | None = None,
+    control: StepControl | None = None,
     parameters: Mapping[str, float] | None = None,
     acceptance: Acceptance | None = None,
+    store_every: int = 1,
     title: str = "mechanism",
     progress: bool = True,
 ) -> Result:
@@ -71,12 +75,16 @@ def simulate(
         In which each step chooses its size.
     scheme : Scheme
         `PaperStep` by default.
-    solver : Solver
+    solver : Solver or Compiled
         The first choice for every step; others take over where it fails (`RetryLadder`).
+    control : StepControl
+        What decides h where the scheme does not: `LargestStep` by default.
     parameters : mapping of name to number
         Other values for Parameters of the mechanism.
     acceptance : Acceptance
         What each step must meet.
+    store_every : int
+        Keep only every that many steps, and the last.
     title : str
         Names the run in summaries and pictures.
     progress : bool
@@ -98,49 +106,51 @@ def simulate(
     p = dynamics.values(parameters)
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)
-    scales = Scales.of(dynamics, start, p, steps.h_max, duration)
-    stepper = Stepper(
-        dynamics, scheme, RetryLadder(solver), acceptance or Acceptance(), steps, scales, p
+    scheme.check(dynamics, p)
+    driver = Driver(
+        dynamics,
+        Run(start, p, start.t + duration, steps),
+        scheme,
+        solver,
+        control or LargestStep(),
+        acceptance or Acceptance(),
     )
-    history = History(dynamics, start, p)
-    stop_reason = _run(stepper, history, start.t + duration, progress)
-    taken = history.steps
+    history = History(dynamics, start, p, store_every)
+    stop_reason = _run(driver, history, progress)
     return history.result(
         {
             "title": title,
             "scheme": repr(scheme),
-            "acceptance": json.dumps(asdict(stepper.acceptance)),
+            "acceptance": json.dumps(asdict(driver.acceptance)),
             "scheme_name": type(scheme).__name__,
             "solver": repr(solver),
-            "solver_name": type(solver.backend).__name__,
+            "solver_name": driver.solver_name,
+            "step_control": "" if scheme.chooses_h else repr(driver.control),
             "h_min": steps.h_min,
             "h_max": steps.h_max,
             "duration": duration,
             "completed": int(not stop_reason),
             "stop_reason": stop_reason,
-            "steps_below_h_min": sum(s.h < steps.h_min * (1 - AT_BOUND) for s in taken),
+            "steps_below_h_min": driver.below_h_min,
+            "compile_time": driver.compile_time,
         }
     )
 
 
-def _run(stepper: Stepper, history: History, t_end: float, progress: bool) -> str:
-    """Add steps to ``history`` up to ``t_end``; return why it ended early, or nothing."""
-    now = history.start
+def _run(driver: Driver, history: History, progress: bool) -> str:
+    """Add steps to ``history`` to the end; return why it ended early, or nothing."""
+    begin = driver.run.start.t
     bar: tqdm[Any]
-    with deferred_interrupt() as interrupted, _bar(t_end - now.t, progress) as bar:
+    with deferred_interrupt() as interrupted, _bar(driver.run.t_end - begin, progress) as bar:
         try:
-            while now.t < t_end:
-                taken = stepper.step(now, t_end)
-                if t_end - taken.t < 1e-6 * taken.h:
-                    # Round-off in the sum of steps must not leave a step of its own.
-                    taken = replace(taken, t=t_end)
-                history.steps.append(taken)
-                now = Start(taken.q, taken.v, taken.t)
-                _show(bar, taken, taken.t - bar.n - history.start.t, len(history.steps))
-                if interrupted() and now.t < t_end:
-                    return f"interrupted at t = {now.t:.9g} s"
+            while not driver.done:
+                taken = driver.advance()
+                history.add(taken)
+                _show(bar, taken, driver.now.t - bar.n - begin, history.count)
+                if interrupted() and not driver.done:
+                    return f"interrupted at t = {driver.now.t:.9g} s"
         except KeyboardInterrupt:
-            return f"interrupted at t = {now.t:.9g} s"
+            return f"interrupted at t = {driver.now.t:.9g} s"
         except StepError as error:
             return str(error)
     return ""
@@ -157,7 +167,8 @@ def _bar(total: float, progress: bool) -> tqdm[Any]:
 
 
 def _show(bar: tqdm[Any], taken: Taken, advance: float, count: int) -> None:
-    smallest = f" gap={taken.gap.min():.1e} m" if taken.gap.size else ""
+    if not len(taken):
+        return
     rate = count / max(bar.format_dict["elapsed"], 1e-9)
-    bar.set_postfix_str(f"h={taken.h:.2e} s{smallest} {rate:.0f} steps/s", refresh=False)
+    bar.set_postfix_str(f"h={taken.h[-1]:.2e} s {rate:.0f} steps/s", refresh=False)
     bar.update(advance)

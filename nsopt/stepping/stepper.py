@@ -1,27 +1,26 @@
-"""One step after another: the compiled step program, its retries, its acceptance."""
+"""One step after another by the solvers: their retries, their acceptance."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Evaluator, Mpcc, Program, Solution
-from nsopt.stepping.acceptance import Acceptance, Fault, StepEnd
-from nsopt.stepping.bounds import StepBounds
+from nsopt.mpcc import Evaluator, Point, Program, Solution
+from nsopt.stepping.acceptance import Fault, StepEnd
+from nsopt.stepping.bounds import StepBounds, reasons
+from nsopt.stepping.control import HALF, StepControl
 from nsopt.stepping.initial import Start
+from nsopt.stepping.program import StepProgram
 from nsopt.stepping.retry import RetryLadder, Rung
-from nsopt.stepping.scheme import Scales, Scheme, StepStart
-from nsopt.stepping.taken import Taken
+from nsopt.stepping.scheme import Scales
+from nsopt.stepping.taken import Taken, objects
 
 Array = NDArray[np.float64]
-
-AT_BOUND = 1e-4
-"""Part of h by which an interior-point solver may stay off a bound that it is at."""
+Memory = tuple[Point, ...]
 
 
 class StepError(RuntimeError):
@@ -33,51 +32,43 @@ class Stepper:
 
     Parameters
     ----------
-    dynamics : Dynamics
-    scheme : Scheme
+    program : StepProgram
     retry : RetryLadder
-    acceptance : Acceptance
+    control : StepControl
+        Chooses h where the scheme does not.
     steps : StepBounds
         Of the run.
     scales : Scales
     p : (np,)
         Parameters of the mechanism.
+
+    Attributes
+    ----------
+    trial : float [s]
+        The h to try next.
+    memory : tuple of Point
+        Where the last step was solved, to start the next one from; empty for a cold start.
     """
 
     def __init__(
         self,
-        dynamics: Dynamics,
-        scheme: Scheme,
+        program: StepProgram,
         retry: RetryLadder,
-        acceptance: Acceptance,
+        control: StepControl,
         steps: StepBounds,
         scales: Scales,
         p: Array,
     ):
-        self.dynamics, self.scheme, self.acceptance, self.p = dynamics, scheme, acceptance, p
-        self.steps, self._scales = steps, scales
-        self.rungs = tuple(retry.rungs())
-        self.mpcc = Mpcc("step")
-        self._end_of = self._state_step()
-        self._programs: dict[int, Program] = {}  # by identity: rungs share a few solvers
-        self._previous: Solution | None = None
-
-    def _state_step(self) -> Evaluator:
-        """State the step on the program; return its end as a function of (x, parameters)."""
-        m, d = self.mpcc, self.dynamics
-        start = StepStart(
-            m.parameter("t", 1),
-            m.parameter("q", d.nq),
-            m.parameter("v", d.nv),
-            m.parameter("p", len(d.parameters)),
-        )
-        low, high = m.parameter("h_min", 1), m.parameter("h_max", 1)
-        h = m.variable("h", 1, lower=low, upper=high, scale=self._scales.time, guess=high)
-        step = self.scheme.add_step(m, d, start, h, self._scales)
-        x = ca.vertcat(*(variable.scaled for variable in m.variables))
-        parameters = ca.vertcat(*(block.symbol for block in m.parameters))
-        end = ca.Function("end", [x, parameters], list(StepEnd.stated(d, start, h, step)))
-        return Evaluator(end)
+        self._program, self._p, self._force = program, p, scales.force
+        self._steps, self._control = steps, control
+        self._rungs = tuple(retry.rungs())
+        self._solvers: dict[tuple[int, int], Program] = {}  # by identity: rungs share a few
+        self._slack = 1e-9 * scales.time
+        error = ca.SX.sym("error")
+        outputs = [ca.SX(control.keeps(error)), control.factor(error)]
+        self._rule = Evaluator(ca.Function("control", [error], outputs))
+        self.trial = steps.h_max
+        self.memory: Memory = ()
 
     def step(self, start: Start, t_end: float) -> Taken:
         """Return the next accepted step towards ``t_end`` [s].
@@ -87,68 +78,95 @@ class Stepper:
         StepError
             If every attempt failed.
         """
-        now = self.steps.until_end(t_end - start.t)
         tried: list[str] = []
         iterations, seconds, unphysical = 0, 0.0, False
-        for rung in self.rungs:
-            if (rung.warm and self._previous is None) or (unphysical and rung.below is None):
+        for rung, bounds in self._attempts(t_end - start.t):
+            if (rung.warm and not self.memory) or (unphysical and rung.here):
                 continue
-            bounds = rung.bounds(now, self.steps.h_min)
-            solution, end = self._solve(rung, start, bounds)
-            iterations, seconds = iterations + solution.iterations, seconds + solution.time
-            fault = self._fault(solution, end, bounds)
+            solutions, end, fault = self._solve(rung, start, bounds)
+            iterations += sum(s.iterations for s in solutions)
+            seconds += sum(s.time for s in solutions)
             label = rung.label or "warm start"
-            failed = [a for a in solution.attempts[:-1] if not a.ok]
+            failed = [a for s in solutions for a in s.attempts[:-1] if not a.ok]
             tried += [f"{label}: restarted after {a.solver_word}" for a in failed]
             if fault is None:
-                self._previous = solution
-                reason = self._reason(float(end.h[0]), t_end - start.t)
-                if tried:
-                    reason = f"{reason}; {label}"
-                return self._taken(start, end, tuple(tried), iterations, seconds, reason)
+                self.memory = tuple(s.point for s in solutions)
+                self._choose(end, bounds)
+                return self._taken(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
             unphysical = fault.unphysical
-        self._previous = None
+        self.memory = ()
         raise StepError(_report(start.t, tried))
 
-    def _solve(self, rung: Rung, start: Start, bounds: StepBounds) -> tuple[Solution, StepEnd]:
-        key = id(rung.solver)
-        if key not in self._programs:
-            self._programs[key] = rung.solver.build(self.mpcc)
-        numbers = {
-            "t": np.array([start.t]),
-            "q": start.q,
-            "v": start.v,
-            "p": self.p,
-            "h_min": np.array([bounds.h_min]),
-            "h_max": np.array([bounds.h_max]),
-        }
-        solution = self._programs[key].solve(numbers, self._guess(rung, start, bounds))
-        return solution, StepEnd(*self._end_of(solution.x, np.concatenate(list(numbers.values()))))
+    def _attempts(self, remaining: float) -> Iterator[tuple[Rung, StepBounds]]:
+        """Return what is tried in which bounds of h; bounds are equal where h is given."""
+        run = self._steps
+        if self._program.scheme.chooses_h:
+            now = run.until_end(remaining)
+            for rung in self._rungs:
+                yield rung, rung.bounds(now, run.h_min)
+            return
+        h = StepBounds(min(run.h_min, self.trial), self.trial).until_end(remaining).h_max
+        yield from ((rung, StepBounds(h, h)) for rung in self._rungs if rung.here)
+        size = h
+        while size * HALF > run.h_min:
+            size *= HALF
+            yield self._rungs[1].smaller(f"h = {size:.3g} s"), StepBounds(size, size)
+        if size > run.h_min:
+            for rung in self._rungs:
+                if rung.here:
+                    yield rung.smaller(f"{rung.label}, h_min"), StepBounds(run.h_min, run.h_min)
+        for rung in self._rungs:
+            if not rung.here:
+                low = rung.bounds(StepBounds(h, h), run.h_min).h_min
+                yield rung, StepBounds(low, low)
+
+    def _solve(
+        self, rung: Rung, start: Start, bounds: StepBounds
+    ) -> tuple[list[Solution], StepEnd, Fault | None]:
+        program = self._program
+        first = program.numbers(start, self._p, bounds)
+        numbers, solutions = dict(first), []
+        for k in range(len(program.parts)):
+            solution = self._solver(rung, k).solve(numbers, self._guess(rung, k, start, bounds))
+            solutions.append(solution)
+            # What is not finite is refused at the end; the next part needs numbers all the same.
+            numbers["solved"] = np.nan_to_num(solution.x[: program.sizes[k]], posinf=0, neginf=0)
+        unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
+        end, fault = program.judged(unknowns, first, self._force)
+        h = float(end.h[0])
+        if not bounds.h_min - self._slack <= h <= bounds.h_max + self._slack:
+            word = solutions[0].status.solver_word
+            fault = Fault(f"h = {h:.3g} s outside its bounds ({word})")
+        return solutions, end, fault or self._inexact(end)
+
+    def _inexact(self, end: StepEnd) -> Fault | None:
+        """Return the fault of a step whose local error is too large, if h can be smaller."""
+        keeps = bool(self._rule(end.local_error)[0][0])
+        if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
+            return None
+        return Fault(f"local error off by {end.local_error[0]:.2g} m", unphysical=True)
+
+    def _solver(self, rung: Rung, part: int) -> Program:
+        key = (id(rung.solver), part)
+        if key not in self._solvers:
+            self._solvers[key] = rung.solver.build(self._program.parts[part])
+        return self._solvers[key]
 
     def _guess(
-        self, rung: Rung, start: Start, bounds: StepBounds
-    ) -> Solution | Mapping[str, Array] | None:
+        self, rung: Rung, part: int, start: Start, bounds: StepBounds
+    ) -> Point | Mapping[str, Array] | None:
         if rung.warm:
-            return self._previous
+            return self.memory[part]
+        if part:
+            return None
         middle = (bounds.h_min * bounds.h_max) ** 0.5
-        return self.scheme.guess(self.dynamics, start.q, start.v, middle)
+        return self._program.scheme.guess(self._program.dynamics, start.q, start.v, middle)
 
-    def _fault(self, solution: Solution, end: StepEnd, bounds: StepBounds) -> Fault | None:
-        h, slack = float(end.h[0]), 1e-9 * bounds.h_max
-        if not bounds.h_min - slack <= h <= bounds.h_max + slack:
-            return Fault(f"h = {h:.3g} s outside its bounds ({solution.status.solver_word})")
-        return self.acceptance.fault(end, self.dynamics, self._scales.force)
-
-    def _reason(self, h: float, remaining: float) -> str:
-        """Return what decided h."""
-        if h > remaining * (1 - AT_BOUND):
-            return "end"
-        if h < self.steps.h_min * (1 - AT_BOUND):
-            return "below h_min"
-        if h > self.steps.until_end(remaining).h_max * (1 - AT_BOUND):
-            return "h_max"
-        return "h_min" if h < self.steps.h_min * (1 + AT_BOUND) else "objective"
+    def _choose(self, end: StepEnd, bounds: StepBounds) -> None:
+        """Set the h to try next."""
+        factor = float(self._rule(end.local_error)[1][0])
+        self.trial = min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
 
     def _taken(
         self,
@@ -157,25 +175,35 @@ class Stepper:
         tried: tuple[str, ...],
         iterations: int,
         seconds: float,
-        reason: str,
+        t_end: float,
+        label: str,
     ) -> Taken:
         h = float(end.h[0])
+        t = start.t + h
+        if t_end - t < 1e-6 * h:
+            # Round-off in the sum of steps must not leave a step of its own.
+            t = t_end
+        why = reasons([h], [t_end - start.t], self._steps, self._control.word)[0]
+        if tried:
+            why = f"{why}; {label}"
         # An open contact is left with a round-off of impulse.
-        impulse = np.where(end.impulse > 1e-14 * self._scales.impulse, end.impulse, 0.0)
-        motion = float(np.max(np.abs(end.motion)))
+        impulse = np.where(end.impulse > 1e-14 * self._force * h, end.impulse, 0.0)
         return Taken(
-            start.t + h,
-            h,
-            end.q,
-            end.v,
-            impulse,
-            end.joint_impulse,
-            end.gap,
-            motion,
-            iterations,
-            tried,
-            seconds,
-            reason,
+            np.array([t]),
+            np.array([h]),
+            end.q[None],
+            end.v[None],
+            impulse[None],
+            end.joint_impulse[None],
+            end.slip_impulse[None],
+            np.array([np.max(np.abs(end.motion))]),
+            end.loss[None],
+            end.work,
+            np.array([float(iterations)]),
+            np.array([seconds]),
+            np.array([float(len(tried))]),
+            objects([why]),
+            objects([tried]),
         )
 
 

@@ -1,26 +1,93 @@
-"""One accepted step."""
+"""Accepted steps, in columns."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mechanics import Dynamics
+
 Array = NDArray[np.float64]
+
+ADDING = ("loss", "work", "iterations", "solve_time", "retries")
+"""What adds up over steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Taken:
-    """One accepted step: its end state, impulses and how it was found."""
+    """Accepted steps one after another: end states, impulses and how each was found."""
 
-    t: float
-    h: float
-    q: Array
-    v: Array
-    impulse: Array  # (ng,) [N s]
-    joint_impulse: Array  # (nc,)
-    gap: Array  # (ng,) [m] the gap that complemented the impulse
-    motion_residual: float  # [N, N m] largest row
-    iterations: int
-    tried: tuple[str, ...]  # attempts that failed before, and why
-    solve_time: float  # [s]
-    reason: str
+    t: Array  # (n,) [s]
+    h: Array  # (n,) [s]
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    impulse: Array  # (n, ng) [N s]
+    joint_impulse: Array  # (n, nc)
+    slip_impulse: Array  # (n, ns) [N s]
+    motion_residual: Array  # (n,) [N, N m] largest row
+    loss: Array  # (n, ng) [J] taken by each contact
+    work: Array  # (n,) [J] of applied loads
+    iterations: Array  # (n,)
+    solve_time: Array  # (n,) [s]
+    retries: Array  # (n,) attempts that failed before
+    reason: NDArray[np.object_]  # (n,) texts
+    tried: NDArray[np.object_]  # (n,) what failed before and why, tuples of texts
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.t)
+
+    @classmethod
+    def joined(cls, blocks: Iterable[Self]) -> Self:
+        """Return consecutive blocks as one."""
+        blocks = list(blocks)
+        return cls(*(np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)))
+
+    @classmethod
+    def none(cls, d: Dynamics) -> Self:
+        """Return no steps at all."""
+        widths = {
+            "q": d.nq,
+            "v": d.nv,
+            "impulse": len(d.contact_names),
+            "joint_impulse": len(d.closure_names),
+            "slip_impulse": len(d.slip_contacts),
+            "loss": len(d.contact_names),
+        }
+        kinds = {"reason": object, "tried": object}
+        return cls(
+            *(
+                np.zeros((0, widths[f.name]) if f.name in widths else 0, kinds.get(f.name, float))
+                for f in fields(cls)
+            )
+        )
+
+    def at(self, rows: object) -> Self:
+        """Return some of the steps."""
+        return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def thinned(self, every: int) -> Self:
+        """Return the last of each ``every`` steps, with the sums over them of what adds up."""
+        n = len(self) // every
+        last = self.at(slice(every - 1, None, every))
+        sums = {
+            name: np.add.reduceat(getattr(self, name), np.arange(n) * every, axis=0)
+            for name in ADDING
+        }
+        sums["tried"] = objects(
+            sum(self.tried[k * every : (k + 1) * every].tolist(), ()) for k in range(n)
+        )
+        return replace(last, **sums)
+
+
+def objects(values: Iterable[object]) -> NDArray[np.object_]:
+    """Return a vector of any objects, tuples included."""
+    values = list(values)
+    made = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return made

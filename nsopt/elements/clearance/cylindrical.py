@@ -6,8 +6,9 @@ import casadi as ca
 
 from nsopt.elements.clearance.gaps import gap_in_bore
 from nsopt.elements.outlines import tube
+from nsopt.elements.tangents import on_cylinder
 from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, Outline, State
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.parameter import Scalar, number
 
@@ -28,7 +29,8 @@ def radial_gaps(
     for end in ends:
         D = end - motion.r
         d = D - axis * ca.dot(axis, D)
-        gaps.append(gap_in_bore(d, c, end, s.value(radius) + c, motion.A))
+        gap = gap_in_bore(d, c, end, s.value(radius) + c, motion.A)
+        gaps.append(gap._replace(tangents=on_cylinder(axis, gap.normal)))
     return gaps
 
 
@@ -43,7 +45,7 @@ def pin_and_bushing(
 
 
 @dataclass(frozen=True, eq=False)
-class CylindricalClearance(Pair, Contact):
+class CylindricalClearance(ContactPair):
     """A bushing that slides and turns on a pin with radial clearance: 2 gaps, one per bushing end.
 
     [NLP-clearance 2024, eq. 36, corrected projection]. In a result they are ``name[0]`` and
@@ -59,7 +61,8 @@ class CylindricalClearance(Pair, Contact):
     clearance : float or Parameter [m]
         Radial: radius of the bore minus radius of the pin.
     radius : float or Parameter [m]
-        Of the pin; for contact points and pictures, without effect on the motion.
+        Of the pin: where the surfaces touch, and so the lever arm of friction; without friction
+        it has no effect on the motion.
 
     Raises
     ------
@@ -88,7 +91,7 @@ class CylindricalClearance(Pair, Contact):
 
     def gaps(self, s: State) -> list[Gap]:
         ends = bushing_ends(s, self.b, self.length)
-        return radial_gaps(s, self.a, ends, self.clearance, self.radius)
+        return self.obeying(s, radial_gaps(s, self.a, ends, self.clearance, self.radius))
 
     def outline(self) -> list[Outline]:
         return pin_and_bushing(

@@ -6,7 +6,7 @@ from nsopt.mechanics.element import Gap
 
 
 def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, axes: ca.SX) -> Gap:
-    """Return the gap of a point that may leave an axis (or a point) by a clearance.
+    """Return the gap of a point that may leave an axis (or a point) by a clearance; no tangents.
 
     ``distance = c - |d|`` [NLP-clearance 2024, eq. 36; there with the other sign]. Its gradient
     has no direction at d = 0, so the solver sees ``(c^2 - |d|^2) / (2 c)``: the same zero, unit
@@ -24,23 +24,26 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, axe
     axes : (3, 3)
         Of the frame in which the offset is reported.
     """
-    # Exact to round-off away from the centre; there it is zero, not NaN.
-    outward = offset / ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
+    # Exact to round-off away from the centre; there the direction is zero, not NaN.
+    length = ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
+    outward = offset / length
     return Gap(
-        distance=clearance - ca.norm_2(offset),
+        distance=clearance - length,
         function=(clearance**2 - ca.sumsqr(offset)) / (2 * clearance),
         point=seat - radius * outward,
         normal=-outward,
         scale=clearance,
-        slope=ca.norm_2(offset) / clearance,
+        slope=length / clearance,
         offset=axes.T @ offset,
     )
 
 
-def gap_behind_plane(point: ca.SX, on_plane: ca.SX, normal: ca.SX, scale: ca.SX) -> Gap:
+def gap_behind_plane(
+    point: ca.SX, on_plane: ca.SX, normal: ca.SX, scale: ca.SX, tangents: ca.SX
+) -> Gap:
     """Return the gap of a point and a plane whose unit normal points to the point's side.
 
-    [NLP-clearance 2024, eqs. 38, 41].
+    [NLP-clearance 2024, eqs. 38, 41]. ``tangents`` (3, k) are the directions of slip.
     """
     distance = ca.dot(point - on_plane, normal)
-    return Gap(distance, distance, point, normal, scale)
+    return Gap(distance, distance, point, normal, scale, tangents=tangents)

@@ -7,13 +7,14 @@ import numpy as np
 
 from nsopt.elements.clearance.gaps import gap_behind_plane, gap_in_bore
 from nsopt.elements.outlines import circle
+from nsopt.elements.tangents import around
 from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, Outline, State
 from nsopt.mechanics.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarRevoluteClearance(Pair, Contact):
+class PlanarRevoluteClearance(ContactPair):
     """A bushing on a pin in the xy plane of the pin: 1 gap.
 
     Parameters
@@ -23,7 +24,8 @@ class PlanarRevoluteClearance(Pair, Contact):
     clearance : float or Parameter [m]
         Radius of the bore minus radius of the pin.
     radius : float or Parameter [m]
-        Of the pin; for contact points and pictures, without effect on the motion.
+        Of the pin: where the surfaces touch, and so the lever arm of friction; without friction
+        it has no effect on the motion.
 
     Raises
     ------
@@ -44,7 +46,8 @@ class PlanarRevoluteClearance(Pair, Contact):
         pin, bushing, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         D, axis = bushing.r - pin.r, pin.A[:, 2]
         d = D - axis * ca.dot(axis, D)
-        return [gap_in_bore(d, c, bushing.r, s.value(self.radius) + c, pin.A)]
+        gap = gap_in_bore(d, c, bushing.r, s.value(self.radius) + c, pin.A)
+        return self.obeying(s, [gap._replace(tangents=around(axis, gap.normal))])
 
     def outline(self) -> list[Outline]:
         r, c = float(number(self.radius)), float(number(self.clearance))
@@ -52,7 +55,7 @@ class PlanarRevoluteClearance(Pair, Contact):
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarPrismaticClearance(Pair, Contact):
+class PlanarPrismaticClearance(ContactPair):
     """A rectangular block between two parallel guides along x: 4 gaps, one per corner.
 
     Upper corners meet the upper guide, lower corners the lower one.
@@ -92,8 +95,8 @@ class PlanarPrismaticClearance(Pair, Contact):
             wall = guide.r + side * (y + c) * across
             for end in (-1, 1):
                 corner = block.r + block.A @ ca.vertcat(end * x, side * y, 0)
-                gaps.append(gap_behind_plane(corner, wall, -side * across, c))
-        return gaps
+                gaps.append(gap_behind_plane(corner, wall, -side * across, c, guide.A[:, 0]))
+        return self.obeying(s, gaps)
 
     def outline(self) -> list[Outline]:
         x, y = float(number(self.length)) / 2, float(number(self.height)) / 2

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from nsopt.elements.clearance.gaps import gap_behind_plane
 from nsopt.elements.outlines import prism
 from nsopt.mechanics.checks import finite, numbers, positive
-from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, Outline, State
 from nsopt.mechanics.parameter import Numbers, Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
-class PrismaticClearance(Pair, Contact):
+class PrismaticClearance(ContactPair):
     """A prism in a hollow prism: each vertex, front and back, behind its two adjacent planes.
 
     4 N gaps for N vertices [NLP-clearance 2024, eq. 39]. The planes are those of the slider moved
@@ -81,9 +81,10 @@ class PrismaticClearance(Pair, Contact):
                 ):
                     edge = (end - start) / ca.norm_2(end - start)
                     inward = guide.A @ ca.vertcat(-edge[1], edge[0], 0)
+                    tangents = ca.horzcat(guide.A[:, 2], guide.A @ ca.vertcat(edge, 0))
                     plane = guide.r + guide.A @ ca.vertcat(vertex, 0) - c * inward
-                    gaps.append(gap_behind_plane(point, plane, inward, c))
-        return gaps
+                    gaps.append(gap_behind_plane(point, plane, inward, c, tangents))
+        return self.obeying(s, gaps)
 
     def outline(self) -> list[Outline]:
         vertices, length = np.asarray(number(self.polygon)), float(number(self.length))

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from nsopt.elements.clearance.cylindrical import bushing_ends, pin_and_bushing, radial_gaps
 from nsopt.elements.clearance.gaps import gap_behind_plane
 from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, Outline, State
 from nsopt.mechanics.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
-class RevoluteClearance(Pair, Contact):
+class RevoluteClearance(ContactPair):
     """A bushing that turns on a pin between two collars: 2 radial and 2 axial gaps.
 
     [NLP-clearance 2024, eq. 42]. In a result the gaps are ``name[0]``, ``name[1]``, radial at the
-    lower and upper end along z, and ``name[2]``, ``name[3]``, axial at the same ends.
+    lower and upper end along z, and ``name[2]``, ``name[3]``, axial at the same ends. The collars
+    touch the bushing on its axis: friction there has no moment about it.
 
     Parameters
     ----------
@@ -27,7 +28,8 @@ class RevoluteClearance(Pair, Contact):
     axial_clearance : float or Parameter [m]
         Between each end of the centred bushing and the collar there.
     radius : float or Parameter [m]
-        Of the pin; for contact points and pictures, without effect on the motion.
+        Of the pin: where the surfaces touch, and so the lever arm of friction; without friction
+        it has no effect on the motion.
 
     Raises
     ------
@@ -61,10 +63,11 @@ class RevoluteClearance(Pair, Contact):
         ends = bushing_ends(s, self.b, self.length)
         axis = pin.A[:, 2]
         collars = [
-            gap_behind_plane(end, pin.r - side * half * axis, side * axis, axial)
+            gap_behind_plane(end, pin.r - side * half * axis, side * axis, axial, pin.A[:, :2])
             for end, side in zip(ends, (1, -1), strict=True)
         ]
-        return radial_gaps(s, self.a, ends, self.clearance, self.radius) + collars
+        radial = radial_gaps(s, self.a, ends, self.clearance, self.radius)
+        return self.obeying(s, radial + collars)
 
     def outline(self) -> list[Outline]:
         pin_length = float(number(self.length)) + 2 * float(number(self.axial_clearance))

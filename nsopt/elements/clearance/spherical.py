@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from nsopt.elements.clearance.gaps import gap_in_bore
 from nsopt.elements.outlines import circle
+from nsopt.elements.tangents import on_sphere
 from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Contact, Gap, Outline, Pair, State
+from nsopt.mechanics.element import ContactPair, Gap, Outline, State
 from nsopt.mechanics.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
-class SphericalClearance(Pair, Contact):
+class SphericalClearance(ContactPair):
     """A socket around a ball: 1 gap, the centres no further apart than the clearance.
 
     Parameters
@@ -20,7 +21,8 @@ class SphericalClearance(Pair, Contact):
     clearance : float or Parameter [m]
         Radius of the socket minus radius of the ball.
     radius : float or Parameter [m]
-        Of the ball; for contact points and pictures, without effect on the motion.
+        Of the ball: where the surfaces touch, and so the lever arm of friction; without friction
+        it has no effect on the motion.
 
     Raises
     ------
@@ -40,7 +42,8 @@ class SphericalClearance(Pair, Contact):
     def gaps(self, s: State) -> list[Gap]:
         ball, socket, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         bore = s.value(self.radius) + c
-        return [gap_in_bore(socket.r - ball.r, c, socket.r, bore, ball.A)]
+        gap = gap_in_bore(socket.r - ball.r, c, socket.r, bore, ball.A)
+        return self.obeying(s, [gap._replace(tangents=on_sphere(gap.normal, ball.A))])
 
     def outline(self) -> list[Outline]:
         r = float(number(self.radius))

@@ -1,0 +1,49 @@
+"""Directions in which surfaces may slip on each other: bases of their tangent plane."""
+
+import casadi as ca
+
+# An irregular direction, so that no joint is likely to rest against it, and two perpendicular ones.
+_POLE = ca.DM([2, 3, 6]) / 7
+_ACROSS = (ca.DM([3, -6, 2]) / 7, ca.DM([6, 2, -3]) / 7)
+
+
+def around(axis: ca.SX, normal: ca.SX) -> ca.SX:
+    """Return the direction around a cylinder, shape (3, 1); zero where the normal has no length.
+
+    Parameters
+    ----------
+    axis, normal : (3,)
+        Unit axis, and a normal perpendicular to it.
+    """
+    return ca.cross(axis, normal)
+
+
+def on_cylinder(axis: ca.SX, normal: ca.SX) -> ca.SX:
+    """Return the directions along and around a cylinder, shape (3, 2); arguments as `around`."""
+    return ca.horzcat(axis, around(axis, normal))
+
+
+def on_sphere(normal: ca.SX, axes: ca.SX) -> ca.SX:
+    """Return two directions tangent to a sphere, shape (3, 2).
+
+    Two axes perpendicular to a pole, turned with it into the normal on the shortest way. No basis
+    is continuous all over a sphere: this one is, but for the point opposite the pole, and there it
+    is orthonormal all the same. Where the normal has no length, it is that of the pole.
+
+    Parameters
+    ----------
+    normal : (3,)
+        A unit vector.
+    axes : (3, 3)
+        To which the pole is fixed.
+    """
+    pole, across = axes @ _POLE, [axes @ e for e in _ACROSS]
+    cosine, parts = ca.dot(pole, normal), [ca.dot(e, normal) for e in across]
+    beside = sum((x * e for x, e in zip(parts, across, strict=True)), ca.SX.zeros(3))
+    # Two forms of 1 / (1 + cosine), each without cancellation on its side.
+    share = ca.if_else(
+        cosine > 0, 1 / (1 + ca.fabs(cosine)), (1 - cosine) / (ca.sumsqr(beside) + 1e-60)
+    )
+    return ca.horzcat(
+        *(e - x * (pole + share * beside) for x, e in zip(parts, across, strict=True))
+    )

@@ -1,0 +1,248 @@
+"""CasADi functions as native code: C is generated, compiled once, and kept in the user's cache.
+
+An entry of the cache is a shared library, ``<key>.so``, and its manifest, ``<key>.json``, which
+states what the library was made from and its hash. The folder may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import casadi as ca
+
+# Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
+# choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
+# What stays undefined must fail at once: the loader binds lazily and would end the process later.
+_HIDDEN = ("-fvisibility=hidden", "-DGCC_HASCLASSVISIBILITY")
+_UNDEFINED = () if sys.platform == "darwin" else ("-Wl,-z,defs",)
+_FLAGS = ("-O2", "-fPIC", "-shared", "-ffp-contract=off", *_HIDDEN, *_UNDEFINED)
+
+_loaded: dict[str, ca.Function] = {}
+_failed: dict[str, str] = {}
+_said: set[str] = set()
+
+
+@dataclass(frozen=True, eq=False)
+class NativeFunction:
+    """A function ready to be called, and how it came to be.
+
+    Attributes
+    ----------
+    function : ca.Function
+        The compiled function, or the given one where it could not be compiled. The compiled one
+        has values only: for derivatives compile the derivative of the given one.
+    native : bool
+        Whether it is compiled code; else CasADi's virtual machine evaluates it.
+    cached : bool
+        Whether the compiled code was there already, from this process or an earlier one.
+    seconds : float
+        Wall time from the expressions to the function ready to be called [s].
+    """
+
+    function: ca.Function
+    native: bool
+    cached: bool
+    seconds: float
+
+
+def compile_native(function: ca.Function, *, folder: Path | None = None) -> NativeFunction:
+    """Compile ``function``, or load it if that was done before.
+
+    Without a compiler, or where compiling fails, the function itself is returned and a
+    ``RuntimeWarning`` says why, once in a process.
+
+    Parameters
+    ----------
+    function : ca.Function
+    folder : Path, optional
+        Where libraries are kept; by default ``cache_folder()``.
+    """
+    start = time.perf_counter()
+    name = function.name()
+    try:
+        build = _Build(_compiler(), name, _generated(function))
+        native, cached = _obtain(build, folder or cache_folder())
+    except (RuntimeError, OSError) as why:
+        _say(str(why), f"{name!r} runs in CasADi's virtual machine, slower than compiled: {why}")
+        return NativeFunction(function, False, False, time.perf_counter() - start)
+    return NativeFunction(native, True, cached, time.perf_counter() - start)
+
+
+def cache_folder() -> Path:
+    """Return where compiled code is kept: ``$NSOPT_CACHE``, or nsopt in the user's cache folder."""
+    if stated := os.environ.get("NSOPT_CACHE"):
+        return Path(stated).expanduser().absolute()
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg).absolute() / "nsopt"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "nsopt"
+
+
+def _say(topic: str, message: str) -> None:
+    if topic not in _said:
+        _said.add(topic)
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    command: tuple[str, ...]
+    version: str
+
+
+def _compiler() -> _Compiler:
+    """Find the compiler of the environment's CC, or else the machine's."""
+    stated = os.environ.get("CC", "").strip()
+    for words in [stated] if stated else ["cc", "gcc", "clang"]:
+        program, *options = words.split()
+        found = shutil.which(program) if os.name == "posix" else None
+        command = (os.path.abspath(found), *options) if found else ()
+        version = _version(command) if command else ""
+        if version:
+            return _Compiler(command, version)
+    tried = f"CC={stated}" if stated else "cc, gcc, clang"
+    raise RuntimeError(f"no C compiler (tried {tried}): install gcc or clang, or set CC")
+
+
+@cache
+def _version(command: tuple[str, ...]) -> str:
+    """Return the first line of what a compiler says of itself, which holds no path; or nothing."""
+    try:
+        answer = _run([*command, "--version"])
+    except OSError:
+        return ""
+    return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""
+
+
+def _run(words: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    none = subprocess.DEVNULL
+    return subprocess.run(
+        words, cwd=folder, stdin=none, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
+def _generated(function: ca.Function) -> str:
+    generator = ca.CodeGenerator(function.name(), {"with_header": False})
+    generator.add(function)
+    return str(generator.dump())
+
+
+@dataclass(frozen=True, eq=False)
+class _Build:
+    """One library: what it is made from, and how it is made and loaded."""
+
+    compiler: _Compiler
+    name: str
+    source: str
+
+    @cached_property
+    def origin(self) -> dict[str, str]:
+        return {
+            "function": self.name,
+            "source": hashlib.sha256(self.source.encode()).hexdigest(),
+            "compiler": self.compiler.version,
+            "flags": " ".join([*self.compiler.command[1:], *_FLAGS]),
+            "casadi": ca.CasadiMeta.version(),
+            "machine": platform.machine(),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        return hashlib.sha256(json.dumps(self.origin).encode()).hexdigest()
+
+    def manifest(self, library: bytes) -> bytes:
+        stated = {**self.origin, "library": hashlib.sha256(library).hexdigest()}
+        return json.dumps(stated, indent=1).encode()
+
+    def compile(self, place: Path) -> bytes:
+        """Return the library; names are relative, so that no path of this run gets into it."""
+        (place / "native.c").write_text(self.source)
+        command = self.compiler.command
+        done = _run([*command, *_FLAGS, "native.c", "-o", "native.so", "-lm"], place)
+        if done.returncode != 0:
+            first_lines = "\n".join(done.stderr.splitlines()[:5])
+            raise RuntimeError(f"{command[0]} failed with\n{first_lines}")
+        return (place / "native.so").read_bytes()
+
+    def load(self, library: bytes, place: Path) -> ca.Function:
+        """Load from a copy in the private ``place``: what was verified, and stays as it is."""
+        copy = place / "verified.so"
+        copy.write_bytes(library)
+        try:
+            return ca.external(self.name, str(copy))
+        except RuntimeError as error:
+            why = f"its library does not load: {str(error).splitlines()[-1].strip()}"
+            raise RuntimeError(f"{why}; if {place.parent} allows no code, set TMPDIR") from error
+
+
+def _obtain(build: _Build, folder: Path) -> tuple[ca.Function, bool]:
+    """Return the compiled function, and whether it was there already."""
+    if build.key in _failed:
+        raise RuntimeError(_failed[build.key])
+    if build.key in _loaded:
+        return _loaded[build.key], True
+    try:
+        with tempfile.TemporaryDirectory(prefix="nsopt-", ignore_cleanup_errors=True) as place:
+            function, cached = _from_cache_or_compiler(build, folder, Path(place))
+    except (RuntimeError, OSError) as error:
+        _failed[build.key] = str(error)
+        raise
+    _loaded[build.key] = function
+    return function, cached
+
+
+def _from_cache_or_compiler(build: _Build, folder: Path, place: Path) -> tuple[ca.Function, bool]:
+    kept = _read(build, folder)
+    if kept is not None:
+        with suppress(RuntimeError):
+            return build.load(kept, place), True
+    library = build.compile(place)
+    function = build.load(library, place)
+    try:
+        _keep(build, library, folder)
+    except OSError as error:
+        remedy = "make it a folder that you alone may write to, or set NSOPT_CACHE to another"
+        message = f"every run compiles anew, as {folder} cannot be used ({error}): {remedy}"
+        _say(f"not kept in {folder}", message)
+    return function, False
+
+
+def _read(build: _Build, folder: Path) -> bytes | None:
+    """Return the library of the cache if its manifest is, to the byte, what it must be."""
+    try:
+        _require_own(folder)
+        library = (folder / f"{build.key}.so").read_bytes()
+        manifest = (folder / f"{build.key}.json").read_bytes()
+    except OSError:
+        return None
+    return library if manifest == build.manifest(library) else None
+
+
+def _keep(build: _Build, library: bytes, folder: Path) -> None:
+    """Put the entry into the cache; two processes at once write the same."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _require_own(folder)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=folder) as private:
+        for suffix, content in ((".so", library), (".json", build.manifest(library))):
+            new = Path(private, build.key + suffix)
+            new.write_bytes(content)
+            new.replace(folder / new.name)
+
+
+def _require_own(folder: Path) -> None:
+    """Raise where others may write: their library and manifest would fit each other too."""
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise PermissionError("others may write to it")

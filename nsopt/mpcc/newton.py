@@ -1,0 +1,222 @@
+"""Semismooth Newton for square programs, as one CasADi function that can be generated as C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc.elimination import solve_symbolic
+from nsopt.mpcc.problem import Mpcc
+
+ENOUGH = 5
+DAMPING = (1.0, 0.5, 0.25, 0.06)
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Newton on the min map: every pair is one row min(G, H), every box one mid(z - u, z - l, F).
+
+    The program must be square, without objective, inequalities or finite bounds, and state its
+    rows in the order of its unknowns: equations, then pairs, then boxes. Each iteration solves for
+    all unknowns at once, where equations give their own unknowns (velocities) first and
+    multipliers come last. Full steps; if they do not converge, damped ones that lower the largest
+    residual.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest scaled residual at which the iteration ends at once.
+    rough : float
+        Largest one at which it ends after five steps: where clearances are small beside the
+        mechanism, round-off keeps it from falling further.
+    iterations, damped : int
+        At most that many full and damped steps.
+    proximal : float
+        See `solve_symbolic`.
+    """
+
+    tolerance: float = 1e-11
+    rough: float = 1e-8
+    iterations: int = 10
+    damped: int = 12
+    proximal: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1 or not 0 <= self.proximal < 1:
+            raise ValueError(f"tolerance and proximal must be in (0, 1), got {self}")
+        if self.iterations < 1 or self.damped < 0:
+            raise ValueError(f"iterations must be 1 or more, damped 0 or more, got {self}")
+
+    def lower(self, mpcc: Mpcc) -> ca.Function:
+        """Return the solver as a function (x, p, scale) -> (x, residual, iterations).
+
+        ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program, ``scale`` the
+        scales of the rows (`row_scales`): equations, all G, all H, boxes z, boxes F. The residual
+        is the largest scaled one, not a number where the iteration broke down.
+
+        Raises
+        ------
+        ValueError
+            If the program is not square, or states what has no place here.
+        """
+        check_square(mpcc)
+        x = ca.vertcat(*(v.scaled for v in mpcc.variables))
+        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
+        scale = ca.SX.sym("scale", row_scales(mpcc).size)
+        r = ca.SX.sym("r", x.numel())
+        rows = _rows(mpcc, scale)
+        given = ca.vertcat(p, scale)
+        # What does not depend on x is computed once in a solve.
+        (rows, dx), symbols, known = ca.extract_parametric(
+            ca.cse([ca.densify(rows), self._move(mpcc, rows, x, r)]),
+            given,
+            {"extract_trivial": True},
+        )
+        constants = ca.vertcat(ca.SX(0, 1), *symbols)
+        options = {"cse": True}
+        return _Iteration(
+            self,
+            mpcc.name,
+            ca.Function("prepare", [p, scale], [ca.densify(_stacked(known))], options),
+            ca.Function("residual", [x, constants], [rows], options),
+            ca.Function("move", [x, r, constants], [dx], options),
+        ).function()
+
+    def _move(self, mpcc: Mpcc, rows: ca.SX, x: ca.SX, r: ca.SX) -> ca.SX:
+        """Return the Newton step for residuals r, (n,)."""
+        J = ca.jacobian(rows, x)
+        # An equation whose own unknown is not in it can only give a multiplier.
+        equations = sum(block.expr.numel() for block in mpcc.equalities)
+        own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
+        deferred = [i for i in range(x.numel()) if i not in own]
+        return ca.densify(solve_symbolic(J, r, deferred, self.proximal))
+
+
+@dataclass(frozen=True, eq=False)
+class _Iteration:
+    """Newton's iteration on z = (x, residual rows, count), from its three parts."""
+
+    options: Newton
+    name: str
+    prepare: ca.Function
+    residual: ca.Function
+    move: ca.Function
+
+    def function(self) -> ca.Function:
+        """Return (x, p, scale) -> (x, residual, iterations)."""
+        n, m = self.residual.numel_in(0), self.residual.numel_in(1)
+        x0 = ca.MX.sym("x", n)
+        p, scale = (ca.MX.sym("p", self.prepare.numel_in(i)) for i in (0, 1))
+        constants = self.prepare(p, scale) if m else ca.MX(0, 1)
+        z = self._full(2 * n + 1)(self._packed(x0, constants, 0), constants)
+        return ca.Function(
+            f"{self.name}_newton",
+            [x0, p, scale],
+            [z[:n], _largest(z[n : 2 * n]), z[-1]],
+            ["x0", "p", "scale"],
+            ["x", "residual", "iterations"],
+        )
+
+    def _full(self, size: int) -> ca.Function:
+        """Return full steps until one converges; if none does, damped ones from the start again."""
+        z, constants = self._symbols(size)
+        start = ca.MX.sym("start", size)
+        hold = ca.Function("hold", [z, start, constants], [z])
+        rest = self._rescue(size)
+        for k in reversed(range(self.options.iterations)):
+            new = self._step(z, constants, 1.0)
+            goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
+            out = goes_on(self._converged(new), new, start, constants)
+            rest = ca.Function(f"full_{k}", [z, start, constants], [out])
+        return ca.Function("full", [z, constants], [rest(z, z, constants)])
+
+    def _rescue(self, size: int) -> ca.Function:
+        z, constants = self._symbols(size)
+        start = ca.MX.sym("start", size)
+        hold = ca.Function("hold", [z, constants], [z])
+        damped = self._damped(size)
+        once = ca.Function.if_else("damped_unless", hold, damped)
+        # Full steps that failed may have led astray.
+        out = ca.vertcat(start[:-1], z[-1]) if self.options.damped else z
+        for _ in range(self.options.damped):
+            out = once(self._converged(out), out, constants)
+        return ca.Function("rescue", [z, start, constants], [out])
+
+    def _damped(self, size: int) -> ca.Function:
+        """Return one step, of the lengths in DAMPING the one with the least residual."""
+        z, constants = self._symbols(size)
+        best = self._step(z, constants, DAMPING[0])
+        for length in DAMPING[1:]:
+            other = self._step(z, constants, length)
+            n = size // 2
+            better = ca.logic_not(_largest(best[n : 2 * n]) <= _largest(other[n : 2 * n]))
+            best = ca.if_else(better, other, best)
+        return ca.Function("damped", [z, constants], [best])
+
+    def _step(self, z: ca.MX, constants: ca.MX, length: float) -> ca.MX:
+        n = z.numel() // 2
+        dx = self.move(z[:n], z[n : 2 * n], constants)
+        return self._packed(z[:n] - length * dx, constants, z[-1] + 1)
+
+    def _packed(self, x: ca.MX, constants: ca.MX, count: ca.MX | int) -> ca.MX:
+        return ca.vertcat(x, self.residual(x, constants), count)
+
+    def _symbols(self, size: int) -> tuple[ca.MX, ca.MX]:
+        return ca.MX.sym("z", size), ca.MX.sym("constants", self.residual.numel_in(1))
+
+    def _converged(self, z: ca.MX) -> ca.MX:
+        n = z.numel() // 2
+        size = _largest(z[n : 2 * n])
+        late = ca.logic_and(z[-1] >= ENOUGH, size <= self.options.rough)
+        return ca.logic_or(size <= self.options.tolerance, late)
+
+
+def check_square(mpcc: Mpcc) -> None:
+    """Refuse a program that Newton cannot solve.
+
+    Raises
+    ------
+    ValueError
+        Naming the program and what is too much or missing.
+    """
+    unknowns = sum(v.scaled.numel() for v in mpcc.variables)
+    rows = sum(b.expr.numel() for b in mpcc.equalities)
+    rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
+    of = f"program {mpcc.name!r}"
+    if unknowns != rows:
+        raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
+    if not mpcc.objective.is_zero() or mpcc.inequalities:
+        raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
+
+
+def row_scales(mpcc: Mpcc) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the scales of equations, all G, all H, all boxes' z, all boxes' F, stacked."""
+    parts = [b.scale for b in mpcc.equalities]
+    parts += [b.scales[i] for i in (0, 1) for b in mpcc.pairs]
+    parts += [b.scales[i] for i in (0, 1) for b in mpcc.boxes]
+    return np.concatenate([*parts, np.zeros(0)])
+
+
+def _rows(mpcc: Mpcc, scale: ca.SX) -> ca.SX:
+    c = _stacked([b.expr for b in mpcc.equalities])
+    G, H = _stacked([b.G for b in mpcc.pairs]), _stacked([b.H for b in mpcc.pairs])
+    z, F = _stacked([b.z for b in mpcc.boxes]), _stacked([b.F for b in mpcc.boxes])
+    low, up = _stacked([b.lower for b in mpcc.boxes]), _stacked([b.upper for b in mpcc.boxes])
+    sizes = np.cumsum([0, c.numel(), G.numel(), H.numel(), z.numel(), F.numel()])
+    of = [scale[int(a) : int(b)] for a, b in pairwise(sizes)]
+    active = _stacked([b.active for b in mpcc.pairs])
+    pairs = ca.if_else(active, ca.fmin(G / of[1], H / of[2]), H / of[2])
+    boxes = ca.fmax((z - up) / of[3], ca.fmin((z - low) / of[3], F / of[4]))
+    return ca.vertcat(c / of[0], pairs, boxes)
+
+
+def _stacked(parts: list[ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *parts)
+
+
+def _largest(r: ca.MX) -> ca.MX:
+    """Return the largest size; not a number where any is (fmax would hide it)."""
+    return ca.norm_inf(r) + 0 * ca.sum1(r)

@@ -1,0 +1,196 @@
+"""One attempt at a step as one CasADi function: choose h, solve, judge, take or refuse."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc import Mpcc, Newton, row_scales
+from nsopt.stepping.acceptance import StepEnd
+from nsopt.stepping.bounds import LAST, ROUND_OFF
+from nsopt.stepping.control import HALF, StepControl
+from nsopt.stepping.program import StepProgram
+
+Array = NDArray[np.float64]
+
+RUNNING, DONE, STUCK = 0, 1, 2
+AT_H_MIN = 1 + 1e-9
+HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations")
+KEPT = ("h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "loss", "work", "local_error")
+"""What the record keeps of a `StepEnd`."""
+
+
+class Attempt:
+    """The function (z, parameters) -> (z, record) that a chain repeats.
+
+    Attributes
+    ----------
+    function : Function
+    unknowns : int
+        Of all parts of the step.
+    """
+
+    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+        self._program, self._control, self._newton = program, control, newton
+        self.sizes = [sum(v.scaled.numel() for v in part.variables) for part in program.parts]
+        self.unknowns = sum(self.sizes)
+        d = program.dynamics
+        z = ca.MX.sym("z", 1 + d.nq + d.nv + 1 + self.unknowns + 1)
+        scales = sum(row_scales(part).size for part in program.parts)
+        parameters = ca.MX.sym("parameters", len(d.parameters) + 4 + scales)
+        self._columns: dict[str, int] = {}
+        made = self._made(z.numel(), parameters.numel())
+        self.record = made.numel_out(1)
+        idle = ca.Function("idle", [z, parameters], [z, ca.DM.zeros(self.record)])
+        unless = ca.Function.if_else("attempt", made, idle)
+        self.function = ca.Function(
+            "attempt", [z, parameters], list(unless(z[-1] == RUNNING, z, parameters))
+        )
+
+    def fields(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of records (n, record) by name, each (n, size)."""
+        edges = np.cumsum([0, *self._columns.values()])
+        return {
+            name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
+        }
+
+    def told(self, row: Array) -> str:
+        """Return in words why the attempt of a record was refused."""
+        is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
+        if not is_["solved"]:
+            why = "Newton did not converge"
+        elif is_["failed"] >= 0:
+            why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
+        else:
+            why = f"local error off by {is_['local_error']:.2g} m"
+        return f"h = {is_['h']:.3g} s: {why}"
+
+    def _made(self, nz: int, n: int) -> ca.Function:
+        """Return the attempt of a chain that is running."""
+        program, d = self._program, self._program.dynamics
+        z, parameters = ca.MX.sym("z", nz), ca.MX.sym("parameters", n)
+        np_, m = len(d.parameters), 1 + d.nq + d.nv
+        h = self._size()(z[0], z[m], parameters[np_ : np_ + 3])
+        now = ca.vertcat(z[:m], parameters[:np_], h)
+        edges = np.cumsum([m + 1, *self.sizes])
+        before = [z[int(a) : int(b)] for a, b in pairwise(edges)]
+        at = np_ + 4
+        x: list[ca.MX] = []
+        residuals, iterations = [], []
+        for part, old in zip(program.parts, before, strict=True):
+            known = ca.vertcat(now, *x)
+            scales = parameters[at : at + row_scales(part).size]
+            at += scales.numel()
+            guess = warm_guess(part)(known, old)
+            solved, residual, count = self._newton.lower(part)(guess, known, scales)
+            x.append(solved)
+            residuals.append(residual)
+            iterations.append(count)
+        *end, value, limit = program.end(*x, now, parameters[np_ + 3])
+        kept = [getattr(StepEnd(*end), name) for name in KEPT]
+        motion = ca.norm_inf(StepEnd(*end).motion)
+        self._columns = dict.fromkeys(HEAD, 1) | {
+            name: k.numel() for name, k in zip(KEPT, kept, strict=True)
+        }
+        finish = self._finish([k.numel() for k in kept], nz, value.numel())
+        state, record = finish(
+            z,
+            parameters[np_ : np_ + 3],
+            ca.vertcat(*x),
+            ca.vertcat(*residuals),
+            value,
+            limit,
+            ca.vertcat(*kept),
+            ca.vertcat(motion, sum(iterations)),
+        )
+        return ca.Function("made", [z, parameters], [state, record])
+
+    def _size(self) -> ca.Function:
+        """Return (t, h to try, (h_min, h_max, t_end)) -> h, as `StepBounds.until_end` has it."""
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        remaining = run[2] - t
+        count = ca.fmax(ca.ceil(remaining / trial - ROUND_OFF), 1)
+        share = remaining / count
+        even = ca.logic_and(count <= LAST, share >= ca.fmin(run[0], trial))
+        h = ca.if_else(ca.logic_or(count == 1, even), share, trial)
+        return ca.Function("size", [t, trial, run], [h])
+
+    def _finish(self, sizes: list[int], nz: int, checks: int) -> ca.Function:
+        """Return what takes or refuses a solved step."""
+        d = self._program.dynamics
+        z, run = ca.SX.sym("z", nz), ca.SX.sym("run", 3)
+        x, residuals = ca.SX.sym("x", self.unknowns), ca.SX.sym("r", len(self.sizes))
+        value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
+        kept, extra = ca.SX.sym("kept", sum(sizes)), ca.SX.sym("extra", 2)
+        h, error = kept[0], kept[-1]
+        q, v = kept[1 : 1 + d.nq], kept[1 + d.nq : 1 + d.nq + d.nv]
+        solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
+        failed = _first_failed(value, limit)
+        sound = ca.logic_and(solved, failed < 0)
+        smallest = h <= run[0] * AT_H_MIN
+        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
+        t = _landed(z[0] + h, run[2], h)
+        trial = z[1 + d.nq + d.nv]
+        longer = _within(trial * self._control.factor(error), run)
+        shorter = h * ca.if_else(sound, ca.fmin(self._control.factor(error), 0.9), HALF)
+        status = ca.if_else(
+            good,
+            ca.if_else(t >= run[2], DONE, RUNNING),
+            ca.if_else(smallest, STUCK, RUNNING),
+        )
+        taken = ca.vertcat(t, q, v, longer, x)
+        refused = ca.vertcat(z[: 1 + d.nq + d.nv], ca.fmax(shorter, run[0]), z[-1 - x.numel() : -1])
+        state = ca.vertcat(ca.if_else(good, taken, refused), status)
+        k = ca.fmax(failed, 0)
+        reading = [_at(value, k), _at(limit, k)]
+        record = ca.vertcat(1, good, t, solved, failed, *reading, extra, kept)
+        return ca.Function(
+            "finish",
+            [z, run, x, residuals, value, limit, kept, extra],
+            [state, ca.densify(record)],
+            {"cse": True},
+        )
+
+
+def warm_guess(part: Mpcc) -> ca.Function:
+    """Return (parameters, last solution) -> x to start from.
+
+    Unknowns whose stated guess depends on parameters start from that, the others from the last
+    solution.
+    """
+    p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
+    old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
+    guesses, at = [], 0
+    for variable in part.variables:
+        n = variable.scaled.numel()
+        known = ca.depends_on(variable.guess, p) if n else False
+        guesses.append(variable.guess / ca.DM(variable.scale) if known else old[at : at + n])
+        at += n
+    return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
+
+
+def _first_failed(value: ca.SX, limit: ca.SX) -> ca.SX:
+    """Return the index of the first value that is not <= its limit; -1 if none."""
+    found = ca.SX(-1)
+    for k in reversed(range(value.numel())):
+        found = ca.if_else(value[k] <= limit[k], found, k)
+    return found
+
+
+def _at(values: ca.SX, k: ca.SX) -> ca.SX:
+    found = ca.SX(0)
+    for i in range(values.numel()):
+        found = ca.if_else(k == i, values[i], found)
+    return found
+
+
+def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
+    """Return t, or the end where only the round-off of a sum keeps it from there."""
+    return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
+
+
+def _within(h: ca.SX, run: ca.SX) -> ca.SX:
+    return ca.fmin(ca.fmax(h, run[0]), run[1])

@@ -1,0 +1,184 @@
+"""Many steps in one call of compiled code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc import Evaluator, Newton, compile_native, row_scales
+from nsopt.stepping.attempt import RUNNING, Attempt
+from nsopt.stepping.bounds import StepBounds, reasons
+from nsopt.stepping.control import StepControl
+from nsopt.stepping.initial import Start
+from nsopt.stepping.program import StepProgram
+from nsopt.stepping.taken import Taken, objects
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Steps solved by Newton in generated C code, many in one call.
+
+    For schemes whose h is given by a `StepControl`; for `PaperStep`, which finds h itself, it
+    means `Sqp` as generated C code, step by step. A step that Newton does not solve, or that is
+    not accepted at any h down to h_min, goes to the solvers and the retries of the driver, and the
+    chain goes on from there. Without a C compiler the same functions run in CasADi's virtual
+    machine.
+
+    Parameters
+    ----------
+    newton : Newton
+    chunk : int
+        Attempts in one call; between calls progress is shown, checkpoints are written and Ctrl-C
+        is heard.
+    """
+
+    newton: Newton = field(default_factory=Newton)
+    chunk: int = 500
+
+    def __post_init__(self) -> None:
+        if self.chunk < 1:
+            raise ValueError(f"chunk must be 1 or more, got {self.chunk}")
+
+
+class Chain:
+    """The compiled chain of one run.
+
+    Its state is z = (t, q, v, h to try next, unknowns of the last step, status); its parameters
+    are the mechanism's, bounds of h, the end of the run and scales, so one compiled chain serves a
+    whole sweep.
+
+    Parameters
+    ----------
+    unit : StepProgram
+        The step, stated with scales of one.
+    scaled : StepProgram
+        The same, with the scales of the run.
+    """
+
+    def __init__(
+        self,
+        unit: StepProgram,
+        scaled: StepProgram,
+        control: StepControl,
+        options: Compiled,
+        steps: StepBounds,
+        p: Array,
+        force: float,
+        t_end: float,
+    ) -> None:
+        attempt = Attempt(unit, control, options.newton)
+        self._attempt = attempt
+        self.native = compile_native(repeated(attempt.function, options.chunk))
+        self._call = Evaluator(self.native.function)
+        self._steps, self._t_end, self._force = steps, t_end, force
+        self._word = control.word
+        run = [steps.h_min, steps.h_max, t_end, force]
+        self._parameters = np.concatenate([p, run, *(row_scales(part) for part in scaled.parts)])
+        self._memory = np.concatenate([[steps.h_max], np.zeros(attempt.unknowns)])
+
+    def restart(self, start: Start, memory: Array | None = None) -> Array:
+        """Return the state of a chain that goes on from ``start``."""
+        memory = self._memory if memory is None else memory
+        return np.concatenate([[start.t], start.q, start.v, memory, [RUNNING]])
+
+    def memory(self, z: Array, trial: float) -> Array:
+        """Return what a chain remembers: the h to try, the unknowns of the last step."""
+        unknowns = z[-1 - self._attempt.unknowns : -1]
+        return np.concatenate(
+            [[trial], unknowns if np.all(np.isfinite(unknowns)) else 0 * unknowns]
+        )
+
+    def run(self, z: Array, waiting: tuple[str, ...] = ()) -> Links:
+        """Return what the next attempts came to.
+
+        Parameters
+        ----------
+        z : (nz,)
+        waiting : tuple of str
+            What attempts since the last accepted step failed by in the call before.
+        """
+        begin = perf_counter()
+        state, records = self._call(z, self._parameters)
+        seconds = perf_counter() - begin
+        rows = records.reshape((-1, self._attempt.record))
+        return self._links(state, rows[rows[:, 0] > 0], seconds, waiting)
+
+    def _links(self, state: Array, rows: Array, seconds: float, waiting: tuple[str, ...]) -> Links:
+        end = self._attempt.fields(rows)
+        good = end["good"][:, 0] > 0
+        n = int(good.sum())
+        tried = objects([()] * (n + 1))
+        tried[0] = waiting
+        which = np.cumsum(good)
+        for k in np.flatnonzero(~good):
+            tried[which[k]] += (self._attempt.told(rows[k]),)
+        of = {name: values[good] for name, values in end.items()}
+        h, t = of["h"][:, 0], of["t"][:, 0]
+        why = reasons(h, self._t_end - (t - h), self._steps, self._word)
+        retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
+        why[retried] = [f"{text}; smaller h" for text in why[retried]]
+        floor = 1e-14 * self._force * h[:, None]
+        taken = Taken(
+            t,
+            h,
+            of["q"],
+            of["v"],
+            np.where(of["impulse"] > floor, of["impulse"], 0.0),
+            of["joint_impulse"],
+            of["slip_impulse"],
+            of["motion"][:, 0],
+            of["loss"],
+            of["work"][:, 0],
+            of["iterations"][:, 0],
+            np.full(n, seconds / max(n, 1)),
+            np.array([float(len(texts)) for texts in tried[:n]]),
+            why,
+            tried[:n],
+        )
+        return Links(state, taken, tried[n])
+
+
+def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
+    """Return ``count`` or a few more repetitions of (z, p) -> (z, record), records side by side.
+
+    Nested by ``base``, so that the generated code stays short.
+    """
+    if count <= 1:
+        return step
+    inner = repeated(step, -(-count // base), base)
+    z, p = (ca.MX.sym(name, step.numel_in(i)) for i, name in enumerate(("z", "p")))
+    state, records = z, []
+    for _ in range(min(count, base)):
+        state, record = inner(state, p)
+        records.append(record)
+    return ca.Function(f"{step.name()}_{count}", [z, p], [state, ca.horzcat(*records)])
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """What one call of a chain returns.
+
+    Attributes
+    ----------
+    state : (nz,)
+        From where the chain goes on.
+    taken : Taken
+        The steps that were accepted.
+    refused : tuple of str
+        What the attempts since the last accepted step failed by.
+    """
+
+    state: Array
+    taken: Taken
+    refused: tuple[str, ...]
+
+    @property
+    def status(self) -> int:
+        """RUNNING, DONE or STUCK."""
+        return int(self.state[-1])

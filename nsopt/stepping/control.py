@@ -1,0 +1,94 @@
+"""What decides the step size where the scheme does not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+HALF = 0.5
+"""Part of h that is tried after a step that did not count."""
+
+
+class StepControl(ABC):
+    """The rule by which h is chosen within its bounds; expressions, so that chains compile it.
+
+    A new rule is one frozen dataclass. What every rule has in common: h is never above h_max nor
+    below h_min but at the end of the run, a refused step is tried again at half of h, and the last
+    steps share what is left.
+
+    Attributes
+    ----------
+    word : str
+        What the record says decided h when no bound did.
+    """
+
+    word: str
+
+    @abstractmethod
+    def keeps(self, error: ca.SX) -> ca.SX:
+        """Tell whether a step with the local error ``error`` [m] is good enough above h_min."""
+
+    @abstractmethod
+    def factor(self, error: ca.SX) -> ca.SX:
+        """Return by what to multiply h after a step of that error, kept or not."""
+
+
+@dataclass(frozen=True)
+class LargestStep(StepControl):
+    """Steps of h_max; after a step that had to be smaller, twice as long each time.
+
+    Parameters
+    ----------
+    growth : float
+    """
+
+    growth: float = 2.0
+    word = "growing after a refused step"
+
+    def __post_init__(self) -> None:
+        if not 1 < self.growth < np.inf:
+            raise ValueError(f"growth must be above 1, got {self.growth}")
+
+    def keeps(self, error: ca.SX) -> ca.SX:
+        del error
+        return ca.SX(1)
+
+    def factor(self, error: ca.SX) -> ca.SX:
+        del error
+        return ca.SX(self.growth)
+
+
+@dataclass(frozen=True)
+class ErrorControl(StepControl):
+    """Steps whose estimated local error stays below a tolerance.
+
+    The estimate is embedded in the scheme: how unevenly the two halves of a step are loaded, as a
+    displacement in the metric of the mass. It falls with h^3.
+
+    Parameters
+    ----------
+    tolerance : float [m]
+        Largest local error of a step; steps of h_min are kept whatever their error.
+    safety : float
+    """
+
+    tolerance: float
+    safety: float = 0.9
+    word = "error tolerance"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < np.inf or not 0 < self.safety <= 1:
+            raise ValueError(
+                f"tolerance must be a positive length in metres and safety in (0, 1], got {self}"
+            )
+
+    def keeps(self, error: ca.SX) -> ca.SX:
+        return error <= self.tolerance
+
+    def factor(self, error: ca.SX) -> ca.SX:
+        # Cube root: the local error of a second-order step.
+        ratio = self.tolerance / ca.fmax(error, 1e-3 * self.tolerance)
+        return ca.fmin(ca.fmax(self.safety * ratio ** (1 / 3), 0.2), 2.0)

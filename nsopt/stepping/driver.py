@@ -1,0 +1,145 @@
+"""What carries a run from block to block: the compiled chain, and the solvers where it is stuck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solver, Sqp
+from nsopt.stepping.acceptance import Acceptance
+from nsopt.stepping.attempt import STUCK
+from nsopt.stepping.bounds import AT_BOUND, StepBounds
+from nsopt.stepping.chain import Chain, Compiled
+from nsopt.stepping.control import StepControl
+from nsopt.stepping.initial import Start
+from nsopt.stepping.program import StepProgram
+from nsopt.stepping.retry import RetryLadder
+from nsopt.stepping.scheme import Scales, Scheme
+from nsopt.stepping.stepper import Stepper
+from nsopt.stepping.taken import Taken, objects
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """From where to where, with which numbers."""
+
+    start: Start
+    p: Array
+    t_end: float
+    steps: StepBounds
+
+
+class Driver:
+    """The motion as blocks of accepted steps.
+
+    Attributes
+    ----------
+    now : Start
+        The state reached.
+    below_h_min : int
+        Steps so far that were smaller, but for the last one.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        run: Run,
+        scheme: Scheme,
+        solver: Solver | Compiled,
+        control: StepControl,
+        acceptance: Acceptance,
+    ) -> None:
+        self.run, self.control, self.acceptance = run, control, acceptance
+        if scheme.chooses_h and isinstance(solver, Compiled):
+            solver = Solver(backend=Sqp(native=True))
+        self._dynamics, self._scheme, self._solver = dynamics, scheme, solver
+        self.now, self.below_h_min = run.start, 0
+        start, steps = run.start, run.steps
+        self._scales = Scales.of(dynamics, start, run.p, steps.h_max, run.t_end - start.t)
+        self._program = StepProgram(dynamics, scheme, acceptance, self._scales)
+        self._waiting: tuple[str, ...] = ()
+        self._chain: Chain | None = None
+        if isinstance(solver, Compiled):
+            self._chain = self._linked(solver)
+            self._z = self._chain.restart(run.start)
+
+    def _linked(self, options: Compiled) -> Chain:
+        d, run = self._dynamics, self.run
+        unit = Scales.unit(len(d.contact_names))
+        plain = StepProgram(d, self._scheme, self.acceptance, unit)
+        return Chain(
+            plain,
+            self._program,
+            self.control,
+            options,
+            run.steps,
+            run.p,
+            self._scales.force,
+            run.t_end,
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.now.t >= self.run.t_end
+
+    @property
+    def solver_name(self) -> str:
+        """Name of the first choice of solver."""
+        solver = self._solver
+        return type(solver.backend if isinstance(solver, Solver) else solver).__name__
+
+    @property
+    def compile_time(self) -> float:
+        """Time to generate and compile the chain, or to find it compiled [s]."""
+        return self._chain.native.seconds if self._chain else 0.0
+
+    @cached_property
+    def _stepper(self) -> Stepper:
+        solver = self._solver if isinstance(self._solver, Solver) else Solver()
+        run = self.run
+        ladder = RetryLadder(solver)
+        return Stepper(self._program, ladder, self.control, run.steps, self._scales, run.p)
+
+    def advance(self) -> Taken:
+        """Return the next accepted steps: one, or those of a call of the chain.
+
+        Raises
+        ------
+        StepError
+            If every attempt at a step failed.
+        """
+        if self._chain is None:
+            taken = self._stepper.step(self.now, self.run.t_end)
+        else:
+            taken = self._link(self._chain)
+        if len(taken):
+            self.now = Start(taken.q[-1], taken.v[-1], float(taken.t[-1]))
+            small = taken.h < self.run.steps.h_min * (1 - AT_BOUND)
+            last = taken.t >= self.run.t_end
+            self.below_h_min += int(np.sum(small & ~last))
+        return taken
+
+    def _link(self, chain: Chain) -> Taken:
+        links = chain.run(self._z, self._waiting)
+        self._z, self._waiting = links.state, links.refused
+        if links.status != STUCK:
+            return links.taken
+        reached = links.taken
+        start = (
+            Start(reached.q[-1], reached.v[-1], float(reached.t[-1])) if len(reached) else self.now
+        )
+        stepper = self._stepper
+        stepper.trial = self.run.steps.h_min
+        rescued = stepper.step(start, self.run.t_end)
+        tried = (*self._waiting, *rescued.tried[0])
+        step = replace(rescued, tried=objects([tried]), retries=np.array([float(len(tried))]))
+        end = Start(step.q[-1], step.v[-1], float(step.t[-1]))
+        self._z, self._waiting = chain.restart(end, chain.memory(links.state, stepper.trial)), ()
+        return Taken.joined([reached, step])

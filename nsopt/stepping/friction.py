@@ -1,0 +1,107 @@
+"""Tangential impulses of contacts: dry friction, exact in the plane and regularised in space."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.scheme import Scales
+
+At = tuple[ca.SX, ca.SX, ca.SX]  # t, q, p
+
+
+class Friction:
+    """The friction of one program; ask for its unknowns in the order of `Newton`, then state it.
+
+    With slip u = T^T v and normal impulse lam, for each contact:
+
+    =========  ================================================================
+    plane      -mu lam <= lam_t <= mu lam, lam_t against u, any value where u = 0
+    space      lam_t sqrt(|u|^2 + creep^2) = -mu lam u
+    viscous    -h d u more, while closed
+    =========  ================================================================
+
+    The first is the polyhedral cone of the plane, exact; the second smooths the edge of the
+    second-order cone, so that sticking is creeping.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+    dynamics : Dynamics
+    scales : Scales
+    """
+
+    def __init__(self, mpcc: Mpcc, dynamics: Dynamics, scales: Scales) -> None:
+        self._mpcc, self._d, self._scales = mpcc, dynamics, scales
+        owners = np.array(dynamics.slip_contacts, dtype=int)
+        alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
+        self._owners, self._plane = owners, np.flatnonzero(alone)
+        self._space = np.flatnonzero(~alone)
+        self._unknowns = ca.SX.zeros(owners.size)
+
+    def add_space(self) -> None:
+        """Make the unknowns that are given by equations; before the contact impulses."""
+        self._add("slip_space", self._space)
+
+    def add_plane(self) -> None:
+        """Make the unknowns that lie in boxes; after the contact impulses."""
+        self._add("slip_plane", self._plane)
+
+    def _add(self, name: str, columns: NDArray[np.intp]) -> None:
+        if columns.size:
+            unknowns = self._mpcc.variable(name, columns.size, scale=self._scales.impulse)
+            for k, column in enumerate(columns):
+                self._unknowns[int(column)] = unknowns[k]
+
+    def state(self, at: At, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
+        """State the law and return the tangential impulses (ns,) [N s].
+
+        Parameters
+        ----------
+        at : t, q, p
+            Where contacts and directions are taken.
+        v : SX (nv,)
+            At which slip is judged.
+        lam : SX (ng,) [N s]
+            Normal impulses.
+        closed : SX (ng,), 0 or 1
+            Where the viscous part acts.
+        h : SX scalar [s]
+            Over which it acts.
+        """
+        owners = [int(i) for i in self._owners]
+        if not owners:
+            return ca.SX(0, 1)
+        d, p = self._d, at[2]
+        u = d.slip_matrix(*at).T @ v
+        limit = (d.friction(p) * lam)[owners]
+        speed = self._scales.impulse / self._scales.mass
+        plane, space = ([int(i) for i in part] for part in (self._plane, self._space))
+        if space:
+            pairs = np.array(space).reshape(-1, 2)
+            sizes = ca.SX.zeros(len(owners))
+            for i, j in pairs.tolist():
+                size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + d.creep(p)[owners[i]] ** 2)
+                sizes[i], sizes[j] = size, size
+            law = self._unknowns[space] + limit[space] * u[space] / sizes[space]
+            self._mpcc.equal("friction_in_space", law, scale=self._scales.impulse)
+        if plane:
+            self._mpcc.box(
+                "friction",
+                self._unknowns[plane],
+                u[plane],
+                lower=-limit[plane],
+                upper=limit[plane],
+                scale=(self._scales.impulse, speed),
+            )
+        return self._unknowns - h * (d.viscous(p) * closed)[owners] * u
+
+    def by_contact(self, values: ca.SX) -> ca.SX:
+        """Return sums over the slips (ns,) of each contact, (ng,)."""
+        sums = ca.SX.zeros(len(self._d.contact_names))
+        for k, i in enumerate(self._owners):
+            sums[int(i)] += values[k]
+        return sums

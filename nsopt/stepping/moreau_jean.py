@@ -1,0 +1,140 @@
+"""Moreau-Jean: impacts and friction at the velocity level, first order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.friction import Friction
+from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces, square
+
+
+@dataclass(frozen=True)
+class MoreauJean(Scheme):
+    """The theta scheme of Moreau and Jean with Newton restitution and Coulomb friction.
+
+    ==============  ==================================================================
+    active          gaps with g(q_n) + h/2 W^T v_n <= 0
+    motion          M (v_n+1 - v_n) = h K(q_m, v_m) + W lam + T lam_t + C^T mu
+    active          0 <= W^T v_n+1 + e W^T v_n _|_ lam >= 0
+    ideal joints    C v_n+1 + dPhi/dt = 0
+    positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n
+    ==============  ==================================================================
+
+    with W, T, C at q_n, and K at q_m = q_n (+) h/2 v_n. Gaps are held at the velocity level only,
+    so positions sink into walls by up to h times the impact speed and lasting contacts on curved
+    walls drift; ``project`` brings q_n+1 back to 0 <= gap in the metric of the mass (the combined
+    scheme). Ideal joints are always brought back.
+
+    Parameters
+    ----------
+    theta : float
+        1/2 conserves energy in free motion; 1 damps.
+    project : bool
+    """
+
+    theta: float = 0.5
+    project: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.theta <= 1:
+            raise ValueError(f"theta must be from 0.5 to 1, got {self.theta}: less is unstable")
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        d, at = dynamics, (start.t, start.q, start.p)
+        C, W = d.closure_matrix(*at), d.gap_matrix(*at)
+        middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
+        M = d.mass(middle[1], start.p)
+        friction = Friction(mpcc, d, scales)
+        v = mpcc.variable("v_end", d.nv, guess=start.v)
+        mu = mpcc.variable("joint_impulse", C.size1(), scale=scales.impulse)
+        friction.add_space()
+        lam = mpcc.variable("impulse", W.size2(), scale=scales.impulse)
+        friction.add_plane()
+        mean = self.theta * v + (1 - self.theta) * start.v
+        K = smooth_forces(d, *middle, mean)
+        active = d.gap(*at) + h / 2 * (W.T @ start.v) <= 0
+        slip = friction.state(at, v, lam, active, h)
+        T = d.slip_matrix(*at)
+        motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
+        rate = W.T @ v + d.restitution(start.p) * (W.T @ start.v)
+        mpcc.complement(
+            "contact",
+            rate,
+            lam,
+            scale=(scales.gap / scales.time, scales.impulse),
+            labels=d.contact_names,
+            active=active,
+        )
+        mpcc.least_norm(("impulse", "joint_impulse"))
+        q = d.retract(start.q, h * mean)
+        end = (start.t + h, q, start.p)
+        halfway = (v + start.v) / 2
+        loss = -lam * (W.T @ halfway) - friction.by_contact(slip * (T.T @ halfway))
+        # As blows the impulses meet the velocity that the other forces lead to.
+        met = (start.v + v + ca.solve(metric(M), h * K)) / 2
+        turned = (
+            h * (smooth_forces(d, *end, v) - K)
+            + (d.gap_matrix(*end) - W) @ lam
+            + (d.closure_matrix(*end) - C).T @ mu
+        )
+        touched = same_body(d) @ ca.fabs(W @ lam) > 0
+        return Step(
+            q=q,
+            v=v,
+            impulse=lam,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            gap=h * rate * active,
+            closure=d.closure(*end),
+            motion_residual=motion / h,
+            motion_size=(ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W) @ ca.fabs(lam))
+            / h
+            + ca.fabs(K),
+            frozen=ca.SX.zeros(lam.numel()),
+            loss=loss,
+            contact_work=ca.dot(W @ lam + T @ slip, met),
+            contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
+            energy_error=ca.sqrt(
+                square(M, turned) * (kinetic(M, v) + kinetic(M, start.v) + square(M, h * K))
+            ),
+            local_error=h / 2 * ca.sqrt(square(M, turned + h * K) * M.size1() / ca.trace(M)),
+        )
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+    ) -> Step:
+        d, t, p = dynamics, start.t + h, start.p
+        contacts = self.project and d.contact_names
+        if not contacts and not d.closure_names:
+            return step
+        C, W, M = d.closure_matrix(t, step.q, p), d.gap_matrix(t, step.q, p), d.mass(step.q, p)
+        push = scales.impulse * scales.time
+        move = mpcc.variable("move", d.nv, scale=scales.time)
+        mu = mpcc.variable("joint_push", C.size1(), scale=push)
+        lam = mpcc.variable("contact_push", W.size2() if contacts else 0, scale=push)
+        W = W if contacts else ca.SX(d.nv, 0)
+        q = d.retract(step.q, move)
+        mpcc.equal("nearest", M @ move - W @ lam - C.T @ mu, scale=push)
+        mpcc.equal("closure", d.closure(t, q, p), scale=scales.time)
+        gap = d.gap(t, q, p) if contacts else step.gap
+        if contacts:
+            sizes = (scales.gap, push)
+            mpcc.complement("contact", gap, lam, scale=sizes, labels=d.contact_names)
+        lifted = ca.fabs(ca.dot(d.applied(t, step.q, step.v, p), move))
+        return replace(
+            step,
+            q=q,
+            # Judged is the position now; that the impulse met the rate was judged by the solver.
+            gap=ca.fmax(gap, 0) * (step.impulse <= 0) + ca.fmin(gap, 0) if contacts else step.gap,
+            closure=d.closure(t, q, p),
+            energy_error=step.energy_error + lifted,
+        )

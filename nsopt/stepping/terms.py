@@ -1,0 +1,37 @@
+"""Terms that step equations share."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+
+
+def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return K = Q_A - S (eq. 26 of [NLP-clearance 2024]), (nv,)."""
+    return d.applied(t, q, v, p) - d.bias(q, v, p)
+
+
+def metric(M: ca.SX) -> ca.SX:
+    """Return the mass matrix, motions without mass given the mean mass of the others."""
+    diagonal = ca.diag(M)
+    massless = diagonal == 0
+    mean = ca.sum1(diagonal) / ca.fmax(ca.sum1(ca.logic_not(massless)), 1)
+    return ca.sparsify(M + ca.diag(massless) * mean)
+
+
+def same_body(dynamics: Dynamics) -> ca.DM:
+    """Return which velocities belong to one body, shape (nv, nv)."""
+    owners = np.array([name.rsplit(".", 1)[0] for name in dynamics.v_names])
+    return ca.DM((owners[:, None] == owners[None, :]).astype(float))
+
+
+def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the kinetic energy [J]."""
+    return ca.dot(v, M @ v) / 2
+
+
+def square(M: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return impulse . M^-1 impulse, twice the kinetic energy it gives a mechanism at rest [J]."""
+    return ca.dot(impulse, ca.solve(metric(M), impulse))

@@ -1,0 +1,223 @@
+"""The discrete Euler-Lagrange step: second order, without energy drift, unilateral contacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.friction import Friction
+from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces, square
+
+SAME_SIDE = 0.5
+"""Cosine by which a contact may turn in a step and still be one lasting contact."""
+
+
+@dataclass(frozen=True)
+class _Contacts:
+    """The contacts of a step as the start of it tells.
+
+    Attributes
+    ----------
+    closed : SX (ng,), 0 or 1
+    lasting : SX (ng,), 0 or 1
+        Closed, and headed for the same side of its clearance.
+    D : SX (nv, ng)
+        Directions of the impulses of the first half: for a lasting contact the gradient of the gap
+        at the start, as the discrete Euler-Lagrange equations have it; for others the normal
+        where free motion would lead, from where the wall is reached even across the clearance.
+    """
+
+    closed: ca.SX
+    lasting: ca.SX
+    D: ca.SX
+
+
+@dataclass(frozen=True)
+class Variational(Scheme):
+    """Half kick, position-level contact, half kick, velocity-level contact.
+
+    The generalised Stoermer-Verlet / RATTLE step of the discrete Euler-Lagrange equations, with
+    unilateral constraints. K = Q_A - S holds all smooth forces, dissipative and gyroscopic ones at
+    the half-step velocity v_h in both halves, coupled with the impulses; W and C are gradients of
+    gaps and joints.
+
+    ==================  ==============================================================
+    first half          M v_h = M v_n + h/2 K(q_n, v_h) + D lam + C_n^T mu
+    positions           q_n+1 = q_n (+) h v_h,  Phi(q_n+1) = 0
+    contact             0 <= gap(q_n+1) _|_ lam >= 0
+    second half         M v_n+1 = M v_h + h/2 K(q_n+1, v_h) + W_n+1 lam' + C_n+1^T mu'
+    velocities          C_n+1 v_n+1 + dPhi/dt = 0
+    contact, closed     0 <= W_n+1^T v_n+1 + e W_n+1^T v_n _|_ lam' >= 0
+    ==================  ==============================================================
+
+    Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
+    time-reversible there, so energy does not drift. A contact that was open at q_n takes one
+    impulse, lam', at the velocity level: lam then only places it on the wall. Contacts that were
+    closed already have e = 0. For a mass matrix that depends on q the velocities before and after
+    the move share the momentum, and K holds the rate of M (generalised Stoermer-Verlet).
+
+    Parameters
+    ----------
+    closed : float
+        A contact counts as closed up to this part of its clearance.
+    """
+
+    closed: float = 1e-8
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        d, at = dynamics, (start.t, start.q, start.p)
+        contacts, C, M = (
+            self._contacts(d, start, h),
+            d.closure_matrix(*at),
+            d.mass(start.q, start.p),
+        )
+        v = mpcc.variable("v_half", d.nv, guess=start.v)
+        after = v if _constant(d) else mpcc.variable("v_after", d.nv, guess=start.v)
+        mu = mpcc.variable("joint_half", C.size1(), scale=scales.impulse)
+        friction = Friction(mpcc, d, scales)
+        friction.add_space()
+        lam = mpcc.variable("contact_half", contacts.D.size2(), scale=scales.impulse)
+        friction.add_plane()
+        slip = friction.state(at, v, lam * contacts.lasting, contacts.lasting, h / 2)
+        q = d.retract(start.q, h * (v + after) / 2)
+        end = (start.t + h, q, start.p)
+        motion = M @ (v - start.v) - h / 2 * _kick(d, *at, v) - contacts.D @ lam - C.T @ mu
+        motion -= d.slip_matrix(*at) @ slip
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        if after is not v:
+            mpcc.equal("momentum", d.mass(q, start.p) @ after - M @ v, scale=scales.impulse)
+        mpcc.equal("closure", d.closure(*end), scale=scales.time)
+        gap = d.gap(*end)
+        mpcc.complement(
+            "contact",
+            gap,
+            lam,
+            scale=(scales.gap, scales.impulse),
+            labels=d.contact_names,
+        )
+        mpcc.least_norm(("contact_half", "joint_half"))
+        size = ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(contacts.D) @ lam
+        nothing = ca.SX(0)
+        return Step(
+            q=q,
+            v=after,
+            impulse=lam,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            gap=gap,
+            closure=d.closure(*end),
+            motion_residual=motion / h,
+            motion_size=size / h + ca.fabs(_kick(d, *at, v)),
+            frozen=lam * contacts.lasting,
+            loss=ca.SX.zeros(lam.numel()),
+            contact_work=nothing,
+            contact_energy=nothing,
+            energy_error=nothing,
+            local_error=nothing,
+        )
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+    ) -> Step:
+        d, p = dynamics, start.p
+        before, at = (start.t, start.q, p), (start.t + h, step.q, p)
+        contacts = self._contacts(d, start, h)
+        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
+        placing = (1 - contacts.lasting) * step.impulse
+        v = mpcc.variable("v_end", d.nv, guess=step.v)
+        mu = mpcc.variable("joint_end", C.size1(), scale=scales.impulse, guess=step.joint_impulse)
+        friction = Friction(mpcc, d, scales)
+        friction.add_space()
+        lam = mpcc.variable("contact_end", W.size2(), scale=scales.impulse, guess=step.impulse)
+        friction.add_plane()
+        touching = step.gap <= self.closed * d.gap_scale(p)
+        slip = friction.state(at, v, lam, touching, h / 2)
+        T, T_start = d.slip_matrix(*at), d.slip_matrix(*before)
+        K = _kick(d, *at, step.v)
+        motion = M @ (v - step.v) + contacts.D @ placing - h / 2 * K - W @ lam - C.T @ mu
+        motion -= T @ slip
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)
+        bounce = d.restitution(p) * (1 - contacts.closed) * ca.fmin(W.T @ start.v, 0)
+        mpcc.complement(
+            "contact",
+            W.T @ v + bounce,
+            lam,
+            scale=(scales.gap / scales.time, scales.impulse),
+            labels=d.contact_names,
+            active=touching,
+        )
+        mpcc.least_norm(("contact_end", "joint_end"))
+        frozen = contacts.lasting * step.impulse
+        approach = ca.if_else(contacts.lasting, W.T @ step.v, W.T @ start.v)
+        loss = -frozen * (contacts.D.T @ (start.v + step.v)) / 2 - lam * (W.T @ v + approach) / 2
+        loss -= friction.by_contact(step.slip_impulse * (T_start.T @ (start.v + step.v)) / 2)
+        loss -= friction.by_contact(slip * (T.T @ (v + step.v)) / 2)
+        turned = (
+            h / 2 * (K - _kick(d, *before, step.v))
+            + (W - contacts.D) @ frozen
+            + (C - d.closure_matrix(*before)).T @ (step.joint_impulse + mu)
+        )
+        uneven = (
+            h / 2 * (K - _kick(d, *before, step.v))
+            + W @ (contacts.lasting * lam)
+            - contacts.D @ frozen
+            + C.T @ mu
+            - d.closure_matrix(*before).T @ step.joint_impulse
+        )
+        touched = same_body(d) @ (ca.fabs(contacts.D @ frozen) + ca.fabs(W @ lam)) > 0
+        return Step(
+            q=step.q,
+            v=v,
+            impulse=frozen + lam,
+            joint_impulse=step.joint_impulse + mu,
+            slip_impulse=step.slip_impulse + slip,
+            gap=step.gap,
+            closure=step.closure,
+            motion_residual=step.motion_residual + motion / h,
+            motion_size=step.motion_size
+            + (ca.fabs(M) @ (ca.fabs(v) + ca.fabs(step.v)) + ca.fabs(W) @ lam) / h
+            + ca.fabs(K),
+            frozen=frozen,
+            loss=loss,
+            contact_work=-ca.sum1(loss),
+            contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
+            energy_error=ca.sqrt(square(M, turned) * 2 * kinetic(M, v - start.v)) / 2,
+            local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
+        )
+
+    def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
+        at = (start.t, start.q, start.p)
+        free = ca.solve(metric(d.mass(start.q, start.p)), smooth_forces(d, *at, start.v))
+        there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
+        closed = d.gap(*at) <= self.closed * d.gap_scale(start.p)
+        cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
+        lasting = closed * (cosine > SAME_SIDE)
+        slope = ca.fmax(d.slope(*there), 1e-6)
+        n = closed.numel()
+        here = ca.repmat(lasting.T, d.nv, 1)
+        ahead = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1) if n else ca.SX(d.nv, 0)
+        D = ca.if_else(here, d.gap_matrix(*at), ahead) if n else ca.SX(d.nv, 0)
+        return _Contacts(closed, lasting, D)
+
+
+def _constant(d: Dynamics) -> bool:
+    """Tell whether the mass matrix is the same everywhere."""
+    q, p = ca.SX.sym("q", d.nq), ca.SX.sym("p", len(d.parameters))
+    return not ca.depends_on(d.mass(q, p), q)
+
+
+def _kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
+    K = smooth_forces(d, t, q, p, v)
+    if _constant(d):
+        return K
+    x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
+    rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
+    return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))

@@ -1,0 +1,96 @@
+"""One point of a sweep."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import xarray as xr
+
+from nsopt.problem import Problem
+from nsopt.result import Result
+from nsopt.stepping import simulate
+from nsopt.sweep.measures import Measure, measured, notes
+from nsopt.sweep.points import Row, bounds_at, settings
+
+OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}
+OPTIONS = [name for name in inspect.signature(simulate).parameters if name not in OF_POINT]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Notes and measures of a run; settled if another try would find the same."""
+
+    data: xr.Dataset
+    settled: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all points of a sweep share.
+
+    Attributes
+    ----------
+    problem : Problem
+    options : mapping
+        Those of `simulate` that no point changes.
+    measures : mapping of name to function
+    title : str
+    process : int
+        Which process started the sweep.
+
+    Raises
+    ------
+    TypeError
+        If `simulate` has no such option.
+    """
+
+    problem: Problem
+    options: Mapping[str, Any]
+    measures: Mapping[str, Measure]
+    title: str
+    process: int
+
+    def __post_init__(self) -> None:
+        for name in self.options:
+            if name not in OPTIONS:
+                raise TypeError(f"unknown option {name!r}; those of runs are {', '.join(OPTIONS)}")
+
+    def run(self, row: Row) -> Point:
+        """Return what one point gave, whatever happens there.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the run was interrupted: it is no point then.
+        """
+        begin, result = perf_counter(), None
+        found: dict[str, xr.DataArray] = {}
+        settled = True
+        try:
+            result = self._simulate(row)
+            stop_reason = str(result.data.attrs["stop_reason"])
+            if result.completed:
+                found = measured(result, self.measures, row)
+        except Exception as error:  # one point must not end the others
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            stop_reason, settled = " ".join(f"{kind}{error}".split()), False
+        if stop_reason.startswith("interrupted"):
+            raise KeyboardInterrupt
+        run_time = perf_counter() - begin
+        return Point(notes(result, stop_reason, run_time).assign(found), settled)
+
+    def _simulate(self, row: Row) -> Result:
+        return simulate(
+            self.problem.dynamics,
+            self.problem.start,
+            self.problem.duration,
+            steps=bounds_at(self.problem, row),
+            parameters=settings(self.problem, row)[0],
+            title=self.title,
+            progress=False,
+            **self.options,
+        )

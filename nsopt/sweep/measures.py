@@ -1,0 +1,114 @@
+"""What a sweep keeps of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from nsopt.result import Result
+
+Measure = Callable[[Result], Any]
+
+
+def _last(name: str) -> Measure:
+    def measure(result: Result) -> xr.DataArray:
+        x = result[name].isel(time=-1)
+        return x.assign_attrs(long_name=f"{x.attrs['long_name']}, at the end")
+
+    return measure
+
+
+def _largest_contact_force(result: Result) -> xr.DataArray:
+    size = np.linalg.norm(result["contact_force"].values[1:], axis=-1)
+    return _by_contact(result, size, "N", "largest force of each contact")
+
+
+def _largest_gap_violation(result: Result) -> xr.DataArray:
+    depth = result["gap_violation"].values[1:]
+    return _by_contact(result, depth, "m", "largest depth inside the wall")
+
+
+def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
+    """Return the largest of x (time, contact) over time."""
+    contact, attrs = result["contact"].values, {"units": units, "long_name": meaning}
+    return xr.DataArray(x.max(axis=0), {"contact": contact}, ("contact",), attrs=attrs)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "final_q": _last("q"),
+    "final_v": _last("v"),
+    "dissipated_energy": _last("dissipated_energy"),
+    "largest_contact_force": _largest_contact_force,
+    "largest_gap_violation": _largest_gap_violation,
+}
+"""What is measured at the end of each complete run, beside the `NOTES` on every run."""
+
+NOTES = {
+    "completed": ("1", "whether the run reached its end and all measures exist"),
+    "stop_reason": ("", "why not"),
+    "end_time": ("s", "time reached"),
+    "steps": ("1", "number of steps"),
+    "retries": ("1", "attempts of steps beyond the first"),
+    "solve_time": ("s", "time in the solver"),
+    "run_time": ("s", "time of the whole run, preparation included"),
+}
+
+PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "step_control")
+"""Attributes that all results of a sweep share, where they have them."""
+
+
+def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
+    """Return the `NOTES` on a run, also on one that never began."""
+    nothing = {"time": np.array([np.nan]), "retries": np.array([]), "solve_time": np.array([])}
+    run = nothing if result is None else {name: result[name].values for name in nothing}
+    values = {
+        "completed": int(not stop_reason),
+        "stop_reason": stop_reason,
+        "end_time": run["time"][-1],
+        "steps": len(run["time"]) - 1,
+        "retries": int(np.nansum(run["retries"])),
+        "solve_time": np.nansum(run["solve_time"]),
+        "run_time": run_time,
+    }
+    attrs = {} if result is None else result.data.attrs
+    return xr.Dataset(
+        {name: _noted(name, value) for name, value in values.items()},
+        attrs={name: attrs[name] for name in PROVENANCE if name in attrs},
+    )
+
+
+def measured(
+    result: Result, measures: Mapping[str, Measure], taken: Collection[str]
+) -> dict[str, xr.DataArray]:
+    """Return the measures of a run.
+
+    Raises
+    ------
+    ValueError
+        Naming the measure that failed, or that has a dimension named as a swept one.
+    """
+    found = {}
+    for name, measure in measures.items():
+        try:
+            found[name] = _labelled(measure(result))
+        except Exception as error:  # anything may go wrong in what a user writes
+            raise ValueError(f"measure {name!r}: {type(error).__name__}: {error}") from error
+        if twice := {*map(str, found[name].dims)} & {*taken}:
+            raise ValueError(f"measure {name!r} has a dimension {twice.pop()!r}, as the sweep has")
+    return found
+
+
+def _labelled(value: Any) -> xr.DataArray:
+    """Return floats with labels along dimensions, as few coordinates as that takes."""
+    x = xr.DataArray(value).astype(float, keep_attrs=True)
+    names = {d: x[f"{d}_name"].values for d in x.dims if f"{d}_name" in x.coords}
+    x = x.drop_vars([c for c in x.coords if c not in x.dims or c in names])
+    return x.assign_coords(names)
+
+
+def _noted(name: str, value: Any) -> xr.DataArray:
+    units, meaning = NOTES[name]
+    return xr.DataArray(value, attrs={"units": units, "long_name": meaning})

@@ -1,0 +1,139 @@
+"""Many runs of one problem, and the dataset they make."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from tqdm import tqdm
+
+from nsopt.problem import Problem, load_problem
+from nsopt.result import check_writable
+from nsopt.sweep.gather import gather
+from nsopt.sweep.interrupt import interruptible
+from nsopt.sweep.job import Job
+from nsopt.sweep.measures import MEASURES, NOTES, Measure
+from nsopt.sweep.points import Points, Row, settings
+from nsopt.sweep.pool import run_all
+from nsopt.sweep.store import Store, digest, write
+
+
+def sweep(
+    problem: str | Path | Problem,
+    over: Points,
+    *,
+    measure: Mapping[str, Measure] | None = None,
+    duration: float | None = None,
+    workers: int | None = None,
+    folder: str | Path | None = None,
+    title: str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> xr.Dataset:
+    """Run a problem at every point of a grid or of samples.
+
+    Parameters
+    ----------
+    problem : Problem, or the name or file of one
+    over : Grid or Samples
+    measure : mapping of name to function
+        Functions of a Result that return a number or a DataArray, beside `MEASURES`.
+    duration : float [s]
+        Another duration than the problem's.
+    workers : int
+        Processes; one for each core by default. With one, all runs in this process. Within
+        ``joblib.parallel_config(...)`` that configuration decides: with "dask" the points run on
+        the cluster of the current Client (its workers should have one thread each).
+    folder : path
+        Where each point is kept as it finishes, and the whole at last as ``sweep.nc``. Points of
+        the same model, options, measures and versions that are there already are not run again,
+        in whichever sweep they were. Damaged ones are, and those that were refused or broke off
+        with an error; a run that stopped early is not.
+    title : str
+        Names the sweep; the problem's name by default.
+    progress : bool
+        Whether to show a progress bar on standard error.
+    **options
+        As for `simulate`: scheme, solver, acceptance, ...
+
+    Returns
+    -------
+    xarray.Dataset
+        The swept names as dimensions (of `Samples`: coordinates along ``sample``), `NOTES` and
+        measures as variables. A point that failed has ``completed`` 0, its ``stop_reason``, and
+        NaN for every measure.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Before anything is run: names, options or a duration that are not legal.
+    OSError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> data = sweep("case_a", Grid({"clearance": [1e-4, 1e-3], "h": [1e-3, 5e-4]}))
+    ... # doctest: +SKIP
+    """
+    if not isinstance(problem, Problem):
+        title, problem = title or Path(problem).stem, load_problem(str(problem))
+    if duration is not None:
+        problem = replace(problem, duration=duration)
+    measures = {**MEASURES, **(measure or {})}
+    job = Job(problem, options, measures, title or "mechanism", os.getpid())
+    over.check(problem, {*NOTES, *job.measures})
+    target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
+    found = _points(job, over.rows(), Store(target and target.parent), workers, progress)
+    data = gather(over, found, _provenance(job, over))
+    if target is not None:
+        write(data, target)
+    return data
+
+
+def _points(
+    job: Job, rows: list[Row], store: Store, workers: int | None, progress: bool
+) -> list[xr.Dataset]:
+    """Return all points in order: those that are stored, and the others by running them."""
+    shared = digest(job.problem, job.options, job.measures, _made_with())
+    keys = [digest(shared, *settings(job.problem, row)) for row in rows]
+    loaded = {k: store.load(key) for k, key in enumerate(keys)}
+    found = {k: data for k, data in loaded.items() if data is not None}
+    todo = {k: row for k, row in enumerate(rows) if k not in found}
+    failed = sum(not data["completed"] for data in found.values())
+    bar: tqdm[Any]
+    with (
+        tqdm(total=len(rows), initial=len(found), unit="run", disable=not progress) as bar,
+        closing(interruptible(run_all(job, todo, workers))) as arriving,
+    ):
+        for k, point in arriving:
+            found[k] = point.data
+            if point.settled:
+                store.save(keys[k], point.data)
+            failed += not point.data["completed"]
+            bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
+            bar.update()
+    return [found[k] for k in range(len(rows))]
+
+
+def _made_with() -> str:
+    return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
+
+
+def _provenance(job: Job, over: Points) -> dict[str, Any]:
+    """Return what a sweep was made from, beside what its results tell."""
+    values, bounds = settings(job.problem, {})
+    fixed = {name: x for name, x in values.items() if name not in over.values}
+    return {
+        "title": job.title,
+        "parameters": json.dumps(fixed),
+        **bounds,
+        "duration": job.problem.duration,
+        "made_with": _made_with(),
+    }

@@ -1,0 +1,101 @@
+"""Finished points as files, each named by all that its numbers depend on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import xarray as xr
+
+
+def content(x: Any) -> Any:
+    """Return what ``x`` consists of as nested lists of text and numbers, the same in every process.
+
+    A function is its code, its defaults and what it closes over, not what it calls.
+    """
+    if isinstance(x, ca.Function):
+        return x.serialize()
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        members = [[f.name, content(getattr(x, f.name))] for f in dataclasses.fields(x)]
+        return [type(x).__qualname__, members]
+    if isinstance(x, Mapping):
+        return sorted([str(name), content(value)] for name, value in x.items())
+    if isinstance(x, (list, tuple)):
+        return [content(value) for value in x]
+    if isinstance(x, (set, frozenset)):
+        return sorted(map(repr, x))
+    if isinstance(x, np.ndarray):
+        return [list(x.shape), content(x.ravel().tolist())]
+    if isinstance(x, partial):
+        return content([x.func, x.args, x.keywords])
+    if isinstance(x, FunctionType):
+        closure = [cell.cell_contents for cell in x.__closure__ or ()]
+        return content([x.__code__, x.__defaults__, x.__kwdefaults__, closure])
+    if isinstance(x, CodeType):
+        return [x.co_code.hex(), list(x.co_names), content(x.co_consts)]
+    return repr(x)
+
+
+def digest(*parts: Any) -> str:
+    """Return a hash of the content of ``parts``."""
+    text = json.dumps([content(part) for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def write(data: xr.Dataset, path: Path) -> None:
+    """Write netCDF; the file appears whole or not at all, also beside another process.
+
+    Raises
+    ------
+    OSError
+        Naming the path, if it cannot be written.
+    """
+    partial_file = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data.to_netcdf(partial_file, engine="h5netcdf")
+        os.replace(partial_file, path)
+    except (OSError, RuntimeError) as error:  # HDF5 raises either
+        raise OSError(f"cannot write {str(path)!r}: {error}") from error
+    finally:
+        partial_file.unlink(missing_ok=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """Finished points in a folder, or nowhere."""
+
+    folder: Path | None
+
+    def save(self, key: str, data: xr.Dataset) -> None:
+        """Keep a finished point."""
+        if self.folder is not None:
+            write(data.assign_attrs(key=key, check=_check(data)), self._file(key))
+
+    def load(self, key: str) -> xr.Dataset | None:
+        """Return a finished point; None if there is none, or its file is damaged."""
+        if self.folder is None or not self._file(key).is_file():
+            return None
+        try:
+            data = xr.load_dataset(self._file(key), engine="h5netcdf")
+            whole = (data.attrs.pop("key"), data.attrs.pop("check")) == (key, _check(data))
+        except Exception:  # HDF5 and xarray raise anything on a damaged file
+            return None
+        return data if whole else None
+
+    def _file(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / "points" / f"{key}.nc"
+
+
+def _check(data: xr.Dataset) -> str:
+    return digest([[name, x.dims, x.values] for name, x in sorted(data.variables.items())])

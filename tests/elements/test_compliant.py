@@ -1,0 +1,317 @@
+"""Compliant contact: its potential, its losses in an impact, its friction."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+from nsopt import (
+    Body,
+    CompliantContact,
+    ContactLaw,
+    Frame,
+    Parameter,
+    PlanarPrismaticClearance,
+    PlaneContact,
+    SphereContact,
+    SphericalClearance,
+)
+from tests.catalog import CLEARANCES, COMPLIANT, CONTACTS
+from tests.states import array, assembled, axes_of, couple, derivative, moved, near, wrenches
+
+compliant = pytest.mark.parametrize("row", COMPLIANT, ids=str)
+anywhere = pytest.mark.parametrize("seed", range(3))
+AT_REST, G = np.zeros(12), 9.81
+MASS, RADIUS, SPEED, STIFFNESS = 2.0, 0.1, 0.8, 1e7
+
+
+RIGID = dict(zip(COMPLIANT, CLEARANCES + CONTACTS, strict=True))
+
+
+def distances(row, q):
+    """Gaps (n,) and normals (n, 3) of the contact inside, assembled as a rigid one."""
+    rigid = couple(RIGID[row])
+    return rigid.at("distance", q), rigid.columns("contact_normals", q)
+
+
+def pressed(row, seed):
+    """A pose in which one gap, and perhaps others, is closed by 0.3 mm."""
+    c = couple(row)
+    q = c.placed(near(seed, 1e-3, 0.03))
+    distance, normals = distances(row, q)
+    return c.pushed(q, -(distance[0] + 3e-4) * normals[0])
+
+
+@compliant
+@anywhere
+def test_force_is_the_negative_gradient_of_the_energy(row, seed):
+    c, q = couple(row), pressed(row, seed)
+    energy = derivative(lambda x: c.with_velocity("potential", x, AT_REST), q, 1e-7)[0]
+    force = c.with_velocity("applied", q, AT_REST)
+    assert force == pytest.approx(-energy, rel=1e-6, abs=1e-6)
+    assert np.abs(force).max() > 1e-2
+
+
+@compliant
+@anywhere
+def test_at_rest_it_is_the_law_of_hertz_along_the_normals(row, seed):
+    c, q = couple(row), pressed(row, seed)
+    distance, normals = distances(row, q)
+    size = c.element.stiffness * np.maximum(-distance, 0) ** 1.5
+    on_a, on_b = wrenches(c.with_velocity("applied", q, AT_REST), q)
+    assert on_b[:3] == pytest.approx(size @ normals, rel=1e-10)
+    assert on_a == pytest.approx(-on_b, abs=1e-10)
+
+
+@compliant
+@anywhere
+def test_it_takes_the_energy_of_the_law(row, seed):
+    c, q = couple(row), pressed(row, seed)
+    v, eps = np.random.default_rng(seed).normal(size=12) / 20, 1e-6
+    ahead, behind = (moved(q, v, sign * eps) for sign in (1, -1))
+    rates = (distances(row, ahead)[0] - distances(row, behind)[0]) / (2 * eps)
+    stored = c.with_velocity("potential", ahead, v) - c.with_velocity("potential", behind, v)
+    lost = -(v @ c.with_velocity("applied", q, v) + stored[0] / (2 * eps))
+    pressure = c.element.stiffness * np.maximum(-distances(row, q)[0], 0) ** 1.5
+    assert lost == pytest.approx(
+        0.75 / c.element.impact_speed * pressure @ rates**2, rel=1e-6, abs=1e-7
+    )
+    assert lost > 1e-5
+    assert np.all(c.with_velocity("external", q, v) == 0)
+
+
+@compliant
+def test_nothing_acts_while_all_gaps_are_open(row):
+    c = couple(row)
+    v = np.random.default_rng(0).normal(size=12)
+    for q in (c.q, c.placed(np.zeros(6))):  # at the centre of a bore distances have no gradient
+        assert np.all(c.with_velocity("applied", q, v) == 0)
+        assert c.with_velocity("potential", q, v) == 0
+
+
+@compliant
+def test_its_second_derivatives_are_finite_and_zero_while_open(row):
+    c = couple(row)
+    q, v = ca.SX.sym("q", 14), np.random.default_rng(0).normal(size=12)
+    total = ca.sum1(c.dynamics.applied(0, q, v, c.dynamics.values()))
+    second = ca.Function("second", [q], [ca.hessian(total, q)[0]])
+    for place in (c.q, c.placed(np.zeros(6)), c.placed(near(1, 1e-4, 1e-3))):
+        assert np.all(np.asarray(second(place)) == 0)
+
+
+@compliant
+@anywhere
+def test_it_never_pulls(row, seed):
+    """Far faster apart than the stated speed of impact, the law as printed would."""
+    c, q = couple(row), pressed(row, seed)
+    apart = np.concatenate([np.zeros(6), 50 * distances(row, q)[1][0], np.zeros(3)])
+    for speed in (apart, -apart, AT_REST):
+        on_b = wrenches(c.with_velocity("applied", q, speed), q)[1]
+        assert on_b[:3] @ distances(row, q)[1][0] >= -1e-12
+
+
+def on_plane(frame, law):
+    return PlaneContact("e", Frame(None, axes=(1, 0, 0)), frame, RADIUS, law=law)
+
+
+def outside(frame, law):
+    return SphereContact("e", Frame(None, (-0.4, 0, 0)), frame, 0.4, RADIUS, law=law)
+
+
+def in_socket(frame, law):
+    return SphericalClearance("e", Frame(None, (RADIUS, 0, 0)), frame, RADIUS, law=law)
+
+
+STARTS = {on_plane: (RADIUS, 0, 0), outside: (RADIUS, 0, 0), in_socket: (0, 0, 0)}
+
+
+def flight(dynamics, p, duration, event, rtol=1e-10):
+    """The motion by an integrator of ordinary differential equations."""
+    d = dynamics
+
+    def rate(t, x):
+        q, v = x[: d.nq], x[d.nq :]
+        push = array(d.applied(t, q, v, p)) - array(d.bias(q, v, p))
+        return [
+            *array(d.rate_matrix(q)) @ v,
+            *np.linalg.solve(np.asarray(d.mass(q, p)), push),
+        ]
+
+    x = np.concatenate(d.stated_start())
+    return solve_ivp(rate, (0, duration), x, "DOP853", events=event, rtol=rtol, atol=1e-12)
+
+
+def rebound(contact, e, exponent=1.5, stated=SPEED):
+    """Speed after over speed before the impact of a particle."""
+    ball = Body("ball", MASS, position=STARTS[contact], velocity=(-SPEED, 0, 0), point_mass=True)
+    soft = CompliantContact(
+        "soft", contact(Frame(ball), ContactLaw(restitution=e)), STIFFNESS, stated, exponent
+    )
+    d = assembled([ball], [soft], (0, 0, 0))
+
+    def parted(t, x):
+        return x[0] - STARTS[contact][0] - 1e-9
+
+    parted.terminal, parted.direction = True, 1
+    motion = flight(d, d.values(), 0.1, parted)
+    assert motion.status == 1
+    return motion.y[3, -1] / SPEED
+
+
+def implied(k):
+    """Restitution of m x'' = -K x^n (1 + k x' / v), by separation of variables.
+
+    du u / (1 + k u) over u = x' / v from 1 to 0 and from 0 to -e take the same work of K x^n.
+    """
+    if k == 0:
+        return 1.0
+    return brentq(lambda e: k * (1 + e) - np.log((1 + k) / (1 - k * e)), 1e-9, 1 + 1e-9)
+
+
+@pytest.mark.parametrize("contact", STARTS)
+@pytest.mark.parametrize("e", [1.0, 0.98, 0.9, 0.5, 0.0])
+def test_rebound_is_that_of_the_law(contact, e):
+    assert rebound(contact, e) == pytest.approx(implied(3 * (1 - e**2) / 4), abs=1e-6)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0])
+def test_rebound_does_not_depend_on_the_exponent(exponent):
+    assert rebound(on_plane, 0.9, exponent) == pytest.approx(implied(3 * 0.19 / 4), abs=1e-6)
+
+
+@pytest.mark.parametrize("e", [0.95, 0.98, 0.99])
+def test_near_one_rebound_and_loss_are_those_stated(e):
+    found = rebound(on_plane, e)
+    assert found == pytest.approx(e, abs=1.5 * (1 - e) ** 2)
+    assert 1 - found**2 == pytest.approx(1 - e**2, rel=0.1)
+
+
+def test_an_impact_faster_than_stated_loses_more():
+    k = 3 * (1 - 0.9**2) / 4
+    for stated in (SPEED / 2, 2 * SPEED):
+        assert rebound(on_plane, 0.9, stated=stated) == pytest.approx(
+            implied(k * SPEED / stated), abs=1e-6
+        )
+    assert rebound(on_plane, 0.9, stated=SPEED / 2) < rebound(on_plane, 0.9, stated=2 * SPEED)
+
+
+def test_an_elastic_impact_lasts_as_long_as_that_of_hertz():
+    """Time in contact 2.9433 delta_max / v, delta_max = (5 m v^2 / (4 K))^(2/5)."""
+    ball = Body("ball", MASS, position=(RADIUS, 0, 0), velocity=(-SPEED, 0, 0), point_mass=True)
+    law = ContactLaw(restitution=1.0)
+    d = assembled(
+        [ball], [CompliantContact("s", on_plane(Frame(ball), law), STIFFNESS, 1.0)], (0, 0, 0)
+    )
+
+    def parted(t, x):
+        return x[0] - RADIUS - 1e-12
+
+    parted.terminal, parted.direction = True, 1
+    depth = (5 * MASS * SPEED**2 / (4 * STIFFNESS)) ** 0.4
+    motion = flight(d, [], 0.1, parted)
+    assert motion.t[-1] == pytest.approx(2.94327 * depth / SPEED, rel=1e-5)
+
+
+def sliding(contact, law, u, spin=(0, 0, 0)):
+    """A ball that rests on the plane by its weight and moves along it."""
+    depth = (MASS * G / STIFFNESS) ** (2 / 3)
+    ball = Body(
+        "ball",
+        MASS,
+        (0.008, 0.008, 0.008),
+        position=(0, 0, RADIUS - depth),
+        velocity=u,
+        angular_velocity=spin,
+    )
+    inside = contact("e", Frame(None), Frame(ball), RADIUS, law=law)
+    return assembled([ball], [CompliantContact("soft", inside, STIFFNESS, 1.0)], (0, 0, -G))
+
+
+def test_sliding_friction_is_mu_times_the_weight():
+    d = sliding(PlaneContact, ContactLaw(friction=0.3, creep=1e-8), (0.6, -0.8, 0))
+    q, v = d.stated_start()
+    weight = MASS * G
+    found = array(d.applied(0, q, v, []))
+    depth = RADIUS - q[2]
+    expected = 0.3 * weight * np.array([-0.6, 0.8])
+    assert found[:2] == pytest.approx(expected, rel=1e-9)
+    assert found[2] == pytest.approx(0, abs=1e-9)
+    arm = [0, 0, -RADIUS]
+    assert depth < 1e-3
+    assert found[3:] == pytest.approx(np.cross(arm, [*expected, 0]), rel=1e-9, abs=1e-12)
+
+
+def test_creep_is_the_speed_at_which_friction_is_0_7_of_the_whole():
+    law = ContactLaw(friction=0.3, creep=Parameter("creep", 1e-3))
+    d = sliding(PlaneContact, law, (1e-3, 0, 0))
+    q, v = d.stated_start()
+    found = array(d.applied(0, q, v, d.values()))[0]
+    assert found == pytest.approx(-0.3 * MASS * G / np.sqrt(2), rel=1e-9)
+
+
+def test_viscous_friction_is_proportional_to_the_slip():
+    d = sliding(PlaneContact, ContactLaw(viscous=4.0), (0.5, 0, 0))
+    q, v = d.stated_start()
+    assert array(d.applied(0, q, v, []))[0] == pytest.approx(-2.0)
+    q[2] += 1e-3
+    assert array(d.applied(0, q, v, []))[:2] == pytest.approx(0, abs=0)
+
+
+def test_a_ball_goes_over_from_sliding_to_rolling():
+    """A sphere of inertia J set sliding ends at u m r^2 / (m r^2 + J), whatever mu is."""
+    d = sliding(PlaneContact, ContactLaw(friction=0.3, creep=1e-2), (1.0, 0, 0))
+    motion = flight(d, [], 0.25, None, rtol=1e-7)
+    q, v = motion.y[: d.nq, -1], motion.y[d.nq :, -1]
+    share = MASS * RADIUS**2 / (MASS * RADIUS**2 + 0.008)
+    assert v[0] == pytest.approx(share, rel=1e-3)
+    assert (axes_of(q[3:7]) @ v[3:6])[1] == pytest.approx(v[0] / RADIUS, rel=1e-3)
+
+
+def test_parameters_inside_the_contact_are_parameters_of_the_mechanism():
+    block = Body("block", 1.0, (1, 1, 1), position=(0, 3e-3, 0))
+    law = ContactLaw(restitution=Parameter("e", 0.5))
+    guide = PlanarPrismaticClearance(
+        "guide", Frame(None), Frame(block), 0.2, 0.1, Parameter("c", 2e-3), law=law
+    )
+    soft = CompliantContact("soft", guide, Parameter("K", 1e6), Parameter("u", 0.1))
+    d = assembled([block], [soft], (0, 0, 0))
+    q, v = d.stated_start()
+    assert array(d.applied(0, q, v, d.values()))[1] == pytest.approx(-2 * 1e6 * 1e-3**1.5)
+    assert np.all(array(d.applied(0, q, v, d.values({"c": 4e-3}))) == 0)
+    with pytest.raises(ValueError, match=r"restitution of PlanarPrismaticClearance 'guide'"):
+        d.values({"e": -1.0})
+    with pytest.raises(ValueError, match=r"stiffness of CompliantContact 'soft'.*-5"):
+        d.values({"K": -5.0})
+
+
+def test_it_is_no_rigid_contact():
+    c = couple(COMPLIANT[0])
+    assert c.dynamics.contacts == ()
+    assert c.dynamics.contact_names == ()
+
+
+BALL = Body("ball", 1.0, (1, 1, 1))
+INSIDE = PlaneContact("ground", Frame(None), Frame(BALL))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ({"stiffness": 0.0}, "stiffness of .*positive, got 0"),
+        ({"stiffness": np.nan}, "stiffness of .*finite"),
+        ({"impact_speed": -1.0}, "impact_speed of .*positive, got -1: .*typical impact"),
+        ({"exponent": 0.9}, r"exponent of .*at least 1, got 0\.9"),
+        ({"exponent": np.inf}, "exponent of .*finite"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(numbers, says):
+    good = {"stiffness": 1e6, "impact_speed": 0.1}
+    with pytest.raises(ValueError, match=says) as error:
+        CompliantContact("soft", INSIDE, **good | numbers)
+    assert "CompliantContact 'soft'" in str(error.value)
+
+
+def test_inside_is_a_contact():
+    with pytest.raises(TypeError, match=r"contact of CompliantContact 'soft' .*got Frame: use"):
+        CompliantContact("soft", Frame(BALL), 1e6, 0.1)

@@ -1,0 +1,527 @@
+"""Sweeps: each point is the single run, none ends the others, none is run twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Grid,
+    Mechanism,
+    Parameter,
+    PlaneContact,
+    Problem,
+    Samples,
+    Solver,
+    Sqp,
+    StepBounds,
+    assemble,
+    load_problem,
+    simulate,
+    sweep,
+)
+from nsopt.cli import BAD_INPUT, INTERRUPTED, STOPPED_EARLY, app
+from nsopt.sweep import MEASURES, numbers, table
+from nsopt.sweep.store import digest
+
+SQP = Solver(backend=Sqp())
+SHORT = 0.02  # s, past the first impact of case A
+TIMES = ["solve_time", "run_time"]
+
+
+@pytest.fixture(scope="module")
+def case_a():
+    return replace(load_problem("case_a"), duration=SHORT)
+
+
+def drop(*, mass="mass", height=0.05):
+    """A ball that falls on a plane."""
+    ball = Body("ball", Parameter(mass, 1.0), position=(0, 0, height), point_mass=True)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
+    dynamics = assemble(Mechanism([ball]), [floor], gravity=(0, 0, -9.81))
+    return Problem(dynamics, duration=0.02, steps=StepBounds(1e-3, 2e-3))
+
+
+def run(problem, over, **options):
+    return sweep(problem, over, **{"solver": SQP, "workers": 1, "progress": False} | options)
+
+
+def single(problem, steps, **parameters):
+    return simulate(
+        problem.dynamics,
+        duration=problem.duration,
+        steps=steps,
+        solver=SQP,
+        parameters=parameters,
+        progress=False,
+    )
+
+
+def same(one, other):
+    """Whether all that is not a time is the same to the last bit."""
+    return one.drop_vars(TIMES).identical(other.drop_vars(TIMES))
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The parameters of every run made in this process."""
+    seen = []
+
+    def counted(*args, parameters, **options):
+        seen.append(parameters)
+        return simulate(*args, parameters=parameters, **options)
+
+    monkeypatch.setattr(sys.modules["nsopt.sweep.job"], "simulate", counted)
+    return seen
+
+
+def points(folder):
+    return sorted((folder / "points").iterdir())
+
+
+def test_each_point_of_a_grid_is_the_single_run(case_a, tmp_path):
+    values = {"clearance": [1e-3, 5e-4], "h": [2e-3, 1e-3]}
+    data = run(case_a, Grid(values), workers=2, folder=tmp_path, title="case A")
+    assert data["completed"].dims == ("clearance", "h")
+    for clearance in values["clearance"]:
+        for h in values["h"]:
+            at = data.sel(clearance=clearance, h=h)
+            alone = single(case_a, StepBounds(h, h), clearance=clearance)
+            assert np.array_equal(at["final_q"], alone["q"].values[-1])
+            assert np.array_equal(at["final_v"], alone["v"].values[-1])
+            assert list(at["q"]) == list(alone["q_name"])
+            assert at["dissipated_energy"] == alone["dissipated_energy"].values[-1]
+            force = np.linalg.norm(alone["contact_force"].values[1:], axis=-1)
+            assert np.array_equal(at["largest_contact_force"], force.max(axis=0))
+            assert at["steps"] == alone.data.sizes["time"] - 1
+            assert at["end_time"] == SHORT
+            assert at["completed"] == 1
+            assert at["stop_reason"] == ""
+    for name, variable in data.data_vars.items():
+        assert {"units", "long_name"} <= set(variable.attrs), name
+    assert data["h"].attrs["units"] == "s"
+    assert data.attrs["title"] == "case A"
+    assert data.attrs["model_hash"] == alone.data.attrs["model_hash"]
+    assert xr.load_dataset(tmp_path / "sweep.nc").identical(data)
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["sweep.nc"]
+
+
+def test_samples_are_taken_row_by_row(case_a):
+    values = {"clearance": [1e-3, 5e-4, 7e-4], "h_max": [1e-3, 2e-3, 1.5e-3]}
+    data = run(case_a, Samples(values))
+    assert data["completed"].dims == ("sample",)
+    for k, (clearance, h_max) in enumerate(zip(*values.values(), strict=True)):
+        at = data.isel(sample=k)
+        assert at["clearance"] == clearance
+        alone = single(case_a, StepBounds(1e-3, h_max), clearance=clearance)
+        assert np.array_equal(at["final_q"], alone["q"].values[-1])
+
+
+def test_a_named_problem_and_h_min():
+    data = run("pendulum_ideal", Grid({"h_min": [1e-4, 5e-4], "mass": [1.0]}), duration=5e-3)
+    assert dict(data["completed"].sizes) == {"h_min": 2, "mass": 1}
+    assert data["completed"].values.all()
+    assert data.attrs["title"] == "pendulum_ideal"
+    assert data["largest_contact_force"].size == 0
+
+
+def test_own_measures_keep_labels_and_differ_in_length(case_a):
+    data = run(
+        case_a,
+        Grid({"h": [1e-3, 2e-3]}),
+        measure={
+            "path": lambda result: result["gap"].sel(contact="hinge[0]"),
+            "early": lambda result: result["q"].isel(time=2),
+            "count": lambda result: len(result["time"]),
+            "final_v": lambda result: 0,
+        },
+    )
+    assert data["path"].dims == ("h", "time")
+    assert data["path"].attrs["units"] == "m"
+    # Times of one run that the other does not have.
+    assert np.isnan(data["path"].sel(h=2e-3)).sum() >= 5
+    assert list(data["early"]["q"]) == list(data["final_q"]["q"])
+    assert data["count"].values.tolist() == [21, 11]
+    assert data["final_v"].values.tolist() == [0, 0]
+
+
+def test_failed_points_are_recorded_and_end_nothing(case_a, tmp_path):
+    def picky(result):
+        if json.loads(result.data.attrs["parameters"])["clearance"] == 7e-4:
+            raise ArithmeticError("not this one")
+        return 1.0
+
+    over = Samples({"clearance": [1e-3, -1e-3, 5e-4, 7e-4], "h_min": [1e-3, 1e-3, 3e-3, 1e-3]})
+    data = run(case_a, over, measure={"picky": picky}, folder=tmp_path)
+    assert data["completed"].values.tolist() == [1, 0, 0, 0]
+    reasons = data["stop_reason"].values
+    assert "hinge" in reasons[1]
+    assert "h_min must not exceed" in reasons[2]
+    assert reasons[3] == "measure 'picky': ArithmeticError: not this one"
+    assert data["steps"].values.tolist() == [*data["steps"].values[:1], 0, 0, data["steps"][3]]
+    for name in [*MEASURES, "picky"]:
+        assert np.isfinite(data[name].values[0]).all(), name
+        assert np.isnan(data[name].values[1:]).all(), name
+    assert xr.load_dataset(tmp_path / "sweep.nc").identical(data)
+    assert "failed at clearance = -0.001, h_min = 0.001: " in table(data)
+
+
+DRIVEN = '''
+"""A ball that is driven down at 1 m/s; after 0.05 s the floor is in the way."""
+from beside import Driven
+from nsopt import *
+
+ball = Body("ball", mass=Parameter("mass", 1.0), position=(0, 0, 0.05), velocity=(0, 0, -1),
+            point_mass=True)
+drive = Driven("drive", Frame(GROUND), Frame(ball))
+floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
+dynamics = assemble(Mechanism([ball], [drive]), [floor])
+problem = Problem(dynamics, duration=0.052, steps=StepBounds(2e-3, 2e-3))
+'''
+BESIDE = """
+from nsopt.mechanics import Constraint, Pair
+
+class Driven(Pair, Constraint):
+    def residual(self, s):
+        return s.motion(self.b).r[2] - (0.05 - s.t)
+"""
+
+
+def test_a_run_that_stops_early_and_a_module_beside_the_problem(tmp_path, runs):
+    (tmp_path / "driven.py").write_text(DRIVEN)
+    (tmp_path / "beside.py").write_text(BESIDE)
+    over = Grid({"mass": [1.0, 2.0]})
+    data = run(tmp_path / "driven.py", over, workers=2, folder=tmp_path)
+    assert data["completed"].values.tolist() == [0, 0]
+    assert all("drive" in reason for reason in data["stop_reason"].values)
+    assert data["end_time"].values == pytest.approx(0.05, abs=2.1e-3)
+    assert np.all(data["steps"].values >= 24)
+    # Another try would find the same.
+    assert same(run(tmp_path / "driven.py", over, folder=tmp_path), data)
+    assert not runs
+
+
+def test_a_run_that_ends_its_process_is_a_failed_point(case_a, tmp_path, runs):
+    def deadly(result):
+        if os.getpid() != parent and result.data.attrs["h_max"] == 1.5e-3:
+            os._exit(1)
+        return 1.0
+
+    parent = os.getpid()
+    over = Grid({"h": [1e-3, 1.5e-3, 2e-3, 2.5e-3]})
+    options = {"measure": {"deadly": deadly}, "folder": tmp_path}
+    data = run(case_a, over, workers=2, **options)
+    assert data["completed"].values.tolist() == [1, 0, 1, 1]
+    assert "process died" in str(data["stop_reason"].values[1])
+    # The next call tries it again, and only it.
+    assert run(case_a, over, **options)["completed"].values.all()
+    assert len(runs) == 1
+
+
+def test_finished_points_are_not_run_again(tmp_path, runs):
+    over = Grid({"mass": [1.0, 2.0], "h": [1e-3, 2e-3]})
+    first = run(drop(), over, folder=tmp_path)
+    assert len(runs) == 4
+    assert run(drop(), over, folder=tmp_path).identical(first)
+    assert len(runs) == 4
+    # A finer grid runs what is new; a fixed step is a fixed step, however it is said.
+    finer = run(drop(), Grid({"mass": [1.0, 1.5, 2.0], "h": [1e-3, 2e-3]}), folder=tmp_path)
+    assert len(runs) == 6
+    assert finer.sel(mass=[1.0, 2.0]).drop_attrs().identical(first.drop_attrs())
+    run(drop(), Samples({"h_min": [2e-3], "h_max": [2e-3]}), folder=tmp_path)
+    assert len(runs) == 6
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:-500]),
+        lambda file: file.write_text("no netCDF"),
+        lambda file: (
+            xr.load_dataset(file).map(lambda x: x + 1 if x.size > 1 else x).to_netcdf(file)
+        ),
+        lambda file: file.write_bytes(points(file.parents[1])[-1].read_bytes()),
+    ],
+)
+def test_damaged_points_are_run_again(tmp_path, runs, damage):
+    over = Grid({"mass": [1.0, 2.0, 3.0]})
+    first = run(drop(), over, folder=tmp_path)
+    damage(points(tmp_path)[0])
+    assert same(run(drop(), over, folder=tmp_path), first)
+    assert len(runs) == 4
+    run(drop(), over, folder=tmp_path)
+    assert len(runs) == 4
+
+
+def test_other_models_and_options_do_not_mix(tmp_path, runs):
+    over, one = Grid({"mass": [2.0]}), lambda result: 1.0
+    options = {"folder": tmp_path, "measure": {"one": one}}
+    run(drop(), over, **options)
+    others = [
+        (drop(height=0.04), over, options),
+        (replace(drop(), duration=0.03), over, options),
+        (replace(drop(), steps=StepBounds(1e-3, 1e-3)), over, options),
+        (drop(), over, options | {"solver": Solver(backend=Sqp(max_iter=50))}),
+        (drop(), over, options | {"measure": {"two": one}}),
+        (drop(), over, options | {"measure": {"one": lambda result: 2.0}}),
+    ]
+    for k, (problem, at, changed) in enumerate(others):
+        run(problem, at, **changed)
+        assert len(runs) == 2 + k
+    data = run(drop(), over, **options)
+    assert len(runs) == 1 + len(others)
+    assert data["one"] == 1
+
+
+def test_a_measure_is_known_by_what_it_closes_over():
+    def scaled(factor, offset=0.0):
+        return lambda result, offset=offset: factor * result["h"] + offset
+
+    assert digest(scaled(2.0)) == digest(scaled(2.0))
+    assert len({digest(scaled(*x)) for x in [(2.0,), (3.0,), (2.0, 1.0)]}) == 3
+    assert digest(lambda r: r["q"]) != digest(lambda r: r["v"])
+
+
+def test_digests_are_the_same_in_every_process():
+    program = (
+        "from nsopt import load_problem\nfrom nsopt.sweep.store import digest\n"
+        "problem = load_problem('revolute_pendulum')\n"
+        "print(digest(problem, lambda x: x in {'a', 'b', 'c'} and 'd'))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+    assert len(found.pop().strip()) == 24
+
+
+def test_an_interrupt_leaves_what_is_finished(tmp_path, runs):
+    def interrupted(result):
+        if "3.0" in result.data.attrs["parameters"] and not calm.exists():
+            raise KeyboardInterrupt
+        return 1.0
+
+    calm = tmp_path / "calm"
+    over = Grid({"mass": [1.0, 2.0, 3.0, 4.0]})
+    options = {"folder": tmp_path, "measure": {"x": interrupted}}
+    with pytest.raises(KeyboardInterrupt):
+        run(drop(), over, **options)
+    assert len(points(tmp_path)) == 2
+    assert not (tmp_path / "sweep.nc").exists()
+    calm.touch()
+    assert run(drop(), over, **options)["completed"].values.all()
+    assert len(runs) == 3 + 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_drops_is_heard(tmp_path):
+    class Last:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def dropped(result):
+        last = Last()
+        del last
+        return 1.0
+
+    options = {"folder": tmp_path, "measure": {"x": dropped}}
+    with pytest.raises(KeyboardInterrupt):
+        run(drop(), Grid({"mass": [1.0, 2.0]}), **options)
+    assert len(points(tmp_path)) == 1
+
+
+def test_progress_counts_points_and_failures(tmp_path, capsys):
+    over = Grid({"mass": [1.0, -1.0]})
+    run(drop(), over, progress=True, folder=tmp_path)
+    assert "2/2" in (shown := capsys.readouterr().err)
+    assert "1 failed" in shown
+
+
+def test_each_process_has_one_thread(case_a):
+    threads = {"threads": lambda result: float(os.environ["OMP_NUM_THREADS"])}
+    process = {"process": lambda result: os.getpid()}
+    data = run(case_a, Grid({"h": [1e-3, 2e-3]}), workers=2, measure=threads | process)
+    assert np.all(data["threads"] == 1)
+    assert os.getpid() not in data["process"].values
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Grid({}), ["at least one"]),
+        (lambda: Grid({"mass": []}), ["mass", "finite numbers"]),
+        (lambda: Grid({"mass": [1, float("nan")]}), ["mass", "nan"]),
+        (lambda: Grid({"mass": ["heavy"]}), ["mass", "heavy"]),
+        (lambda: Grid({"mass": [[1, 2]]}), ["mass", "list"]),
+        (lambda: Grid({"mass": [1, 1]}), ["mass", "once"]),
+        (lambda: Grid({"h": [1e-3], "h_max": [1e-3]}), ["h_min and h_max"]),
+        (lambda: Samples({"mass": [1, 2], "h": [1e-3]}), ["mass", "2", "h", "1"]),
+        (lambda: run(drop(), Grid({"mas": [1]})), ["mas", "mass", "h_min"]),
+        (lambda: run(drop(mass="h"), Grid({"h": [1]})), ["step size", "rename", "'h'"]),
+        (lambda: run(drop(mass="steps"), Grid({"steps": [1]})), ["steps", "rename"]),
+        (lambda: run(drop(mass="q"), Grid({"q": [1]})), ["q", "rename"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), duration=-1), ["duration", "-1"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), sovler=SQP), ["sovler", "solver"]),
+        (lambda: run("no_such", Grid({"mass": [1]})), ["no_such", "case_a"]),
+    ],
+)
+def test_refusals_before_anything_runs(make, words, runs):
+    with pytest.raises((ValueError, TypeError), match=".*".join(words)):
+        make()
+    assert not runs
+
+
+def test_a_measure_may_not_bring_a_swept_dimension():
+    data = run(
+        drop(), Grid({"mass": [1.0]}), measure={"m": lambda r: xr.DataArray([1.0], dims="mass")}
+    )
+    assert "measure 'm' has a dimension 'mass'" in str(data["stop_reason"].values)
+
+
+def test_measures_of_other_shapes_without_labels_are_refused():
+    measure = {"m": lambda r: r["gap"].values[:, 0]}
+    with pytest.raises(ValueError, match="measure 'm' differs in shape"):
+        run(drop(), Grid({"h": [1e-3, 2e-3]}), measure=measure)
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path, runs):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"cannot write .*file/sweep\.nc"):
+        run(drop(), Grid({"mass": [1.0]}), folder=tmp_path / "file")
+    assert not runs
+
+
+def test_numbers_of_a_text():
+    assert numbers("1e-4, 3e-4") == [1e-4, 3e-4]
+    assert numbers("0:1:3,5") == [0, 0.5, 1, 5]
+    assert numbers("log:1e-4:1e-2:3") == pytest.approx([1e-4, 1e-3, 1e-2], rel=1e-15)
+    for wrong in ("", "a", "1,", "1:2", "1:2:3:4", "1:2:0", "1:2:1.5", "log:0:1:3", "log:1"):
+        with pytest.raises(ValueError, match="FROM:TO:COUNT"):
+            numbers(wrong)
+
+
+def call(*arguments, code=0):
+    outcome = CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+    assert outcome.exit_code == code, outcome.output
+    return outcome
+
+
+SHORT_CALL = ["case_a", "--t-end", SHORT, "--solver", "sqp", "--workers", 1]
+
+
+def test_command(tmp_path, monkeypatch, case_a):
+    monkeypatch.chdir(tmp_path)
+    sets = ["--set", "clearance=1e-3,5e-4", "--set", "h=1e-3:2e-3:2"]
+    outcome = call(*SHORT_CALL, *sets)
+    data = xr.load_dataset("results/case_a_sweep/sweep.nc")
+    assert same(
+        data, run(case_a, Grid({"clearance": [1e-3, 5e-4], "h": [1e-3, 2e-3]}), title="case_a")
+    )
+    lines = outcome.stdout.splitlines()
+    assert lines[0].split()[:3] == ["clearance", "h", "completed"]
+    assert len(lines) == 1 + 4 + 1
+    assert lines[-1].endswith("results/case_a_sweep/sweep.nc")
+    failing = call(*SHORT_CALL, *sets, "--set", "clearance=1e-3,-1", "--out", "x", code=BAD_INPUT)
+    assert "once" in failing.stderr
+    failing = call(*SHORT_CALL, "--set", "clearance=1e-3,-1", "--out", "x", code=STOPPED_EARLY)
+    assert "failed at clearance = -1: " in failing.stdout
+    assert "error: 1 of 2 runs failed" in failing.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing_here", "--set", "h=1e-3"], ["nothing_here", "case_a"]),
+        (["case_a", "--set", "c=1e-3"], ["'c'", "clearance", "h_min"]),
+        (["case_a", "--set", "clearance"], ["FROM:TO:COUNT"]),
+        (["case_a", "--set", "clearance=small"], ["small", "FROM:TO:COUNT"]),
+        (["case_a", "--set", "clearance=nan"], ["clearance", "nan"]),
+        (["case_a", "--set", "clearance=1e-3,1e-3"], ["clearance", "once"]),
+        (["case_a", "--set", "h=1e-3", "--scheme", "euler"], ["euler", "paper"]),
+        (["case_a", "--set", "h=1e-3", "--solver", "snopt"], ["snopt", "ipopt"]),
+        (["case_a", "--set", "h=1e-3", "--t-end", "-1"], ["duration", "-1"]),
+        (["case_a", "--set", "h=1e-3", "--out", "file"], ["cannot write", "file/sweep.nc"]),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    errors = [x for x in call(*arguments, code=BAD_INPUT).stderr.splitlines() if "error: " in x]
+    assert len(errors) == 1
+    assert all(word in errors[0] for word in words), errors
+    assert not list(tmp_path.rglob("*.nc"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_killed_sweep_goes_on(tmp_path, how):
+    command = [sys.executable, "-m", "nsopt", "sweep", "case_a", "--t-end", "0.2"]
+    command += ["--solver", "sqp", "--workers", "2", "--out", str(tmp_path / "killed")]
+    command += ["--set", "h=1e-3", "--set", "clearance=log:1e-4:1e-3:12"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while len(list(tmp_path.glob("killed/points/*.nc"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does
+        _, told = process.communicate(timeout=30)
+        assert process.returncode == INTERRUPTED, told
+        assert "interrupted; the same call goes on" in told
+        for noise in ("Traceback", "Warning", "stopping after this step"):
+            assert noise not in told
+    else:
+        process.kill()
+        process.communicate(timeout=10)  # until the last of its processes has ended
+    there = points(tmp_path / "killed")
+    assert 3 <= len(there) < 12
+    before = [file.stat().st_mtime_ns for file in there]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert [file.stat().st_mtime_ns for file in there] == before
+    whole = [str(tmp_path / "whole") if x.endswith("killed") else x for x in command]
+    subprocess.run(whole, cwd=tmp_path, check=True, capture_output=True)
+    found = [xr.load_dataset(tmp_path / name / "sweep.nc") for name in ("killed", "whole")]
+    assert same(*found)
+    assert found[0]["completed"].values.all()
+
+
+@pytest.mark.slow
+def test_the_same_call_on_a_dask_cluster(case_a, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    over = Grid({"clearance": [1e-3, -1e-3, 5e-4], "h": [1e-3, 2e-3]})
+    process = {"process": lambda result: os.getpid()}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        data = run(case_a, over, workers=None, measure=process, folder=tmp_path)
+    assert len({*data["process"].values.ravel()} - {np.nan, os.getpid()}) >= 2
+    local = run(case_a, over)
+    assert same(data.drop_vars("process"), local)
+    assert local["completed"].values.tolist() == [[1, 1], [0, 0], [1, 1]]
