@@ -52,16 +52,27 @@ class AbsoluteCoordinates:
         tags = {False: ("vx", "vy", "vz", "wx", "wy", "wz"), True: ("vx", "vy", "vz")}
         return tuple(f"{b.name}.{tag}" for b in self.bodies for tag in tags[b.point_mass])
 
-    def motions(self, q: ca.SX, v: ca.SX) -> dict[str, Motion]:
-        """Return the motion of each body's centre of mass by name."""
+    def motions(self, q: ca.SX, v: ca.SX, move: ca.SX | None = None) -> dict[str, Motion]:
+        """Return the motion of each body's centre of mass by name.
+
+        Parameters
+        ----------
+        q, v : SX (nq,), (nv,)
+        move : SX (nv,), optional
+            A virtual displacement to add, of first order: derivatives by it are those dual to v.
+        """
         found = {}
         for block in self._blocks():
             x, u = q[block.q], v[block.v]
+            shift = ca.SX.zeros(u.numel()) if move is None else move[block.v]
             if block.body.point_mass:
-                found[block.body.name] = Motion(x, ca.SX.eye(3), u, ca.SX.zeros(3))
+                found[block.body.name] = Motion(x + shift, ca.SX.eye(3), u, ca.SX.zeros(3))
             else:
                 A = rotation_matrix(x[3:7])
-                found[block.body.name] = Motion(x[0:3], A, u[0:3], A @ u[3:6])
+                turned_a_little = A + A @ ca.skew(shift[3:6])
+                found[block.body.name] = Motion(
+                    x[0:3] + shift[0:3], turned_a_little, u[0:3], A @ u[3:6]
+                )
         return found
 
     def rate_matrix(self, q: ca.SX) -> ca.SX:

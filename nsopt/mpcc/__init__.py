@@ -6,7 +6,7 @@ from nsopt.mpcc.homotopy import Program, Solver
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
-from nsopt.mpcc.newton import Newton, row_scales
+from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
@@ -78,5 +78,4 @@ __all__ = [
     "Worst",
     "cache_folder",
     "compile_native",
-    "row_scales",
 ]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+Scale = Any
+"""Typical sizes of a block: numbers (n,), or an expression of parameters (for `Newton` only)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +21,7 @@ class Variable:
 
     name: str
     scaled: ca.SX
-    scale: Vector
+    scale: Scale
     lower: ca.SX
     upper: ca.SX
     guess: ca.SX
@@ -39,7 +41,7 @@ class Rows:
 
     name: str
     expr: ca.SX
-    scale: Vector
+    scale: Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Pairs:
     name: str
     G: ca.SX
     H: ca.SX
-    scales: tuple[Vector, Vector]
+    scales: tuple[Scale, Scale]
     labels: tuple[str, ...]
     active: ca.SX  # (m,), 0 where H = 0 is demanded instead; G is then one scale
 
@@ -63,7 +65,7 @@ class Boxes:
     F: ca.SX
     lower: ca.SX
     upper: ca.SX
-    scales: tuple[Vector, Vector]
+    scales: tuple[Scale, Scale]
 
 
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:
@@ -98,8 +100,6 @@ def column(what: str, value: Any, size: int | None = None) -> ca.SX:
 
 def positive(what: str, value: Any, size: int) -> Vector:
     """Return the scale ``value`` as numbers (size,); ValueError named ``what`` unless all > 0."""
-    if isinstance(value, (ca.SX, ca.MX)):
-        raise ValueError(f"{what} must be numbers, not expressions, got {value!r}")
     given = np.asarray(value, dtype=float)
     if given.shape not in ((), (size,)):
         raise ValueError(

@@ -70,6 +70,7 @@ class Compiled:
     """
 
     def __init__(self, mpcc: Mpcc, relaxation: Relaxation, tolerances: Tolerances) -> None:
+        _check_scales(mpcc)
         e = _Expressions.of(mpcc)
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
@@ -102,6 +103,15 @@ class Compiled:
         )
         residuals = Residuals(self.layout, self._sections, ratio, rows, gradient)
         return residuals, float(relaxed.max()), float(f[0])
+
+
+def _check_scales(mpcc: Mpcc) -> None:
+    scales = [v.scale for v in mpcc.variables] + [s for pair in mpcc.pairs for s in pair.scales]
+    scales += [rows.scale for rows in (*mpcc.equalities, *mpcc.inequalities)]
+    if any(isinstance(scale, ca.SX) for scale in scales):
+        raise ValueError(
+            f"program {mpcc.name!r} has scales that are expressions: give numbers, or use Newton"
+        )
 
 
 def _stack(parts: list[ca.SX]) -> ca.SX:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import casadi as ca
-import numpy as np
 
 from nsopt.mpcc.elimination import solve_symbolic
 from nsopt.mpcc.problem import Mpcc
@@ -51,11 +49,10 @@ class Newton:
             raise ValueError(f"iterations must be 1 or more, damped 0 or more, got {self}")
 
     def lower(self, mpcc: Mpcc) -> ca.Function:
-        """Return the solver as a function (x, p, scale) -> (x, residual, iterations).
+        """Return the solver as a function (x, p) -> (x, residual, iterations).
 
-        ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program, ``scale`` the
-        scales of the rows (`row_scales`): equations, all G, all H, boxes z, boxes F. The residual
-        is the largest scaled one, not a number where the iteration broke down.
+        ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program. The residual is
+        the largest scaled one, not a number where the iteration broke down.
 
         Raises
         ------
@@ -65,14 +62,12 @@ class Newton:
         check_square(mpcc)
         x = ca.vertcat(*(v.scaled for v in mpcc.variables))
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
-        scale = ca.SX.sym("scale", row_scales(mpcc).size)
         r = ca.SX.sym("r", x.numel())
-        rows = _rows(mpcc, scale)
-        given = ca.vertcat(p, scale)
+        rows = _rows(mpcc)
         # What does not depend on x is computed once in a solve.
         (rows, dx), symbols, known = ca.extract_parametric(
             ca.cse([ca.densify(rows), self._move(mpcc, rows, x, r)]),
-            given,
+            p,
             {"extract_trivial": True},
         )
         constants = ca.vertcat(ca.SX(0, 1), *symbols)
@@ -80,7 +75,7 @@ class Newton:
         return _Iteration(
             self,
             mpcc.name,
-            ca.Function("prepare", [p, scale], [ca.densify(_stacked(known))], options),
+            ca.Function("prepare", [p], [ca.densify(_stacked(known))], options),
             ca.Function("residual", [x, constants], [rows], options),
             ca.Function("move", [x, r, constants], [dx], options),
         ).function()
@@ -106,17 +101,16 @@ class _Iteration:
     move: ca.Function
 
     def function(self) -> ca.Function:
-        """Return (x, p, scale) -> (x, residual, iterations)."""
+        """Return (x, p) -> (x, residual, iterations)."""
         n, m = self.residual.numel_in(0), self.residual.numel_in(1)
-        x0 = ca.MX.sym("x", n)
-        p, scale = (ca.MX.sym("p", self.prepare.numel_in(i)) for i in (0, 1))
-        constants = self.prepare(p, scale) if m else ca.MX(0, 1)
+        x0, p = ca.MX.sym("x", n), ca.MX.sym("p", self.prepare.numel_in(0))
+        constants = self.prepare(p) if m else ca.MX(0, 1)
         z = self._full(2 * n + 1)(self._packed(x0, constants, 0), constants)
         return ca.Function(
             f"{self.name}_newton",
-            [x0, p, scale],
+            [x0, p],
             [z[:n], _largest(z[n : 2 * n]), z[-1]],
-            ["x0", "p", "scale"],
+            ["x0", "p"],
             ["x", "residual", "iterations"],
         )
 
@@ -192,25 +186,16 @@ def check_square(mpcc: Mpcc) -> None:
         raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
 
 
-def row_scales(mpcc: Mpcc) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the scales of equations, all G, all H, all boxes' z, all boxes' F, stacked."""
-    parts = [b.scale for b in mpcc.equalities]
-    parts += [b.scales[i] for i in (0, 1) for b in mpcc.pairs]
-    parts += [b.scales[i] for i in (0, 1) for b in mpcc.boxes]
-    return np.concatenate([*parts, np.zeros(0)])
-
-
-def _rows(mpcc: Mpcc, scale: ca.SX) -> ca.SX:
-    c = _stacked([b.expr for b in mpcc.equalities])
-    G, H = _stacked([b.G for b in mpcc.pairs]), _stacked([b.H for b in mpcc.pairs])
-    z, F = _stacked([b.z for b in mpcc.boxes]), _stacked([b.F for b in mpcc.boxes])
-    low, up = _stacked([b.lower for b in mpcc.boxes]), _stacked([b.upper for b in mpcc.boxes])
-    sizes = np.cumsum([0, c.numel(), G.numel(), H.numel(), z.numel(), F.numel()])
-    of = [scale[int(a) : int(b)] for a, b in pairwise(sizes)]
+def _rows(mpcc: Mpcc) -> ca.SX:
+    c = _stacked([b.expr / ca.SX(b.scale) for b in mpcc.equalities])
+    G = _stacked([b.G / ca.SX(b.scales[0]) for b in mpcc.pairs])
+    H = _stacked([b.H / ca.SX(b.scales[1]) for b in mpcc.pairs])
+    low = _stacked([(b.z - b.lower) / ca.SX(b.scales[0]) for b in mpcc.boxes])
+    up = _stacked([(b.z - b.upper) / ca.SX(b.scales[0]) for b in mpcc.boxes])
+    F = _stacked([b.F / ca.SX(b.scales[1]) for b in mpcc.boxes])
     active = _stacked([b.active for b in mpcc.pairs])
-    pairs = ca.if_else(active, ca.fmin(G / of[1], H / of[2]), H / of[2])
-    boxes = ca.fmax((z - up) / of[3], ca.fmin((z - low) / of[3], F / of[4]))
-    return ca.vertcat(c / of[0], pairs, boxes)
+    pairs = ca.if_else(active, ca.fmin(G, H), H)
+    return ca.vertcat(c, pairs, ca.fmax(up, ca.fmin(low, F)))
 
 
 def _stacked(parts: list[ca.SX]) -> ca.SX:

@@ -14,6 +14,7 @@ from nsopt.mpcc.blocks import (
     Pairs,
     Parameter,
     Rows,
+    Scale,
     Variable,
     column,
     fresh,
@@ -77,12 +78,13 @@ class Mpcc:
         lower, upper, guess : float, (size,) array or SX expression of parameters
             Physical units; expressions are evaluated at each solve. The guess is where a cold
             start begins, moved into the bounds.
-        scale : float or (size,) array
-            Typical size of the unknowns: the solver sees value / scale.
+        scale : float, (size,) array or SX expression of parameters
+            Typical size of the unknowns: the solver sees value / scale. Expressions, here and in
+            every other scale, are for `Newton` alone; a Solver needs numbers.
         """
         self._fresh_symbol("variable", name, size)
         of = f"of variable {name!r}"
-        scales = positive(f"scale {of}", scale, size)
+        scales = self._scale(f"scale {of}", scale, size)
         low, up, start = (
             self._of_parameters(f"{what} {of}", value, size)
             for what, value in (("lower", lower), ("upper", upper), ("guess", guess))
@@ -91,7 +93,7 @@ class Mpcc:
             raise ValueError(f"bounds {of} are crossed: lower {lower!r} above upper {upper!r}")
         scaled = ca.SX.sym(name, size)
         self.variables += (Variable(name, scaled, scales, low, up, start),)
-        return ca.SX(ca.DM(scales)) * scaled
+        return ca.SX(scales) * scaled
 
     def parameter(self, name: str, size: int) -> ca.SX:
         """Add a parameter block and return its symbols, SX (size,)."""
@@ -145,10 +147,10 @@ class Mpcc:
         names = tuple(f"{name}[{i}]" for i in range(m)) if labels is None else tuple(labels)
         if len(names) != m:
             raise ValueError(f"labels {of} must be {m}, one for each pair, got {len(names)}")
-        scales = (positive(f"scale {of}", scale[0], m), positive(f"scale {of}", scale[1], m))
+        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         on = self._of_parameters(f"active {of}", active, m)
         if not on.is_constant():
-            first = ca.if_else(on, first, ca.DM(scales[0]))
+            first = ca.if_else(on, first, ca.SX(scales[0]))
         self.pairs += (Pairs(name, first, second, scales, names, on),)
 
     def box(
@@ -181,7 +183,7 @@ class Mpcc:
         if F.shape[0] != z.shape[0]:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
         m = z.shape[0]
-        scales = (positive(f"scale {of}", scale[0], m), positive(f"scale {of}", scale[1], m))
+        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         self.boxes += (Boxes(name, z, F, low, up, scales),)
 
     def split(self) -> Mpcc:
@@ -230,6 +232,11 @@ class Mpcc:
             if name not in self.least:
                 self.least += (name,)
 
+    def _scale(self, what: str, value: Any, size: int) -> Scale:
+        if isinstance(value, ca.SX):
+            return self._of_parameters(what, value, size)
+        return positive(what, value, size)
+
     def _fresh_symbol(self, kind: str, name: str, size: int) -> None:
         taken = [v.name for v in self.variables] + [p.name for p in self.parameters]
         fresh(kind, name, taken)
@@ -244,7 +251,7 @@ class Mpcc:
     def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
         self._fresh_constraint(kind, name)
         rows = self._known(f"{kind} {name!r}", expr)
-        return Rows(name, rows, positive(f"scale of {kind} {name!r}", scale, rows.shape[0]))
+        return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
 
     def _known(self, what: str, expr: Any) -> ca.SX:
         rows = column(what, expr)

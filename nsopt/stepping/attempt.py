@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Mpcc, Newton, row_scales
+from nsopt.mpcc import Mpcc, Newton
 from nsopt.stepping.acceptance import StepEnd
 from nsopt.stepping.bounds import LAST, ROUND_OFF
 from nsopt.stepping.control import HALF, StepControl
@@ -39,8 +39,8 @@ class Attempt:
         self.unknowns = sum(self.sizes)
         d = program.dynamics
         z = ca.MX.sym("z", 1 + d.nq + d.nv + 1 + self.unknowns + 1)
-        scales = sum(row_scales(part).size for part in program.parts)
-        parameters = ca.MX.sym("parameters", len(d.parameters) + 4 + scales)
+        scales = 3 + len(d.contact_names)
+        parameters = ca.MX.sym("parameters", len(d.parameters) + 3 + scales)
         self._columns: dict[str, int] = {}
         made = self._made(z.numel(), parameters.numel())
         self.record = made.numel_out(1)
@@ -74,22 +74,20 @@ class Attempt:
         z, parameters = ca.MX.sym("z", nz), ca.MX.sym("parameters", n)
         np_, m = len(d.parameters), 1 + d.nq + d.nv
         h = self._size()(z[0], z[m], parameters[np_ : np_ + 3])
-        now = ca.vertcat(z[:m], parameters[:np_], h)
+        scales = parameters[np_ + 3 :]
+        now = ca.vertcat(z[:m], parameters[:np_], h, scales)
         edges = np.cumsum([m + 1, *self.sizes])
         before = [z[int(a) : int(b)] for a, b in pairwise(edges)]
-        at = np_ + 4
         x: list[ca.MX] = []
         residuals, iterations = [], []
         for part, old in zip(program.parts, before, strict=True):
             known = ca.vertcat(now, *x)
-            scales = parameters[at : at + row_scales(part).size]
-            at += scales.numel()
             guess = warm_guess(part)(known, old)
-            solved, residual, count = self._newton.lower(part)(guess, known, scales)
+            solved, residual, count = self._newton.lower(part)(guess, known)
             x.append(solved)
             residuals.append(residual)
             iterations.append(count)
-        *end, value, limit = program.end(*x, now, parameters[np_ + 3])
+        *end, value, limit = program.end(*x, now, scales[1])
         kept = [getattr(StepEnd(*end), name) for name in KEPT]
         motion = ca.norm_inf(StepEnd(*end).motion)
         self._columns = dict.fromkeys(HEAD, 1) | {
@@ -167,7 +165,7 @@ def warm_guess(part: Mpcc) -> ca.Function:
     for variable in part.variables:
         n = variable.scaled.numel()
         known = ca.depends_on(variable.guess, p) if n else False
-        guesses.append(variable.guess / ca.DM(variable.scale) if known else old[at : at + n])
+        guesses.append(variable.guess / variable.scale if known else old[at : at + n])
         at += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from time import perf_counter
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Evaluator, Newton, compile_native, row_scales
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
+from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.attempt import RUNNING, Attempt
-from nsopt.stepping.bounds import StepBounds, reasons
+from nsopt.stepping.bounds import reasons
 from nsopt.stepping.control import StepControl
-from nsopt.stepping.initial import Start
+from nsopt.stepping.initial import Run, Start
 from nsopt.stepping.program import StepProgram
+from nsopt.stepping.scheme import Scales, Scheme
 from nsopt.stepping.taken import Taken, objects
 
 Array = NDArray[np.float64]
@@ -46,41 +51,55 @@ class Compiled:
             raise ValueError(f"chunk must be 1 or more, got {self.chunk}")
 
 
+class _Code(NamedTuple):
+    """A chain as code, good for every run of one model with one scheme."""
+
+    attempt: Attempt
+    native: NativeFunction
+    call: Evaluator
+
+
+@lru_cache(maxsize=8)
+def _code(
+    dynamics: Dynamics,
+    scheme: Scheme,
+    acceptance: Acceptance,
+    control: StepControl,
+    options: Compiled,
+) -> _Code:
+    attempt = Attempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
+    native = compile_native(repeated(attempt.function, options.chunk))
+    return _Code(attempt, native, Evaluator(native.function))
+
+
 class Chain:
     """The compiled chain of one run.
 
     Its state is z = (t, q, v, h to try next, unknowns of the last step, status); its parameters
-    are the mechanism's, bounds of h, the end of the run and scales, so one compiled chain serves a
-    whole sweep.
+    are the mechanism's, bounds of h, the end of the run and scales, so the code is made once for
+    all runs of a sweep.
 
-    Parameters
+    Attributes
     ----------
-    unit : StepProgram
-        The step, stated with scales of one.
-    scaled : StepProgram
-        The same, with the scales of the run.
+    native : NativeFunction
     """
 
     def __init__(
         self,
-        unit: StepProgram,
-        scaled: StepProgram,
+        dynamics: Dynamics,
+        scheme: Scheme,
+        acceptance: Acceptance,
         control: StepControl,
         options: Compiled,
-        steps: StepBounds,
-        p: Array,
-        force: float,
-        t_end: float,
+        run: Run,
+        scales: Scales,
     ) -> None:
-        attempt = Attempt(unit, control, options.newton)
-        self._attempt = attempt
-        self.native = compile_native(repeated(attempt.function, options.chunk))
-        self._call = Evaluator(self.native.function)
-        self._steps, self._t_end, self._force = steps, t_end, force
-        self._word = control.word
-        run = [steps.h_min, steps.h_max, t_end, force]
-        self._parameters = np.concatenate([p, run, *(row_scales(part) for part in scaled.parts)])
-        self._memory = np.concatenate([[steps.h_max], np.zeros(attempt.unknowns)])
+        code = _code(dynamics, scheme, acceptance, control, options)
+        self._attempt, self.native, self._call = code
+        self._run, self._word, self._force = run, control.word, scales.force
+        limits = [run.steps.h_min, run.steps.h_max, run.t_end]
+        self._parameters = np.concatenate([run.p, limits, scales.numbers])
+        self._memory = np.concatenate([[run.steps.h_max], np.zeros(self._attempt.unknowns)])
 
     def restart(self, start: Start, memory: Array | None = None) -> Array:
         """Return the state of a chain that goes on from ``start``."""
@@ -120,7 +139,7 @@ class Chain:
             tried[which[k]] += (self._attempt.told(rows[k]),)
         of = {name: values[good] for name, values in end.items()}
         h, t = of["h"][:, 0], of["t"][:, 0]
-        why = reasons(h, self._t_end - (t - h), self._steps, self._word)
+        why = reasons(h, self._run.t_end - (t - h), self._run.steps, self._word)
         retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         floor = 1e-14 * self._force * h[:, None]

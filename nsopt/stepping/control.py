@@ -45,7 +45,7 @@ class LargestStep(StepControl):
     growth : float
     """
 
-    growth: float = 2.0
+    growth: float = 1.25
     word = "growing after a refused step"
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +12,10 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, Sqp
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.attempt import STUCK
-from nsopt.stepping.bounds import AT_BOUND, StepBounds
+from nsopt.stepping.bounds import AT_BOUND
 from nsopt.stepping.chain import Chain, Compiled
 from nsopt.stepping.control import StepControl
-from nsopt.stepping.initial import Start
+from nsopt.stepping.initial import Run, Start
 from nsopt.stepping.program import StepProgram
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scales, Scheme
@@ -23,16 +23,6 @@ from nsopt.stepping.stepper import Stepper
 from nsopt.stepping.taken import Taken, objects
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """From where to where, with which numbers."""
-
-    start: Start
-    p: Array
-    t_end: float
-    steps: StepBounds
 
 
 class Driver:
@@ -62,7 +52,6 @@ class Driver:
         self.now, self.below_h_min = run.start, 0
         start, steps = run.start, run.steps
         self._scales = Scales.of(dynamics, start, run.p, steps.h_max, run.t_end - start.t)
-        self._program = StepProgram(dynamics, scheme, acceptance, self._scales)
         self._waiting: tuple[str, ...] = ()
         self._chain: Chain | None = None
         if isinstance(solver, Compiled):
@@ -70,18 +59,14 @@ class Driver:
             self._z = self._chain.restart(run.start)
 
     def _linked(self, options: Compiled) -> Chain:
-        d, run = self._dynamics, self.run
-        unit = Scales.unit(len(d.contact_names))
-        plain = StepProgram(d, self._scheme, self.acceptance, unit)
         return Chain(
-            plain,
-            self._program,
+            self._dynamics,
+            self._scheme,
+            self.acceptance,
             self.control,
             options,
-            run.steps,
-            run.p,
-            self._scales.force,
-            run.t_end,
+            self.run,
+            self._scales,
         )
 
     @property
@@ -103,9 +88,9 @@ class Driver:
     @cached_property
     def _stepper(self) -> Stepper:
         solver = self._solver if isinstance(self._solver, Solver) else Solver()
-        run = self.run
-        ladder = RetryLadder(solver)
-        return Stepper(self._program, ladder, self.control, run.steps, self._scales, run.p)
+        run, scales = self.run, self._scales
+        program = StepProgram(self._dynamics, self._scheme, self.acceptance, scales)
+        return Stepper(program, RetryLadder(solver), self.control, run.steps, scales, run.p)
 
     def advance(self) -> Taken:
         """Return the next accepted steps: one, or those of a call of the chain.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.stepping.bounds import StepBounds
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,25 @@ class Start:
     def stated(cls, dynamics: Dynamics, parameters: Mapping[str, float] | None = None) -> Start:
         """Return the start stated by the bodies of a mechanism."""
         return cls(*dynamics.stated_start(parameters))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """From where to where, in which steps, with which numbers.
+
+    Attributes
+    ----------
+    start : Start
+    p : (np,)
+        Parameters of the mechanism.
+    t_end : float [s]
+    steps : StepBounds
+    """
+
+    start: Start
+    p: Array
+    t_end: float
+    steps: StepBounds
 
 
 def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces
+from nsopt.stepping.terms import kinetic, same_body, smooth_forces, square
 
 
 class _End(NamedTuple):
@@ -207,4 +207,5 @@ def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
     F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
     are measured by the mass of the mechanism.
     """
-    return ca.dot(force, ca.solve(metric(M), force)) * scales.mass / scales.force**2
+    size = scales.force**2 / scales.mass
+    return square(M, force) / ca.SX(size)

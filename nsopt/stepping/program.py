@@ -21,6 +21,12 @@ Array = NDArray[np.float64]
 class StepProgram:
     """What a scheme states for one step.
 
+    Parameters
+    ----------
+    numbers : Scales or None
+        None makes the scales parameters of the programs, after those of `numbers`; such a program
+        serves every run, but only `Newton` solves it.
+
     Attributes
     ----------
     sizes : list of int
@@ -32,19 +38,21 @@ class StepProgram:
         Value and limit of what the step is judged by.
     """
 
-    def __init__(self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, scales: Scales):
+    def __init__(
+        self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, numbers: Scales | None = None
+    ) -> None:
         self.dynamics, self.scheme = d, scheme
         first = Mpcc("step")
-        start, h = _stated_start(first, d, scheme, scales)
+        start, h, scales = _stated_start(first, d, scheme, numbers)
         step = scheme.add_step(first, d, start, h, scales)
         second = Mpcc("projection")
-        again, h2 = _stated_start(second, d, scheme, scales)
+        again, h2, scales2 = _stated_start(second, d, scheme, numbers)
         solved = second.parameter("solved", sum(v.scaled.numel() for v in first.variables))
         if scheme.chooses_h:
-            h2 = scales.time * solved[0]
+            h2 = scales2.time * solved[0]
         old = ca.vertcat(_unknowns(first), _parameters(first))
         new = ca.vertcat(solved, _parameters(second)[: old.numel() - solved.numel()])
-        end = scheme.add_projection(second, d, again, h2, scales, _restated(step, old, new))
+        end = scheme.add_projection(second, d, again, h2, scales2, _restated(step, old, new))
         self.parts = (first, second) if second.variables else (first,)
         self.sizes = [_unknowns(part).numel() for part in self.parts]
         force = ca.SX.sym("force")
@@ -78,7 +86,9 @@ class StepProgram:
         return self._judge.told(row, value, limit)
 
 
-def _stated_start(m: Mpcc, d: Dynamics, scheme: Scheme, scales: Scales) -> tuple[StepStart, ca.SX]:
+def _stated_start(
+    m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
+) -> tuple[StepStart, ca.SX, Scales]:
     start = StepStart(
         m.parameter("t", 1),
         m.parameter("q", d.nq),
@@ -86,11 +96,14 @@ def _stated_start(m: Mpcc, d: Dynamics, scheme: Scheme, scales: Scales) -> tuple
         m.parameter("p", len(d.parameters)),
     )
     if not scheme.chooses_h:
-        return start, m.parameter("h", 1)
+        h = m.parameter("h", 1)
+        return start, h, numbers or Scales.stated(m, len(d.contact_names))
     low, high = m.parameter("h_min", 1), m.parameter("h_max", 1)
+    scales = numbers or Scales.stated(m, len(d.contact_names))
     if m.name != "step":
-        return start, high
-    return start, m.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
+        return start, high, scales
+    h = m.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
+    return start, h, scales
 
 
 def _unknowns(m: Mpcc) -> ca.SX:

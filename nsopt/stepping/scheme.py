@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -29,7 +29,7 @@ class Scales:
 
     Attributes
     ----------
-    time : float [s]
+    time : float (or expression) [s]
         A typical step, h_max.
     force : float [N]
         The largest of weight and loads over the run, at least 1 N per kilogram.
@@ -39,18 +39,24 @@ class Scales:
         Of the contacts.
     """
 
-    time: float
-    force: float
-    mass: float
-    gap: Array
+    time: Any
+    force: Any
+    mass: Any
+    gap: Any
 
     @classmethod
-    def unit(cls, contacts: int) -> Scales:
-        """Return scales of one: the physical units themselves."""
-        return cls(1.0, 1.0, 1.0, np.ones(contacts))
+    def stated(cls, mpcc: Mpcc, contacts: int) -> Scales:
+        """Return scales that are parameters of a program, block ``scales`` of `numbers`."""
+        s = mpcc.parameter("scales", 3 + contacts)
+        return cls(s[0], s[1], s[2], s[3:])
 
     @property
-    def impulse(self) -> float:
+    def numbers(self) -> Array:
+        """All of them, (3 + ng,)."""
+        return np.concatenate([[self.time, self.force, self.mass], self.gap])
+
+    @property
+    def impulse(self) -> Any:
         """Impulse of the typical force over the typical step [N s]."""
         return self.force * self.time
 

@@ -18,9 +18,9 @@ from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.chain import Compiled
 from nsopt.stepping.control import LargestStep, StepControl
-from nsopt.stepping.driver import Driver, Run
+from nsopt.stepping.driver import Driver
 from nsopt.stepping.history import History
-from nsopt.stepping.initial import Start, check_start
+from nsopt.stepping.initial import Run, Start, check_start
 from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.scheme import Scheme

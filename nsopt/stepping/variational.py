@@ -55,9 +55,10 @@ class Variational(Scheme):
     ==================  ==============================================================
 
     Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
-    time-reversible there, so energy does not drift. A contact that was open at q_n takes one
-    impulse, lam', at the velocity level: lam then only places it on the wall. Contacts that were
-    closed already have e = 0. For a mass matrix that depends on q the velocities before and after
+    time-reversible there, so energy does not drift. In a step in which a contact closes lam and mu
+    only place the bodies: all momentum then changes at once at the velocity level, from v_n and
+    both kicks, so that a blow takes energy whatever it jams. Contacts that were closed already
+    have e = 0. For a mass matrix that depends on q the velocities before and after
     the move share the momentum, and K holds the rate of M (generalised Stoermer-Verlet).
 
     Parameters
@@ -129,19 +130,22 @@ class Variational(Scheme):
         before, at = (start.t, start.q, p), (start.t + h, step.q, p)
         contacts = self._contacts(d, start, h)
         C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
-        placing = (1 - contacts.lasting) * step.impulse
+        touching = step.gap <= self.closed * d.gap_scale(p)
+        blow = ca.sum1(touching * (1 - contacts.lasting)) > 0
         v = mpcc.variable("v_end", d.nv, guess=step.v)
         mu = mpcc.variable("joint_end", C.size1(), scale=scales.impulse, guess=step.joint_impulse)
         friction = Friction(mpcc, d, scales)
         friction.add_space()
         lam = mpcc.variable("contact_end", W.size2(), scale=scales.impulse, guess=step.impulse)
         friction.add_plane()
-        touching = step.gap <= self.closed * d.gap_scale(p)
-        slip = friction.state(at, v, lam, touching, h / 2)
+        slip = friction.state(at, v, lam, touching, h * ca.if_else(blow, 1, 0.5))
         T, T_start = d.slip_matrix(*at), d.slip_matrix(*before)
-        K = _kick(d, *at, step.v)
-        motion = M @ (v - step.v) + contacts.D @ placing - h / 2 * K - W @ lam - C.T @ mu
-        motion -= T @ slip
+        kicked = d.mass(start.q, p) @ start.v + h / 2 * _kick(d, *before, start.v)
+        momentum = ca.if_else(blow, kicked, M @ step.v)
+        u = ca.if_else(blow, start.v, step.v)
+        K, frozen = _kick(d, *at, u), contacts.lasting * step.impulse * (1 - blow)
+        joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
+        motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)
         bounce = d.restitution(p) * (1 - contacts.closed) * ca.fmin(W.T @ start.v, 0)
@@ -154,30 +158,21 @@ class Variational(Scheme):
             active=touching,
         )
         mpcc.least_norm(("contact_end", "joint_end"))
-        frozen = contacts.lasting * step.impulse
-        approach = ca.if_else(contacts.lasting, W.T @ step.v, W.T @ start.v)
-        loss = -frozen * (contacts.D.T @ (start.v + step.v)) / 2 - lam * (W.T @ v + approach) / 2
-        loss -= friction.by_contact(step.slip_impulse * (T_start.T @ (start.v + step.v)) / 2)
-        loss -= friction.by_contact(slip * (T.T @ (v + step.v)) / 2)
-        turned = (
-            h / 2 * (K - _kick(d, *before, step.v))
-            + (W - contacts.D) @ frozen
-            + (C - d.closure_matrix(*before)).T @ (step.joint_impulse + mu)
-        )
-        uneven = (
-            h / 2 * (K - _kick(d, *before, step.v))
-            + W @ (contacts.lasting * lam)
-            - contacts.D @ frozen
-            + C.T @ mu
-            - d.closure_matrix(*before).T @ step.joint_impulse
-        )
+        first, second = (start.v + step.v) / 2, (u + v) / 2
+        loss = -frozen * (contacts.D.T @ first) - lam * (W.T @ second)
+        loss -= friction.by_contact(sliding * (T_start.T @ first) + slip * (T.T @ second))
+        uneven = h / 2 * (K - _kick(d, *before, u))
+        C_start = d.closure_matrix(*before)
+        turned = uneven + (W - contacts.D) @ frozen + (C - C_start).T @ (joint + mu)
+        # A blow is placed to first order only, whatever h: it is no reason for smaller steps.
+        uneven += (1 - blow) * (W @ lam - contacts.D @ frozen + C.T @ mu - C_start.T @ joint)
         touched = same_body(d) @ (ca.fabs(contacts.D @ frozen) + ca.fabs(W @ lam)) > 0
         return Step(
             q=step.q,
             v=v,
             impulse=frozen + lam,
-            joint_impulse=step.joint_impulse + mu,
-            slip_impulse=step.slip_impulse + slip,
+            joint_impulse=joint + mu,
+            slip_impulse=sliding + slip,
             gap=step.gap,
             closure=step.closure,
             motion_residual=step.motion_residual + motion / h,

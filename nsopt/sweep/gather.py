@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,30 @@ import xarray as xr
 from nsopt.sweep.measures import NOTES
 from nsopt.sweep.points import Points
 
+_KINDS: dict[str, type] = {"O": str, "i": int}
 
-def gather(over: Points, found: Sequence[xr.Dataset], attrs: Mapping[str, Any]) -> xr.Dataset:
+
+def gather(
+    over: Points, found: Sequence[xr.Dataset], names: Iterable[str], attrs: Mapping[str, Any]
+) -> xr.Dataset:
     """Return one dataset of all points; a measure is NaN where a point does not have it.
+
+    Parameters
+    ----------
+    over : Grid or Samples
+    found : datasets, one for each point
+    names : str
+        The measures; one that no point has is left out.
+    attrs : mapping
+        Attributes of the whole.
 
     Raises
     ------
     ValueError
         If a measure has other dimensions at other points.
     """
-    names = dict.fromkeys([*NOTES, *(str(name) for point in found for name in point.data_vars)])
-    variables = [_gather(name, over, found) for name in names]
+    there = [name for name in (*NOTES, *names) if any(name in point for point in found)]
+    variables = [_gather(name, over, found) for name in there]
     data = xr.merge(variables, join="outer", compat="no_conflicts", combine_attrs="override")
     shared = next((point.attrs for point in found if point.attrs), {})
     return data.drop_attrs(deep=False).assign_attrs({**attrs, **shared})
@@ -40,8 +53,8 @@ def _gather(name: str, over: Points, found: Sequence[xr.Dataset]) -> xr.DataArra
         full[list(have)] = stacked
         stacked = full
     labels = {d: first.coords[d] for d in first.dims if d in first.coords}
-    if stacked.dtype == object:
-        stacked = stacked.astype(str)
+    if stacked.dtype.kind in _KINDS:  # a stored point has others than one just made
+        stacked = stacked.astype(_KINDS[stacked.dtype.kind])
     shape, dims = (*over.sizes.values(), *first.shape), (*over.sizes, *first.dims)
     coords: dict[Any, Any] = {**over.coords, **labels}
     return xr.DataArray(stacked.reshape(shape), coords, dims, name, first.attrs)

@@ -45,7 +45,7 @@ class Job:
     Raises
     ------
     TypeError
-        If `simulate` has no such option.
+        If `simulate` has no such option, or a measure is no function.
     """
 
     problem: Problem
@@ -58,6 +58,9 @@ class Job:
         for name in self.options:
             if name not in OPTIONS:
                 raise TypeError(f"unknown option {name!r}; those of runs are {', '.join(OPTIONS)}")
+        for name, measure in self.measures.items():
+            if not callable(measure):
+                raise TypeError(f"measure {name!r} must be a function of a Result, got {measure!r}")
 
     def run(self, row: Row) -> Point:
         """Return what one point gave, whatever happens there.

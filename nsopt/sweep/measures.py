@@ -64,16 +64,16 @@ def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Datase
     """Return the `NOTES` on a run, also on one that never began."""
     nothing = {"time": np.array([np.nan]), "retries": np.array([]), "solve_time": np.array([])}
     run = nothing if result is None else {name: result[name].values for name in nothing}
+    attrs = {} if result is None else result.data.attrs
     values = {
         "completed": int(not stop_reason),
         "stop_reason": stop_reason,
         "end_time": run["time"][-1],
-        "steps": len(run["time"]) - 1,
+        "steps": int(attrs.get("steps", len(run["time"]) - 1)),
         "retries": int(np.nansum(run["retries"])),
         "solve_time": np.nansum(run["solve_time"]),
         "run_time": run_time,
     }
-    attrs = {} if result is None else result.data.attrs
     return xr.Dataset(
         {name: _noted(name, value) for name, value in values.items()},
         attrs={name: attrs[name] for name in PROVENANCE if name in attrs},

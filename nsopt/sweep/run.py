@@ -82,6 +82,8 @@ def sweep(
     >>> data = sweep("case_a", Grid({"clearance": [1e-4, 1e-3], "h": [1e-3, 5e-4]}))
     ... # doctest: +SKIP
     """
+    if not isinstance(over, Points):
+        raise TypeError(f"over must be Grid(...) or Samples(...), got {type(over).__name__}")
     if not isinstance(problem, Problem):
         title, problem = title or Path(problem).stem, load_problem(str(problem))
     if duration is not None:
@@ -91,7 +93,7 @@ def sweep(
     over.check(problem, {*NOTES, *job.measures})
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
     found = _points(job, over.rows(), Store(target and target.parent), workers, progress)
-    data = gather(over, found, _provenance(job, over))
+    data = gather(over, found, measures, _provenance(job, over))
     if target is not None:
         write(data, target)
     return data
@@ -129,11 +131,11 @@ def _made_with() -> str:
 def _provenance(job: Job, over: Points) -> dict[str, Any]:
     """Return what a sweep was made from, beside what its results tell."""
     values, bounds = settings(job.problem, {})
-    fixed = {name: x for name, x in values.items() if name not in over.values}
+    swept = {*over.values, *(bounds if "h" in over.values else ())}
     return {
         "title": job.title,
-        "parameters": json.dumps(fixed),
-        **bounds,
+        "parameters": json.dumps({name: x for name, x in values.items() if name not in swept}),
+        **{name: x for name, x in bounds.items() if name not in swept},
         "duration": job.problem.duration,
         "made_with": _made_with(),
     }

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 import xarray as xr
+
+Engine = Literal["h5netcdf", "scipy"]
+SMALL: Engine = "scipy"  # netCDF 3: ten times faster than HDF5 for a few numbers
 
 
 def content(x: Any) -> Any:
@@ -51,8 +54,15 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def write(data: xr.Dataset, path: Path) -> None:
+def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
     """Write netCDF; the file appears whole or not at all, also beside another process.
+
+    Parameters
+    ----------
+    data : Dataset
+    path : Path
+    engine : str
+        That of xarray.
 
     Raises
     ------
@@ -62,7 +72,7 @@ def write(data: xr.Dataset, path: Path) -> None:
     partial_file = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        data.to_netcdf(partial_file, engine="h5netcdf")
+        data.to_netcdf(partial_file, engine=engine)
         os.replace(partial_file, path)
     except (OSError, RuntimeError) as error:  # HDF5 raises either
         raise OSError(f"cannot write {str(path)!r}: {error}") from error
@@ -79,16 +89,16 @@ class Store:
     def save(self, key: str, data: xr.Dataset) -> None:
         """Keep a finished point."""
         if self.folder is not None:
-            write(data.assign_attrs(key=key, check=_check(data)), self._file(key))
+            write(data.assign_attrs(key=key, check=_check(data)), self._file(key), SMALL)
 
     def load(self, key: str) -> xr.Dataset | None:
         """Return a finished point; None if there is none, or its file is damaged."""
         if self.folder is None or not self._file(key).is_file():
             return None
         try:
-            data = xr.load_dataset(self._file(key), engine="h5netcdf")
+            data = xr.load_dataset(self._file(key), engine=SMALL)
             whole = (data.attrs.pop("key"), data.attrs.pop("check")) == (key, _check(data))
-        except Exception:  # HDF5 and xarray raise anything on a damaged file
+        except Exception:  # a damaged file may raise anything
             return None
         return data if whole else None
 
