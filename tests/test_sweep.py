@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 import pytest
 import xarray as xr
+from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
 from nsopt import (
@@ -136,6 +137,7 @@ def test_a_named_problem_and_h_min():
     assert data["completed"].values.all()
     assert data.attrs["title"] == "pendulum_ideal"
     assert data["largest_contact_force"].size == 0
+    assert len(table(data).splitlines()) == 1 + 2
 
 
 def test_own_measures_keep_labels_and_differ_in_length(case_a):
@@ -177,6 +179,9 @@ def test_failed_points_are_recorded_and_end_nothing(case_a, tmp_path):
         assert np.isnan(data[name].values[1:]).all(), name
     assert xr.load_dataset(tmp_path / "sweep.nc").identical(data)
     assert "failed at clearance = -0.001, h_min = 0.001: " in table(data)
+    none = run(case_a, Grid({"clearance": -np.arange(1.0, 9.0)}), progress=False)
+    assert not set(MEASURES) & set(none)
+    assert table(none).endswith("... and 3 more")
 
 
 DRIVEN = '''
@@ -300,6 +305,11 @@ def test_a_measure_is_known_by_what_it_closes_over():
     assert len({digest(scaled(*x)) for x in [(2.0,), (3.0,), (2.0, 1.0)]}) == 3
     assert digest(lambda r: r["q"]) != digest(lambda r: r["v"])
 
+    def recursive(n):
+        return recursive(n - 1) if n else 0
+
+    assert digest(recursive) == digest(recursive)
+
 
 def test_digests_are_the_same_in_every_process():
     program = (
@@ -390,6 +400,9 @@ def test_each_process_has_one_thread(case_a):
         (lambda: run(drop(), Grid({"mass": [1]}), sovler=SQP), ["sovler", "solver"]),
         (lambda: run(drop(), {"mass": [1]}), ["Grid", "Samples", "dict"]),
         (lambda: run(drop(), Grid({"mass": [1]}), measure={"m": 3}), ["'m'", "function", "3"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), measure={"q": len}), ["'q'", "rename"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), measure={"steps": len}), ["'steps'", "rename"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), measure={"q/m": len}), ["'q/m'", "word"]),
         (lambda: run("no_such", Grid({"mass": [1]})), ["no_such", "case_a"]),
     ],
 )
@@ -507,27 +520,25 @@ def test_a_killed_sweep_goes_on(tmp_path, how):
     before = [file.stat().st_mtime_ns for file in there]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert [file.stat().st_mtime_ns for file in there] == before
-    whole = [str(tmp_path / "whole") if x.endswith("killed") else x for x in command]
-    subprocess.run(whole, cwd=tmp_path, check=True, capture_output=True)
-    found = [xr.load_dataset(tmp_path / name / "sweep.nc") for name in ("killed", "whole")]
-    assert same(*found)
-    assert found[0]["completed"].values.all()
+    over = Grid({"h": [1e-3], "clearance": numbers("log:1e-4:1e-3:12")})
+    whole = run("case_a", over, duration=0.2)
+    assert same(xr.load_dataset(tmp_path / "killed" / "sweep.nc"), whole)
+    assert whole["completed"].values.all()
 
 
 @pytest.mark.slow
 def test_the_same_call_on_a_dask_cluster(case_a, tmp_path):
-    distributed = pytest.importorskip("distributed")
     over = Grid({"clearance": [1e-3, -1e-3, 5e-4], "h": [1e-3, 2e-3]})
     process = {"process": lambda result: os.getpid()}
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
         joblib.parallel_config("dask"),
     ):
         data = run(case_a, over, workers=None, measure=process, folder=tmp_path)
-    assert len({*data["process"].values.ravel()} - {np.nan, os.getpid()}) >= 2
+    used = np.unique(data["process"].values[[0, 2]])
+    assert len(used) == 2
+    assert os.getpid() not in used
     local = run(case_a, over)
     assert same(data.drop_vars("process"), local)
     assert local["completed"].values.tolist() == [[1, 1], [0, 0], [1, 1]]

@@ -68,6 +68,16 @@ class Boxes:
     scales: tuple[Scale, Scale]
 
 
+@dataclass(frozen=True, eq=False)
+class Lowest:
+    """Rows ``expr`` (m,) of which the active ones are >= 0 and the smallest is 0."""
+
+    name: str
+    expr: ca.SX
+    scale: Scale
+    active: ca.SX
+
+
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:
     """Return ``value`` as an SX column; a scalar is spread over ``size`` rows.
 

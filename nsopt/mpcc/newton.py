@@ -18,7 +18,7 @@ class Newton:
     """Newton on the min map: every pair is one row min(G, H), every box one mid(z - u, z - l, F).
 
     The program must be square, without objective, inequalities or finite bounds, and state its
-    rows in the order of its unknowns: equations, then pairs, then boxes. Each iteration solves for
+    rows in the order of its unknowns: equations, pairs, boxes, lowests. Each iteration solves for
     all unknowns at once, where equations give their own unknowns (velocities) first and
     multipliers come last. Full steps; if they do not converge, damped ones that lower the largest
     residual.
@@ -179,6 +179,7 @@ def check_square(mpcc: Mpcc) -> None:
     unknowns = sum(v.scaled.numel() for v in mpcc.variables)
     rows = sum(b.expr.numel() for b in mpcc.equalities)
     rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
+    rows += len(mpcc.lowests)
     of = f"program {mpcc.name!r}"
     if unknowns != rows:
         raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
@@ -195,7 +196,16 @@ def _rows(mpcc: Mpcc) -> ca.SX:
     F = _stacked([b.F / ca.SX(b.scales[1]) for b in mpcc.boxes])
     active = _stacked([b.active for b in mpcc.pairs])
     pairs = ca.if_else(active, ca.fmin(G, H), H)
-    return ca.vertcat(c, pairs, ca.fmax(up, ca.fmin(low, F)))
+    lowest = _stacked([_lowest(b.expr / ca.SX(b.scale), b.active) for b in mpcc.lowests])
+    return ca.vertcat(c, pairs, ca.fmax(up, ca.fmin(low, F)), lowest)
+
+
+def _lowest(rows: ca.SX, active: ca.SX) -> ca.SX:
+    """Return the smallest of the active rows, the first of which always is."""
+    least = rows[0]
+    for k in range(1, rows.numel()):
+        least = ca.if_else(ca.logic_and(active[k], rows[k] < least), rows[k], least)
+    return least
 
 
 def _stacked(parts: list[ca.SX]) -> ca.SX:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nsopt.mpcc.blocks import (
     Boxes,
+    Lowest,
     Pairs,
     Parameter,
     Rows,
@@ -51,6 +52,7 @@ class Mpcc:
     inequalities: tuple[Rows, ...] = field(default=(), init=False)
     pairs: tuple[Pairs, ...] = field(default=(), init=False)
     boxes: tuple[Boxes, ...] = field(default=(), init=False)
+    lowests: tuple[Lowest, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
     least: tuple[str, ...] = field(default=(), init=False)
 
@@ -186,12 +188,46 @@ class Mpcc:
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         self.boxes += (Boxes(name, z, F, low, up, scales),)
 
-    def split(self) -> Mpcc:
-        """Return this program with each box as two pairs, 0 <= z - lower _|_ F+ >= 0 and so on.
+    def lowest(self, name: str, expr: Any, *, scale: Any = 1.0, active: Any = 1) -> None:
+        """Demand that of ``expr`` (m,) / scale the smallest is zero: one equation.
 
-        The unknowns F+ and F- come after all others.
+        As events: the first of several distances that closes.
+
+        Parameters
+        ----------
+        name : str
+        expr : SX (m,)
+            Physical units; the first row is always active.
+        scale : float or (m,)
+        active : (m,) of numbers and parameters
+            Rows that count.
         """
-        if not self.boxes:
+        self._fresh_constraint("lowest", name)
+        of = f"of lowest {name!r}"
+        rows = self._known(f"rows {of}", expr)
+        m = rows.shape[0]
+        on = self._of_parameters(f"active {of}", active, m)
+        self.lowests += (Lowest(name, rows, self._scale(f"scale {of}", scale, m), on),)
+
+    def after(self, name: str) -> Mpcc:
+        """Return a program that is solved after this one, with its solution known.
+
+        It has the parameters of this one, then a block of this one's name: its scaled unknowns.
+        Expressions of both may be used in it.
+        """
+        other = Mpcc(name)
+        fresh("parameter", self.name, [p.name for p in self.parameters])
+        unknowns = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in self.variables))
+        other.parameters = (*self.parameters, Parameter(self.name, unknowns))
+        return other
+
+    def split(self) -> Mpcc:
+        """Return this program in equations and pairs alone.
+
+        A box is two pairs, 0 <= z - lower _|_ F+ >= 0 and so on; the lowest of several rows is a
+        chain of 0 <= lowest so far - new _|_ row - new >= 0. Their unknowns come after all others.
+        """
+        if not self.boxes and not self.lowests:
             return self
         other = Mpcc(self.name)
         for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
@@ -204,6 +240,14 @@ class Mpcc:
             other.equal(f"{b.name}_split", b.F - more + less, scale=F_scale)
             other.complement(f"{b.name}_low", b.z - b.lower, more, scale=b.scales)
             other.complement(f"{b.name}_up", b.upper - b.z, less, scale=(z_scale, F_scale))
+        for lowest in self.lowests:
+            rows = ca.if_else(lowest.active, lowest.expr / ca.SX(lowest.scale), 1)
+            m = rows.shape[0]
+            least = other.variable(f"{lowest.name}_least", m)
+            for k in range(1, m):
+                pair = (least[k - 1] - least[k], rows[k] - least[k])
+                other.complement(f"{lowest.name}_{k}", *pair)
+            other.equal(f"{lowest.name}_chain", ca.vertcat(least[0] - rows[0], least[m - 1]))
         return other
 
     def minimize(self, expr: Any) -> None:
@@ -245,7 +289,8 @@ class Mpcc:
 
     def _fresh_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        rows += [b.name for b in self.pairs] + [b.name for b in self.boxes]
+        blocks: tuple[Pairs | Boxes | Lowest, ...] = (*self.pairs, *self.boxes, *self.lowests)
+        rows += [b.name for b in blocks]
         fresh(kind, name, rows)
 
     def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:

@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 PRESSED = 1e-9
 """Of the momentum at hand, the impulse from which a contact counts as pressing."""
 
+TOUCHING = 1e-2
+"""Of the gap tolerance, how far a contact may be open and still press with any force."""
+
 ROUND_OFF = 1e-12
 """Of energies, the part of their difference that is not told from zero."""
 
@@ -50,8 +53,9 @@ class StepEnd(NamedTuple):
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
 
     @classmethod
-    def stated(cls, d: Dynamics, start: StepStart, h: ca.SX, step: Step) -> StepEnd:
+    def stated(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:
         """Return the end of a step as dense expressions."""
+        h = step.h
         here = (start.t, start.q, start.v, start.p)
         there = (start.t + h, step.q, step.v, start.p)
         work = h * ca.dot(d.external(*here), (start.v + step.v) / 2)
@@ -67,7 +71,7 @@ class StepEnd(NamedTuple):
             step.motion_residual,
             step.motion_size,
             step.closure,
-            _turn(d, start, h, step),
+            _turn(d, start, step),
             step.loss,
             work,
             step.contact_work,
@@ -81,11 +85,11 @@ class StepEnd(NamedTuple):
         return cls(*(ca.densify(expression) for expression in end))
 
 
-def _turn(d: Dynamics, start: StepStart, h: ca.SX, step: Step) -> ca.SX:
-    before, after = (start.t, start.q, start.p), (start.t + h, step.q, start.p)
+def _turn(d: Dynamics, start: StepStart, step: Step) -> ca.SX:
+    before, after = (start.t, start.q, start.p), (start.t + step.h, step.q, start.p)
     cosine = ca.sum1(d.contact_normals(*before) * d.contact_normals(*after)).T
     momentum = d.mass(start.q, start.p) @ start.v
-    load = h * d.applied(start.t, start.q, start.v, start.p)
+    load = step.h * d.applied(start.t, start.q, start.v, start.p)
     size = ca.norm_inf(ca.fabs(momentum) + ca.fabs(load))
     # On the axis of a bore the contact has no direction and its impulse no effect: slope 0.
     presses = d.slope(*before) * step.frozen > PRESSED * size
@@ -122,7 +126,7 @@ class Acceptance:
     closure : float [m, rad]
         Ideal joints.
     complementarity : float [N m]
-        Force times gap.
+        Force times gap; not judged where the gap is within 1 % of its tolerance.
     contact_work : float
         Positive work of the contact impulses over the kinetic energy of what they act on:
         inelastic contacts do none, but for what their directions turn in a step, (w h)^2.
@@ -188,7 +192,8 @@ class Acceptance:
     def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Check]:
         force = end.impulse / end.h
         motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
-        product = self.complementarity * light
+        # The force of a blow is its impulse over h, however small h is: the gap then decides.
+        product = ca.fmax(self.complementarity * light, TOUCHING * self.gap * ca.fabs(force))
         adhesion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
         rows = (
             ("equation of motion", end.motion, d.v_names, motion, "N"),

@@ -88,6 +88,7 @@ class MoreauJean(Scheme):
         )
         touched = same_body(d) @ ca.fabs(W @ lam) > 0
         return Step(
+            h=h,
             q=q,
             v=v,
             impulse=lam,

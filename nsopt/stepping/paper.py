@@ -166,6 +166,7 @@ class PaperStep(Scheme):
         error = (ca.fabs(ca.dot(turned, mean)) + h * ca.fabs(ca.dot(K, v - start.v))) / 2
         touched = same_body(dynamics) @ ca.fabs(W @ lam) > 0
         return Step(
+            h=h,
             q=q,
             v=v,
             impulse=lam,

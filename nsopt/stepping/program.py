@@ -13,7 +13,7 @@ from nsopt.mpcc import Evaluator, Mpcc
 from nsopt.stepping.acceptance import Acceptance, Fault, Judge, StepEnd
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.initial import Start
-from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.scheme import Scales, Scheme, StepStart
 
 Array = NDArray[np.float64]
 
@@ -29,11 +29,11 @@ class StepProgram:
 
     Attributes
     ----------
+    parts : tuple of Mpcc
+        What is solved in turn: modes, step and projection, as far as the scheme has them; each has
+        the scaled unknowns of those before among its parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
-    parts : tuple of Mpcc
-        The step, and its projection where the scheme has one; each has the scaled unknowns of the
-        one before among its parameters, last, as ``solved``.
     end : Function (x of each part..., parameters, force) -> (StepEnd..., value, limit)
         Value and limit of what the step is judged by.
     """
@@ -42,28 +42,28 @@ class StepProgram:
         self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, numbers: Scales | None = None
     ) -> None:
         self.dynamics, self.scheme = d, scheme
-        first = Mpcc("step")
-        start, h, scales = _stated_start(first, d, scheme, numbers)
-        step = scheme.add_step(first, d, start, h, scales)
-        second = Mpcc("projection")
-        again, h2, scales2 = _stated_start(second, d, scheme, numbers)
-        solved = second.parameter("solved", sum(v.scaled.numel() for v in first.variables))
+        modes = Mpcc("modes")
+        start, h, scales = _stated_start(modes, d, scheme, numbers)
+        given = _parameters(modes)
+        start = scheme.add_modes(modes, d, start, h, scales)
+        first = modes.after("step")
         if scheme.chooses_h:
-            h2 = scales2.time * solved[0]
-        old = ca.vertcat(_unknowns(first), _parameters(first))
-        new = ca.vertcat(solved, _parameters(second)[: old.numel() - solved.numel()])
-        end = scheme.add_projection(second, d, again, h2, scales2, _restated(step, old, new))
-        self.parts = (first, second) if second.variables else (first,)
+            low, high = (p.symbol for p in modes.parameters if p.name in ("h_min", "h_max"))
+            h = first.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
+        step = scheme.add_step(first, d, start, h, scales)
+        second = first.after("projection")
+        step = scheme.add_projection(second, d, start, h, scales, step)
+        self.parts = tuple(part for part in (modes, first, second) if part.variables)
         self.sizes = [_unknowns(part).numel() for part in self.parts]
         force = ca.SX.sym("force")
-        if second.variables:
-            inputs = [solved, _unknowns(second), new[solved.numel() :], force]
-        else:
-            inputs, end, again, h2 = [*_halves(first), force], step, start, h
-        ends = StepEnd.stated(d, again, h2, end)
+        ends = StepEnd.stated(d, start, step)
         self._judge = Judge(acceptance.checks(ends, d, force))
-        outputs = [*ends, self._judge.value, self._judge.limit]
-        self.end = ca.Function("end", inputs, outputs, {"cse": True})
+        self.end = ca.Function(
+            "end",
+            [*(_unknowns(part) for part in self.parts), given, force],
+            [*ends, self._judge.value, self._judge.limit],
+            {"cse": True},
+        )
         self._evaluate = Evaluator(self.end)
 
     def numbers(self, start: Start, p: Array, bounds: StepBounds) -> dict[str, Array]:
@@ -89,21 +89,17 @@ class StepProgram:
 def _stated_start(
     m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
 ) -> tuple[StepStart, ca.SX, Scales]:
+    """Return the start of a step, the largest h, and the scales, stated as parameters."""
     start = StepStart(
         m.parameter("t", 1),
         m.parameter("q", d.nq),
         m.parameter("v", d.nv),
         m.parameter("p", len(d.parameters)),
     )
-    if not scheme.chooses_h:
-        h = m.parameter("h", 1)
-        return start, h, numbers or Scales.stated(m, len(d.contact_names))
-    low, high = m.parameter("h_min", 1), m.parameter("h_max", 1)
-    scales = numbers or Scales.stated(m, len(d.contact_names))
-    if m.name != "step":
-        return start, high, scales
-    h = m.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
-    return start, h, scales
+    if scheme.chooses_h:
+        m.parameter("h_min", 1)
+    h = m.parameter("h_max" if scheme.chooses_h else "h", 1)
+    return start, h, numbers or Scales.stated(m, len(d.contact_names))
 
 
 def _unknowns(m: Mpcc) -> ca.SX:
@@ -112,12 +108,3 @@ def _unknowns(m: Mpcc) -> ca.SX:
 
 def _parameters(m: Mpcc) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(block.symbol for block in m.parameters))
-
-
-def _halves(m: Mpcc) -> list[ca.SX]:
-    return [_unknowns(m), _parameters(m)]
-
-
-def _restated(step: Step, old: ca.SX, new: ca.SX) -> Step:
-    """Return ``step`` in other symbols."""
-    return Step(*ca.substitute(list(vars(step).values()), [old], [new]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -86,12 +86,15 @@ class StepStart:
     q, v : SX (nq,), (nv,)
     p : SX (np,)
         Parameters of the mechanism.
+    modes : SX (ng,), 0 or 1, or empty
+        Which contacts press, for schemes that settle that first.
     """
 
     t: ca.SX
     q: ca.SX
     v: ca.SX
     p: ca.SX
+    modes: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class Step:
 
     Attributes
     ----------
+    h : SX scalar [s]
+        The size of the step: as given, or what the program found.
     q, v : SX (nq,), (nv,)
         End state.
     impulse : SX (ng,) [N s]
@@ -131,6 +136,7 @@ class Step:
         An embedded estimate of the local error of the coordinates, in the metric of the mass.
     """
 
+    h: ca.SX
     q: ca.SX
     v: ca.SX
     impulse: ca.SX
@@ -171,6 +177,16 @@ class Scheme(ABC):
         """
         del dynamics, p
 
+    def add_modes(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> StepStart:
+        """State what is solved before `add_step`; return the start with what it tells.
+
+        Nothing by default.
+        """
+        del mpcc, dynamics, h, scales
+        return start
+
     @abstractmethod
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -193,8 +209,7 @@ class Scheme(ABC):
     ) -> Step:
         """State what is solved after `add_step`, with its solution known; return the whole step.
 
-        Nothing by default. ``step`` is what `add_step` returned, as expressions of parameters of
-        this program.
+        Nothing by default. ``step`` is what `add_step` returned; its unknowns are parameters here.
         """
         del mpcc, dynamics, start, h, scales
         return step

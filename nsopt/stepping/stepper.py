@@ -126,12 +126,15 @@ class Stepper:
     ) -> tuple[list[Solution], StepEnd, Fault | None]:
         program = self._program
         first = program.numbers(start, self._p, bounds)
-        numbers, solutions = dict(first), []
+        empty = dict.fromkeys(("modes", "step"), np.zeros(0))
+        numbers, solutions = first | empty, []
         for k in range(len(program.parts)):
-            solution = self._solver(rung, k).solve(numbers, self._guess(rung, k, start, bounds))
+            known = {block.name: numbers[block.name] for block in program.parts[k].parameters}
+            solution = self._solver(rung, k).solve(known, self._guess(rung, k, start, bounds))
             solutions.append(solution)
             # What is not finite is refused at the end; the next part needs numbers all the same.
-            numbers["solved"] = np.nan_to_num(solution.x[: program.sizes[k]], posinf=0, neginf=0)
+            found = solution.x[: program.sizes[k]]
+            numbers[program.parts[k].name] = np.nan_to_num(found, posinf=0, neginf=0)
         unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
         end, fault = program.judged(unknowns, first, self._force)
         h = float(end.h[0])
@@ -158,7 +161,7 @@ class Stepper:
     ) -> Point | Mapping[str, Array] | None:
         if rung.warm:
             return self.memory[part]
-        if part:
+        if self._program.parts[part].name != "step":
             return None
         middle = (bounds.h_min * bounds.h_max) ** 0.5
         return self._program.scheme.guess(self._program.dynamics, start.q, start.v, middle)

@@ -106,6 +106,7 @@ class Variational(Scheme):
         size = ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(contacts.D) @ lam
         nothing = ca.SX(0)
         return Step(
+            h=h,
             q=q,
             v=after,
             impulse=lam,
@@ -168,6 +169,7 @@ class Variational(Scheme):
         uneven += (1 - blow) * (W @ lam - contacts.D @ frozen + C.T @ mu - C_start.T @ joint)
         touched = same_body(d) @ (ca.fabs(contacts.D @ frozen) + ca.fabs(W @ lam)) > 0
         return Step(
+            h=h,
             q=step.q,
             v=v,
             impulse=frozen + lam,

@@ -13,8 +13,8 @@ import xarray as xr
 from nsopt.problem import Problem
 from nsopt.result import Result
 from nsopt.stepping import simulate
-from nsopt.sweep.measures import Measure, measured, notes
-from nsopt.sweep.points import Row, bounds_at, settings
+from nsopt.sweep.measures import NOTES, Measure, measured, notes
+from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
 
 OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}
 OPTIONS = [name for name in inspect.signature(simulate).parameters if name not in OF_POINT]
@@ -46,6 +46,8 @@ class Job:
     ------
     TypeError
         If `simulate` has no such option, or a measure is no function.
+    ValueError
+        If a measure has a name that means something else, or is no word.
     """
 
     problem: Problem
@@ -61,6 +63,10 @@ class Job:
         for name, measure in self.measures.items():
             if not callable(measure):
                 raise TypeError(f"measure {name!r} must be a function of a Result, got {measure!r}")
+            if name in DIMENSIONS or name in NOTES:
+                raise ValueError(f"{name!r} names something else in results: rename the measure")
+            if not name.isidentifier():
+                raise ValueError(f"measure {name!r} must be a word of letters, digits, _")
 
     def run(self, row: Row) -> Point:
         """Return what one point gave, whatever happens there.

@@ -50,7 +50,8 @@ def sweep(
     workers : int
         Processes; one for each core by default. With one, all runs in this process. Within
         ``joblib.parallel_config(...)`` that configuration decides: with "dask" the points run on
-        the cluster of the current Client (its workers should have one thread each).
+        the cluster of the current Client. Its workers should have one thread each; and there
+        joblib waits without end for a run that kills its worker, which elsewhere is a failed point.
     folder : path
         Where each point is kept as it finishes, and the whole at last as ``sweep.nc``. Points of
         the same model, options, measures and versions that are there already are not run again,

@@ -41,8 +41,9 @@ def content(x: Any) -> Any:
     if isinstance(x, partial):
         return content([x.func, x.args, x.keywords])
     if isinstance(x, FunctionType):
-        closure = [cell.cell_contents for cell in x.__closure__ or ()]
-        return content([x.__code__, x.__defaults__, x.__kwdefaults__, closure])
+        closed = [cell.cell_contents for cell in x.__closure__ or ()]
+        others = [value for value in closed if value is not x]  # itself, where it is recursive
+        return content([x.__code__, x.__defaults__, x.__kwdefaults__, others])
     if isinstance(x, CodeType):
         return [x.co_code.hex(), list(x.co_names), content(x.co_consts)]
     return repr(x)

@@ -16,7 +16,7 @@ def table(data: xr.Dataset) -> str:
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
     rows = data.drop_vars("stop_reason")
-    rows = rows.max("contact") if "contact" in rows.dims else rows
+    rows = rows.max("contact") if rows.sizes.get("contact") else rows
     shown = [str(name) for name, x in rows.items() if [*x.dims] == dims and name not in ASIDE]
     text = rows[shown].to_dataframe(dim_order=dims).reset_index()[[*swept, *shown]]
     return "\n".join(

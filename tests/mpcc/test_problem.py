@@ -68,8 +68,8 @@ WRONG = {
     "scale": (lambda m: m.variable("y", 1, scale=0.0), "scale of variable 'y'.*positive.*0.0"),
     "empty scale": (lambda m: m.variable("y", 1, scale=[]), "scale of variable 'y'"),
     "symbolic scale": (
-        lambda m: m.variable("y", 1, scale=m.parameters[0].symbol),
-        "scale of variable 'y' must be numbers",
+        lambda m: m.variable("y", 1, scale=m.variables[0].scaled[0]),
+        "scale of variable 'y' contains unknown symbols",
     ),
     "lower shape": (lambda m: m.variable("y", 2, lower=[0, 0, 0]), "lower of variable 'y'.*2 rows"),
     "NaN": (lambda m: m.variable("y", 1, guess=np.nan), "guess of variable 'y' contains NaN"),

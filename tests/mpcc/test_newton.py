@@ -1,0 +1,132 @@
+"""Newton on square programs: against other solvers, by hand, and on what makes systems singular."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.mpcc import Mpcc, Newton, Solver
+from nsopt.mpcc.elimination import solve_symbolic
+
+
+def solved(mpcc, p, x0=None, newton=None):
+    n = sum(v.scaled.numel() for v in mpcc.variables)
+    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n) if x0 is None else x0, p)
+    return np.asarray(x).ravel(), float(residual), int(count)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_elimination_equals_numpy(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(7, 7)) * (rng.uniform(size=(7, 7)) < 0.5) + 3 * np.eye(7)
+    b = rng.normal(size=7)
+    late = [2, 5]
+    A[late, late] = 0  # found by the others only
+    A[2, 0] = A[0, 2] = A[5, 1] = A[1, 5] = 2
+    sparse = ca.sparsify(ca.DM(A))
+    J = ca.SX.sym("J", sparse.sparsity())
+    r = ca.SX.sym("r", 7)
+    f = ca.Function("f", [J, r], [solve_symbolic(J, r, late, 0.0)])
+    assert np.asarray(f(sparse, b)).ravel() == pytest.approx(np.linalg.solve(A, b), rel=1e-9)
+
+
+def test_dependent_rows_solve_with_least_multipliers():
+    """Three equal constraints on one motion share the load evenly."""
+    m = Mpcc("redundant")
+    v = m.variable("v", 2)
+    mu = m.variable("mu", 3)
+    C = ca.DM([[1, 0.5]] * 3)
+    m.equal("motion", v - ca.vertcat(1, 2) - C.T @ mu)
+    m.equal("held", C @ v)
+    x, residual, _ = solved(m, [])
+    assert residual < 1e-10
+    assert x[2:] == pytest.approx(np.full(3, -2 / 1.25 / 3), rel=1e-6)
+
+
+def lcp(rng, n=6):
+    """A linear complementarity problem by way of its velocities, with friction on two rows."""
+    m = Mpcc("lcp")
+    b = m.parameter("b", n)
+    B = ca.DM(rng.normal(size=(n, n)))
+    v, z = m.variable("v", n), m.variable("z", n)
+    t = m.variable("t", 2)
+    m.equal("motion", v - B.T @ z - ca.vertcat(t, ca.SX.zeros(n - 2)))
+    m.complement("contact", B @ v + b, z)
+    m.box("friction", t, v[:2] + 1, lower=-0.3 * z[:2], upper=0.3 * z[:2])
+    return m
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_newton_and_homotopy_agree_on_contact_with_friction(seed):
+    rng = np.random.default_rng(seed)
+    m = lcp(rng)
+    program = Solver().build(m)
+    for _ in range(3):
+        b = rng.normal(size=6)
+        x, residual, _ = solved(m, b)
+        other = program.solve({"b": b}).require()
+        assert residual < 1e-10
+        assert x == pytest.approx(other.x[: x.size], abs=1e-7)
+
+
+def test_a_box_sticks_slides_and_leaves():
+    """A block pushed by f on a floor with friction 0.5 and weight 1, velocity level, by hand."""
+    m = Mpcc("block")
+    f = m.parameter("f", 1)
+    v, t = m.variable("v", 1), m.variable("t", 1)
+    m.equal("motion", v - f - t)
+    m.box("friction", t, v, lower=-0.5, upper=0.5)
+    for push, speed, force in ((0.3, 0, -0.3), (2.0, 1.5, -0.5), (-0.7, -0.2, 0.5)):
+        x, _, _ = solved(m, [push])
+        assert x == pytest.approx([speed, force], abs=1e-12)
+        assert Solver().build(m).solve({"f": [push]}).x[:2] == pytest.approx(x, abs=1e-8)
+
+
+def test_pairs_that_are_not_active_are_open():
+    m = Mpcc("switch")
+    on = m.parameter("on", 2)
+    z = m.variable("z", 2, guess=5.0)
+    m.complement("pair", z - 1, z, active=on)
+    for state, expected in (((1, 0), (1, 0)), ((0, 1), (0, 1)), ((0, 0), (0, 0))):
+        x, residual, _ = solved(m, state, [5.0, 5.0])
+        assert x == pytest.approx(expected, abs=1e-12)
+        assert residual < 1e-12
+
+
+def test_damped_steps_solve_where_full_ones_diverge():
+    """Newton on atan overshoots ever more from |x| > 1.39."""
+    m = Mpcc("atan")
+    x = m.variable("x", 1)
+    m.equal("zero", ca.atan(x))
+    assert not solved(m, [], [3.0], Newton(damped=0))[1] < 1e-3
+    assert abs(solved(m, [], [3.0], Newton(damped=20))[0][0]) < 1e-7
+
+
+def test_what_has_no_solution_is_not_reported_as_solved():
+    m = Mpcc("none")
+    x = m.variable("x", 1)
+    m.equal("none", x**2 + 1)
+    assert not solved(m, [], [0.3])[1] < 1e-3
+
+
+def test_scales_may_be_parameters_for_newton_alone():
+    m = Mpcc("scaled")
+    size = m.parameter("size", 1)
+    x = m.variable("x", 1, scale=size)
+    m.equal("e", x - 6, scale=size)
+    assert solved(m, [3.0])[0] == pytest.approx([2.0])
+    with pytest.raises(ValueError, match="'scaled' has scales that are expressions"):
+        Solver().build(m)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (lambda m, x: m.equal("e", x[0]), "not square: 2 unknowns, 1 equations"),
+        (lambda m, x: [m.equal("e", x), m.minimize(x[0])], "objective or inequalities"),
+    ],
+)
+def test_programs_that_are_not_square_are_refused(state, message):
+    m = Mpcc("odd")
+    state(m, m.variable("x", 2))
+    with pytest.raises(ValueError, match=message):
+        Newton().lower(m)
