@@ -1,51 +1,90 @@
-"""Backend against backend: the named problems by IPOPT and by SQP, in one run.
+"""Backend against backend: the named problems by IPOPT, by SQP and compiled, in one run.
 
 Run it with ``.venv/bin/python benchmarks/backends.py`` once ``dev.py`` has installed nsopt. Times
-of a shared machine are noisy: read the ratio; each problem's pair runs in turn and is repeated.
+of a shared machine are noisy: read the ratios; the backends of a problem run in turn, repeatedly.
 """
 
+import argparse
+from functools import partial
 from statistics import median
 
+import matplotlib.pyplot as plt
 import numpy as np
+from common import in_turn, keep, machine, per_step, picture, ratio, retried, run, table
 
-from nsopt import Ipopt, Problem, Result, Solver, Sqp, load_problem, simulate
+from nsopt import Compiled, Ipopt, PaperStep, Result, Solver, Sqp, Variational, load_problem
+from nsopt.plots.style import COLOURS, SMALL, axis_labels, title
 from nsopt.problem import problem_files
+from nsopt.stepping import Scheme
 
-BACKENDS = (Ipopt(), Sqp())
-REPEATS = 3
-DURATION = 0.5  # s
-
-
-def run(problem: Problem, solver: Solver) -> Result:
-    """Simulate the first part of a problem."""
-    return simulate(
-        problem.dynamics, duration=DURATION, steps=problem.steps, solver=solver, progress=False
-    )
+SCHEMES: dict[str, Scheme] = {"paper": PaperStep(), "variational": Variational()}
+BACKENDS: dict[str, Solver | Compiled] = {
+    "ipopt": Solver(backend=Ipopt()),
+    "sqp": Solver(backend=Sqp()),
+    "compiled": Compiled(),  # for PaperStep: sqp, generated as C
+}
 
 
-def row(name: str) -> str:
-    """Return one line of the table: per step of each backend, and their ratio."""
+def measured(name: str, scheme: Scheme, repeats: int, duration: float) -> dict[str, list[Result]]:
+    """Return the runs of a problem by each backend; compiling is not in a run's solver time."""
     problem = load_problem(name)
-    found: dict[str, list[float]] = {}
-    texts = []
-    for _ in range(REPEATS):
-        for backend in BACKENDS:
-            data = run(problem, Solver(backend=backend)).data
-            kind = type(backend).__name__
-            found.setdefault(kind, []).append(1e3 * float(np.nanmean(data["solve_time"])))
-            iterations = float(np.nanmean(data["iterations"]))
-            if len(found[kind]) == REPEATS:
-                texts.append(f"{median(found[kind]):8.2f} {iterations:10.1f}")
-    ratio = median(a / b for a, b in zip(*found.values(), strict=True))
-    return f"{name:<20}" + "".join(texts) + f" {ratio:8.1f}"
+    calls = {
+        kind: partial(run, problem, problem.steps, scheme, solver, duration)
+        for kind, solver in BACKENDS.items()
+    }
+    return in_turn(calls, repeats)
+
+
+def row(label: str, runs: dict[str, list[Result]]) -> list[str]:
+    """Return one line: time and iterations a step of each backend, ratios, retried steps."""
+    times = {kind: [1e6 * per_step(r) for r in results] for kind, results in runs.items()}
+    cells = [label]
+    for kind, results in runs.items():
+        iterations = float(np.nanmean(results[-1]["iterations"]))
+        cells += [f"{median(times[kind]):.3g}", f"{iterations:.1f}" if iterations else "untold"]
+    cells += [f"{ratio(times['ipopt'], times[kind]):.3g}" for kind in ("sqp", "compiled")]
+    return [*cells, "/".join(str(retried(results[-1])) for results in runs.values())]
+
+
+def draw(times: dict[str, dict[str, list[float]]]) -> None:
+    """Draw microseconds a step, problem by problem."""
+    figure, axes = picture("Time per step in the solver, by backend", len(times), (9.5, 3.8))
+    for ax, (name, of) in zip(axes.flat, times.items(), strict=True):
+        places = np.arange(len(problem_files()))
+        for k, (kind, values) in enumerate(of.items()):
+            ax.bar(places + 0.27 * (k - 1), values, 0.25, color=COLOURS[k], label=kind)
+        ax.set_yscale("log")
+        ax.set_xticks(places, [p.replace("_", "\n") for p in problem_files()], fontsize=SMALL - 1.5)
+        title(ax, type(SCHEMES[name]).__name__)
+        axis_labels(ax, None, "µs")
+    low, high = (f(ax.get_ylim()[k] for ax in axes.flat) for k, f in enumerate((min, max)))
+    plt.setp(axes, ylim=(low, high))
+    axes.flat[-1].legend(fontsize=SMALL, frameon=False)
+    keep(figure, "backends")
 
 
 def main() -> None:
-    """Print the table."""
-    head = "".join(f"{type(b).__name__:>8} {'iterations':>10}" for b in BACKENDS)
-    print(f"{'ms per step':<20}{head} {'ratio':>8}")
-    for name in problem_files():
-        print(row(name))
+    """Print a table for each scheme, and draw both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--duration", type=float, default=0.5, help="of each run [s]")
+    options = parser.parse_args()
+    print(machine())
+    times: dict[str, dict[str, list[float]]] = {}
+    for scheme, stated in SCHEMES.items():
+        found = {
+            name: measured(name, stated, options.repeats, options.duration)
+            for name in problem_files()
+        }
+        head = [f"{scheme}: us per step"]
+        head += [text for kind in BACKENDS for text in (kind, "iterations")]
+        head += ["ipopt/sqp", "ipopt/compiled", "retried"]
+        print("\n" + table(head, [row(name, runs) for name, runs in found.items()]))
+        times[scheme] = {
+            kind: [1e6 * median(map(per_step, runs[kind])) for runs in found.values()]
+            for kind in BACKENDS
+        }
+    draw(times)
 
 
 if __name__ == "__main__":

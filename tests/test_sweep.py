@@ -297,6 +297,14 @@ def test_other_models_and_options_do_not_mix(tmp_path, runs):
     assert data["one"] == 1
 
 
+def test_another_version_runs_its_own(tmp_path, runs, monkeypatch):
+    run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
+    for name in ("made_with", "made_by"):
+        monkeypatch.setattr(sys.modules["nsopt.sweep.run"], name, lambda: "other")
+        run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
+    assert len(runs) == 3
+
+
 def test_a_measure_is_known_by_what_it_closes_over():
     def scaled(factor, offset=0.0):
         return lambda result, offset=offset: factor * result["h"] + offset

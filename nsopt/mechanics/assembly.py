@@ -108,6 +108,11 @@ class _Symbols:
         """Return d(expression)/dq N, the rows dual to v."""
         return self.in_place(ca.jacobian(expression, self.move))[0]
 
+    def rate(self, expression: ca.SX) -> ca.SX:
+        """Return d(expression)/dt along the motion at constant v."""
+        at = ca.vertcat(self.t, self.q)
+        return ca.jtimes(expression, at, ca.vertcat(1, self.N @ self.v))
+
     def close(self) -> Dynamics:
         """Return the frozen functions."""
         coordinates, q, v = self.coordinates, self.q, self.v
@@ -204,7 +209,10 @@ class _Symbols:
         function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in flat))
         C, W = self.gradient(closure), self.gradient(function).T
         joints = self._joints()
+        closing = C @ self.v + self.in_place(ca.jacobian(closure, self.t))[0]
         return {
+            "closure_bias": self.function("closure_bias", "t q v p", self.rate(closing)),
+            "gap_bias": self.function("gap_bias", "t q v p", self.rate(W.T @ self.v)),
             "closure": self.function("closure", "t q p", closure),
             "closure_matrix": self.function("closure_matrix", "t q p", C),
             "alignment": self.function("alignment", "t q p", ca.vertcat(ca.SX(0, 1), *alignments)),

@@ -50,6 +50,8 @@ class Dynamics:
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
+    closure_bias, gap_bias : (t, q, v, p) -> (nc,), (ng,)
+        C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale : (p) -> (ng,) [m]
     restitution, friction, viscous, creep : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
@@ -98,6 +100,8 @@ class Dynamics:
     gap_scale: ca.Function
     contact_offsets: ca.Function
     gap_matrix: ca.Function
+    closure_bias: ca.Function
+    gap_bias: ca.Function
     contact_points: ca.Function
     contact_normals: ca.Function
     restitution: ca.Function
@@ -121,6 +125,12 @@ class Dynamics:
     def nv(self) -> int:
         """Number of velocities."""
         return len(self.v_names)
+
+    @property
+    def constant_mass(self) -> bool:
+        """Whether the mass matrix is the same everywhere."""
+        q, p = ca.SX.sym("q", self.nq), ca.SX.sym("p", len(self.parameters))
+        return not ca.depends_on(self.mass(q, p), q)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

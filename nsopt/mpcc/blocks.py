@@ -76,6 +76,7 @@ class Lowest:
     expr: ca.SX
     scale: Scale
     active: ca.SX
+    of: str  # the variable that this equation is for
 
 
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:

@@ -82,12 +82,14 @@ class Newton:
 
     def _move(self, mpcc: Mpcc, rows: ca.SX, x: ca.SX, r: ca.SX) -> ca.SX:
         """Return the Newton step for residuals r, (n,)."""
-        J = ca.jacobian(rows, x)
+        order = _order(mpcc)
+        J = ca.jacobian(rows, x)[:, order]
         # An equation whose own unknown is not in it can only give a multiplier.
         equations = sum(block.expr.numel() for block in mpcc.equalities)
         own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
         deferred = [i for i in range(x.numel()) if i not in own]
-        return ca.densify(solve_symbolic(J, r, deferred, self.proximal))
+        dx = solve_symbolic(J, r, deferred, self.proximal)
+        return ca.densify(dx[[order.index(i) for i in range(len(order))]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +187,13 @@ def check_square(mpcc: Mpcc) -> None:
         raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
     if not mpcc.objective.is_zero() or mpcc.inequalities:
         raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
+
+
+def _order(mpcc: Mpcc) -> list[int]:
+    """Return the unknowns in the order of the rows: those of `lowest` last."""
+    last = {block.of for block in mpcc.lowests}
+    names = [v.name for v in mpcc.variables for _ in range(v.scaled.numel())]
+    return sorted(range(len(names)), key=lambda i: names[i] in last)
 
 
 def _rows(mpcc: Mpcc) -> ca.SX:

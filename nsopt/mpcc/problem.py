@@ -188,7 +188,7 @@ class Mpcc:
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         self.boxes += (Boxes(name, z, F, low, up, scales),)
 
-    def lowest(self, name: str, expr: Any, *, scale: Any = 1.0, active: Any = 1) -> None:
+    def lowest(self, name: str, expr: Any, *, of: str, scale: Any = 1.0, active: Any = 1) -> None:
         """Demand that of ``expr`` (m,) / scale the smallest is zero: one equation.
 
         As events: the first of several distances that closes.
@@ -198,16 +198,20 @@ class Mpcc:
         name : str
         expr : SX (m,)
             Physical units; the first row is always active.
+        of : str
+            The variable, of size 1, that this equation is for.
         scale : float or (m,)
         active : (m,) of numbers and parameters
             Rows that count.
         """
         self._fresh_constraint("lowest", name)
-        of = f"of lowest {name!r}"
+        if of not in {v.name for v in self.variables if v.scaled.numel() == 1}:
+            raise ValueError(f"lowest {name!r} is of no variable {of!r} of size 1: state it first")
+        unknown, of = of, f"of lowest {name!r}"
         rows = self._known(f"rows {of}", expr)
         m = rows.shape[0]
         on = self._of_parameters(f"active {of}", active, m)
-        self.lowests += (Lowest(name, rows, self._scale(f"scale {of}", scale, m), on),)
+        self.lowests += (Lowest(name, rows, self._scale(f"scale {of}", scale, m), on, unknown),)
 
     def after(self, name: str) -> Mpcc:
         """Return a program that is solved after this one, with its solution known.

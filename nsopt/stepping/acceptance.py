@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 PRESSED = 1e-9
 """Of the momentum at hand, the impulse from which a contact counts as pressing."""
 
+SHORTEST = 1e-11
+"""The least h [s] that gets anywhere."""
+
 TOUCHING = 1e-2
 """Of the gap tolerance, how far a contact may be open and still press with any force."""
 
@@ -178,6 +181,7 @@ class Acceptance:
         finite = 0 * ca.sum1(ca.vertcat(*end))
         return [
             Check("a number that is not finite", ("",), finite, ca.SX(0)),
+            Check("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
             *self._residual(end, d, ca.fmin(force, 1.0)),
             Check(
                 "contact {name!r} turned by more than 90 deg",

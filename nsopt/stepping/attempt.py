@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 RUNNING, DONE, STUCK = 0, 1, 2
 AT_H_MIN = 1 + 1e-9
-HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations")
+HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations", "given")
 KEPT = ("h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "loss", "work", "local_error")
 """What the record keeps of a `StepEnd`."""
 
@@ -102,7 +102,7 @@ class Attempt:
             value,
             limit,
             ca.vertcat(*kept),
-            ca.vertcat(motion, sum(iterations)),
+            ca.vertcat(motion, sum(iterations), h),
         )
         return ca.Function("made", [z, parameters], [state, record])
 
@@ -122,18 +122,18 @@ class Attempt:
         z, run = ca.SX.sym("z", nz), ca.SX.sym("run", 3)
         x, residuals = ca.SX.sym("x", self.unknowns), ca.SX.sym("r", len(self.sizes))
         value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
-        kept, extra = ca.SX.sym("kept", sum(sizes)), ca.SX.sym("extra", 2)
-        h, error = kept[0], kept[-1]
+        kept, extra = ca.SX.sym("kept", sum(sizes)), ca.SX.sym("extra", 3)
+        h, error, given = kept[0], kept[-1], extra[2]
         q, v = kept[1 : 1 + d.nq], kept[1 + d.nq : 1 + d.nq + d.nv]
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         failed = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
-        smallest = h <= run[0] * AT_H_MIN
+        smallest = given <= run[0] * AT_H_MIN
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
         t = _landed(z[0] + h, run[2], h)
         trial = z[1 + d.nq + d.nv]
         longer = _within(trial * self._control.factor(error), run)
-        shorter = h * ca.if_else(sound, ca.fmin(self._control.factor(error), 0.9), HALF)
+        shorter = given * ca.if_else(sound, ca.fmin(self._control.factor(error), 0.9), HALF)
         status = ca.if_else(
             good,
             ca.if_else(t >= run[2], DONE, RUNNING),

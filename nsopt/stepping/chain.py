@@ -140,6 +140,7 @@ class Chain:
         of = {name: values[good] for name, values in end.items()}
         h, t = of["h"][:, 0], of["t"][:, 0]
         why = reasons(h, self._run.t_end - (t - h), self._run.steps, self._word)
+        why[h < of["given"][:, 0] * (1 - 1e-9)] = "contact event"
         retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         floor = 1e-14 * self._force * h[:, None]

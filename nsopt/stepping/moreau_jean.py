@@ -111,9 +111,9 @@ class MoreauJean(Scheme):
         )
 
     def add_projection(
-        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
     ) -> Step:
-        d, t, p = dynamics, start.t + h, start.p
+        d, t, p = dynamics, start.t + step.h, start.p
         contacts = self.project and d.contact_names
         if not contacts and not d.closure_names:
             return step

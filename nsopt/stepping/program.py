@@ -52,7 +52,7 @@ class StepProgram:
             h = first.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
         step = scheme.add_step(first, d, start, h, scales)
         second = first.after("projection")
-        step = scheme.add_projection(second, d, start, h, scales, step)
+        step = scheme.add_projection(second, d, start, scales, step)
         self.parts = tuple(part for part in (modes, first, second) if part.variables)
         self.sizes = [_unknowns(part).numel() for part in self.parts]
         force = ca.SX.sym("force")

@@ -205,13 +205,13 @@ class Scheme(ABC):
         """
 
     def add_projection(
-        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
     ) -> Step:
         """State what is solved after `add_step`, with its solution known; return the whole step.
 
         Nothing by default. ``step`` is what `add_step` returned; its unknowns are parameters here.
         """
-        del mpcc, dynamics, start, h, scales
+        del mpcc, dynamics, start, scales
         return step
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:

@@ -13,6 +13,16 @@ def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     return d.applied(t, q, v, p) - d.bias(q, v, p)
 
 
+def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
+    K = smooth_forces(d, t, q, p, v)
+    if d.constant_mass:
+        return K
+    x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
+    rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
+    return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
+
+
 def metric(M: ca.SX) -> ca.SX:
     """Return the mass matrix, motions without mass given the mean mass of the others."""
     diagonal = ca.diag(M)

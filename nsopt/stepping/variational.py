@@ -10,7 +10,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces, square
+from nsopt.stepping.terms import kick, kinetic, metric, same_body, smooth_forces, square
 
 SAME_SIDE = 0.5
 """Cosine by which a contact may turn in a step and still be one lasting contact."""
@@ -79,7 +79,7 @@ class Variational(Scheme):
             d.mass(start.q, start.p),
         )
         v = mpcc.variable("v_half", d.nv, guess=start.v)
-        after = v if _constant(d) else mpcc.variable("v_after", d.nv, guess=start.v)
+        after = v if d.constant_mass else mpcc.variable("v_after", d.nv, guess=start.v)
         mu = mpcc.variable("joint_half", C.size1(), scale=scales.impulse)
         friction = Friction(mpcc, d, scales)
         friction.add_space()
@@ -88,7 +88,7 @@ class Variational(Scheme):
         slip = friction.state(at, v, lam * contacts.lasting, contacts.lasting, h / 2)
         q = d.retract(start.q, h * (v + after) / 2)
         end = (start.t + h, q, start.p)
-        motion = M @ (v - start.v) - h / 2 * _kick(d, *at, v) - contacts.D @ lam - C.T @ mu
+        motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
         motion -= d.slip_matrix(*at) @ slip
         mpcc.equal("motion", motion, scale=scales.impulse)
         if after is not v:
@@ -115,7 +115,7 @@ class Variational(Scheme):
             gap=gap,
             closure=d.closure(*end),
             motion_residual=motion / h,
-            motion_size=size / h + ca.fabs(_kick(d, *at, v)),
+            motion_size=size / h + ca.fabs(kick(d, *at, v)),
             frozen=lam * contacts.lasting,
             loss=ca.SX.zeros(lam.numel()),
             contact_work=nothing,
@@ -125,9 +125,9 @@ class Variational(Scheme):
         )
 
     def add_projection(
-        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales, step: Step
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
     ) -> Step:
-        d, p = dynamics, start.p
+        d, p, h = dynamics, start.p, step.h
         before, at = (start.t, start.q, p), (start.t + h, step.q, p)
         contacts = self._contacts(d, start, h)
         C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
@@ -141,10 +141,10 @@ class Variational(Scheme):
         friction.add_plane()
         slip = friction.state(at, v, lam, touching, h * ca.if_else(blow, 1, 0.5))
         T, T_start = d.slip_matrix(*at), d.slip_matrix(*before)
-        kicked = d.mass(start.q, p) @ start.v + h / 2 * _kick(d, *before, start.v)
+        kicked = d.mass(start.q, p) @ start.v + h / 2 * kick(d, *before, start.v)
         momentum = ca.if_else(blow, kicked, M @ step.v)
         u = ca.if_else(blow, start.v, step.v)
-        K, frozen = _kick(d, *at, u), contacts.lasting * step.impulse * (1 - blow)
+        K, frozen = kick(d, *at, u), contacts.lasting * step.impulse * (1 - blow)
         joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
@@ -162,7 +162,7 @@ class Variational(Scheme):
         first, second = (start.v + step.v) / 2, (u + v) / 2
         loss = -frozen * (contacts.D.T @ first) - lam * (W.T @ second)
         loss -= friction.by_contact(sliding * (T_start.T @ first) + slip * (T.T @ second))
-        uneven = h / 2 * (K - _kick(d, *before, u))
+        uneven = h / 2 * (K - kick(d, *before, u))
         C_start = d.closure_matrix(*before)
         turned = uneven + (W - contacts.D) @ frozen + (C - C_start).T @ (joint + mu)
         # A blow is placed to first order only, whatever h: it is no reason for smaller steps.
@@ -202,19 +202,3 @@ class Variational(Scheme):
         ahead = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1) if n else ca.SX(d.nv, 0)
         D = ca.if_else(here, d.gap_matrix(*at), ahead) if n else ca.SX(d.nv, 0)
         return _Contacts(closed, lasting, D)
-
-
-def _constant(d: Dynamics) -> bool:
-    """Tell whether the mass matrix is the same everywhere."""
-    q, p = ca.SX.sym("q", d.nq), ca.SX.sym("p", len(d.parameters))
-    return not ca.depends_on(d.mass(q, p), q)
-
-
-def _kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
-    """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
-    K = smooth_forces(d, t, q, p, v)
-    if _constant(d):
-        return K
-    x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
-    rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
-    return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))

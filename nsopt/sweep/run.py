@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from nsopt.sweep.job import Job
 from nsopt.sweep.measures import MEASURES, NOTES, Measure
 from nsopt.sweep.points import Points, Row, settings
 from nsopt.sweep.pool import run_all
-from nsopt.sweep.store import Store, digest, write
+from nsopt.sweep.store import Store, digest, made_by, made_with, write
 
 
 def sweep(
@@ -54,7 +53,7 @@ def sweep(
         joblib waits without end for a run that kills its worker, which elsewhere is a failed point.
     folder : path
         Where each point is kept as it finishes, and the whole at last as ``sweep.nc``. Points of
-        the same model, options, measures and versions that are there already are not run again,
+        the same model, options, measures and program that are there already are not run again,
         in whichever sweep they were. Damaged ones are, and those that were refused or broke off
         with an error; a run that stopped early is not.
     title : str
@@ -104,7 +103,7 @@ def _points(
     job: Job, rows: list[Row], store: Store, workers: int | None, progress: bool
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
-    shared = digest(job.problem, job.options, job.measures, _made_with())
+    shared = digest(job.problem, job.options, job.measures, made_with(), made_by())
     keys = [digest(shared, *settings(job.problem, row)) for row in rows]
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     found = {k: data for k, data in loaded.items() if data is not None}
@@ -125,10 +124,6 @@ def _points(
     return [found[k] for k in range(len(rows))]
 
 
-def _made_with() -> str:
-    return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
-
-
 def _provenance(job: Job, over: Points) -> dict[str, Any]:
     """Return what a sweep was made from, beside what its results tell."""
     values, bounds = settings(job.problem, {})
@@ -138,5 +133,5 @@ def _provenance(job: Job, over: Points) -> dict[str, Any]:
         "parameters": json.dumps({name: x for name, x in values.items() if name not in swept}),
         **{name: x for name, x in bounds.items() if name not in swept},
         "duration": job.problem.duration,
-        "made_with": _made_with(),
+        "made_with": made_with(),
     }

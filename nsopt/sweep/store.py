@@ -7,7 +7,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Literal
@@ -17,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 Engine = Literal["h5netcdf", "scipy"]
+SOURCES = ("algebra", "mpcc", "mechanics", "elements", "stepping", "sweep")
 SMALL: Engine = "scipy"  # netCDF 3: ten times faster than HDF5 for a few numbers
 
 
@@ -53,6 +55,19 @@ def digest(*parts: Any) -> str:
     """Return a hash of the content of ``parts``."""
     text = json.dumps([content(part) for part in parts])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def made_with() -> str:
+    """Return the versions of what makes the numbers."""
+    return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
+
+
+@lru_cache
+def made_by() -> str:
+    """Return a hash of the source code that makes the numbers, which changes between versions."""
+    package = Path(__file__).parents[1]
+    files = sorted(file for name in SOURCES for file in (package / name).rglob("*.py"))
+    return digest([file.read_text(encoding="utf-8") for file in files])
 
 
 def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:

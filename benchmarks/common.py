@@ -1,0 +1,139 @@
+"""What the benchmarks share: case A's reference, runs in turn, tables, pictures under results/."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
+
+import casadi as ca
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from nsopt import Compiled, Problem, Result, Solver, StepBounds, simulate
+from nsopt.plots import save
+from nsopt.plots.style import page
+from nsopt.stepping import Scheme
+
+T = TypeVar("T")
+Array = NDArray[np.float64]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+THETA = -0.0137398064
+"""Case A after 2 s: rotation of the body about z since the start [rad], mod 2 pi (event-driven)."""
+
+IMPACT_LOSS = 2.59676e-3
+"""Case A: energy that its one impact takes [J] (event-driven)."""
+
+
+def machine() -> str:
+    """Return what a table was measured on; the load tells how far to trust its times."""
+    load = os.getloadavg()[0]
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}; "
+        f"Python {platform.python_version()}, CasADi {ca.CasadiMeta.version()}"
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown, aligned so that it reads as plain text too."""
+    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+    lines = [
+        "| " + " | ".join(_placed(text, widths[k], k) for k, text in enumerate(row)) + " |"
+        for row in (head, *rows)
+    ]
+    rule = "|" + "|".join("-" * (w + 1) + ("-" if k == 0 else ":") for k, w in enumerate(widths))
+    return "\n".join([lines[0], rule + "|", *lines[1:]])
+
+
+def _placed(text: str, width: int, column: int) -> str:
+    return text.ljust(width) if column == 0 else text.rjust(width)
+
+
+def picture(title: str, columns: int, size: tuple[float, float], rows: int = 1) -> tuple[Figure, Any]:
+    """Return a figure in the look of nsopt's own and its axes (rows, columns)."""
+    return page(title, [], rows, columns, size)
+
+
+def keep(figure: Figure, name: str) -> None:
+    """Save a figure under results/ and say where."""
+    print(f"picture: {save(figure, RESULTS / f'{name}.png').relative_to(RESULTS.parent)}")
+
+
+def run(
+    problem: Problem,
+    steps: StepBounds,
+    scheme: Scheme,
+    solver: Solver | Compiled,
+    duration: float | None = None,
+) -> Result:
+    """Simulate a problem; say so where a run ends early."""
+    result = simulate(
+        problem.dynamics,
+        problem.start,
+        problem.duration if duration is None else duration,
+        steps=steps,
+        scheme=scheme,
+        solver=solver,
+        progress=False,
+    )
+    if not result.completed:
+        print(f"STOPPED EARLY, {type(scheme).__name__}: {result.data.attrs['stop_reason']}")
+    return result
+
+
+def solver_seconds(result: Result) -> float:
+    """Return the time in the solver, or in the calls of the chain, over the whole run [s]."""
+    return float(np.nansum(result["solve_time"]))
+
+
+def per_step(result: Result) -> float:
+    """Return the time a step in the solver, or in the chain [s]."""
+    return solver_seconds(result) / (result.data.sizes["time"] - 1)
+
+
+def retried(result: Result) -> int:
+    """Return how many steps were retried, with the chain's own or with other solvers."""
+    return int(np.sum(result["retries"].values[1:] > 0))
+
+
+def turn_error(result: Result) -> float:
+    """Return by how much the first body's rotation about z is off case A's after 2 s [rad]."""
+    return off_theta(2 * np.arctan2(*result["body_quaternion"].values[-1, 0, [3, 0]]))
+
+
+def off_theta(theta: float) -> float:
+    """Return an angle less `THETA`, between -pi and pi [rad]."""
+    return float((theta - THETA + np.pi) % (2 * np.pi) - np.pi)
+
+
+def in_turn(calls: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:
+    """Call all in turn, ``repeats`` times over, so that a busy machine slows them alike."""
+    found: dict[str, list[T]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            found[name].append(call())
+    return found
+
+
+def ratio(ones: Sequence[float], others: Sequence[float]) -> float:
+    """Return the median of the ratios of what was measured in turn."""
+    return median(a / b for a, b in zip(ones, others, strict=True))
+
+
+def cpu_seconds(call: Callable[[], T]) -> tuple[T, float]:
+    """Return what a call returns and the processor's time it took, waiting not counted [s]."""
+    begin = time.process_time()
+    value = call()
+    return value, time.process_time() - begin
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the exponent of y ~ x^k, fitted over all points."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])

@@ -1,0 +1,228 @@
+"""Steps that end where a contact closes or opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.terms import kick, kinetic, same_body, smooth_forces, square
+from nsopt.stepping.variational import Variational
+
+PRESSING = 1e-7
+"""Of the typical force, what a contact presses with at least."""
+
+FREE = 1e6
+"""Impulses up to this many typical ones are not bounded."""
+
+
+@dataclass(frozen=True)
+class ContactAligned(Scheme):
+    """The step size as an unknown: as large as given, unless contact changes before.
+
+    The idea of finite elements with switch detection and state jumps: within a step the set of
+    pressing contacts does not change, so a second-order integrator keeps its order across impacts
+    and releases. Contacts that press are held like ideal joints by the two halves of `Variational`;
+    the end of the step has multipliers of its own, from the accelerations there, so that a contact
+    opens where its force is zero. One equation gives h:
+
+    ====================  ===========================================================
+    modes, at q_n         0 <= d(W^T v)/dt _|_ lam >= 0 for contacts at rest on their wall
+    step                  that of `Variational`, pressing contacts as equations
+    end-point forces      M a = K + W lam + C^T mu, d(W^T v)/dt = 0 for pressing contacts
+    h                     min(h_given - h, gaps of the others, end-point lam) = 0
+    jump, at q_n+1        0 <= W^T v+ + e W^T v- _|_ Lam >= 0, all closed contacts at once
+    ====================  ===========================================================
+
+    h_min does not apply to a step that ends at such an event. Contacts that meet slower than
+    ``v_rest`` do not rebound, which ends the infinite sequences of ever smaller jumps; the record
+    says which events were grazing. There is no friction.
+
+    Parameters
+    ----------
+    v_rest : float [m/s]
+        e = 0 below this approach speed.
+    closed : float
+        A contact counts as closed up to this part of its clearance.
+    """
+
+    v_rest: float = 1e-4
+    closed: float = 1e-8
+
+    def __post_init__(self) -> None:
+        if not self.v_rest >= 0:
+            raise ValueError(f"v_rest must be a speed, zero or more [m/s], got {self.v_rest}")
+
+    def check(self, dynamics: Dynamics, p: object) -> None:
+        del p
+        if dynamics.slip_contacts:
+            name = dynamics.contact_names[dynamics.slip_contacts[0]]
+            raise ValueError(
+                f"ContactAligned knows no friction, but contact {name!r} has it: use Variational "
+                "or MoreauJean"
+            )
+
+    @property
+    def fallback(self) -> Scheme:
+        """What steps where events are too close to be told apart."""
+        return Variational()
+
+    def add_modes(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> StepStart:
+        d, at, touch = (
+            dynamics,
+            (start.t, start.q, start.p),
+            self.closed * dynamics.gap_scale(start.p),
+        )
+        forces = Accelerations(mpcc, d, at, start.v, scales)
+        forces.state_motion()
+        leaving = h * (d.gap_matrix(*at).T @ start.v)
+        forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
+        return replace(start, modes=forces.lam > PRESSING * scales.force)
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        d, at, on = dynamics, (start.t, start.q, start.p), start.modes
+        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(start.q, start.p)
+        n, nc, given = W.size2(), C.size1(), h
+        h = mpcc.variable("step_size", 1, scale=scales.time, guess=given)
+        v = mpcc.variable("v_half", d.nv, guess=start.v)
+        after = v if d.constant_mass else mpcc.variable("v_after", d.nv, guess=start.v)
+        v_end = mpcc.variable("v_end", d.nv, guess=start.v)
+        mu, mu_end = (mpcc.variable(x, nc, scale=scales.impulse) for x in ("mu", "mu_end"))
+        q = d.retract(start.q, h * (v + after) / 2)
+        end = (start.t + h, q, start.p)
+        C_end, W_end, M_end = d.closure_matrix(*end), d.gap_matrix(*end), d.mass(q, start.p)
+
+        forces = Accelerations(mpcc, d, end, v_end, scales)
+        lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
+        K, K_end = kick(d, *at, v), kick(d, *end, after)
+        first = M @ (v - start.v) - h / 2 * K - W @ lam - C.T @ mu
+        second = M_end @ (v_end - after) - h / 2 * K_end - W_end @ lam_end - C_end.T @ mu_end
+        mpcc.equal("motion", first, scale=scales.impulse)
+        if after is not v:
+            mpcc.equal("momentum", M_end @ after - M @ v, scale=scales.impulse)
+        mpcc.equal("motion_end", second, scale=scales.impulse)
+        mpcc.equal("closure", d.closure(*end), scale=scales.time)
+        mpcc.equal("joint_rate", C_end @ v_end + d.closure_drift(*end))
+        forces.state_motion()
+        forces.hold(on)
+        gap, speeds = d.gap(*end), scales.gap / scales.time
+        hold(mpcc, "wall", lam, gap, on, (scales.impulse, scales.gap))
+        hold(mpcc, "wall_rate", lam_end, W_end.T @ v_end, on, (scales.impulse, speeds))
+        mpcc.lowest(
+            "event",
+            ca.vertcat(given - h, gap, forces.lam),
+            scale=ca.vertcat(scales.time, scales.gap, ca.repmat(ca.SX(scales.force), n, 1)),
+            active=ca.vertcat(1, 1 - on, on),
+            of="step_size",
+        )
+        uneven = h / 2 * (K_end - K) + W_end @ lam_end - W @ lam + C_end.T @ mu_end - C.T @ mu
+        turned = h / 2 * (K_end - K) + (W_end - W) @ lam + (C_end - C).T @ mu
+        size = ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W) @ ca.fabs(lam)
+        loss = -lam * (W.T @ (start.v + v)) / 2 - lam_end * (W_end.T @ (after + v_end)) / 2
+        return Step(
+            h=h,
+            q=q,
+            v=v_end,
+            impulse=lam + lam_end,
+            joint_impulse=mu + mu_end,
+            slip_impulse=ca.SX(0, 1),
+            gap=gap,
+            closure=d.closure(*end),
+            motion_residual=(first + second) / h,
+            motion_size=size / h + ca.fabs(K) + ca.fabs(K_end),
+            frozen=lam,
+            loss=loss,
+            contact_work=-ca.sum1(loss),
+            contact_energy=kinetic(M, start.v) + kinetic(M_end, v_end),
+            energy_error=ca.sqrt(square(M, turned) * 2 * kinetic(M, v_end - start.v)) / 2,
+            local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
+        )
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        d, p = dynamics, start.p
+        at = (start.t + step.h, step.q, p)
+        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
+        v = mpcc.variable("v_jump", d.nv, guess=step.v)
+        mu = mpcc.variable("joint_blow", C.size1(), scale=scales.impulse)
+        lam = mpcc.variable("blow", W.size2(), scale=scales.impulse)
+        jump = M @ (v - step.v) - W @ lam - C.T @ mu
+        mpcc.equal("jump", jump, scale=scales.impulse)
+        mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
+        touching = step.gap <= self.closed * d.gap_scale(p)
+        speed = W.T @ step.v
+        rebound = d.restitution(p) * (speed < -self.v_rest) * (1 - start.modes)
+        mpcc.complement(
+            "contact",
+            W.T @ v + rebound * speed,
+            lam,
+            scale=(scales.gap / scales.time, scales.impulse),
+            labels=d.contact_names,
+            active=touching,
+        )
+        mpcc.least_norm(("blow", "joint_blow"))
+        loss = step.loss - lam * (W.T @ (v + step.v)) / 2
+        touched = same_body(d) @ ca.fabs(W @ (lam + step.impulse)) > 0
+        return replace(
+            step,
+            v=v,
+            impulse=step.impulse + lam,
+            joint_impulse=step.joint_impulse + mu,
+            motion_residual=step.motion_residual + jump / step.h,
+            motion_size=step.motion_size + ca.fabs(M) @ (ca.fabs(v) + ca.fabs(step.v)) / step.h,
+            loss=loss,
+            contact_work=-ca.sum1(loss),
+            contact_energy=(kinetic(M, touched * start.v) + kinetic(M, touched * step.v)) / 2,
+        )
+
+
+class Accelerations:
+    """Accelerations and the forces of joints and contacts at a state, as unknowns.
+
+    Attributes
+    ----------
+    lam : SX (ng,) [N]
+    """
+
+    def __init__(
+        self, mpcc: Mpcc, d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, scales: Scales
+    ) -> None:
+        C, W = d.closure_matrix(*at), d.gap_matrix(*at)
+        self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
+        self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
+        mu = mpcc.variable("joint_force", C.size1(), scale=scales.force)
+        self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
+        K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
+        self._motion = M @ self._a - K - W @ self.lam - C.T @ mu
+        self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])
+        self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])
+
+    def state_motion(self) -> None:
+        """State the equations of motion and of the ideal joints."""
+        self._mpcc.equal("acceleration", self._motion, scale=self._force)
+        self._mpcc.equal("joint_acceleration", self._joints, scale=self._rate)
+
+    def press(self, closed: ca.SX) -> None:
+        """State that closed contacts press or leave."""
+        scale = (self._rate, self._force)
+        self._mpcc.complement("pressing", self._gaps, self.lam, scale=scale, active=closed)
+
+    def hold(self, on: ca.SX) -> None:
+        """State that contacts ``on`` stay closed, whatever force that takes, and others free."""
+        hold(self._mpcc, "held", self.lam, self._gaps, on, (self._force, self._rate))
+
+
+def hold(
+    mpcc: Mpcc, name: str, lam: ca.SX, gap: ca.SX, on: ca.SX, scale: tuple[ca.SX, ca.SX]
+) -> None:
+    """State gap = 0 where ``on``, lam = 0 elsewhere."""
+    bound = on * FREE * ca.SX(scale[0])
+    mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale)
