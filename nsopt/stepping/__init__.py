@@ -3,6 +3,7 @@
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.chain import Compiled
+from nsopt.stepping.composition import Composition
 from nsopt.stepping.contact_aligned import ContactAligned
 from nsopt.stepping.control import ErrorControl, LargestStep, StepControl
 from nsopt.stepping.initial import Start, consistent
@@ -17,6 +18,7 @@ __all__ = [
     "Acceptance",
     "Closure",
     "Compiled",
+    "Composition",
     "ContactAligned",
     "ErrorControl",
     "LargestStep",

@@ -67,7 +67,6 @@ class ContactAligned(Scheme):
 
     @property
     def fallback(self) -> Scheme:
-        """What steps where events are too close to be told apart."""
         return Variational()
 
     def add_modes(

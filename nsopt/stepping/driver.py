@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -17,10 +16,11 @@ from nsopt.stepping.chain import Chain, Compiled
 from nsopt.stepping.control import StepControl
 from nsopt.stepping.initial import Run, Start
 from nsopt.stepping.program import StepProgram
+from nsopt.stepping.rescue import Rescue
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scales, Scheme
 from nsopt.stepping.stepper import Stepper
-from nsopt.stepping.taken import Taken, objects
+from nsopt.stepping.taken import Taken
 
 Array = NDArray[np.float64]
 
@@ -86,10 +86,13 @@ class Driver:
         return self._chain.native.seconds if self._chain else 0.0
 
     @cached_property
-    def _stepper(self) -> Stepper:
+    def _stepper(self) -> Rescue:
+        return Rescue(self._scheme, self._stepper_of, self.run.steps.h_min)
+
+    def _stepper_of(self, scheme: Scheme) -> Stepper:
         solver = self._solver if isinstance(self._solver, Solver) else Solver()
         run, scales = self.run, self._scales
-        program = StepProgram(self._dynamics, self._scheme, self.acceptance, scales)
+        program = StepProgram(self._dynamics, scheme, self.acceptance, scales)
         return Stepper(program, RetryLadder(solver), self.control, run.steps, scales, run.p)
 
     def advance(self) -> Taken:
@@ -112,19 +115,17 @@ class Driver:
         return taken
 
     def _link(self, chain: Chain) -> Taken:
+        if self._z[-1] == STUCK:
+            return self._rescued(chain)
         links = chain.run(self._z, self._waiting)
         self._z, self._waiting = links.state, links.refused
-        if links.status != STUCK:
-            return links.taken
-        reached = links.taken
-        start = (
-            Start(reached.q[-1], reached.v[-1], float(reached.t[-1])) if len(reached) else self.now
-        )
-        stepper = self._stepper
-        stepper.trial = self.run.steps.h_min
-        rescued = stepper.step(start, self.run.t_end)
-        tried = (*self._waiting, *rescued.tried[0])
-        step = replace(rescued, tried=objects([tried]), retries=np.array([float(len(tried))]))
+        return links.taken
+
+    def _rescued(self, chain: Chain) -> Taken:
+        """Return the step by the solvers at which the chain is stuck; let it go on from there."""
+        self._stepper.trial = self.run.steps.h_min
+        step = self._stepper.step(self.now, self.run.t_end).after(self._waiting)
         end = Start(step.q[-1], step.v[-1], float(step.t[-1]))
-        self._z, self._waiting = chain.restart(end, chain.memory(links.state, stepper.trial)), ()
-        return Taken.joined([reached, step])
+        memory = chain.memory(self._z, self._stepper.trial)
+        self._z, self._waiting = chain.restart(end, memory), ()
+        return step

@@ -32,12 +32,15 @@ class History:
     every : int
         Only every that many steps are kept, and the last one; what adds up (work, losses,
         iterations, retries, solver time) is the sum since the one kept before.
+    forces_at_end : bool
+        See `Scheme`; where steps are left out their starts are not known, and it is taken as true.
     """
 
     dynamics: Dynamics
     start: Start
     p: Array
     every: int = 1
+    forces_at_end: bool = False
     kept: list[Taken] = field(default_factory=list)
     waiting: Taken | None = None  # steps since the last kept one
     count: int = 0
@@ -64,7 +67,13 @@ class History:
 
     def result(self, attrs: Mapping[str, Any]) -> Result:
         """Return the record of the run so far."""
-        table = Record(self.dynamics, self.start, self.p, self.steps())
+        table = Record(
+            self.dynamics,
+            self.start,
+            self.p,
+            self.steps(),
+            self.forces_at_end or self.every > 1,
+        )
         data = xr.Dataset(
             table.variables(),
             coords=table.coordinates(),

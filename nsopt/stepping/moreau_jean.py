@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import casadi as ca
 
@@ -36,6 +37,8 @@ class MoreauJean(Scheme):
         1/2 conserves energy in free motion; 1 damps.
     project : bool
     """
+
+    forces_at_end: ClassVar[bool] = False
 
     theta: float = 0.5
     project: bool = False

@@ -113,6 +113,7 @@ class PaperStep(Scheme):
     """
 
     chooses_h: ClassVar[bool] = True
+    forces_at_end: ClassVar[bool] = False
 
     closure: Closure = field(default_factory=TrueClosure)
     renormalise: bool = True

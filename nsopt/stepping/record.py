@@ -27,7 +27,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "contact_force": (
         (*CONTACT, "axis"),
         "N",
-        "contact force on the body of frame b, mean over the step",
+        "contact force on the body of frame b, friction included, mean over the step",
     ),
     "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
     "contact_offset": (
@@ -64,8 +64,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
 class Record:
     """Everything a result holds, evaluated at all times at once."""
 
-    def __init__(self, dynamics: Dynamics, start: Start, p: Array, steps: Taken):
+    def __init__(
+        self, dynamics: Dynamics, start: Start, p: Array, steps: Taken, forces_at_end: bool = False
+    ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
+        self._before = not forces_at_end
         self.t = np.append(start.t, steps.t)
         self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self.h = self.each("h")
@@ -114,20 +117,30 @@ class Record:
     def contacts(self) -> dict[str, Array]:
         """Return gaps and contact forces."""
         distance = self.over("distance")
-        # The impulse of the step belongs to the gradient of the gap function at its start, which
-        # is the slope times a unit normal.
-        impulse = self.lam * self.over("slope", before=True)
+        # The impulse of a step that goes by its start belongs to the gradient of the gap function
+        # there, which is the slope times a unit normal.
+        impulse = self.lam * self.over("slope", before=True) if self._before else self.lam
         force = impulse / self.h[:, None]
+        push = self.columns("contact_normals", self._before) * force[:, :, None]
         return {
             "gap": distance,
             "impulse": impulse,
-            "contact_force": self.columns("contact_normals", before=True) * force[:, :, None],
+            "contact_force": push + self.friction(),
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
             "contact_loss": self.each("loss"),
             "complementarity_residual": np.abs(force * distance),
             "gap_violation": np.maximum(-distance, 0),
         }
+
+    def friction(self) -> Array:
+        """Return the tangential contact forces (time, contact, 3) [N]."""
+        force = self.each("slip_impulse") / self.h[:, None]
+        along = self.columns("slip_directions", self._before) * force[:, :, None]
+        found = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
+        for k, contact in enumerate(self.dynamics.slip_contacts):
+            found[:, contact] += along[:, k]
+        return found
 
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
@@ -188,10 +201,13 @@ class Record:
         d, n = self.dynamics, len(self.t)
         if not d.joint_names:
             return np.zeros((n, 0, 6))
-        q = np.vstack([self.q[:1], self.q[:-1]])
-        t = np.append(self.t[:1], self.t[:-1])
+        t, q = self.t, self.q
+        if self._before:
+            t, q = np.append(t[:1], t[:-1]), np.vstack([q[:1], q[:-1]])
         p = np.tile(self.p, (n, 1))
+        slip = self.each("slip_impulse")
         values = d.reactions.map(n)(t[None], q.T, p.T, self.mu.T, self.lam.T)
+        values += d.friction_reactions.map(n)(t[None], q.T, p.T, slip.T)
         wrenches = np.asarray(ca.densify(values)).T.reshape(n, -1, 6)
         wrenches[0] = np.nan
         return wrenches / self.h[:, None, None]

@@ -163,9 +163,18 @@ class Scheme(ABC):
         Whether the step program itself finds h, a variable then; else h is a parameter that a
         `StepControl` sets, and the programs are square: rows in the order of their unknowns, no
         objective, so that `Newton` solves them too.
+    forces_at_end : bool
+        Whether directions of contact impulses are those at the end of the step; else they belong
+        to the gradients of the gap functions at its start.
     """
 
     chooses_h: ClassVar[bool] = False
+    forces_at_end: ClassVar[bool] = True
+
+    @property
+    def fallback(self) -> Scheme | None:
+        """The scheme that takes a step where this one has no solution; none by default."""
+        return None
 
     def check(self, dynamics: Dynamics, p: Array) -> None:
         """Refuse a mechanism that the scheme cannot step; none by default.

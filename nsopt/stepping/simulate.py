@@ -115,7 +115,7 @@ def simulate(
         control or LargestStep(),
         acceptance or Acceptance(),
     )
-    history = History(dynamics, start, p, store_every)
+    history = History(dynamics, start, p, store_every, scheme.forces_at_end)
     stop_reason = _run(driver, history, progress)
     return history.result(
         {

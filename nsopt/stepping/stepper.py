@@ -24,7 +24,16 @@ Memory = tuple[Point, ...]
 
 
 class StepError(RuntimeError):
-    """A step that no attempt solved; the message names what failed, where, when, what was tried."""
+    """A step that no attempt solved; the message names what failed, where, when, what was tried.
+
+    Attributes
+    ----------
+    tried : tuple of str
+    """
+
+    def __init__(self, t: float, tried: list[str]) -> None:
+        super().__init__(_report(t, tried))
+        self.tried = tuple(tried)
 
 
 class Stepper:
@@ -96,7 +105,7 @@ class Stepper:
             tried.append(f"{label}: {fault.text}")
             unphysical = fault.unphysical
         self.memory = ()
-        raise StepError(_report(start.t, tried))
+        raise StepError(start.t, tried)
 
     def _attempts(self, remaining: float) -> Iterator[tuple[Rung, StepBounds]]:
         """Return what is tried in which bounds of h; bounds are equal where h is given."""

@@ -70,6 +70,17 @@ class Taken:
         """Return some of the steps."""
         return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
 
+    def after(self, tried: tuple[str, ...], how: str = "") -> Self:
+        """Return a single step with what failed before it put in front of its own attempts."""
+        attempts = (*tried, *self.tried[0])
+        words = [text for text in (str(self.reason[0]), how) if text]
+        return replace(
+            self,
+            tried=objects([attempts]),
+            retries=np.array([float(len(attempts))]),
+            reason=objects(["; ".join(words)]),
+        )
+
     def thinned(self, every: int) -> Self:
         """Return the last of each ``every`` steps, with the sums over them of what adds up."""
         n = len(self) // every

@@ -9,6 +9,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
+from nsopt.stepping.moreau_jean import MoreauJean
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import kick, kinetic, metric, same_body, smooth_forces, square
 
@@ -68,6 +69,10 @@ class Variational(Scheme):
     """
 
     closed: float = 1e-8
+
+    @property
+    def fallback(self) -> Scheme:
+        return MoreauJean(project=True)
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales

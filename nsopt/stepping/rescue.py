@@ -1,0 +1,79 @@
+"""Steppers of a scheme and of what it falls back on, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from nsopt.stepping.initial import Start
+from nsopt.stepping.scheme import Scheme
+from nsopt.stepping.stepper import Memory, StepError, Stepper
+from nsopt.stepping.taken import Taken
+
+
+class Rescue:
+    """A `Stepper` whose failed steps are taken by the scheme's fallback, at h_min.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    make : callable
+        Returns the stepper of a scheme; called when it is needed.
+    h_min : float [s]
+    """
+
+    def __init__(self, scheme: Scheme, make: Callable[[Scheme], Stepper], h_min: float) -> None:
+        self._make, self._h_min = make, h_min
+        self._steppers = [(scheme, make(scheme))]
+
+    @property
+    def trial(self) -> float:
+        """The h to try next [s]."""
+        return self._steppers[0][1].trial
+
+    @trial.setter
+    def trial(self, h: float) -> None:
+        self._steppers[0][1].trial = h
+
+    @property
+    def memory(self) -> Memory:
+        """Where the last step was solved."""
+        return self._steppers[0][1].memory
+
+    @memory.setter
+    def memory(self, points: Memory) -> None:
+        self._steppers[0][1].memory = points
+
+    def step(self, start: Start, t_end: float) -> Taken:
+        """Return the next accepted step towards ``t_end`` [s].
+
+        Raises
+        ------
+        StepError
+            If every attempt with every scheme failed; with what the first one says.
+        """
+        first: StepError | None = None
+        tried: tuple[str, ...] = ()
+        for scheme, stepper in self._all():
+            if first is not None:
+                stepper.trial = self._h_min
+            try:
+                taken = stepper.step(start, t_end)
+            except StepError as error:
+                first, tried = first or error, (*tried, *error.tried)
+                continue
+            if first is None:
+                return taken
+            return taken.after(tried, f"by {type(scheme).__name__}")
+        assert first is not None  # there is at least one stepper
+        raise first
+
+    def _all(self) -> Iterator[tuple[Scheme, Stepper]]:
+        k = 0
+        while True:
+            if k == len(self._steppers):
+                fallback = self._steppers[-1][0].fallback
+                if fallback is None:
+                    return
+                self._steppers.append((fallback, self._make(fallback)))
+            yield self._steppers[k]
+            k += 1
