@@ -43,6 +43,10 @@ MUJOCO = {  # integrator, solreflimit: the shortest time constant the manual all
     "MuJoCo tendons, Euler": ("Euler", lambda h: f"{2 * h} 1"),
     "MuJoCo tendons, RK4": ("RK4", lambda h: f"{-1 / h**2} {-2 / h}"),
 }
+SIZES = [1e-3, 5e-4, 2.5e-4, 1.25e-4]
+EXACT = 1e-10
+"""Part of the clearance below which a depth is round-off."""
+QUARTERS = (0.25, 0.5, 0.75)
 STIFFNESS, DAMPING, RADIUS = 1e8, 2e4, 0.01  # of Exudyn's penalty: N/m, N s/m, m
 
 
@@ -224,52 +228,70 @@ def installed(h: float) -> dict[str, Peer]:
 def row(name: str, times: dict[str, list[float]], figures: Figures) -> list[str]:
     """Return one line of the table."""
     ours = times[next(iter(times))]
+    part = max(figures.depth, 0.0) / CLEARANCE
     return [
         name,
         f"{1e6 * median(times[name]):.2f}",
         f"{1e6 * min(times[name]):.2f}",
         f"{ratio(times[name], ours):.2f}",
-        f"{100 * max(figures.depth, 0.0) / CLEARANCE:.2g} %",
+        f"{100 * part:.2g} %" if part > EXACT else "none",
         f"{abs(figures.turn):.1e}",
-        f"{figures.energy:.4e}",
-        f"{figures.energy + IMPACT_LOSS:+.1e}",
+        f"{1e3 * figures.energy:.4f}",
+        f"{1e3 * (figures.energy + IMPACT_LOSS):+.1e}",
     ]
 
 
-def draw(times: dict[str, list[float]], figures: dict[str, Figures], h: float) -> None:
-    """Draw error against time; beside each point how deep the hinge is in its wall."""
-    figure, axes = picture(f"Case A, 2 s at h = {h:g} s: error against time", 1, (6.4, 4.2))
-    ax = axes[0, 0]
-    for k, name in enumerate(figures):
-        x, y = 1e6 * median(times[name]), abs(figures[name].turn)
-        ax.loglog(x, y, "os^D"[k % 4], markersize=8, color=COLOURS[k % len(COLOURS)])
-        part = 100 * max(figures[name].depth, 0.0) / CLEARANCE
-        text = f"{name}\n{part:.1g} % of c in the wall"
-        ax.annotate(text, (x, y), (9, -3), textcoords="offset points", fontsize=SMALL)
-    ax.margins(x=0.25, y=0.2)
-    axis_labels(ax, "time per step [µs]", "|angle error| after 2 s [rad]")
+def verdict(times: dict[str, list[float]]) -> list[str]:
+    """Return how nsopt stands to its goals of speed."""
+    ours = times["nsopt Variational"]
+    lines = [f"nsopt: {1e6 * median(ours):.2f} us per step, goal 5"]
+    for name in [n for n in MUJOCO if n in times]:
+        parts = np.quantile([a / b for a, b in zip(ours, times[name], strict=True)], QUARTERS)
+        least = min(ours) / min(times[name])
+        lines.append(
+            f"nsopt over {name}: {parts[1]:.2f} in pairs (quartiles {parts[0]:.2f}, "
+            f"{parts[2]:.2f}), {least:.2f} least over least; goal 1"
+        )
+    return lines
+
+
+def draw(points: dict[str, list[tuple[float, Figures]]]) -> None:
+    """Draw error against time for all step sizes, and how deep the hinge is in its wall."""
+    figure, axes = picture("Case A, 2 s, engine against engine", 2, (9.5, 4.0))
+    for k, (name, found) in enumerate(points.items()):
+        style = {"color": COLOURS[k], "marker": "os^D"[k], "markersize": 5, "label": name}
+        times = [t for t, _ in found]
+        axes[0, 0].loglog(times, [abs(f.turn) for _, f in found], **style)
+        depths = [max(f.depth / CLEARANCE, EXACT) for _, f in found]
+        axes[0, 1].loglog(times, depths, **style)
+    axis_labels(axes[0, 0], "time per run [s]", "|angle error| after 2 s [rad]")
+    axis_labels(axes[0, 1], "time per run [s]", f"depth in the wall / clearance (none: {EXACT:g})")
+    axes[0, 1].legend(fontsize=SMALL, frameon=False)
     keep(figure, "peers")
 
 
 def main() -> None:
-    """Print the table and what it says of nsopt's goal; draw it."""
+    """Print a table at the largest step and what it says of nsopt's goals; draw all steps."""
     parser = argparse.ArgumentParser(description="Case A against other engines.")
-    parser.add_argument("--h", type=float, default=1e-3, help="step size [s]")
+    parser.add_argument("--h", type=float, nargs="+", default=SIZES, help="step sizes [s]")
     parser.add_argument("--repeats", type=int, default=25)
     options = parser.parse_args()
     print(machine())
-    peers = installed(options.h)
-    figures = {name: peer.figures() for name, peer in peers.items()}
-    times = in_turn({name: peer.seconds for name, peer in peers.items()}, options.repeats)
-    head = ["engine", "us per step", "least", "over nsopt", "depth/c", "angle error", "energy"]
-    print("\n" + table([*head, "less physical"], [row(n, times, figures[n]) for n in peers]))
-    ours = times["nsopt Variational"]
-    print(f"\nnsopt: {1e6 * median(ours):.2f} us per step, goal 5")
-    for name in MUJOCO.keys() & peers.keys():
-        parts = sorted(a / b for a, b in zip(ours, times[name], strict=True))
-        low, middle, high = (parts[round(q * (len(parts) - 1))] for q in (0.25, 0.5, 0.75))
-        print(f"nsopt over {name}: {middle:.2f} (middle half of the pairs: {low:.2f} to {high:.2f})")
-    draw(times, figures, options.h)
+    points: dict[str, list[tuple[float, Figures]]] = {}
+    for h in options.h:
+        peers = installed(h)
+        figures = {name: peer.figures() for name, peer in peers.items()}
+        calls = {name: peer.seconds for name, peer in peers.items()}
+        times = in_turn(calls, options.repeats if h == options.h[0] else 3)
+        for name in peers:
+            run_time = min(times[name]) * DURATION / h
+            points.setdefault(name, []).append((run_time, figures[name]))
+        head = [f"h = {h:g} s: us per step", "median", "least", "over nsopt", "depth/c"]
+        head += ["angle error [rad]", "energy [mJ]", "less physical"]
+        print("\n" + table(head, [row(name, times, figures[name]) for name in peers]))
+        if h == options.h[0]:
+            print("\n" + "\n".join(verdict(times)))
+    draw(points)
 
 
 if __name__ == "__main__":

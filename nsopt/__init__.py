@@ -54,6 +54,8 @@ from nsopt.result import Result
 from nsopt.stepping import (
     Acceptance,
     Compiled,
+    Composition,
+    ContactAligned,
     ErrorControl,
     LargestStep,
     LinearisedClosure,
@@ -76,6 +78,8 @@ __all__ = [
     "Body",
     "Compiled",
     "CompliantContact",
+    "Composition",
+    "ContactAligned",
     "ContactLaw",
     "CylinderContact",
     "Cylindrical",

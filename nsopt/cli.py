@@ -20,6 +20,8 @@ from nsopt.problem import Problem, find_problem, load_problem, problem_files, pr
 from nsopt.result import Result, check_writable
 from nsopt.stepping import (
     Compiled,
+    Composition,
+    ContactAligned,
     MoreauJean,
     PaperStep,
     Scheme,
@@ -40,6 +42,8 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {
     "paper": PaperStep,
     "variational": Variational,
     "moreau-jean": MoreauJean,
+    "contact-aligned": ContactAligned,
+    "composition": Composition,
 }
 SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
     "ipopt": lambda: Solver(backend=Ipopt()),

@@ -1,4 +1,4 @@
-"""Random spatial chains on random clearance joints, seeded: models, and starts and numbers for them.
+"""Random spatial chains on random clearance joints, seeded: models, starts and numbers.
 
 A model is assembled (and compiled) once and run with many parameters and starts, so that a
 thousand mechanisms take minutes.

@@ -109,9 +109,8 @@ class Driver:
             taken = self._link(self._chain)
         if len(taken):
             self.now = Start(taken.q[-1], taken.v[-1], float(taken.t[-1]))
-            small = taken.h < self.run.steps.h_min * (1 - AT_BOUND)
-            last = taken.t >= self.run.t_end
-            self.below_h_min += int(np.sum(small & ~last))
+            small = taken.reason[taken.h < self.run.steps.h_min * (1 - AT_BOUND)]
+            self.below_h_min += sum(text.startswith("below h_min") for text in small)
         return taken
 
     def _link(self, chain: Chain) -> Taken:
