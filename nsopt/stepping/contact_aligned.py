@@ -9,7 +9,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kick, kinetic, same_body, smooth_forces, square
+from nsopt.stepping.terms import energy_error, kick, kinetic, same_body, smooth_forces, square
 from nsopt.stepping.variational import Variational
 
 PRESSING = 1e-7
@@ -140,7 +140,7 @@ class ContactAligned(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=kinetic(M, start.v) + kinetic(M_end, v_end),
-            energy_error=ca.sqrt(square(M, turned) * 2 * kinetic(M, v_end - start.v)) / 2,
+            energy_error=energy_error(M_end, M, turned, v_end - start.v),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
         )
 

@@ -31,6 +31,25 @@ def metric(M: ca.SX) -> ca.SX:
     return ca.sparsify(M + ca.diag(massless) * mean)
 
 
+def energy_error(M: ca.SX, M_start: ca.SX, turned: ca.SX, change: ca.SX) -> ca.SX:
+    """Return an estimate of the local energy error of a symmetric step [J], of order h^3.
+
+    Parameters
+    ----------
+    M, M_start : SX (nv, nv)
+        Mass matrix at both ends.
+    turned : SX (nv,)
+        What taking all impulses at the other end would change.
+    change : SX (nv,)
+        Of the velocity.
+    """
+    twice = 2 * kinetic(M, change)
+    from_forces = ca.sqrt(square(M, turned) * twice) / 2
+    if (M - M_start).is_zero():
+        return from_forces
+    return from_forces + ca.sqrt(square(M, (M - M_start) @ change) * twice)
+
+
 def same_body(dynamics: Dynamics) -> ca.DM:
     """Return which velocities belong to one body, shape (nv, nv)."""
     owners = np.array([name.rsplit(".", 1)[0] for name in dynamics.v_names])

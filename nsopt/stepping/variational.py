@@ -11,7 +11,15 @@ from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kick, kinetic, metric, same_body, smooth_forces, square
+from nsopt.stepping.terms import (
+    energy_error,
+    kick,
+    kinetic,
+    metric,
+    same_body,
+    smooth_forces,
+    square,
+)
 
 SAME_SIDE = 0.5
 """Cosine by which a contact may turn in a step and still be one lasting contact."""
@@ -190,7 +198,7 @@ class Variational(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
-            energy_error=ca.sqrt(square(M, turned) * 2 * kinetic(M, v - start.v)) / 2,
+            energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
         )
 
