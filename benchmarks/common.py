@@ -56,7 +56,9 @@ def _placed(text: str, width: int, column: int) -> str:
     return text.ljust(width) if column == 0 else text.rjust(width)
 
 
-def picture(title: str, columns: int, size: tuple[float, float], rows: int = 1) -> tuple[Figure, Any]:
+def picture(
+    title: str, columns: int, size: tuple[float, float], rows: int = 1
+) -> tuple[Figure, Any]:
     """Return a figure in the look of nsopt's own and its axes (rows, columns)."""
     return page(title, [], rows, columns, size)
 

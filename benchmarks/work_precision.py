@@ -147,7 +147,9 @@ def main() -> None:
             found[name].append(point(h, results))
     head = ["scheme", "h [s]", "run [s]", "us per step", "angle error [rad]"]
     head += ["energy less physical [mJ]", "depth [m]", "retried"]
-    print("\n" + table(head, [line for name, points in found.items() for line in rows(name, points)]))
+    print(
+        "\n" + table(head, [line for name, points in found.items() for line in rows(name, points)])
+    )
     print(f"\norder of the angle, fitted from h = {FITTED:g} s downwards")
     for name, points in found.items():
         steps = [abs(a.turn / b.turn) for a, b in pairwise(points)]

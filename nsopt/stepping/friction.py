@@ -77,27 +77,27 @@ class Friction:
             return ca.SX(0, 1)
         d, p = self._d, at[2]
         u = d.slip_matrix(*at).T @ v
-        limit = (d.friction(p) * lam)[owners]
+        limit = _each(d.friction(p) * lam, owners)
         speed = self._scales.impulse / self._scales.mass
         plane, space = ([int(i) for i in part] for part in (self._plane, self._space))
         if space:
             pairs = np.array(space).reshape(-1, 2)
-            sizes = ca.SX.zeros(len(owners))
+            sizes = ca.SX.ones(len(owners))
             for i, j in pairs.tolist():
                 size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + d.creep(p)[owners[i]] ** 2)
                 sizes[i], sizes[j] = size, size
-            law = self._unknowns[space] + limit[space] * u[space] / sizes[space]
-            self._mpcc.equal("friction_in_space", law, scale=self._scales.impulse)
+            law = self._unknowns + limit * u / sizes
+            self._mpcc.equal("friction_in_space", _each(law, space), scale=self._scales.impulse)
         if plane:
             self._mpcc.box(
                 "friction",
-                self._unknowns[plane],
-                u[plane],
-                lower=-limit[plane],
-                upper=limit[plane],
+                _each(self._unknowns, plane),
+                _each(u, plane),
+                lower=-_each(limit, plane),
+                upper=_each(limit, plane),
                 scale=(self._scales.impulse, speed),
             )
-        return self._unknowns - h * (d.viscous(p) * closed)[owners] * u
+        return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
 
     def by_contact(self, values: ca.SX) -> ca.SX:
         """Return sums over the slips (ns,) of each contact, (ng,)."""
@@ -105,3 +105,7 @@ class Friction:
         for k, i in enumerate(self._owners):
             sums[int(i)] += values[k]
         return sums
+
+
+def _each(values: ca.SX, rows: list[int]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *(values[k] for k in rows))

@@ -13,6 +13,9 @@ from nsopt.stepping.friction import Friction
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces, square
 
+TOUCH = 1e-10
+"""Of the clearance, the gap up to which a contact is closed."""
+
 
 @dataclass(frozen=True)
 class MoreauJean(Scheme):
@@ -62,7 +65,9 @@ class MoreauJean(Scheme):
         friction.add_plane()
         mean = self.theta * v + (1 - self.theta) * start.v
         K = smooth_forces(d, *middle, mean)
-        active = d.gap(*at) + h / 2 * (W.T @ start.v) <= 0
+        # Not zero: a body at rest must not be let go for a round-off above its floor.
+        touch = TOUCH * d.gap_scale(start.p)
+        active = d.gap(*at) + h / 2 * (W.T @ start.v) <= touch
         slip = friction.state(at, v, lam, active, h)
         T = d.slip_matrix(*at)
         motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu

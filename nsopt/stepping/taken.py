@@ -67,8 +67,8 @@ class Taken:
         )
 
     def at(self, rows: object) -> Self:
-        """Return some of the steps."""
-        return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
+        """Return some of the steps, as copies: what is left out is freed."""
+        return type(self)(*(np.array(getattr(self, f.name)[rows]) for f in fields(self)))
 
     def after(self, tried: tuple[str, ...], how: str = "") -> Self:
         """Return a single step with what failed before it put in front of its own attempts."""
