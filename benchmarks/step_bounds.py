@@ -2,8 +2,8 @@
 
 Energy is read where the pendulum rests: on the way the energy of the paper's step swings, in
 proportion to h, by more than is lost. A peak of force is an excursion of the hinge's force above
-its running median by a quarter of the weight. Beside each the variational step with fixed h = h_max;
-converged is that step with h = 2.5e-5 s.
+its running median by a quarter of the weight. Beside the paper's step the variational one, with
+fixed h = h_max; converged is that step with h = 2.5e-5 s.
 """
 
 import argparse

@@ -25,15 +25,24 @@ from common import (
 )
 from matplotlib.axes import Axes
 
-from nsopt import Compiled, MoreauJean, PaperStep, Result, Solver, Sqp, StepBounds, Variational
-from nsopt import load_problem
+from nsopt import (
+    Compiled,
+    MoreauJean,
+    PaperStep,
+    Result,
+    Solver,
+    Sqp,
+    StepBounds,
+    Variational,
+    load_problem,
+)
 from nsopt.plots.style import COLOURS, MARKERS, SMALL, axis_labels
 from nsopt.stepping import Scheme
 
 DURATION = 2.0  # s
 SIZES = [2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5]
 FITTED = 5e-4
-"""Order is fitted from this h [s] downwards: above it the hinge's own oscillation is not resolved."""
+"""Order is fitted from this h [s] downwards; above it the hinge's oscillation is not resolved."""
 
 
 class Entry(NamedTuple):

@@ -223,4 +223,4 @@ def _stacked(parts: list[ca.SX]) -> ca.SX:
 
 def _largest(r: ca.MX) -> ca.MX:
     """Return the largest size; not a number where any is (fmax would hide it)."""
-    return ca.norm_inf(r) + 0 * ca.sum1(r)
+    return ca.norm_inf(r) + 1e-300 * ca.sum1(r)  # zero times it would be simplified away

@@ -178,9 +178,10 @@ class Acceptance:
         force : SX scalar [N]
             Typical force of the run.
         """
-        finite = 0 * ca.sum1(ca.vertcat(*end))
+        # Not times zero, which CasADi simplifies away.
+        finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*end)))
         return [
-            Check("a number that is not finite", ("",), finite, ca.SX(0)),
+            Check("a number that is not finite", ("",), finite, ca.SX(1)),
             Check("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
             *self._residual(end, d, ca.fmin(force, 1.0)),
             Check(

@@ -53,11 +53,11 @@ class Rescue:
         """
         first: StepError | None = None
         tried: tuple[str, ...] = ()
-        for scheme, stepper in self._all():
+        for scheme, stepper, shrink in self._attempts():
             if first is not None:
                 stepper.trial = self._h_min
             try:
-                taken = stepper.step(start, t_end)
+                taken = stepper.step(start, t_end, shrink)
             except StepError as error:
                 first, tried = first or error, (*tried, *error.tried)
                 continue
@@ -67,13 +67,15 @@ class Rescue:
         assert first is not None  # there is at least one stepper
         raise first
 
-    def _all(self) -> Iterator[tuple[Scheme, Stepper]]:
-        k = 0
-        while True:
-            if k == len(self._steppers):
-                fallback = self._steppers[-1][0].fallback
-                if fallback is None:
-                    return
-                self._steppers.append((fallback, self._make(fallback)))
-            yield self._steppers[k]
-            k += 1
+    def _attempts(self) -> Iterator[tuple[Scheme, Stepper, bool]]:
+        """Return who tries in turn, and whether below h_min: that only after every scheme."""
+        if self._steppers[0][0].fallback is not None:
+            yield (*self._steppers[0], False)
+            k = 1
+            while (fallback := self._steppers[k - 1][0].fallback) is not None:
+                if k == len(self._steppers):
+                    self._steppers.append((fallback, self._make(fallback)))
+                yield (*self._steppers[k], False)
+                k += 1
+        for scheme, stepper in self._steppers:
+            yield scheme, stepper, True

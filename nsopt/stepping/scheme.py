@@ -72,7 +72,9 @@ class Scales:
         mass = float(np.sum(M[linear])) / 3 or 1.0
         times = start.t + duration * np.linspace(0, 1, 17)
         loads = [dynamics.applied(t, start.q, start.v, p) for t in times]
-        force = max(mass, *(float(np.max(np.abs(np.asarray(load)))) for load in loads))
+        # A load that is no number somewhere is told by the step that meets it.
+        sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
+        force = max(mass, float(np.max(sizes, initial=0.0)))
         return cls(h_max, force, mass, np.asarray(dynamics.gap_scale(p)).ravel())
 
 

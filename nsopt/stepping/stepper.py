@@ -79,8 +79,15 @@ class Stepper:
         self.trial = steps.h_max
         self.memory: Memory = ()
 
-    def step(self, start: Start, t_end: float) -> Taken:
+    def step(self, start: Start, t_end: float, shrink: bool = True) -> Taken:
         """Return the next accepted step towards ``t_end`` [s].
+
+        Parameters
+        ----------
+        start : Start
+        t_end : float
+        shrink : bool
+            Whether h may go below h_min at the end.
 
         Raises
         ------
@@ -92,6 +99,8 @@ class Stepper:
         for rung, bounds in self._attempts(t_end - start.t):
             if (rung.warm and not self.memory) or (unphysical and rung.here):
                 continue
+            if not shrink and not rung.here and bounds.h_max < self._steps.h_min:
+                break
             solutions, end, fault = self._solve(rung, start, bounds)
             iterations += sum(s.iterations for s in solutions)
             seconds += sum(s.time for s in solutions)

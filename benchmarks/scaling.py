@@ -1,0 +1,201 @@
+"""Size of the mechanism against time per step, compile time and code, variational step compiled.
+
+Three families: a chain of n pendulums on clearance hinges, one slider in prismatic guides of more
+and more corners, one door on more and more hinges. Every size runs in a process of its own with an
+empty cache of compiled code; times of the compiler are processor time, so that a busy machine
+counts less. ``--flags -O1`` compiles with other options in place of nsopt's -O2.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from common import cpu_seconds, keep, machine, picture, retried, slope, table
+
+from nsopt import (
+    GROUND,
+    Body,
+    Compiled,
+    Dynamics,
+    Frame,
+    Mechanism,
+    PrismaticClearance,
+    Result,
+    RevoluteClearance,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+from nsopt.plots.style import COLOURS, SMALL, axis_labels, title
+
+STEP, COUNT = 2.5e-4, 1000  # s, steps
+SIZES = {
+    "chain": [1, 2, 3, 5, 7, 10, 15, 20],
+    "guide": [3, 4, 6, 8, 12],
+    "door": [1, 2, 4, 8],
+}
+WRAPPER = """#!/bin/sh
+for a do
+  shift
+  [ "$a" = -O2 ] && a="{flags}"
+  set -- "$@" $a
+done
+exec cc "$@"
+"""
+
+
+def chain(n: int) -> Dynamics:
+    """Return n pendulums of case A, each hinged to the end of the one before, held out level."""
+    bodies: list[Body] = []
+    hinges = []
+    for k in range(n):
+        pin = Frame.at(bodies[-1], (k, 0.0, 0.0)) if bodies else Frame(GROUND)
+        body = Body(f"body{k}", 1.0, (0.01, 0.09, 0.09), position=(k + 0.5, 0.0, 0.0))
+        bushing = Frame.at(body, (k, 0.0, 0.0))
+        sizes = {"length": 0.1, "clearance": 1e-3, "axial_clearance": 1e-3}
+        hinges.append(RevoluteClearance(f"hinge{k}", pin, bushing, **sizes))
+        bodies.append(body)
+    return assemble(Mechanism(bodies), hinges, gravity=(0.0, -9.81, 0.0))
+
+
+def guide(n: int) -> Dynamics:
+    """Return a slider of n corners, 4 n gaps, tilted by its weight off the middle."""
+    angles = 2 * np.pi * (np.arange(n) + 0.3) / n
+    section = 0.03 * np.column_stack([np.cos(angles), np.sin(angles)])
+    slider = Body("slider", 0.5, (4.7e-4, 4.5e-4, 1e-4), position=(0.0, 0.0, 0.02))
+    here = Frame.at(slider, (0.0, 0.0, 0.0))
+    joint = PrismaticClearance("guide", Frame(GROUND), here, section, length=0.1, clearance=3e-4)
+    return assemble(Mechanism([slider]), [joint], gravity=(0.0, -9.81, 0.5))
+
+
+def door(n: int) -> Dynamics:
+    """Return a door on n hinges in line, 4 n gaps."""
+    body = Body("door", 20.0, (6.7, 8.0, 1.4), position=(0.45, 0.0, 1.0))
+    sizes = {"length": 0.08, "clearance": 5e-4, "axial_clearance": 1e-3}
+    hinges = [
+        RevoluteClearance(f"hinge{k}", Frame(GROUND, (0, 0, z)), Frame.at(body, (0, 0, z)), **sizes)
+        for k, z in enumerate(np.linspace(0.2, 1.8, n) if n > 1 else [1.0])
+    ]
+    return assemble(Mechanism([body]), hinges, gravity=(0.0, 2.0, -9.81))
+
+
+FAMILIES: dict[str, Callable[[int], Dynamics]] = {"chain": chain, "guide": guide, "door": door}
+
+
+def measured(family: str, n: int) -> dict[str, Any]:
+    """Return the figures of one size; call it in a process of its own, with an empty cache."""
+    dynamics = FAMILIES[family](n)
+
+    def simulated(duration: float) -> Result:
+        steps, solver = StepBounds(STEP, STEP), Compiled()
+        return simulate(
+            dynamics,
+            duration=duration,
+            steps=steps,
+            scheme=Variational(),
+            solver=solver,
+            progress=False,
+        )
+
+    _, stating = cpu_seconds(lambda: simulated(STEP))  # the compiler is a process of its own
+    result = simulated(COUNT * STEP)
+    data, gcc = result.data, resource.getrusage(resource.RUSAGE_CHILDREN)
+    smooth = data["retries"].values[1:] == 0
+    return {
+        "family": family,
+        "n": n,
+        "gaps": data.sizes["contact"],
+        "python": stating,
+        "gcc": gcc.ru_utime + gcc.ru_stime,
+        "megabytes": gcc.ru_maxrss / 1024,
+        "code": sum(f.stat().st_size for f in Path(os.environ["NSOPT_CACHE"]).glob("*.so")) / 1e6,
+        "us": 1e6 * float(np.median(data["solve_time"].values[1:][smooth])) if smooth.any() else 0,
+        "iterations": float(np.mean(data["iterations"].values[1:][smooth])),
+        "retried": retried(result),
+        "steps": data.sizes["time"] - 1,
+        "stopped": data.attrs["stop_reason"],
+    }
+
+
+def alone(family: str, n: int, flags: str) -> dict[str, Any]:
+    """Return `measured`, from a process of its own."""
+    with TemporaryDirectory() as folder:
+        compiler = Path(folder, "compiler")
+        compiler.write_text(WRAPPER.format(flags=flags))
+        compiler.chmod(0o700)
+        own = {"CC": str(compiler), "NSOPT_CACHE": str(Path(folder, "cache"))}
+        call = [sys.executable, __file__, "--one", family, str(n)]
+        done = subprocess.run(
+            call, env={**os.environ, **own}, capture_output=True, text=True, check=True
+        )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+HEAD = ["n", "gaps", "Python [s]", "gcc [s]", "gcc [MB]", "code [MB]", "us per step"]
+HEAD += ["iterations", "retried"]
+
+
+def row(f: dict[str, Any], label: str) -> list[str]:
+    """Return one line of the table."""
+    numbers = [f"{f['python']:.2f}", f"{f['gcc']:.1f}", f"{f['megabytes']:.0f}", f"{f['code']:.2f}"]
+    numbers += [f"{f['us']:.3g}", f"{f['iterations']:.1f}", f"{f['retried']} of {f['steps']}"]
+    return [f"{label} {f['n']}", str(f["gaps"]), *numbers]
+
+
+def draw(found: list[dict[str, Any]]) -> None:
+    """Draw time per step and compile time by size."""
+    figure, axes = picture("Size of the mechanism: compiled variational step", 2, (9.5, 4.0))
+    for k, family in enumerate(FAMILIES):
+        points = [f for f in found if f["family"] == family]
+        style = {"color": COLOURS[k], "marker": "os^"[k], "markersize": 5, "label": family}
+        for ax, what in zip(axes.flat, ("us", "gcc"), strict=True):
+            ax.loglog([f["gaps"] for f in points], [f[what] for f in points], **style)
+    for ax, words, unit in zip(axes.flat, ("a step", "the compiler"), ("µs", "s"), strict=True):
+        title(ax, f"time of {words}")
+        axis_labels(ax, "gaps", unit)
+    axes[0, 0].legend(fontsize=SMALL, frameon=False)
+    keep(figure, "scaling")
+
+
+def main() -> None:
+    """Print a table for each family and how time grows; draw both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--largest", type=int, default=20, help="longest chain")
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
+    parser.add_argument("--flags", nargs="+", default=["O2"], help="O1 O2: options of the compiler")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measured(options.one[0], int(options.one[1]))))
+        return
+    print(machine())
+    found = []
+    for family in options.families:
+        rows = []
+        for n in [n for n in SIZES[family] if n <= options.largest]:
+            for flag in options.flags:
+                figures = alone(family, n, f"-{flag}")
+                rows.append(row(figures, flag))
+                print("  ".join(rows[-1]), figures["stopped"], file=sys.stderr, flush=True)
+                if flag == options.flags[-1]:
+                    found.append(figures)
+        print("\n" + table([family, *HEAD[1:]], rows))
+        large = [f for f in found if f["family"] == family and f["gaps"] >= 8]
+        for what in ("gcc", "us", "code") if len(large) > 1 else ():
+            power = slope([f["gaps"] for f in large], [f[what] for f in large])
+            print(f"{what} grows with gaps^{power:.2f}, from 8 gaps up")
+    draw(found)
+
+
+if __name__ == "__main__":
+    main()
