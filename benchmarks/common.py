@@ -28,6 +28,9 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 THETA = -0.0137398064
 """Case A after 2 s: rotation of the body about z since the start [rad], mod 2 pi (event-driven)."""
 
+IDEAL_THETA = -0.016225082719
+"""The same on an ideal hinge (exact)."""
+
 IMPACT_LOSS = 2.59676e-3
 """Case A: energy that its one impact takes [J] (event-driven)."""
 
@@ -105,14 +108,14 @@ def retried(result: Result) -> int:
     return int(np.sum(result["retries"].values[1:] > 0))
 
 
-def turn_error(result: Result) -> float:
-    """Return by how much the first body's rotation about z is off case A's after 2 s [rad]."""
-    return off_theta(2 * np.arctan2(*result["body_quaternion"].values[-1, 0, [3, 0]]))
+def turn(result: Result) -> float:
+    """Return the first body's rotation about z at the end [rad], mod 2 pi."""
+    return float(2 * np.arctan2(*result["body_quaternion"].values[-1, 0, [3, 0]]))
 
 
-def off_theta(theta: float) -> float:
-    """Return an angle less `THETA`, between -pi and pi [rad]."""
-    return float((theta - THETA + np.pi) % (2 * np.pi) - np.pi)
+def off(angle: float, reference: float) -> float:
+    """Return the difference of two angles, between -pi and pi [rad]."""
+    return float((angle - reference + np.pi) % (2 * np.pi) - np.pi)
 
 
 def in_turn(calls: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import Array, off_theta
+from common import THETA, Array, off
 
 DURATION = 2.0  # s
 CLEARANCE, HALF, ARM, GRAVITY = 1e-3, 0.05, 0.5, 9.81
@@ -44,7 +44,7 @@ class Peer(NamedTuple):
 def ended(position: Array, rotation: Array, v: Array, w: Array, depth: float) -> Figures:
     """Return the figures of a motion from its end; v in the world's axes, w in the body's."""
     energy = (MASS * v @ v + (INERTIA * w) @ w) / 2 + MASS * GRAVITY * position[1]
-    turn = off_theta(np.arctan2(rotation[1, 0], rotation[0, 0]))
+    turn = off(np.arctan2(rotation[1, 0], rotation[0, 0]), THETA)
     return Figures(depth, turn, float(energy))
 
 

@@ -12,15 +12,17 @@ from statistics import median
 import numpy as np
 from common import (
     IMPACT_LOSS,
+    THETA,
     in_turn,
     keep,
     machine,
+    off,
     per_step,
     picture,
     ratio,
     run,
     table,
-    turn_error,
+    turn,
 )
 from engines import CLEARANCE, DURATION, MUJOCO, Figures, Peer, exudyn_peer, mujoco_peer
 
@@ -41,7 +43,7 @@ def nsopt_peer(h: float) -> Peer:
     def figures() -> Figures:
         result = simulated()
         lost = float(result["dissipated_energy"][-1])
-        return Figures(float(result["gap_violation"].max()), turn_error(result), -lost)
+        return Figures(float(result["gap_violation"].max()), off(turn(result), THETA), -lost)
 
     return Peer(lambda: per_step(simulated()), figures)
 

@@ -1,106 +1,139 @@
 """Scheme against scheme: error of case A after 2 s against the time of the run.
 
-The reference is event-driven, of the plane motion. A new scheme is one more line in `SCHEMES`.
+Once in its clearance hinge, with an event-driven reference, and once on an ideal hinge, with the
+exact solution. A new scheme is one more line in `SCHEMES`.
 """
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from common import (
-    IMPACT_LOSS,
+    IDEAL_THETA,
+    THETA,
+    Array,
     in_turn,
     keep,
     machine,
+    off,
     picture,
     retried,
     run,
     slope,
     solver_seconds,
     table,
-    turn_error,
+    turn,
 )
 from matplotlib.axes import Axes
 
 from nsopt import (
+    GROUND,
     Compiled,
+    Composition,
+    ContactAligned,
+    Frame,
+    Mechanism,
     MoreauJean,
     PaperStep,
+    Problem,
     Result,
+    Revolute,
     Solver,
     Sqp,
     StepBounds,
     Variational,
+    assemble,
     load_problem,
 )
-from nsopt.plots.style import COLOURS, MARKERS, SMALL, axis_labels
+from nsopt.plots.style import COLOURS, DASHES, GREY, SMALL, axis_labels, title
 from nsopt.stepping import Scheme
 
 DURATION = 2.0  # s
 SIZES = [2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5]
 FITTED = 5e-4
 """Order is fitted from this h [s] downwards; above it the hinge's oscillation is not resolved."""
+EXACT = 1e-11
+"""Errors [rad] below this are round-off, and no part of the fit."""
+MARKERS = "o^sDvP"
 
 
 class Entry(NamedTuple):
-    """A scheme with its solver; bounds of h from its largest, a fixed step by default."""
+    """A scheme with its solver; h_min as a part of h, and whether contact is for it."""
 
     scheme: Scheme
     solver: Solver | Compiled
-    bounds: Callable[[float], StepBounds] = lambda h: StepBounds(h, h)
+    h_min: float = 1.0
+    hinges: tuple[str, ...] = ("clearance", "ideal")
 
 
 SCHEMES = {
     "PaperStep, sqp": Entry(PaperStep(), Solver(backend=Sqp())),
     "Variational": Entry(Variational(), Compiled()),
     "MoreauJean": Entry(MoreauJean(), Compiled()),
-    "MoreauJean, project": Entry(MoreauJean(project=True), Compiled()),
+    "MoreauJean, project": Entry(MoreauJean(project=True), Compiled(), hinges=("clearance",)),
+    "ContactAligned": Entry(ContactAligned(), Compiled(), 1e-3, ("clearance",)),
+    "Composition": Entry(Composition(), Compiled(), hinges=("ideal",)),
 }
 
 
 class Point(NamedTuple):
-    """One run: h [s], solver time [s], error of the angle [rad], energy gained [J]."""
+    """One run: h [s], solver time [s], steps, error of the angle [rad], energy lost [J]."""
 
     h: float
     seconds: float
-    turn: float
-    energy: float
+    steps: int
+    error: float
+    lost: float
     depth: float
     retried: int
 
 
-def point(h: float, results: list[Result]) -> Point:
+def problems() -> dict[str, tuple[Problem, float]]:
+    """Return case A with both hinges, and the angle where it is after 2 s."""
+    real = load_problem("case_a")
+    body = real.dynamics.mechanism.bodies[0]
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)))
+    dynamics = assemble(Mechanism([body], [hinge]), gravity=(0.0, -9.81, 0.0))
+    ideal = Problem(dynamics, DURATION, real.steps)
+    return {"clearance": (real, THETA), "ideal": (ideal, IDEAL_THETA)}
+
+
+def point(h: float, theta: float, results: list[Result]) -> Point:
     """Return the figures of the same run, repeated."""
     result = results[-1]
     return Point(
         h,
         min(map(solver_seconds, results)),
-        turn_error(result),
-        -float(result["dissipated_energy"][-1]),
-        float(result["gap_violation"].max()),
+        result.data.sizes["time"] - 1,
+        abs(off(turn(result), theta)),
+        float(result["dissipated_energy"][-1]),
+        float(result["gap_violation"].max()) if result["gap_violation"].size else 0.0,
         retried(result),
     )
 
 
 def order(points: list[Point]) -> float:
     """Return the fitted order of the angle."""
-    fine = [p for p in points if p.h <= FITTED]
-    return slope([p.h for p in fine], [abs(p.turn) for p in fine]) if len(fine) > 1 else np.nan
+    fine = [p for p in points if p.h <= FITTED and p.error > EXACT]
+    return slope([p.h for p in fine], [p.error for p in fine]) if len(fine) > 1 else np.nan
 
 
 def rows(name: str, points: list[Point]) -> list[list[str]]:
-    """Return the lines of one scheme."""
+    """Return the lines of one scheme; the order is that from h to the next."""
+    halves = [a.error / b.error for a, b in pairwise(points)]
+    orders = [f"{np.log2(half):.2f}" for half in halves] + [f"fit {order(points):.2f}"]
     return [
         [
             name if k == 0 else "",
             f"{p.h:g}",
+            str(p.steps),
             f"{p.seconds:.3g}",
-            f"{1e6 * p.seconds * p.h / DURATION:.3g}",
-            f"{abs(p.turn):.2e}",
-            f"{1e3 * (p.energy + IMPACT_LOSS):+.1e}",
+            f"{1e6 * p.seconds / p.steps:.3g}",
+            f"{p.error:.2e}",
+            orders[k],
+            f"{1e3 * p.lost:.4f}",
             f"{p.depth:.0e}",
             str(p.retried),
         ]
@@ -108,61 +141,59 @@ def rows(name: str, points: list[Point]) -> list[list[str]]:
     ]
 
 
-def draw(found: dict[str, list[Point]]) -> None:
-    """Draw error against time, and error against h beside lines of the first two orders."""
-    figure, axes = picture("Case A after 2 s, scheme against scheme", 2, (9.5, 4.2))
-    by_time, by_size = axes.flat
-    for k, (name, points) in enumerate(found.items()):
-        style = {
-            "color": COLOURS[k % len(COLOURS)],
-            "marker": MARKERS[k % len(MARKERS)],
-            "markersize": 5,
-            "label": f"{name}: order {order(points):.1f}",
-        }
-        errors = [abs(p.turn) for p in points]
-        by_time.loglog([p.seconds for p in points], errors, **style)
-        by_size.loglog([p.h for p in points], errors, **style)
-    for exponent, at in ((1, 4e-4), (2, 2e-6)):
-        guide(by_size, exponent, at)
-    axis_labels(by_time, "time in the solver, per run [s]", "|angle error| [rad]")
-    axis_labels(by_size, "h [s]", "|angle error| [rad]")
-    by_time.legend(fontsize=SMALL, frameon=False)
+def draw(found: dict[str, dict[str, list[Point]]]) -> None:
+    """Draw error against time, and against h with lines of the first orders."""
+    figure, axes = picture("Case A after 2 s, scheme against scheme", 2, (9.5, 8.0), rows=2)
+    for row, (hinge, schemes) in zip(axes, found.items(), strict=True):
+        for name, points in schemes.items():
+            k = list(SCHEMES).index(name)
+            style = {"color": COLOURS[k], "marker": MARKERS[k], "linestyle": DASHES[k % 4]}
+            style |= {"markersize": 5, "label": f"{name}: order {order(points):.1f}"}
+            errors = np.maximum([p.error for p in points], 0.1 * EXACT)
+            row[0].loglog([p.seconds for p in points], errors, **style)
+            row[1].loglog([p.h for p in points], errors, **style)
+        guides(row[1], np.array([p.h for p in points]), (1, 2) if hinge == "clearance" else (2, 4))
+        axis_labels(row[0], "time in the solver, per run [s]", "|angle error| [rad]")
+        axis_labels(row[1], "h [s]", None)
+        title(row[0], f"hinge: {hinge}")
+        row[0].legend(fontsize=SMALL - 1, frameon=False)
+        row[1].sharey(row[0])
     keep(figure, "work_precision")
 
 
-def guide(ax: Axes, exponent: int, at: float) -> None:
-    """Draw the slope of an order through ``at`` [rad] at the middle of the sizes."""
-    h = np.array([SIZES[-1], SIZES[1]])
-    y = at * (h / 2.5e-4) ** exponent
-    ax.loglog(h, y, color="#9a9a9a", linestyle=":", linewidth=1)
-    ax.annotate(f"h{'' if exponent == 1 else '²'}", (h[1], y[1]), fontsize=SMALL, color="#666666")
+def guides(ax: Axes, h: Array, orders: tuple[int, int]) -> None:
+    """Draw the slopes of two orders."""
+    for exponent, at in zip(orders, (3e-5, 3e-7), strict=True):
+        y = at * (h / h[len(h) // 2]) ** exponent
+        ax.loglog(h, y, color=GREY, linestyle=":", linewidth=1, zorder=0)
+        words = f"h$^{exponent}$" if exponent > 1 else "h"
+        ax.annotate(words, (h[-1], y[-1]), (-8, -12), textcoords="offset points", fontsize=SMALL)
 
 
 def main() -> None:
-    """Print a table of all schemes and sizes, and draw it."""
+    """Print a table of all schemes and sizes for both hinges, and draw them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=float, nargs="+", default=SIZES, help="h [s], falling")
     parser.add_argument("--repeats", type=int, default=3, help="the shortest time counts")
     options = parser.parse_args()
-    problem = load_problem("case_a")
     print(machine())
-    found: dict[str, list[Point]] = {name: [] for name in SCHEMES}
-    for h in options.sizes:
-        calls = {
-            name: partial(run, problem, e.bounds(h), e.scheme, e.solver, DURATION)
-            for name, e in SCHEMES.items()
-        }
-        for name, results in in_turn(calls, options.repeats).items():
-            found[name].append(point(h, results))
-    head = ["scheme", "h [s]", "run [s]", "us per step", "angle error [rad]"]
-    head += ["energy less physical [mJ]", "depth [m]", "retried"]
-    print(
-        "\n" + table(head, [line for name, points in found.items() for line in rows(name, points)])
-    )
-    print(f"\norder of the angle, fitted from h = {FITTED:g} s downwards")
-    for name, points in found.items():
-        steps = [abs(a.turn / b.turn) for a, b in pairwise(points)]
-        print(f"{name:<20} {order(points):5.2f}   error, h to next: {np.round(steps, 2).tolist()}")
+    found: dict[str, dict[str, list[Point]]] = {}
+    for hinge, (problem, theta) in problems().items():
+        schemes = {name: e for name, e in SCHEMES.items() if hinge in e.hinges}
+        found[hinge] = {name: [] for name in schemes}
+        for h in options.sizes:
+            calls = {
+                name: partial(
+                    run, problem, StepBounds(e.h_min * h, h), e.scheme, e.solver, DURATION
+                )
+                for name, e in schemes.items()
+            }
+            for name, results in in_turn(calls, options.repeats).items():
+                found[hinge][name].append(point(h, theta, results))
+        head = [f"{hinge} hinge", "h [s]", "steps", "run [s]", "us per step", "error [rad]"]
+        head += ["order", "lost [mJ]", "depth [m]", "retried"]
+        lines = [line for name, points in found[hinge].items() for line in rows(name, points)]
+        print("\n" + table(head, lines))
     draw(found)
 
 

@@ -29,9 +29,10 @@ def head(data: xr.Dataset) -> list[Row]:
     """Return what was run and how far it came."""
     attrs, t = data.attrs, data["time"].values
     state = "complete" if attrs["completed"] else f"STOPPED EARLY: {attrs['stop_reason']}"
+    kept = f", every {attrs['store_every']}th kept" if attrs["store_every"] > 1 else ""
     return [
         ("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}"),
-        ("simulated", f"{t[-1] - t[0]:.6g} s in {len(t) - 1} steps, {state}"),
+        ("simulated", f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
     ]
 
 
@@ -39,19 +40,24 @@ def steps(data: xr.Dataset) -> list[Row]:
     """Return step sizes, retries and the solver's effort."""
     attrs, h = data.attrs, data["h"].values[1:]
     below, retried = attrs["steps_below_h_min"], int(np.sum(data["retries"].values[1:] > 0))
-    seconds = float(np.nansum(data["solve_time"]))
+    seconds, count = float(np.nansum(data["solve_time"])), max(int(attrs["steps"]), 1)
+    each, unit = 1e3 * seconds / count, "ms"
+    if each < 0.1:
+        each, unit = 1e3 * each, "us"
+    built = attrs["compile_time"]
+    code = f"; {built:.2g} s to make or find its code" if built else ""
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
     return [
         (
             "step size h",
             f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})",
         ),
-        ("h below h_min", f"{below} steps ({100 * below / len(h):.2g} %)"),
+        ("h below h_min", f"{below} steps ({100 * below / count:.2g} %)"),
         ("retried steps", str(retried)),
         (
             "solver",
-            f"{seconds:.3g} s, {1e3 * seconds / len(h):.3g} ms and "
-            f"{np.nanmean(data['iterations']):.3g} iterations a step",
+            f"{seconds:.3g} s, {each:.3g} {unit} and "
+            f"{np.nansum(data['iterations']) / count:.3g} iterations a step{code}",
         ),
     ]
 
@@ -61,15 +67,17 @@ def energy(data: xr.Dataset) -> list[Row]:
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     loss, t = data["dissipated_energy"].values, data["time"].values
     mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+    swing = ""
+    if data.attrs["scheme_name"] == "PaperStep":
+        swing = f" (the energy of the step swings by {np.ptp(loss):.2g} J, in proportion to h)"
     rows = [
         ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
         ("work from outside", f"{work:.4g} J"),
-        (
-            "dissipated",
-            f"{mean:.3g} J on average, {loss[-1]:.3g} J at the end "
-            f"(the energy of the step swings by {np.ptp(loss):.2g} J, in proportion to h)",
-        ),
+        ("dissipated", f"{mean:.3g} J on average, {loss[-1]:.3g} J at the end{swing}"),
     ]
+    if data.sizes["contact"]:
+        taken = float(np.nansum(data["contact_loss"]))
+        rows.append(("taken by contacts", f"{taken:.3g} J in impacts and friction"))
     gained = float(np.max(np.maximum.accumulate(loss) - loss))
     kinetic = float(np.max(data["kinetic_energy"].values))
     if gained > NOTABLE_GAIN * kinetic:

@@ -68,7 +68,7 @@ def _panels(result: Result) -> tuple[Callable[[Axes, Result], None], ...]:
 
 def _footer(result: Result) -> str:
     d, attrs = result.data, result.data.attrs
-    seconds, steps = float(np.nansum(d["solve_time"])), d.sizes["time"] - 1
+    seconds, steps = float(np.nansum(d["solve_time"])), d.attrs["steps"]
     return (
         f"{attrs['scheme_name']}, {attrs['solver_name']}: {steps} steps to "
         f"{float(d['time'].values[-1]):.4g} s, "
