@@ -6,6 +6,7 @@ from nsopt.stepping.chain import Compiled
 from nsopt.stepping.composition import Composition
 from nsopt.stepping.contact_aligned import ContactAligned
 from nsopt.stepping.control import ErrorControl, LargestStep, StepControl
+from nsopt.stepping.impact import Impact, NewtonImpact, PoissonImpact
 from nsopt.stepping.initial import Start, consistent
 from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.moreau_jean import MoreauJean
@@ -21,10 +22,13 @@ __all__ = [
     "Composition",
     "ContactAligned",
     "ErrorControl",
+    "Impact",
     "LargestStep",
     "LinearisedClosure",
     "MoreauJean",
+    "NewtonImpact",
     "PaperStep",
+    "PoissonImpact",
     "Scales",
     "Scheme",
     "Start",

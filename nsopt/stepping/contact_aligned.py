@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
+from nsopt.stepping.impact import Impact, NewtonImpact
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import energy_error, kick, kinetic, same_body, smooth_forces, square
 from nsopt.stepping.variational import Variational
@@ -34,7 +35,8 @@ class ContactAligned(Scheme):
     step                  that of `Variational`, pressing contacts as equations
     end-point forces      M a = K + W lam + C^T mu, d(W^T v)/dt = 0 for pressing contacts
     h                     min(h_given - h, gaps of the others, end-point lam) = 0
-    jump, at q_n+1        0 <= W^T v+ + e W^T v- _|_ Lam >= 0, all closed contacts at once
+    jump, at q_n+1        0 <= W^T v+ + e W^T v- _|_ Lam >= 0, all closed contacts at once,
+                          or another `Impact`
     ====================  ===========================================================
 
     h_min does not apply to a step that ends at such an event. Contacts that meet slower than
@@ -47,10 +49,13 @@ class ContactAligned(Scheme):
         e = 0 below this approach speed.
     closed : float
         A contact counts as closed up to this part of its clearance.
+    impact : Impact
+        `NewtonImpact` or `PoissonImpact`.
     """
 
     v_rest: float = 1e-4
     closed: float = 1e-8
+    impact: Impact = field(default_factory=NewtonImpact)
 
     def __post_init__(self) -> None:
         if not self.v_rest >= 0:
@@ -149,34 +154,21 @@ class ContactAligned(Scheme):
     ) -> Step:
         d, p = dynamics, start.p
         at = (start.t + step.h, step.q, p)
-        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
-        v = mpcc.variable("v_jump", d.nv, guess=step.v)
-        mu = mpcc.variable("joint_blow", C.size1(), scale=scales.impulse)
-        lam = mpcc.variable("blow", W.size2(), scale=scales.impulse)
-        jump = M @ (v - step.v) - W @ lam - C.T @ mu
-        mpcc.equal("jump", jump, scale=scales.impulse)
-        mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
+        W, M = d.gap_matrix(*at), d.mass(step.q, p)
         touching = step.gap <= self.closed * d.gap_scale(p)
-        speed = W.T @ step.v
-        rebound = d.restitution(p) * (speed < -self.v_rest) * (1 - start.modes)
-        mpcc.complement(
-            "contact",
-            W.T @ v + rebound * speed,
-            lam,
-            scale=(scales.gap / scales.time, scales.impulse),
-            labels=d.contact_names,
-            active=touching,
-        )
-        mpcc.least_norm(("blow", "joint_blow"))
-        loss = step.loss - lam * (W.T @ (v + step.v)) / 2
-        touched = same_body(d) @ ca.fabs(W @ (lam + step.impulse)) > 0
+        fast = (W.T @ step.v < -self.v_rest) * (1 - start.modes)
+        e = d.restitution(p) * fast
+        jump = self.impact.add(mpcc, d, at, step.v, touching, e, scales)
+        loss = step.loss - jump.impulse * (W.T @ (jump.v + step.v)) / 2
+        touched = same_body(d) @ ca.fabs(W @ (jump.impulse + step.impulse)) > 0
+        size = ca.fabs(M) @ (ca.fabs(jump.v) + ca.fabs(step.v))
         return replace(
             step,
-            v=v,
-            impulse=step.impulse + lam,
-            joint_impulse=step.joint_impulse + mu,
-            motion_residual=step.motion_residual + jump / step.h,
-            motion_size=step.motion_size + ca.fabs(M) @ (ca.fabs(v) + ca.fabs(step.v)) / step.h,
+            v=jump.v,
+            impulse=step.impulse + jump.impulse,
+            joint_impulse=step.joint_impulse + jump.joint_impulse,
+            motion_residual=step.motion_residual + jump.residual / step.h,
+            motion_size=step.motion_size + size / step.h,
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=(kinetic(M, touched * start.v) + kinetic(M, touched * step.v)) / 2,

@@ -11,8 +11,10 @@ from nsopt import (
     Frame,
     Mechanism,
     MoreauJean,
+    NewtonImpact,
     PaperStep,
     PlaneContact,
+    PoissonImpact,
     Solver,
     Sqp,
     StepBounds,
@@ -133,3 +135,35 @@ def test_the_solvers_find_the_same_friction_as_the_chain(scheme):
     compiled = run(block(0.4, speed=0.3), 0.1, scheme)
     solved = run(block(0.4, speed=0.3), 0.1, scheme, solver=Solver(backend=Sqp()))
     assert solved["q"].values[-1] == pytest.approx(compiled["q"].values[-1], abs=1e-8)
+
+
+def rod_on_two_posts(left, right):
+    """A rod that lands on two posts at once, with e of its own on each: posts at +-0.3 m."""
+    rod = Body("rod", 2.0, (0.01, 0.18, 0.18), position=(0, 0, 0.05))
+    contacts = [
+        PlaneContact(name, Frame(None), Frame(rod, (x, 0, 0)), law=ContactLaw(restitution=e))
+        for name, x, e in (("left", -0.3, left), ("right", 0.3, right))
+    ]
+    return assemble(Mechanism([rod]), contacts, (0, 0, -G))
+
+
+@pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=name)
+@pytest.mark.parametrize(("left", "right"), [(0.5, 0.5), (0.0, 0.8)])
+def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
+    """By hand: M v+ = M v- + W Lam with 2 x 2 Delassus matrix G = W^T M^-1 W."""
+    dynamics = rod_on_two_posts(left, right)
+    data = run(dynamics, 0.11, ContactAligned(impact=impact))
+    k = int(np.argmax(data["impulse"].values.sum(axis=1)[1:])) + 1
+    speed = -np.sqrt(2 * G * 0.05)
+    near, far = 1 / 2 + 0.09 / 0.18, 1 / 2 - 0.09 / 0.18
+    delassus, e = np.array([[near, far], [far, near]]), np.array([left, right])
+    blow = np.linalg.solve(delassus, np.full(2, -speed))
+    if isinstance(impact, NewtonImpact):
+        blow = np.linalg.solve(delassus, -(1 + e) * speed)
+    else:
+        blow = (1 + e) * blow
+    rebound = speed + delassus @ blow
+    assert data["impulse"].values[k] == pytest.approx(blow, rel=1e-9)
+    v = data["v"].values[k]
+    ends = np.array([v[2] + 0.3 * v[4], v[2] - 0.3 * v[4]])
+    assert ends == pytest.approx(rebound, abs=1e-9)

@@ -1,0 +1,131 @@
+"""Laws of impact: how velocities jump when contacts close."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.stepping.scheme import Scales
+
+At = tuple[ca.SX, ca.SX, ca.SX]  # t, q, p
+
+
+class Jump(NamedTuple):
+    """What an impact leads to."""
+
+    v: ca.SX  # (nv,)
+    impulse: ca.SX  # (ng,) [N s]
+    joint_impulse: ca.SX  # (nc,)
+    residual: ca.SX  # (nv,) [N s, N m s]
+
+
+class Impact(ABC):
+    """A law of frictionless impact of all closed contacts at once."""
+
+    @abstractmethod
+    def add(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        at: At,
+        v: ca.SX,
+        closed: ca.SX,
+        restitution: ca.SX,
+        scales: Scales,
+    ) -> Jump:
+        """State the jump from velocity ``v`` on a square program.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+        dynamics : Dynamics
+        at : t, q, p
+        v : SX (nv,)
+            Before the impact.
+        closed : SX (ng,), 0 or 1
+            Contacts that take part.
+        restitution : SX (ng,)
+            e of each.
+        scales : Scales
+        """
+
+
+@dataclass(frozen=True)
+class NewtonImpact(Impact):
+    """Newton's law: 0 <= W^T v+ + e W^T v- _|_ Lam >= 0.
+
+    With several contacts at once, or e that differ, energy may be gained.
+    """
+
+    def add(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        at: At,
+        v: ca.SX,
+        closed: ca.SX,
+        restitution: ca.SX,
+        scales: Scales,
+    ) -> Jump:
+        d = dynamics
+        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(at[1], at[2])
+        after = mpcc.variable("v_jump", d.nv, guess=v)
+        mu = mpcc.variable("joint_blow", C.size1(), scale=scales.impulse)
+        lam = mpcc.variable("blow", W.size2(), scale=scales.impulse)
+        jump = M @ (after - v) - W @ lam - C.T @ mu
+        mpcc.equal("jump", jump, scale=scales.impulse)
+        mpcc.equal("joint_rate", C @ after + d.closure_drift(*at))
+        _meet(mpcc, "contact", d, W.T @ after + restitution * (W.T @ v), lam, closed, scales)
+        mpcc.least_norm(("blow", "joint_blow"))
+        return Jump(after, lam, mu, jump)
+
+
+@dataclass(frozen=True)
+class PoissonImpact(Impact):
+    """Poisson's law: compression without rebound, then e times its impulses given back.
+
+    0 <= W^T v_c _|_ Lam_c >= 0, then 0 <= W^T v+ _|_ Lam_x >= 0 for what is needed beyond e Lam_c
+    so that nothing penetrates.
+    """
+
+    def add(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        at: At,
+        v: ca.SX,
+        closed: ca.SX,
+        restitution: ca.SX,
+        scales: Scales,
+    ) -> Jump:
+        d = dynamics
+        C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(at[1], at[2])
+        n, nc, size = W.size2(), C.size1(), scales.impulse
+        middle, mu_c = (
+            mpcc.variable("v_middle", d.nv, guess=v),
+            mpcc.variable("mu_c", nc, scale=size),
+        )
+        after, mu = mpcc.variable("v_jump", d.nv, guess=v), mpcc.variable("mu", nc, scale=size)
+        lam_c, extra = (mpcc.variable(x, n, scale=size) for x in ("compression", "extra"))
+        compression = M @ (middle - v) - W @ lam_c - C.T @ mu_c
+        expansion = M @ (after - middle) - W @ (restitution * lam_c + extra) - C.T @ mu
+        for name, rows, speed in (("first", compression, middle), ("second", expansion, after)):
+            mpcc.equal(f"{name}_jump", rows, scale=size)
+            mpcc.equal(f"{name}_rate", C @ speed + d.closure_drift(*at))
+        _meet(mpcc, "compressed", d, W.T @ middle, lam_c, closed, scales)
+        _meet(mpcc, "expanded", d, W.T @ after, extra, closed, scales)
+        mpcc.least_norm(("compression", "extra", "mu_c", "mu"))
+        blow = (1 + restitution) * lam_c + extra
+        return Jump(after, blow, mu_c + mu, compression + expansion)
+
+
+def _meet(
+    mpcc: Mpcc, name: str, d: Dynamics, rate: ca.SX, lam: ca.SX, closed: ca.SX, scales: Scales
+) -> None:
+    sizes = (scales.gap / scales.time, scales.impulse)
+    mpcc.complement(name, rate, lam, scale=sizes, labels=d.contact_names, active=closed)
