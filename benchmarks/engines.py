@@ -19,7 +19,9 @@ CLEARANCE, HALF, ARM, GRAVITY = 1e-3, 0.05, 0.5, 9.81
 MASS, INERTIA = 1.0, np.array([0.01, 0.09, 0.09])
 ENDS = np.array([[-ARM, 0.0, z] for z in (-HALF, HALF)])
 FAR = 20.0  # m; over this length a tendon along the pin does not feel the radial clearance
-MUJOCO = {  # integrator, solreflimit: the shortest time constant allowed, the stiffest
+MUJOCO: dict[
+    str, tuple[str, Callable[[float], str]]
+] = {  # integrator, solreflimit: the shortest time constant allowed, the stiffest
     "MuJoCo tendons, Euler": ("Euler", lambda h: f"{2 * h} 1"),
     "MuJoCo tendons, RK4": ("RK4", lambda h: f"{-1 / h**2} {-2 / h}"),
 }
@@ -98,8 +100,8 @@ def mujoco_peer(name: str, h: float) -> Peer:
     return Peer(seconds, figures)
 
 
-def exudyn_system(exu: Any) -> tuple[Any, int, int]:
-    """Return case A with a hollow sphere of penalty about each bushing end; body and node."""
+def exudyn_system(exu: Any) -> tuple[Any, int, Any]:
+    """Return case A with a hollow sphere of penalty about each bushing end; its node and owner."""
     item = import_module("exudyn.itemInterface")
     container = exu.SystemContainer()
     system = container.AddSystem()
@@ -127,14 +129,14 @@ def exudyn_system(exu: Any) -> tuple[Any, int, int]:
             )
         )
     system.Assemble()
-    return system, body, node
+    return system, node, container
 
 
 def exudyn_peer(h: float) -> Peer:
     """Return Exudyn's penalty with the generalized-alpha integrator; timed without output."""
-    exu = import_module("exudyn")
+    exu, count = import_module("exudyn"), round(DURATION / h)
     settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = round(DURATION / h)
+    settings.timeIntegration.numberOfSteps = count
     settings.timeIntegration.endTime = DURATION
     settings.timeIntegration.generalizedAlpha.spectralRadius = 0.9
     settings.timeIntegration.newton.useModifiedNewton = True
@@ -143,13 +145,13 @@ def exudyn_peer(h: float) -> Peer:
     settings.solution.file.write = False
 
     def seconds() -> float:
-        system, _, _ = exudyn_system(exu)
+        system, _, _owner = exudyn_system(exu)
         begin = perf_counter()
         system.SolveDynamic(settings)
-        return (perf_counter() - begin) / settings.timeIntegration.numberOfSteps
+        return (perf_counter() - begin) / count
 
     def figures() -> Figures:
-        system, _, node = exudyn_system(exu)
+        system, node, _owner = exudyn_system(exu)
         deepest = [0.0]
 
         def pose() -> tuple[Array, Array]:

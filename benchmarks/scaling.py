@@ -61,7 +61,7 @@ def chain(n: int) -> Dynamics:
         pin = Frame.at(bodies[-1], (k, 0.0, 0.0)) if bodies else Frame(GROUND)
         body = Body(f"body{k}", 1.0, (0.01, 0.09, 0.09), position=(k + 0.5, 0.0, 0.0))
         bushing = Frame.at(body, (k, 0.0, 0.0))
-        sizes = {"length": 0.1, "clearance": 1e-3, "axial_clearance": 1e-3}
+        sizes: dict[str, Any] = {"length": 0.1, "clearance": 1e-3, "axial_clearance": 1e-3}
         hinges.append(RevoluteClearance(f"hinge{k}", pin, bushing, **sizes))
         bodies.append(body)
     return assemble(Mechanism(bodies), hinges, gravity=(0.0, -9.81, 0.0))
@@ -80,7 +80,7 @@ def guide(n: int) -> Dynamics:
 def door(n: int) -> Dynamics:
     """Return a door on n hinges in line, 4 n gaps."""
     body = Body("door", 20.0, (6.7, 8.0, 1.4), position=(0.45, 0.0, 1.0))
-    sizes = {"length": 0.08, "clearance": 5e-4, "axial_clearance": 1e-3}
+    sizes: dict[str, Any] = {"length": 0.08, "clearance": 5e-4, "axial_clearance": 1e-3}
     hinges = [
         RevoluteClearance(f"hinge{k}", Frame(GROUND, (0, 0, z)), Frame.at(body, (0, 0, z)), **sizes)
         for k, z in enumerate(np.linspace(0.2, 1.8, n) if n > 1 else [1.0])

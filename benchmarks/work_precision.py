@@ -7,7 +7,7 @@ exact solution. A new scheme is one more line in `SCHEMES`.
 import argparse
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from common import (
@@ -52,20 +52,25 @@ from nsopt.stepping import Scheme
 
 DURATION = 2.0  # s
 SIZES = [2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5]
-FITTED = 5e-4
-"""Order is fitted from this h [s] downwards; above it the hinge's oscillation is not resolved."""
+RESOLVED = 0.25
+"""Part of the largest h from which order is fitted; above it the hinge's oscillation is missed."""
 EXACT = 1e-11
 """Errors [rad] below this are round-off, and no part of the fit."""
 MARKERS = "o^sDvP"
 
 
 class Entry(NamedTuple):
-    """A scheme with its solver; h_min as a part of h, and whether contact is for it."""
+    """A scheme with its solver; h_min over h; for which hinges; by what its sizes are longer."""
 
     scheme: Scheme
     solver: Solver | Compiled
     h_min: float = 1.0
     hinges: tuple[str, ...] = ("clearance", "ideal")
+    longer: float = 1.0
+
+    def bounds(self, h: float) -> StepBounds:
+        """Return the bounds that stand for the size h [s]."""
+        return StepBounds(self.h_min * self.longer * h, self.longer * h)
 
 
 SCHEMES = {
@@ -74,7 +79,7 @@ SCHEMES = {
     "MoreauJean": Entry(MoreauJean(), Compiled()),
     "MoreauJean, project": Entry(MoreauJean(project=True), Compiled(), hinges=("clearance",)),
     "ContactAligned": Entry(ContactAligned(), Compiled(), 1e-3, ("clearance",)),
-    "Composition": Entry(Composition(), Compiled(), hinges=("ideal",)),
+    "Composition": Entry(Composition(), Compiled(), 1.0, ("ideal",), 10.0),
 }
 
 
@@ -93,7 +98,7 @@ class Point(NamedTuple):
 def problems() -> dict[str, tuple[Problem, float]]:
     """Return case A with both hinges, and the angle where it is after 2 s."""
     real = load_problem("case_a")
-    body = real.dynamics.mechanism.bodies[0]
+    (body,) = real.dynamics.mechanism.bodies
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)))
     dynamics = assemble(Mechanism([body], [hinge]), gravity=(0.0, -9.81, 0.0))
     ideal = Problem(dynamics, DURATION, real.steps)
@@ -116,7 +121,7 @@ def point(h: float, theta: float, results: list[Result]) -> Point:
 
 def order(points: list[Point]) -> float:
     """Return the fitted order of the angle."""
-    fine = [p for p in points if p.h <= FITTED and p.error > EXACT]
+    fine = [p for p in points if p.h <= RESOLVED * points[0].h and p.error > EXACT]
     return slope([p.h for p in fine], [p.error for p in fine]) if len(fine) > 1 else np.nan
 
 
@@ -147,12 +152,13 @@ def draw(found: dict[str, dict[str, list[Point]]]) -> None:
     for row, (hinge, schemes) in zip(axes, found.items(), strict=True):
         for name, points in schemes.items():
             k = list(SCHEMES).index(name)
-            style = {"color": COLOURS[k], "marker": MARKERS[k], "linestyle": DASHES[k % 4]}
-            style |= {"markersize": 5, "label": f"{name}: order {order(points):.1f}"}
+            style: dict[str, Any] = {"color": COLOURS[k], "linestyle": DASHES[k % 4]}
+            style |= {"marker": MARKERS[k], "markersize": 5}
+            style["label"] = f"{name}: order {order(points):.1f}"
             errors = np.maximum([p.error for p in points], 0.1 * EXACT)
             row[0].loglog([p.seconds for p in points], errors, **style)
             row[1].loglog([p.h for p in points], errors, **style)
-        guides(row[1], np.array([p.h for p in points]), (1, 2) if hinge == "clearance" else (2, 4))
+        guides(row[1], np.array(SIZES), (1, 2) if hinge == "clearance" else (2, 4))
         axis_labels(row[0], "time in the solver, per run [s]", "|angle error| [rad]")
         axis_labels(row[1], "h [s]", None)
         title(row[0], f"hinge: {hinge}")
@@ -183,13 +189,11 @@ def main() -> None:
         found[hinge] = {name: [] for name in schemes}
         for h in options.sizes:
             calls = {
-                name: partial(
-                    run, problem, StepBounds(e.h_min * h, h), e.scheme, e.solver, DURATION
-                )
+                name: partial(run, problem, e.bounds(h), e.scheme, e.solver, DURATION)
                 for name, e in schemes.items()
             }
             for name, results in in_turn(calls, options.repeats).items():
-                found[hinge][name].append(point(h, theta, results))
+                found[hinge][name].append(point(schemes[name].bounds(h).h_max, theta, results))
         head = [f"{hinge} hinge", "h [s]", "steps", "run [s]", "us per step", "error [rad]"]
         head += ["order", "lost [mJ]", "depth [m]", "retried"]
         lines = [line for name, points in found[hinge].items() for line in rows(name, points)]

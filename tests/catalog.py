@@ -9,6 +9,7 @@ from nsopt import (
     AppliedForce,
     AppliedTorque,
     CompliantContact,
+    ContactAligned,
     ContactLaw,
     CylinderContact,
     Cylindrical,
@@ -190,4 +191,5 @@ SCHEMES = [
     MoreauJean(),
     MoreauJean(project=True),
     MoreauJean(theta=1.0),
+    ContactAligned(),
 ]

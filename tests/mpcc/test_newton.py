@@ -130,3 +130,46 @@ def test_programs_that_are_not_square_are_refused(state, message):
     state(m, m.variable("x", 2))
     with pytest.raises(ValueError, match=message):
         Newton().lower(m)
+
+
+def first_wall():
+    """A point runs from 0 at speed v for at most 2 s, to walls at 3 and 5 m; `lowest` ends it."""
+    m = Mpcc("walls")
+    v = m.parameter("v", 1)
+    t, x = m.variable("t", 1, guess=2.0), m.variable("x", 1)
+    m.equal("motion", x - v * t)
+    m.lowest("event", ca.vertcat(2 - t, 3 - x, 5 - x), of="t", active=ca.vertcat(1, v < 10, 1))
+    return m
+
+
+@pytest.mark.parametrize(
+    ("speed", "time"), [(1.0, 2.0), (2.0, 1.5), (20.0, 0.25)], ids=["none", "near wall", "far wall"]
+)
+def test_the_lowest_of_several_rows_is_zero(speed, time):
+    """The unknown it decides comes first here and is eliminated last."""
+    m = first_wall()
+    x, residual, _ = solved(m, [speed], [2.0, 0.0])
+    assert residual < 1e-10
+    assert x == pytest.approx([time, speed * time], abs=1e-9)
+    other = Solver(schedule=(1.0, 1e-2, 1e-4, 1e-8, 1e-10)).build(m).solve({"v": [speed]}).require()
+    assert other.x[:2] == pytest.approx(x, abs=1e-6)
+
+
+def test_a_program_after_another_knows_its_solution():
+    first = Mpcc("first")
+    a = first.parameter("a", 1)
+    x = first.variable("x", 1, scale=2.0)
+    first.equal("e", x - 3 * a)
+    second = first.after("second")
+    y = second.variable("y", 1)
+    second.equal("e", y - x * a)
+    solution = Solver().build(first).solve({"a": [2.0]}).require()
+    found = Solver().build(second).solve({"a": [2.0], "first": solution.x}).require()
+    assert found["y"] == pytest.approx([12.0])
+
+
+def test_lowest_names_its_unknown():
+    m = Mpcc("lost")
+    m.variable("x", 2)
+    with pytest.raises(ValueError, match="lowest 'event' is of no variable 'x' of size 1"):
+        m.lowest("event", ca.SX(1), of="x")
