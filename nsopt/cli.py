@@ -38,6 +38,9 @@ STOPPED_EARLY = 3
 NOT_SAVED = 4
 INTERRUPTED = 130
 
+SHOWN = 20
+"""Retried steps that ``nsopt info`` prints."""
+
 SCHEMES: dict[str, Callable[[], Scheme]] = {
     "paper": PaperStep,
     "variational": Variational,
@@ -315,8 +318,13 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
         f"model {attrs['model_hash']}"
     )
     print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
-    for retried in json.loads(attrs["retry_log"]):
-        print(f"{'retried':<22}t = {retried['t']:.9g} s: {'; '.join(retried['tried'])}")
+    retried = [
+        (t, text) for t, text in zip(data["time"].values, data["tried"].values, strict=True) if text
+    ]
+    for t, text in retried[:SHOWN]:
+        print(f"{'retried':<22}t = {t:.9g} s: {text}")
+    if len(retried) > SHOWN:
+        print(f"{'':<22}and {len(retried) - SHOWN} more, in the variable 'tried'")
     for name, variable in data.variables.items():
         unit = variable.attrs.get("units", "")
         text = variable.attrs.get("long_name", "")

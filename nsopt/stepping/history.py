@@ -81,7 +81,6 @@ class History:
                 "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
-                "retry_log": json.dumps(table.retry_log()),
                 "steps": self.count,
                 "store_every": self.every,
                 **attrs,

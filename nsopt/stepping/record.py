@@ -56,6 +56,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "retries": (TIME, "1", "attempts beyond the first"),
     "solve_time": (TIME, "s", "time in the solver"),
     "step_reason": (TIME, "", "why h is what it is, and how the step was found"),
+    "tried": (TIME, "", "attempts that failed before the step was found, and why"),
     "body_position": (("time", "body", "axis"), "m", "centres of mass"),
     "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
 }
@@ -170,13 +171,9 @@ class Record:
             "iterations": self.each("iterations"),
             "retries": self.each("retries"),
             "solve_time": self.each("solve_time"),
-            "step_reason": np.array(["start", *self.steps.reason], dtype=str),
+            "step_reason": np.array(["start", *map(str, self.steps.reason)], dtype=object),
+            "tried": np.array(["", *map("; ".join, self.steps.tried)], dtype=object),
         }
-
-    def retry_log(self) -> list[dict[str, Any]]:
-        """Return when steps were retried, and what each failed attempt fell short of."""
-        pairs = zip(self.steps.t.tolist(), self.steps.tried, strict=True)
-        return [{"t": t, "tried": tried} for t, tried in pairs if tried]
 
     def over(self, name: str, before: bool = False) -> Array:
         """Return a function of the dynamics at all times (or at the start of each step)."""

@@ -1,7 +1,5 @@
 """The compiled chain: the same motion as the solvers', whatever its chunks, with or without C."""
 
-import json
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -105,8 +103,7 @@ def test_a_step_that_newton_cannot_solve_goes_to_the_solvers():
     """One iteration is not enough at the impact: the solver takes over and the chain goes on."""
     hard = run(solver=Compiled(newton=Newton(iterations=1, damped=0, tolerance=1e-12, rough=1e-12)))
     assert hard.attrs["completed"]
-    tried = [text for entry in json.loads(hard.attrs["retry_log"]) for text in entry["tried"]]
-    assert any("Newton did not converge" in text for text in tried)
+    assert any("Newton did not converge" in text for text in hard["tried"].values)
     assert hard["q"].values == pytest.approx(run()["q"].values, abs=1e-9)
 
 
