@@ -331,17 +331,17 @@ def test_folder_that_others_may_write_to_is_not_trusted(folder, counted, monkeyp
     ("environment", "expected"),
     [
         ({"NSOPT_CACHE": "/a/b", "XDG_CACHE_HOME": "/x"}, "/a/b"),
-        ({"NSOPT_CACHE": "~/b"}, "/home/me/b"),
+        ({"NSOPT_CACHE": "~/b"}, "/house/me/b"),
         ({"XDG_CACHE_HOME": "/x"}, "/x/nsopt"),
-        ({"platform": "linux"}, "/home/me/.cache/nsopt"),
-        ({"platform": "darwin"}, "/home/me/Library/Caches/nsopt"),
+        ({"platform": "linux"}, "/house/me/.cache/nsopt"),
+        ({"platform": "darwin"}, "/house/me/Library/Caches/nsopt"),
     ],
 )
 def test_cache_folder(environment, expected, monkeypatch):
     for name in ("NSOPT_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", environment.pop("platform", "linux"))
-    for name, value in {"HOME": "/home/me", **environment}.items():
+    for name, value in {"HOME": "/house/me", **environment}.items():
         monkeypatch.setenv(name, value)
     assert cache_folder() == Path(expected)
 
