@@ -53,6 +53,7 @@ from nsopt.problem import Problem, load_problem
 from nsopt.result import Result
 from nsopt.stepping import (
     Acceptance,
+    Checkpoint,
     Compiled,
     Composition,
     ContactAligned,
@@ -78,6 +79,7 @@ __all__ = [
     "AppliedForce",
     "AppliedTorque",
     "Body",
+    "Checkpoint",
     "Compiled",
     "CompliantContact",
     "Composition",

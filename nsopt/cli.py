@@ -19,12 +19,15 @@ from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import Problem, find_problem, load_problem, problem_files, problem_title
 from nsopt.result import Result, check_writable
 from nsopt.stepping import (
+    Checkpoint,
     Compiled,
     Composition,
     ContactAligned,
+    ErrorControl,
     MoreauJean,
     PaperStep,
     Scheme,
+    StepControl,
     Variational,
     deferred_interrupt,
     simulate,
@@ -70,12 +73,14 @@ app = typer.Typer(
 
 
 @contextmanager
-def _plain_errors(code: int = BAD_INPUT) -> Iterator[None]:
+def _plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
     """Turn an error that is the user's to mend into one line and an exit code."""
     try:
         yield
     except (ValueError, TypeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
+        if remedy:
+            print(remedy, file=sys.stderr)
         raise typer.Exit(code) from error
 
 
@@ -120,6 +125,33 @@ def _result_path(path: Path) -> Path:
     if path.suffix != ".nc" and not path.is_dir():
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
     return check_writable(path)
+
+
+def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
+    if tolerance is not None and scheme.chooses_h:
+        raise ValueError(
+            "--tolerance is for schemes that do not choose h themselves, such as --scheme "
+            f"variational; {type(scheme).__name__} does"
+        )
+    return None if tolerance is None else ErrorControl(tolerance)
+
+
+def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
+    """Return the checkpoint beside a result; tell of one that is there already."""
+    place = Checkpoint(target.with_suffix(".checkpoint"), seconds=every or None)
+    if place.exists and every and not resume:
+        print(
+            f"note: {place.folder} holds an unfinished run, which is replaced if this one takes "
+            f"longer than {every:g} s or is interrupted; --resume goes on with it",
+            file=sys.stderr,
+        )
+    return place if every or resume else None
+
+
+def _remedy(result: Result) -> str:
+    """Return how to go on with a run, if it left a checkpoint."""
+    place = result.data.attrs["checkpoint"]
+    return f"the same call with --resume goes on from {place}" if place else ""
 
 
 @app.command("list")
@@ -170,6 +202,28 @@ def run(
             "results/PROBLEM.nc by default."
         ),
     ] = None,
+    store_every: Annotated[
+        int, typer.Option(min=1, help="Keep only every that many steps, and the last.")
+    ] = 1,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="METRES",
+            help="Largest local error of a step, if the scheme does not choose h itself.",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Wall time between checkpoints, a folder beside the result that a run which was "
+            "stopped or killed leaves behind; 0 for none.",
+        ),
+    ] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
+    ] = False,
 ) -> None:
     """Simulate a problem, save the result and a picture, print what happened."""
     with _plain_errors():
@@ -181,7 +235,9 @@ def run(
         check_writable(target.with_suffix(".png"))
         chosen_scheme = _choose(SCHEMES, scheme, "scheme")
         chosen_solver = _choose(SOLVERS, solver, "solver")
+        chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
+        checkpoint = _checkpoint(target, checkpoint_every, resume)
     # What was computed is saved, however impatient the user.
     with deferred_interrupt():
         with _plain_errors():
@@ -192,11 +248,17 @@ def run(
                 steps=steps,
                 scheme=chosen_scheme,
                 solver=chosen_solver,
+                control=chosen_control,
                 parameters=_settings(set_ or []),
+                store_every=store_every,
+                checkpoint=checkpoint,
+                resume=checkpoint.folder if checkpoint and resume else None,
                 title=name,
             )
-        with _plain_errors(NOT_SAVED):
+        with _plain_errors(NOT_SAVED, _remedy(result)):
             result.save(target)
+        if result.completed and checkpoint and result.data.attrs["checkpoint"]:
+            checkpoint.remove()
     _report(result, target)
 
 
@@ -206,11 +268,16 @@ def _report(result: Result, target: Path) -> None:
     print(f"{'result':<22}{target}")
     if result.data.sizes["time"] > 1:
         picture = target.with_suffix(".png")
-        save(overview(result), picture)
+        with _plain_errors(NOT_SAVED):
+            save(overview(result), picture)
         print(f"{'picture':<22}{picture}")
     if not result.completed:
-        print(f"error: {result.data.attrs['stop_reason']}", file=sys.stderr)
-        interrupted = result.data.attrs["stop_reason"].startswith("interrupted")
+        reason, remedy = result.data.attrs["stop_reason"], _remedy(result)
+        print(f"error: {reason}", file=sys.stderr)
+        interrupted = reason.startswith("interrupted")
+        # A step that nothing solved would not be solved the second time.
+        if remedy and reason.startswith(("interrupted", "stopped")):
+            print(remedy, file=sys.stderr)
         raise typer.Exit(INTERRUPTED if interrupted else STOPPED_EARLY)
 
 

@@ -119,7 +119,7 @@ def case(chain_, rng):
         start(chain_, clearances, rng),
         parameters,
         StepBounds(1e-7, 10 ** rng.uniform(-4, np.log10(4e-3))),
-        max(0.1, 30 * np.sqrt(2 * size / G)),
+        max(0.04, 10 * np.sqrt(2 * size / G)),
         float(size),
     )
 

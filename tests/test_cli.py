@@ -1,5 +1,6 @@
 """The command line, as a user calls it."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from nsopt import Result
 from nsopt.cli import BAD_INPUT, INTERRUPTED, STOPPED_EARLY, app
 from nsopt.problem import problem_files, problem_folder
+from nsopt.stepping import checkpoint
 
 README = Path(__file__).parents[1] / "README.md"
 DROP = '''"""A ball dropped on a plane."""
@@ -98,6 +100,9 @@ def test_plot_and_info(folder):
         (["drop.py", "--solver", "snopt"], ["snopt", "ipopt"]),
         (["drop.py", "--out", "drop.py/x.nc"], ["drop.py"]),
         (["drop.py", "--out", "."], ["folder"]),
+        (["drop.py", "--resume"], ["no checkpoint", "drop.checkpoint"]),
+        (["drop.py", "--tolerance", "1e-6"], ["--tolerance", "variational"]),
+        (["drop.py", "--scheme", "variational", "--tolerance", "-1"], ["tolerance", "positive"]),
     ],
 )
 def test_bad_input_is_one_line_and_runs_nothing(folder, arguments, words):
@@ -159,32 +164,118 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 """
 
 
-def test_a_run_that_cannot_go_on_keeps_what_it_has(folder):
+@pytest.mark.parametrize(
+    ("chosen", "last"),
+    [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "h_min")],
+)
+def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, cache, chosen, last):
     """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
     Path("driven.py").write_text(DRIVEN)
-    outcome = call("run", "driven.py", "--solver", "sqp", code=STOPPED_EARLY)
+    outcome = call("run", "driven.py", "--solver", *chosen, code=STOPPED_EARLY)
     result = Result.open("results/driven.nc")
     assert not result.completed
     assert result["time"].values[-1] == pytest.approx(0.05, abs=1.1e-3)
     assert result["q"].values[-1, 2] >= -1e-10
     assert "STOPPED EARLY" in outcome.output
-    for word in ("t = 0.0", "drive", "cold restart", "other backend", "h down to"):
+    for word in ("t = 0.0", "drive", "cold restart", "other backend", last):
         assert word in outcome.stderr
+    assert "--resume" not in outcome.stderr  # it would stop there again
 
 
 def test_interrupt_keeps_what_was_computed(folder):
-    command = [sys.executable, "-m", "nsopt", "run", "case_a", "--h-min", "1e-5", "--h-max", "1e-5"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = begin("run", "case_a", "--h-min", "1e-5", "--h-max", "1e-5")
+    assert b"interrupted" in interrupted(process)
+    result = Result.open("results/case_a.nc")
+    assert not result.completed
+    assert 0 < result["time"].values[-1] < 2
+
+
+@pytest.fixture
+def cache(tmp_path_factory, monkeypatch):
+    """Compiled code is kept for the whole session."""
+    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path_factory.getbasetemp() / "nsopt-cache"))
+
+
+LONG = ["run", "case_a", "--scheme", "variational", "--solver", "compiled", "--t-end", "1",
+        "--h-min", "5e-6", "--h-max", "5e-6", "--store-every", "100"]  # fmt: skip
+
+
+def begin(*arguments):
+    command = [sys.executable, "-m", "nsopt", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def interrupted(process):
+    """Press Ctrl-C in a run that steps; return what is told then."""
     shown = b""
     while b"steps/s" not in shown:
         shown += process.stderr.read(64)
     process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=60)
-    assert process.returncode == INTERRUPTED, rest
-    assert b"interrupted" in rest
-    result = Result.open("results/case_a.nc")
-    assert not result.completed
-    assert 0 < result["time"].values[-1] < 2
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == INTERRUPTED, told
+    return told
+
+
+@pytest.mark.slow
+def test_stopped_and_killed_runs_go_on(folder, cache):
+    """By Ctrl-C, then from there with kill -9, then from there to the end."""
+    keep = Path("results/case_a.checkpoint")
+    told = interrupted(begin(*LONG))
+    assert b"error: interrupted at t = 0." in told
+    assert b"--resume goes on from results/case_a.checkpoint" in told
+    head = keep / "head.h5"
+    before = head.stat().st_mtime_ns
+    killed = begin(*LONG, "--resume", "--checkpoint-every", 0.01)
+    while head.stat().st_mtime_ns == before:
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    assert not Result.open("results/case_a.nc").completed
+    assert "scheme was Variational, is PaperStep" in complaint("run", "case_a", "--resume")
+    assert keep.is_dir()
+    call(*LONG, "--resume", "--checkpoint-every", 0)
+    assert not keep.exists()
+    call(*LONG, "--out", "whole.nc")
+    found, whole = (Result.open(name).data for name in ("results/case_a.nc", "whole.nc"))
+    assert found.attrs["steps"] == 200_000
+    for name in set(whole.variables) - {"solve_time"}:
+        assert np.array_equal(found[name].values, whole[name].values, equal_nan=name != "contact"
+                              and found[name].dtype.kind == "f"), name  # fmt: skip
+
+
+def test_an_unfinished_run_is_told_of(folder):
+    keep = Path("results/drop.checkpoint")
+    keep.mkdir(parents=True)
+    (keep / "head.h5").touch()
+    outcome = call("run", "drop.py", "--solver", "sqp")
+    assert "note: results/drop.checkpoint holds an unfinished run" in outcome.stderr
+    assert (keep / "head.h5").exists()  # too short a run to write one
+    assert "is damaged" in complaint("run", "drop.py", "--solver", "sqp", "--resume")
+
+
+def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(checkpoint, "write", full)
+    outcome = call("run", "drop.py", "--solver", "sqp", "--checkpoint-every", 1e-9,
+                   code=STOPPED_EARLY)  # fmt: skip
+    lines = [line for line in outcome.stderr.splitlines() if "error: " in line]
+    assert len(lines) == 1
+    for word in ("stopped at t = 0.0", "results/drop.checkpoint", "No space left"):
+        assert word in lines[0]
+    assert "--resume" not in outcome.stderr  # nothing is there
+    assert Result.open("results/drop.nc")["time"].values[-1] == pytest.approx(0.01)
+
+
+def test_tolerance_and_store_every_reach_the_run(folder):
+    call("run", "drop.py", "--scheme", "variational", "--solver", "sqp", "--tolerance", 1e-4,
+         "--store-every", 3)  # fmt: skip
+    data = Result.open("results/drop.nc").data
+    assert data.attrs["step_control"].startswith("ErrorControl(tolerance=0.0001")
+    assert data.attrs["store_every"] == 3
+    assert data.sizes["time"] == 1 + -(-data.attrs["steps"] // 3)
 
 
 def test_readme_door_runs(folder):

@@ -3,6 +3,7 @@
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.chain import Compiled
+from nsopt.stepping.checkpoint import Checkpoint, CheckpointError
 from nsopt.stepping.composition import Composition
 from nsopt.stepping.contact_aligned import ContactAligned
 from nsopt.stepping.control import ErrorControl, LargestStep, StepControl
@@ -17,6 +18,8 @@ from nsopt.stepping.variational import Variational
 
 __all__ = [
     "Acceptance",
+    "Checkpoint",
+    "CheckpointError",
     "Closure",
     "Compiled",
     "Composition",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,10 +20,33 @@ from nsopt.stepping.program import StepProgram
 from nsopt.stepping.rescue import Rescue
 from nsopt.stepping.retry import RetryLadder
 from nsopt.stepping.scheme import Scales, Scheme
-from nsopt.stepping.stepper import Stepper
+from nsopt.stepping.stepper import Memory, Stepper
 from nsopt.stepping.taken import Taken
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """Where a run is between two blocks: everything that decides the steps to come.
+
+    Attributes
+    ----------
+    now : Start
+    below_h_min : int
+    z : (nz,) or None
+        State of the compiled chain.
+    waiting : tuple of str
+        What attempts of the chain since the last accepted step failed by.
+    steppers : tuple of (trial, memory)
+        Of each `Stepper` there was need of, in the order of need.
+    """
+
+    now: Start
+    below_h_min: int = 0
+    z: Array | None = None
+    waiting: tuple[str, ...] = ()
+    steppers: tuple[tuple[float, Memory], ...] = ()
 
 
 class Driver:
@@ -53,6 +77,8 @@ class Driver:
         start, steps = run.start, run.steps
         self._scales = Scales.of(dynamics, start, run.p, steps.h_max, run.t_end - start.t)
         self._waiting: tuple[str, ...] = ()
+        self._steppers: list[Stepper] = []
+        self._before: tuple[tuple[float, Memory], ...] = ()  # of steppers, where the run goes on
         self._chain: Chain | None = None
         if isinstance(solver, Compiled):
             self._chain = self._linked(solver)
@@ -93,10 +119,30 @@ class Driver:
         solver = self._solver if isinstance(self._solver, Solver) else Solver()
         run, scales = self.run, self._scales
         program = StepProgram(self._dynamics, scheme, self.acceptance, scales)
-        return Stepper(program, RetryLadder(solver), self.control, run.steps, scales, run.p)
+        ladder = RetryLadder(solver)
+        stepper = Stepper(program, ladder, self.control, run.steps, scales, run.p)
+        if (k := len(self._steppers)) < len(self._before):
+            stepper.trial, stepper.memory = self._before[k]
+        self._steppers.append(stepper)
+        return stepper
+
+    @property
+    def reached(self) -> Reached:
+        """Where the run is; another driver of the same run goes on from there bit by bit."""
+        z = None if self._chain is None else self._z
+        made = [(stepper.trial, stepper.memory) for stepper in self._steppers]
+        steppers = (*made, *self._before[len(made) :])
+        return Reached(self.now, self.below_h_min, z, self._waiting, steppers)
+
+    def go_on(self, reached: Reached) -> None:
+        """Go on from where another driver of the same run was; to be called first."""
+        self.now, self.below_h_min = reached.now, reached.below_h_min
+        self._waiting, self._before = reached.waiting, reached.steppers
+        if reached.z is not None:
+            self._z = reached.z
 
     def advance(self) -> Taken:
-        """Return the next accepted steps: one, or those of a call of the chain.
+        """Return the next accepted steps: one, or those of a call of the chain, maybe none.
 
         Raises
         ------

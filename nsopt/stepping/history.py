@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -47,6 +48,8 @@ class History:
 
     def add(self, taken: Taken) -> None:
         """Append consecutive steps."""
+        if not len(taken):
+            return
         self.count += len(taken)
         if self.every == 1:
             self.kept.append(taken)
@@ -56,6 +59,19 @@ class History:
         if whole:
             self.kept.append(steps.at(slice(whole)).thinned(self.every))
         self.waiting = steps.at(slice(whole, None)) if whole < len(steps) else None
+
+    def news(self, told: int) -> Taken:
+        """Return what is kept beyond the first ``told`` blocks, which is one block from then on."""
+        new = self.kept[told:]
+        if not new:
+            return Taken.none(self.dynamics)
+        self.kept[told:] = [Taken.joined(new)]
+        return self.kept[-1]
+
+    def go_on(self, kept: Taken, waiting: Taken, count: int) -> None:
+        """Go on from what another history of the same run had."""
+        self.kept, self.count = [kept] if len(kept) else [], count
+        self.waiting = waiting if len(waiting) else None
 
     def steps(self) -> Taken:
         """Return the steps that are kept."""
@@ -90,10 +106,15 @@ class History:
         return Result(data)
 
 
+def model_hash(dynamics: Dynamics) -> str:
+    """Return a hash of all functions of a mechanism, contact laws included."""
+    members = (getattr(dynamics, f.name) for f in fields(dynamics))
+    functions = (f.serialize() for f in members if isinstance(f, ca.Function))
+    return hashlib.sha256("".join(functions).encode()).hexdigest()[:16]
+
+
 def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
     """Return what a result was made from: versions, model, parameters, geometry for pictures."""
-    functions = (dynamics.mass, dynamics.bias, dynamics.applied, dynamics.closure, dynamics.gap)
-    digest = hashlib.sha256("".join(f.serialize() for f in functions).encode()).hexdigest()
     values = {parameter.name: float(x) for parameter, x in zip(dynamics.parameters, p, strict=True)}
     mechanism, elements, gravity = dynamics.restated(p)
     members = (*mechanism.joints, *elements)
@@ -117,7 +138,7 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "nsopt_version": version("nsopt"),
         "casadi_version": version("casadi"),
         "numpy_version": np.__version__,
-        "model_hash": digest[:16],
+        "model_hash": model_hash(dynamics),
         "parameters": json.dumps(values),
         "gravity": number(gravity),
         "outline": json.dumps(outline),

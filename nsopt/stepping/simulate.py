@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ from nsopt.result import Result
 from nsopt.stepping.acceptance import Acceptance
 from nsopt.stepping.bounds import StepBounds
 from nsopt.stepping.chain import Compiled
+from nsopt.stepping.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    Keeper,
+    Saved,
+    load,
+    made_from,
+)
 from nsopt.stepping.control import LargestStep, StepControl
 from nsopt.stepping.driver import Driver
 from nsopt.stepping.history import History
@@ -58,6 +67,8 @@ def simulate(
     parameters: Mapping[str, float] | None = None,
     acceptance: Acceptance | None = None,
     store_every: int = 1,
+    checkpoint: Checkpoint | None = None,
+    resume: str | Path | None = None,
     title: str = "mechanism",
     progress: bool = True,
 ) -> Result:
@@ -85,6 +96,13 @@ def simulate(
         What each step must meet.
     store_every : int
         Keep only every that many steps, and the last.
+    checkpoint : Checkpoint
+        Where and how often to keep what a run that was killed needs to go on; nowhere by default.
+    resume : path
+        Go on from the checkpoint there. All else but ``checkpoint``, ``title`` and ``progress``
+        must be as it was, the duration too: the last steps of a run share what is left, and
+        scales are taken over all of it. To go beyond the end of a run start another one from its
+        last state.
     title : str
         Names the run in summaries and pictures.
     progress : bool
@@ -93,39 +111,51 @@ def simulate(
     Returns
     -------
     Result
-        Also where the run ends early, by Ctrl-C or by a step that nothing solved: then
-        ``completed`` is False and ``data.attrs["stop_reason"]`` says why, where and what was tried.
+        Also where the run ends early, by Ctrl-C, by a step that nothing solved or by a checkpoint
+        that could not be written: then ``completed`` is False and ``data.attrs["stop_reason"]``
+        says why, where and what was tried.
 
     Raises
     ------
     ValueError
-        Before anything is solved: a duration, parameter or start that is not legal.
+        Before anything is solved: a duration, parameter or start that is not legal, a checkpoint
+        to resume that is damaged or of another run.
+    OSError
+        Before anything is solved: no checkpoint to resume, or none can be written.
     """
     check_run(dynamics, duration, steps)
+    if store_every < 1:
+        raise ValueError(f"store_every must be 1 or more, got {store_every}")
     scheme, solver = scheme or PaperStep(), solver or Solver()
+    control, acceptance = control or LargestStep(), acceptance or Acceptance()
     p = dynamics.values(parameters)
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)
     scheme.check(dynamics, p)
-    driver = Driver(
-        dynamics,
-        Run(start, p, start.t + duration, steps),
-        scheme,
-        solver,
-        control or LargestStep(),
-        acceptance or Acceptance(),
-    )
+    run = Run(start, p, start.t + duration, steps)
+    options = {
+        "scheme": scheme,
+        "solver": solver,
+        "control": "none" if scheme.chooses_h else control,
+        "acceptance": acceptance,
+        "store_every": store_every,
+    }
+    keeper, saved = _kept(checkpoint, resume, lambda: made_from(dynamics, run, options))
+    driver = Driver(dynamics, run, scheme, solver, control, acceptance)
     history = History(dynamics, start, p, store_every, scheme.forces_at_end)
-    stop_reason = _run(driver, history, progress)
+    if saved is not None:
+        driver.go_on(saved.reached)
+        history.go_on(saved.kept, saved.waiting, saved.count)
+    stop_reason = _run(driver, history, keeper, progress)
     return history.result(
         {
             "title": title,
             "scheme": repr(scheme),
-            "acceptance": json.dumps(asdict(driver.acceptance)),
+            "acceptance": json.dumps(asdict(acceptance)),
             "scheme_name": type(scheme).__name__,
             "solver": repr(solver),
             "solver_name": driver.solver_name,
-            "step_control": "" if scheme.chooses_h else repr(driver.control),
+            "step_control": "" if scheme.chooses_h else repr(control),
             "h_min": steps.h_min,
             "h_max": steps.h_max,
             "duration": duration,
@@ -133,32 +163,72 @@ def simulate(
             "stop_reason": stop_reason,
             "steps_below_h_min": driver.below_h_min,
             "compile_time": driver.compile_time,
+            "checkpoint": keeper.place if keeper else "",
         }
     )
 
 
-def _run(driver: Driver, history: History, progress: bool) -> str:
+def _kept(
+    checkpoint: Checkpoint | None,
+    resume: str | Path | None,
+    told: Callable[[], dict[str, str]],
+) -> tuple[Keeper | None, Saved | None]:
+    """Return what writes the checkpoints of a run, and from what it goes on."""
+    if checkpoint is None and resume is None:
+        return None, None
+    made = told()
+    saved = None if resume is None else load(resume, made)
+    if checkpoint is None:
+        return None, saved
+    here = resume is not None and checkpoint.folder.resolve() == Path(resume).resolve()
+    return Keeper(checkpoint, made, saved if here else None), saved
+
+
+def _run(driver: Driver, history: History, keeper: Keeper | None, progress: bool) -> str:
     """Add steps to ``history`` to the end; return why it ended early, or nothing."""
-    begin = driver.run.start.t
+    begin, before = driver.run.start.t, history.count
     bar: tqdm[Any]
-    with deferred_interrupt() as interrupted, _bar(driver.run.t_end - begin, progress) as bar:
+    with deferred_interrupt() as interrupted, _bar(driver, progress) as bar:
         try:
             while not driver.done:
                 taken = driver.advance()
                 history.add(taken)
-                _show(bar, taken, driver.now.t - bar.n - begin, history.count)
-                if interrupted() and not driver.done:
-                    return f"interrupted at t = {driver.now.t:.9g} s"
+                _show(bar, taken, driver.now.t - bar.n - begin, history.count - before)
+                if driver.done:
+                    break
+                if interrupted():
+                    return _stopped(driver, history, keeper)
+                if keeper is not None:
+                    keeper.offer(history, driver)
         except KeyboardInterrupt:
-            return f"interrupted at t = {driver.now.t:.9g} s"
+            return _where("interrupted", driver)
+        except CheckpointError as error:
+            return f"{_where('stopped', driver)}: {error}"
         except StepError as error:
             return str(error)
     return ""
 
 
-def _bar(total: float, progress: bool) -> tqdm[Any]:
+def _stopped(driver: Driver, history: History, keeper: Keeper | None) -> str:
+    """Write the last checkpoint of a run that is interrupted; return what happened."""
+    told = _where("interrupted", driver)
+    if keeper is not None:
+        try:
+            keeper.write(history, driver)
+        except CheckpointError as error:
+            return f"{told}; {error}"
+    return told
+
+
+def _where(what: str, driver: Driver) -> str:
+    return f"{what} at t = {driver.now.t:.9g} s"
+
+
+def _bar(driver: Driver, progress: bool) -> tqdm[Any]:
+    begin = driver.run.start.t
     return tqdm(
-        total=total,
+        total=driver.run.t_end - begin,
+        initial=driver.now.t - begin,
         unit="s",
         disable=not progress,
         mininterval=0.2,

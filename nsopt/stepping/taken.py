@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 
 Array = NDArray[np.float64]
+
+TEXTS = ("reason", "tried")
+"""What is texts; the rest is numbers."""
 
 ADDING = ("loss", "work", "iterations", "solve_time", "retries")
 """What adds up over steps."""
@@ -58,7 +62,7 @@ class Taken:
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names),
         }
-        kinds = {"reason": object, "tried": object}
+        kinds = dict.fromkeys(TEXTS, object)
         return cls(
             *(
                 np.zeros((0, widths[f.name]) if f.name in widths else 0, kinds.get(f.name, float))
@@ -69,6 +73,24 @@ class Taken:
     def at(self, rows: object) -> Self:
         """Return some of the steps, as copies: what is left out is freed."""
         return type(self)(*(np.array(getattr(self, f.name)[rows]) for f in fields(self)))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return all as arrays of numbers by name: texts as places in ``texts``, which is JSON."""
+        places: dict[object, int] = {}
+        found: dict[str, NDArray[Any]] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in TEXTS:
+            at = [places.setdefault(text, len(places)) for text in found[name]]
+            found[name] = np.array(at, dtype=np.int64)
+        found["texts"] = np.frombuffer(json.dumps(list(places)).encode(), dtype=np.uint8)
+        return found
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the steps that became ``columns``."""
+        texts = json.loads(columns["texts"].tobytes())
+        said = objects(tuple(text) if isinstance(text, list) else text for text in texts)
+        values = {f.name: columns[f.name] for f in fields(cls)}
+        return cls(**values | {name: said[values[name]] for name in TEXTS})
 
     def after(self, tried: tuple[str, ...], how: str = "") -> Self:
         """Return a single step with what failed before it put in front of its own attempts."""
