@@ -151,7 +151,7 @@ class Mpcc:
             raise ValueError(f"labels {of} must be {m}, one for each pair, got {len(names)}")
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         on = self._of_parameters(f"active {of}", active, m)
-        if not on.is_constant():
+        if not (on.is_constant() and np.all(ca.DM(on).full() == 1)):
             first = ca.if_else(on, first, ca.SX(scales[0]))
         self.pairs += (Pairs(name, first, second, scales, names, on),)
 

@@ -31,6 +31,13 @@ RESIDUAL_ROUND_OFF = 1e-14
 """Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
 
+EVENTS = {
+    1: "contact event: closing",
+    2: "contact event: opening",
+    3: "contact event: grazing",
+}
+
+
 class StepEnd(NamedTuple):
     """A solved step in numbers (or, when stated, in expressions)."""
 
@@ -54,6 +61,7 @@ class StepEnd(NamedTuple):
     energy_error: Any  # (1,) [J] embedded estimate
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
+    event: Any  # (1,) a key of EVENTS, or 0
 
     @classmethod
     def stated(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:
@@ -61,7 +69,6 @@ class StepEnd(NamedTuple):
         h = step.h
         here = (start.t, start.q, start.v, start.p)
         there = (start.t + h, step.q, step.v, start.p)
-        work = h * ca.dot(d.external(*here), (start.v + step.v) / 2)
         energies = [f(*at) for f in (d.kinetic, d.potential) for at in (there, here)]
         end = cls(
             h,
@@ -76,14 +83,15 @@ class StepEnd(NamedTuple):
             step.closure,
             _turn(d, start, step),
             step.loss,
-            work,
+            step.work,
             step.contact_work,
             step.contact_energy,
             (energies[0] + energies[1]) / 2,
-            energies[0] - energies[1] + energies[2] - energies[3] - work,
+            energies[0] - energies[1] + energies[2] - energies[3] - step.work,
             step.energy_error,
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
             step.local_error,
+            step.event,
         )
         return cls(*(ca.densify(expression) for expression in end))
 
@@ -132,7 +140,8 @@ class Acceptance:
         Force times gap; not judged where the gap is within 1 % of its tolerance.
     contact_work : float
         Positive work of the contact impulses over the kinetic energy of what they act on:
-        inelastic contacts do none, but for what their directions turn in a step, (w h)^2.
+        inelastic contacts do none, but for what their directions turn in a step, (w h)^2. Newton's
+        law with several elastic contacts at once, or with friction, can do some.
     energy : float
         Energy gained, less the work of applied loads, over the estimate of its local error.
     growth : float

@@ -19,7 +19,18 @@ Array = NDArray[np.float64]
 RUNNING, DONE, STUCK = 0, 1, 2
 AT_H_MIN = 1 + 1e-9
 HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations", "given")
-KEPT = ("h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "loss", "work", "local_error")
+KEPT = (
+    "h",
+    "q",
+    "v",
+    "impulse",
+    "joint_impulse",
+    "slip_impulse",
+    "loss",
+    "work",
+    "event",
+    "local_error",
+)
 """What the record keeps of a `StepEnd`."""
 
 
@@ -132,8 +143,10 @@ class Attempt:
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
         t = _landed(z[0] + h, run[2], h)
         trial = z[1 + d.nq + d.nv]
-        longer = _within(trial * self._control.factor(error), run)
-        shorter = given * ca.if_else(sound, ca.fmin(self._control.factor(error), 0.9), HALF)
+        longer = _within(trial * self._control.factor(error, self._program.scheme.order), run)
+        shorter = given * ca.if_else(
+            sound, ca.fmin(self._control.factor(error, self._program.scheme.order), 0.9), HALF
+        )
         status = ca.if_else(
             good,
             ca.if_else(t >= run[2], DONE, RUNNING),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
-from nsopt.stepping.acceptance import Acceptance
+from nsopt.stepping.acceptance import EVENTS, Acceptance
 from nsopt.stepping.attempt import RUNNING, Attempt
 from nsopt.stepping.bounds import reasons
 from nsopt.stepping.control import StepControl
@@ -56,7 +56,6 @@ class _Code(NamedTuple):
 
     attempt: Attempt
     native: NativeFunction
-    call: Evaluator
 
 
 @lru_cache(maxsize=8)
@@ -69,7 +68,7 @@ def _code(
 ) -> _Code:
     attempt = Attempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
     native = compile_native(repeated(attempt.function, options.chunk))
-    return _Code(attempt, native, Evaluator(native.function))
+    return _Code(attempt, native)
 
 
 class Chain:
@@ -95,7 +94,9 @@ class Chain:
         scales: Scales,
     ) -> None:
         code = _code(dynamics, scheme, acceptance, control, options)
-        self._attempt, self.native, self._call = code
+        self._attempt, self.native = code
+        self._call = Evaluator(self.native.function)
+        self._at_end = scheme.forces_at_end
         self._run, self._word, self._force = run, control.word, scales.force
         limits = [run.steps.h_min, run.steps.h_max, run.t_end]
         self._parameters = np.concatenate([run.p, limits, scales.numbers])
@@ -140,7 +141,8 @@ class Chain:
         of = {name: values[good] for name, values in end.items()}
         h, t = of["h"][:, 0], of["t"][:, 0]
         why = reasons(h, self._run.t_end - (t - h), self._run.steps, self._word)
-        why[h < of["given"][:, 0] * (1 - 1e-9)] = "contact event"
+        for key, text in EVENTS.items():
+            why[of["event"][:, 0] == key] = text
         retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         floor = 1e-14 * self._force * h[:, None]
@@ -160,6 +162,7 @@ class Chain:
             np.array([float(len(texts)) for texts in tried[:n]]),
             why,
             tried[:n],
+            np.full(n, self._at_end),
         )
         return Links(state, taken, tried[n])
 
@@ -197,8 +200,3 @@ class Links:
     state: Array
     taken: Taken
     refused: tuple[str, ...]
-
-    @property
-    def status(self) -> int:
-        """RUNNING, DONE or STUCK."""
-        return int(self.state[-1])

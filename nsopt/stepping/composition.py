@@ -71,7 +71,8 @@ class Composition(Scheme):
             motion_residual=force("motion_residual"),
             motion_size=force("motion_size"),
             energy_error=total("energy_error"),
-            local_error=ca.fabs(total("local_error")),
+            local_error=_sum([ca.fabs(step.local_error) for step in steps]),
+            work=total("work"),
         )
 
 

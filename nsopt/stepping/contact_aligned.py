@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import casadi as ca
 
@@ -10,7 +11,15 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.impact import Impact, NewtonImpact
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import energy_error, kick, kinetic, same_body, smooth_forces, square
+from nsopt.stepping.terms import (
+    energy_error,
+    external_work,
+    kick,
+    kinetic,
+    same_body,
+    smooth_forces,
+    square,
+)
 from nsopt.stepping.variational import Variational
 
 PRESSING = 1e-7
@@ -52,6 +61,8 @@ class ContactAligned(Scheme):
     impact : Impact
         `NewtonImpact` or `PoissonImpact`.
     """
+
+    ends_early: ClassVar[bool] = True
 
     v_rest: float = 1e-4
     closed: float = 1e-8
@@ -147,6 +158,8 @@ class ContactAligned(Scheme):
             contact_energy=kinetic(M, start.v) + kinetic(M_end, v_end),
             energy_error=energy_error(M_end, M, turned, v_end - start.v),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
+            work=external_work(d, start, h, q, v_end),
+            event=ca.if_else(h < given * (1 - 1e-9), 2, 0),
         )
 
     def add_projection(
@@ -158,6 +171,10 @@ class ContactAligned(Scheme):
         touching = step.gap <= self.closed * d.gap_scale(p)
         fast = (W.T @ step.v < -self.v_rest) * (1 - start.modes)
         e = d.restitution(p) * fast
+        met = touching * (1 - start.modes) * (step.event > 0)
+        closing = ca.if_else(
+            ca.sum1(met * fast) > 0, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event)
+        )
         jump = self.impact.add(mpcc, d, at, step.v, touching, e, scales)
         loss = step.loss - jump.impulse * (W.T @ (jump.v + step.v)) / 2
         touched = same_body(d) @ ca.fabs(W @ (jump.impulse + step.impulse)) > 0
@@ -172,6 +189,7 @@ class ContactAligned(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=(kinetic(M, touched * start.v) + kinetic(M, touched * step.v)) / 2,
+            event=closing,
         )
 
 

@@ -32,13 +32,20 @@ class StepControl(ABC):
         """Tell whether a step with the local error ``error`` [m] is good enough above h_min."""
 
     @abstractmethod
-    def factor(self, error: ca.SX) -> ca.SX:
-        """Return by what to multiply h after a step of that error, kept or not."""
+    def factor(self, error: ca.SX, order: int) -> ca.SX:
+        """Return by what to multiply h after a step of that error, kept or not.
+
+        Parameters
+        ----------
+        error : SX scalar [m]
+        order : int
+            Of the scheme.
+        """
 
 
 @dataclass(frozen=True)
 class LargestStep(StepControl):
-    """Steps of h_max; after a step that had to be smaller, twice as long each time.
+    """Steps of h_max; after a step that had to be smaller, longer by a factor each time.
 
     Parameters
     ----------
@@ -56,8 +63,8 @@ class LargestStep(StepControl):
         del error
         return ca.SX(1)
 
-    def factor(self, error: ca.SX) -> ca.SX:
-        del error
+    def factor(self, error: ca.SX, order: int) -> ca.SX:
+        del error, order
         return ca.SX(self.growth)
 
 
@@ -66,7 +73,7 @@ class ErrorControl(StepControl):
     """Steps whose estimated local error stays below a tolerance.
 
     The estimate is embedded in the scheme: how unevenly the two halves of a step are loaded, as a
-    displacement in the metric of the mass. It falls with h^3.
+    displacement in the metric of the mass. It falls with h^3, for schemes of first order with h^2.
 
     Parameters
     ----------
@@ -88,7 +95,6 @@ class ErrorControl(StepControl):
     def keeps(self, error: ca.SX) -> ca.SX:
         return error <= self.tolerance
 
-    def factor(self, error: ca.SX) -> ca.SX:
-        # Cube root: the local error of a second-order step.
+    def factor(self, error: ca.SX, order: int) -> ca.SX:
         ratio = self.tolerance / ca.fmax(error, 1e-3 * self.tolerance)
-        return ca.fmin(ca.fmax(self.safety * ratio ** (1 / 3), 0.2), 2.0)
+        return ca.fmin(ca.fmax(self.safety * ratio ** (1 / (order + 1)), 0.2), 2.0)

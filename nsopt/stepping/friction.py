@@ -41,6 +41,7 @@ class Friction:
         self._owners, self._plane = owners, np.flatnonzero(alone)
         self._space = np.flatnonzero(~alone)
         self._unknowns = ca.SX.zeros(owners.size)
+        self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
     def add_space(self) -> None:
         """Make the unknowns that are given by equations; before the contact impulses."""
@@ -56,8 +57,8 @@ class Friction:
             for k, column in enumerate(columns):
                 self._unknowns[int(column)] = unknowns[k]
 
-    def state(self, at: At, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
-        """State the law and return the tangential impulses (ns,) [N s].
+    def impulse(self, at: At, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
+        """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
         Parameters
         ----------
@@ -66,7 +67,7 @@ class Friction:
         v : SX (nv,)
             At which slip is judged.
         lam : SX (ng,) [N s]
-            Normal impulses.
+            Contact impulses; times the slope of the gap function they are the normal ones.
         closed : SX (ng,), 0 or 1
             Where the viscous part acts.
         h : SX scalar [s]
@@ -77,14 +78,23 @@ class Friction:
             return ca.SX(0, 1)
         d, p = self._d, at[2]
         u = d.slip_matrix(*at).T @ v
-        limit = _each(d.friction(p) * lam, owners)
+        limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
+        self._law = (u, limit, d.creep(p))
+        return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
+
+    def state(self) -> None:
+        """State the law; after the equations of motion and of joints, as `Newton` has it."""
+        if self._law is None:
+            return
+        u, limit, creep = self._law
+        owners = [int(i) for i in self._owners]
         speed = self._scales.impulse / self._scales.mass
         plane, space = ([int(i) for i in part] for part in (self._plane, self._space))
         if space:
             pairs = np.array(space).reshape(-1, 2)
             sizes = ca.SX.ones(len(owners))
             for i, j in pairs.tolist():
-                size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + d.creep(p)[owners[i]] ** 2)
+                size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + creep[owners[i]] ** 2)
                 sizes[i], sizes[j] = size, size
             law = self._unknowns + limit * u / sizes
             self._mpcc.equal("friction_in_space", _each(law, space), scale=self._scales.impulse)
@@ -97,7 +107,6 @@ class Friction:
                 upper=_each(limit, plane),
                 scale=(self._scales.impulse, speed),
             )
-        return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
 
     def by_contact(self, values: ca.SX) -> ca.SX:
         """Return sums over the slips (ns,) of each contact, (ng,)."""

@@ -33,15 +33,14 @@ class History:
     every : int
         Only every that many steps are kept, and the last one; what adds up (work, losses,
         iterations, retries, solver time) is the sum since the one kept before.
-    forces_at_end : bool
-        See `Scheme`; where steps are left out their starts are not known, and it is taken as true.
+        Where steps are left out their starts are not known, and directions of contact forces are
+        those at the end of the step for every scheme.
     """
 
     dynamics: Dynamics
     start: Start
     p: Array
     every: int = 1
-    forces_at_end: bool = False
     kept: list[Taken] = field(default_factory=list)
     waiting: Taken | None = None  # steps since the last kept one
     count: int = 0
@@ -88,7 +87,7 @@ class History:
             self.start,
             self.p,
             self.steps(),
-            self.forces_at_end or self.every > 1,
+            self.every > 1,
         )
         data = xr.Dataset(
             table.variables(),

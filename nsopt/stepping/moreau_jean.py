@@ -42,6 +42,7 @@ class MoreauJean(Scheme):
     """
 
     forces_at_end: ClassVar[bool] = False
+    order: ClassVar[int] = 1
 
     theta: float = 0.5
     project: bool = False
@@ -68,11 +69,12 @@ class MoreauJean(Scheme):
         # Not zero: a body at rest must not be let go for a round-off above its floor.
         touch = TOUCH * d.gap_scale(start.p)
         active = d.gap(*at) + h / 2 * (W.T @ start.v) <= touch
-        slip = friction.state(at, v, lam, active, h)
+        slip = friction.impulse(at, v, lam, active, h)
         T = d.slip_matrix(*at)
         motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
+        friction.state()
         rate = W.T @ v + d.restitution(start.p) * (W.T @ start.v)
         mpcc.complement(
             "contact",
@@ -116,6 +118,7 @@ class MoreauJean(Scheme):
                 square(M, turned) * (kinetic(M, v) + kinetic(M, start.v) + square(M, h * K))
             ),
             local_error=h / 2 * ca.sqrt(square(M, turned + h * K) * M.size1() / ca.trace(M)),
+            work=h * ca.dot(d.external(*middle[:2], mean, start.p), mean),
         )
 
     def add_projection(

@@ -184,6 +184,7 @@ class PaperStep(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=error,
             local_error=ca.SX(0),
+            work=h * ca.dot(dynamics.external(*at[:2], start.v, start.p), mean),
         )
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:

@@ -66,10 +66,11 @@ class Record:
     """Everything a result holds, evaluated at all times at once."""
 
     def __init__(
-        self, dynamics: Dynamics, start: Start, p: Array, steps: Taken, forces_at_end: bool = False
+        self, dynamics: Dynamics, start: Start, p: Array, steps: Taken, thinned: bool = False
     ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
-        self._before = not forces_at_end
+        at_end = np.append(True, steps.at_end | thinned)
+        self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
         self.t = np.append(start.t, steps.t)
         self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self.h = self.each("h")
@@ -120,9 +121,10 @@ class Record:
         distance = self.over("distance")
         # The impulse of a step that goes by its start belongs to the gradient of the gap function
         # there, which is the slope times a unit normal.
-        impulse = self.lam * self.over("slope", before=True) if self._before else self.lam
+        impulse = self.lam.copy()
+        impulse[self._begun] *= self.over("slope", before=True)[self._begun]
         force = impulse / self.h[:, None]
-        push = self.columns("contact_normals", self._before) * force[:, :, None]
+        push = self.directions("contact_normals") * force[:, :, None]
         return {
             "gap": distance,
             "impulse": impulse,
@@ -137,7 +139,7 @@ class Record:
     def friction(self) -> Array:
         """Return the tangential contact forces (time, contact, 3) [N]."""
         force = self.each("slip_impulse") / self.h[:, None]
-        along = self.columns("slip_directions", self._before) * force[:, :, None]
+        along = self.directions("slip_directions") * force[:, :, None]
         found = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
         for k, contact in enumerate(self.dynamics.slip_contacts):
             found[:, contact] += along[:, k]
@@ -193,14 +195,19 @@ class Record:
         values = self.over(name, before)
         return values.reshape(len(self.t), -1, 3)
 
+    def directions(self, name: str) -> Array:
+        """Return a function whose value is (3, n), where each step takes directions."""
+        found = self.columns(name)
+        found[self._begun] = self.columns(name, before=True)[self._begun]
+        return found
+
     def reactions(self) -> Array:
         """Return force and torque of each joint (time, joint, 6), means over the step."""
         d, n = self.dynamics, len(self.t)
         if not d.joint_names:
             return np.zeros((n, 0, 6))
-        t, q = self.t, self.q
-        if self._before:
-            t, q = np.append(t[:1], t[:-1]), np.vstack([q[:1], q[:-1]])
+        t, q = self.t.copy(), self.q.copy()
+        t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
         p = np.tile(self.p, (n, 1))
         slip = self.each("slip_impulse")
         values = d.reactions.map(n)(t[None], q.T, p.T, self.mu.T, self.lam.T)

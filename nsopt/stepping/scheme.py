@@ -136,6 +136,10 @@ class Step:
         of the step would change.
     local_error : SX scalar [m]
         An embedded estimate of the local error of the coordinates, in the metric of the mass.
+    work : SX scalar [J]
+        Of applied loads, as the step does it.
+    event : SX scalar
+        At which the step ended before its time: a key of `EVENTS`, 0 for none.
     """
 
     h: ca.SX
@@ -154,6 +158,8 @@ class Step:
     contact_energy: ca.SX
     energy_error: ca.SX
     local_error: ca.SX
+    work: ca.SX
+    event: ca.SX = field(default_factory=lambda: ca.SX(0))
 
 
 class Scheme(ABC):
@@ -168,10 +174,16 @@ class Scheme(ABC):
     forces_at_end : bool
         Whether directions of contact impulses are those at the end of the step; else they belong
         to the gradients of the gap functions at its start.
+    ends_early : bool
+        Whether a step may end at an event before the h that it is given.
+    order : int
+        Of convergence, in free motion and lasting contact; the local error is of one more.
     """
 
     chooses_h: ClassVar[bool] = False
     forces_at_end: ClassVar[bool] = True
+    ends_early: ClassVar[bool] = False
+    order: ClassVar[int] = 2
 
     @property
     def fallback(self) -> Scheme | None:

@@ -102,7 +102,8 @@ def simulate(
         Go on from the checkpoint there. All else but ``checkpoint``, ``title`` and ``progress``
         must be as it was, the duration too: the last steps of a run share what is left, and
         scales are taken over all of it. To go beyond the end of a run start another one from its
-        last state.
+        last state, by `consistent` where ideal joints are held at the velocity of the step's start
+        (`PaperStep`, `MoreauJean`).
     title : str
         Names the run in summaries and pictures.
     progress : bool
@@ -142,7 +143,7 @@ def simulate(
     }
     keeper, saved = _kept(checkpoint, resume, lambda: made_from(dynamics, run, options))
     driver = Driver(dynamics, run, scheme, solver, control, acceptance)
-    history = History(dynamics, start, p, store_every, scheme.forces_at_end)
+    history = History(dynamics, start, p, store_every)
     if saved is not None:
         driver.go_on(saved.reached)
         history.go_on(saved.kept, saved.waiting, saved.count)

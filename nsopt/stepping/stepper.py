@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import Evaluator, Point, Program, Solution
-from nsopt.stepping.acceptance import Fault, StepEnd
+from nsopt.stepping.acceptance import EVENTS, Fault, StepEnd
 from nsopt.stepping.bounds import StepBounds, reasons
 from nsopt.stepping.control import HALF, StepControl
 from nsopt.stepping.initial import Start
@@ -74,7 +74,7 @@ class Stepper:
         self._solvers: dict[tuple[int, int], Program] = {}  # by identity: rungs share a few
         self._slack = 1e-9 * scales.time
         error = ca.SX.sym("error")
-        outputs = [ca.SX(control.keeps(error)), control.factor(error)]
+        outputs = [ca.SX(control.keeps(error)), control.factor(error, program.scheme.order)]
         self._rule = Evaluator(ca.Function("control", [error], outputs))
         self.trial = steps.h_max
         self.memory: Memory = ()
@@ -156,9 +156,14 @@ class Stepper:
         unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
         end, fault = program.judged(unknowns, first, self._force)
         h = float(end.h[0])
-        if not bounds.h_min - self._slack <= h <= bounds.h_max + self._slack:
+        lowest = 0.0 if program.scheme.ends_early else bounds.h_min
+        if not lowest - self._slack <= h <= bounds.h_max + self._slack:
             word = solutions[0].status.solver_word
             fault = Fault(f"h = {h:.3g} s outside its bounds ({word})")
+        if not program.scheme.chooses_h:
+            # What is judged here are positions and momentum, not rates and friction.
+            bad = [s for s in solutions if not s.ok]
+            fault = fault or (Fault(f"{bad[0].worst()}") if bad else None)
         return solutions, end, fault or self._inexact(end)
 
     def _inexact(self, end: StepEnd) -> Fault | None:
@@ -205,6 +210,7 @@ class Stepper:
             # Round-off in the sum of steps must not leave a step of its own.
             t = t_end
         why = reasons([h], [t_end - start.t], self._steps, self._control.word)[0]
+        why = EVENTS.get(int(end.event[0]), why)
         if tried:
             why = f"{why}; {label}"
         # An open contact is left with a round-off of impulse.
@@ -225,6 +231,7 @@ class Stepper:
             np.array([float(len(tried))]),
             objects([why]),
             objects([tried]),
+            np.array([self._program.scheme.forces_at_end]),
         )
 
 

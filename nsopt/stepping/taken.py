@@ -40,6 +40,7 @@ class Taken:
     retries: Array  # (n,) attempts that failed before
     reason: NDArray[np.object_]  # (n,) texts
     tried: NDArray[np.object_]  # (n,) what failed before and why, tuples of texts
+    at_end: NDArray[np.bool_]  # (n,) whether directions of impulses are those at the end
 
     def __len__(self) -> int:
         """Return the number of steps."""
@@ -62,7 +63,7 @@ class Taken:
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names),
         }
-        kinds = dict.fromkeys(TEXTS, object)
+        kinds = dict.fromkeys(TEXTS, object) | {"at_end": bool}
         return cls(
             *(
                 np.zeros((0, widths[f.name]) if f.name in widths else 0, kinds.get(f.name, float))

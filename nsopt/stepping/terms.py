@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
+from nsopt.stepping.scheme import StepStart
 
 
 def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
@@ -21,6 +22,13 @@ def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
     rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
     return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
+
+
+def external_work(d: Dynamics, start: StepStart, step_h: ca.SX, q: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the work of applied loads over a step [J], by the trapezoid rule."""
+    loads = d.external(start.t, start.q, start.v, start.p)
+    loads += d.external(start.t + step_h, q, v, start.p)
+    return step_h / 4 * ca.dot(loads, start.v + v)
 
 
 def metric(M: ca.SX) -> ca.SX:

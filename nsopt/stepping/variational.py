@@ -13,6 +13,7 @@ from nsopt.stepping.moreau_jean import MoreauJean
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     energy_error,
+    external_work,
     kick,
     kinetic,
     metric,
@@ -20,6 +21,9 @@ from nsopt.stepping.terms import (
     smooth_forces,
     square,
 )
+
+PRESSED = 1e-9
+"""Of the typical impulse, what a contact takes at least to count as touching."""
 
 SAME_SIDE = 0.5
 """Cosine by which a contact may turn in a step and still be one lasting contact."""
@@ -60,7 +64,7 @@ class Variational(Scheme):
     contact             0 <= gap(q_n+1) _|_ lam >= 0
     second half         M v_n+1 = M v_h + h/2 K(q_n+1, v_h) + W_n+1 lam' + C_n+1^T mu'
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
-    contact, closed     0 <= W_n+1^T v_n+1 + e W_n+1^T v_n _|_ lam' >= 0
+    contact, closed     0 <= W_n+1^T v_n+1 + e min(W_n+1^T v_n, 0) _|_ lam' >= 0
     ==================  ==============================================================
 
     Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
@@ -98,7 +102,7 @@ class Variational(Scheme):
         friction.add_space()
         lam = mpcc.variable("contact_half", contacts.D.size2(), scale=scales.impulse)
         friction.add_plane()
-        slip = friction.state(at, v, lam * contacts.lasting, contacts.lasting, h / 2)
+        slip = friction.impulse(at, v, lam * contacts.lasting, contacts.lasting, h / 2)
         q = d.retract(start.q, h * (v + after) / 2)
         end = (start.t + h, q, start.p)
         motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
@@ -107,6 +111,7 @@ class Variational(Scheme):
         if after is not v:
             mpcc.equal("momentum", d.mass(q, start.p) @ after - M @ v, scale=scales.impulse)
         mpcc.equal("closure", d.closure(*end), scale=scales.time)
+        friction.state()
         gap = d.gap(*end)
         mpcc.complement(
             "contact",
@@ -135,6 +140,7 @@ class Variational(Scheme):
             contact_energy=nothing,
             energy_error=nothing,
             local_error=nothing,
+            work=nothing,
         )
 
     def add_projection(
@@ -144,7 +150,8 @@ class Variational(Scheme):
         before, at = (start.t, start.q, p), (start.t + h, step.q, p)
         contacts = self._contacts(d, start, h)
         C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
-        touching = step.gap <= self.closed * d.gap_scale(p)
+        pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
+        touching = ca.logic_or(step.gap <= self.closed * d.gap_scale(p), pressed)
         blow = ca.sum1(touching * (1 - contacts.lasting)) > 0
         v = mpcc.variable("v_end", d.nv, guess=step.v)
         mu = mpcc.variable("joint_end", C.size1(), scale=scales.impulse, guess=step.joint_impulse)
@@ -152,7 +159,7 @@ class Variational(Scheme):
         friction.add_space()
         lam = mpcc.variable("contact_end", W.size2(), scale=scales.impulse, guess=step.impulse)
         friction.add_plane()
-        slip = friction.state(at, v, lam, touching, h * ca.if_else(blow, 1, 0.5))
+        slip = friction.impulse(at, v, lam, touching, h * ca.if_else(blow, 1, 0.5))
         T, T_start = d.slip_matrix(*at), d.slip_matrix(*before)
         kicked = d.mass(start.q, p) @ start.v + h / 2 * kick(d, *before, start.v)
         momentum = ca.if_else(blow, kicked, M @ step.v)
@@ -162,6 +169,7 @@ class Variational(Scheme):
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)
+        friction.state()
         bounce = d.restitution(p) * (1 - contacts.closed) * ca.fmin(W.T @ start.v, 0)
         mpcc.complement(
             "contact",
@@ -200,6 +208,7 @@ class Variational(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
+            work=external_work(d, start, h, step.q, v),
         )
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
