@@ -22,6 +22,9 @@ from nsopt.stepping.terms import (
     square,
 )
 
+ARRIVING = 100
+"""Times what counts as touching, the way in a step from which a contact still arrives."""
+
 PRESSED = 1e-9
 """Of the typical impulse, what a contact takes at least to count as touching."""
 
@@ -215,7 +218,10 @@ class Variational(Scheme):
         at = (start.t, start.q, start.p)
         free = ca.solve(metric(d.mass(start.q, start.p)), smooth_forces(d, *at, start.v))
         there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
-        closed = d.gap(*at) <= self.closed * d.gap_scale(start.p)
+        touch = self.closed * d.gap_scale(start.p)
+        # What lies on its wall and still approaches is about to hit it.
+        arrives = h * (d.gap_matrix(*at).T @ start.v) < -ARRIVING * touch
+        closed = (d.gap(*at) <= touch) * (1 - arrives)
         cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
         lasting = closed * (cosine > SAME_SIDE)
         slope = ca.fmax(d.slope(*there), 1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import (
+    AppliedForce,
     Body,
     Compiled,
     ContactAligned,
@@ -167,3 +168,30 @@ def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
     v = data["v"].values[k]
     ends = np.array([v[2] + 0.3 * v[4], v[2] - 0.3 * v[4]])
     assert ends == pytest.approx(rebound, abs=1e-9)
+
+
+@pytest.mark.parametrize("scheme", BOUNCING[:2], ids=name)
+def test_a_ball_thrown_from_its_floor_rebounds_at_once(scheme):
+    """Touching and approaching is an impact, though the contact was closed before."""
+    body = Body("ball", 1.0, velocity=(0, 0, -2.0), point_mass=True)
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(restitution=0.5))
+    data = run(assemble(Mechanism([body]), [floor]), 0.01, scheme)
+    assert data["v"].values[-1, 2] == pytest.approx(1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("scheme", FRICTIONAL, ids=name)
+def test_the_chain_alone_takes_friction_in_space(scheme):
+    data = run(block(0.4, speed=1.0, planar=False), 0.1, scheme)
+    assert np.nansum(data["retries"]) == 0
+
+
+@pytest.mark.parametrize("scheme", [Variational(), MoreauJean(), ContactAligned()], ids=name)
+def test_a_growing_load_is_no_energy_from_nowhere(scheme):
+    """F = k t from 10 m/s: no step is refused, work is k (v0 t^2 / 2 + k t^4 / 8 m)."""
+    body = Body("body", 1.0, velocity=(10.0, 0, 0), point_mass=True)
+    load = AppliedForce("load", Frame(body), lambda t: (50 * t, 0, 0))
+    data = run(assemble(Mechanism([body]), [load]), 0.1, scheme)
+    assert np.nansum(data["retries"]) == 0
+    exact = 50 * (10 * 0.1**2 / 2 + 50 * 0.1**4 / 8)
+    assert data["external_work"].values[-1] == pytest.approx(exact, rel=1e-3)
+    assert abs(data["dissipated_energy"].values[-1]) < 1e-5

@@ -177,4 +177,4 @@ def test_fourth_order_without_contact(case):
 @pytest.mark.parametrize("case", CASES[3:], ids=lambda c: c.__name__)
 @pytest.mark.parametrize("project", [False, True])
 def test_moreau_jean_is_of_first_order_in_contact(case, project):
-    assert order(case, MoreauJean(project=project)) == pytest.approx(1, abs=0.25)
+    assert order(case, MoreauJean(project=project)) == pytest.approx(1, abs=0.35)
