@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import Any
 
+import h5netcdf
 import pandas as pd
 import xarray as xr
 
@@ -57,8 +59,13 @@ class Result:
         path = check_writable(path)
         partial = path.with_name(path.name + ".partial")
         try:
-            self.data.to_netcdf(partial, engine="h5netcdf")
+            with partial.open("wb") as file:
+                file.write(netcdf(self.data))
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(partial, path)
+        except OSError as error:
+            raise OSError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
         finally:
             partial.unlink(missing_ok=True)
         return path
@@ -104,6 +111,17 @@ class Result:
     def summary(self) -> str:
         """Return what happened, in a few lines a person can read."""
         return summary(self.data)
+
+
+def netcdf(data: xr.Dataset) -> bytes:
+    """Return ``data`` as a netCDF file.
+
+    Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
+    """
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        data.dump_to_store(xr.backends.H5NetCDFStore(file))
+    return buffer.getvalue()
 
 
 def check_writable(path: str | Path) -> Path:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nsopt import Result
-from nsopt.cli import BAD_INPUT, INTERRUPTED, STOPPED_EARLY, app
+from nsopt.cli import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, app
 from nsopt.problem import problem_files, problem_folder
 from nsopt.stepping import checkpoint
 
@@ -268,6 +269,21 @@ def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
         assert word in lines[0]
     assert "--resume" not in outcome.stderr  # nothing is there
     assert Result.open("results/drop.nc")["time"].values[-1] == pytest.approx(0.01)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
+def test_a_full_disk_where_the_result_is_saved(folder):
+    """A file may not become larger than 50 kB."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    command = [sys.executable, "-m", "nsopt", "run", "drop.py", "--solver", "sqp"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == NOT_SAVED
+    errors = [line for line in done.stderr.splitlines() if line and "%|" not in line]
+    assert errors == ["error: cannot write 'results/drop.nc': File too large"]
+    assert not list(Path("results").iterdir())
 
 
 def test_tolerance_and_store_every_reach_the_run(folder):

@@ -27,8 +27,10 @@ import casadi as ca
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
 # What stays undefined must fail at once: the loader binds lazily and would end the process later.
 _HIDDEN = ("-fvisibility=hidden", "-DGCC_HASCLASSVISIBILITY")
+# Generated solvers hold one memory for each use of them in a process; the default is one.
+_MEMORIES = ("-DCASADI_MAX_NUM_THREADS=64",)
 _UNDEFINED = () if sys.platform == "darwin" else ("-Wl,-z,defs",)
-_FLAGS = ("-fPIC", "-shared", "-ffp-contract=off", *_HIDDEN, *_UNDEFINED)
+_FLAGS = ("-fPIC", "-shared", "-ffp-contract=off", *_HIDDEN, *_MEMORIES, *_UNDEFINED)
 
 LONG = 500_000
 """Length of generated C from which the compiler is asked for less."""
