@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 
 RUNNING, DONE, STUCK = 0, 1, 2
 AT_H_MIN = 1 + 1e-9
+NOTHING = 1e-30
+"""Of a scaled unknown; what shrinks from step to step must not become a denormal number, for
+arithmetic with those takes ten times as long."""
 HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations", "given")
 KEPT = (
     "h",
@@ -174,11 +177,12 @@ def warm_guess(part: Mpcc) -> ca.Function:
     """
     p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
     old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
+    last = ca.if_else(ca.fabs(old) > NOTHING, old, 0)
     guesses, at = [], 0
     for variable in part.variables:
         n = variable.scaled.numel()
         known = ca.depends_on(variable.guess, p) if n else False
-        guesses.append(variable.guess / variable.scale if known else old[at : at + n])
+        guesses.append(variable.guess / variable.scale if known else last[at : at + n])
         at += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 
