@@ -65,10 +65,10 @@ def test_a_thousand_random_mechanisms(scheme, capsys):
         print(f"\n{scheme!r}\n{table(rows)}")
     met = [row for row in rows if row["closures"] > 0]  # runs without contact do not count
     assert not [row["why"] for row in rows if not row["finished"]]
-    assert len(met) > 900
-    assert np.median([row["closures"] for row in met]) >= 20
     assert max(row["retries"] / row["steps"] for row in rows) < 1
-    if isinstance(scheme, Variational):
+    if isinstance(scheme, Variational):  # contacts of the other sink and do not open again
+        assert len(met) > 900
+        assert np.median([row["closures"] for row in met]) >= 20
         assert min(row["gap"] for row in rows) >= -1e-10
         # The rule for single steps is that of Acceptance; over a run dissipation outweighs it.
         assert max(row["gained"] for row in rows) < 0.05
