@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.mpcc.backend import Backend, Outcome, Point
-from nsopt.mpcc.compiled import Case, Compiled
+from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.ipopt import Ipopt
 from nsopt.mpcc.layout import Tolerances, Vector
 from nsopt.mpcc.least_norm import least_norm
@@ -89,10 +89,10 @@ class Program:
     def __init__(self, mpcc: Mpcc, solver: Solver) -> None:
         self.name = mpcc.name
         self.solver = solver
-        self._compiled = Compiled(mpcc.split(), solver.relaxation, solver.tolerances)
-        self.layout = self._compiled.layout
-        self._call = solver.backend.build(self._compiled.nlp)
-        self._rows = self._compiled.nlp.g.shape[0]
+        self._functions = Functions(mpcc.split(), solver.relaxation, solver.tolerances)
+        self.layout = self._functions.layout
+        self._call = solver.backend.build(self._functions.nlp)
+        self._rows = self._functions.nlp.g.shape[0]
 
     def solve(
         self,
@@ -145,7 +145,7 @@ class Program:
         if missing:
             raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
-        return self._compiled.case(p)
+        return self._functions.case(p)
 
     def _start(self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point) -> Point:
         if guess is None:
@@ -197,7 +197,7 @@ class Program:
     def _try(self, sigma: float, start: Point, case: Case, *, last: bool) -> _Trial:
         inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
         outcome = self._call(inside, np.append(case.p, sigma), case.solver_lower, case.upper)
-        residuals, relaxed, f = self._compiled.report(outcome.point, sigma, case)
+        residuals, relaxed, f = self._functions.report(outcome.point, sigma, case)
         bounded = np.abs(outcome.point.x).max() < _RUNAWAY
         near = bool(bounded) and relaxed <= self.solver.tolerances.stage
         if not last:
@@ -208,17 +208,17 @@ class Program:
     def _refined(self, trial: _Trial, case: Case) -> _Trial:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
         if self.solver.polish:
-            x = polish(self._compiled, trial.point.x, trial.residuals.rows, case)
+            x = polish(self._functions, trial.point.x, trial.residuals.rows, case)
             trial = self._moved(trial, x, case)
         if trial.ok:
-            trial = self._moved(trial, least_norm(self._compiled, trial.point.x, case), case)
+            trial = self._moved(trial, least_norm(self._functions, trial.point.x, case), case)
         return trial
 
     def _moved(self, trial: _Trial, x: Vector | None, case: Case) -> _Trial:
         if x is None or x is trial.point.x:
             return trial
         point = replace(trial.point, x=lift(x, case))
-        residuals, _, f = self._compiled.report(point, trial.sigma, case)
+        residuals, _, f = self._functions.report(point, trial.sigma, case)
         if not residuals.largest <= 1:
             return trial
         return replace(trial, ok=True, point=point, residuals=residuals, objective=f)

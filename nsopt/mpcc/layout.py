@@ -84,7 +84,7 @@ class Layout:
     least : (k,) indices
         Of the unknowns that take their least norm.
     equations, inequalities, pairs : int
-        Number of rows, in this order in `Compiled.rows` (pairs: all G, then all H).
+        Number of rows, in this order in `Functions.rows` (pairs: all G, then all H).
     row_scale : (equations + inequalities + 2 pairs,)
     blocks_of_pairs : tuple of Pairs
     """
@@ -127,7 +127,7 @@ class Layout:
 
 
 def sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
-    """Return the residuals in the order of `Compiled.report`."""
+    """Return the residuals in the order of `Functions.report`."""
     made: list[Section] = []
     at = 0
     for kind, block, limit, labels in _judged(mpcc, tolerances):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from nsopt.mpcc.compiled import Case, Compiled
+from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.polish import ACTIVE
 
 RANK = 1e-9  # singular values below RANK times the largest count as zero
 
 
-def least_norm(compiled: Compiled, x: Vector, case: Case) -> Vector:
+def least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
     """Return x with its `Mpcc.least_norm` blocks at least norm, or x itself if nothing is free.
 
     Parameters
     ----------
-    compiled : Compiled
+    functions : Functions
     x : (n,)
         Scaled solution, polished.
     case : Case
@@ -28,12 +28,12 @@ def least_norm(compiled: Compiled, x: Vector, case: Case) -> Vector:
     to the linearised inequalities: bounds of u, d <= 0, H >= 0 of closed pairs, G >= 0 of open
     ones. That is Lawson and Hanson's least-distance program, solved by non-negative least squares.
     """
-    columns = compiled.layout.least
+    columns = functions.layout.least
     if columns.size == 0:
         return x
-    rows, jacobian = compiled.linear(x, case)
-    held, limits = _split(compiled, rows)
-    scale = compiled.layout.scale[columns]
+    rows, jacobian = functions.linear(x, case)
+    held, limits = _split(functions, rows)
+    scale = functions.layout.scale[columns]
     basis = _null_space(jacobian[held[:, None], columns], scale)
     if basis.shape[1] == 0:
         return x
@@ -43,7 +43,7 @@ def least_norm(compiled: Compiled, x: Vector, case: Case) -> Vector:
         [rows, x[columns] - case.lower[columns], case.upper[columns] - x[columns]]
     )
     sign = np.ones(value.size)
-    c, d = compiled.layout.equations, compiled.layout.inequalities
+    c, d = functions.layout.equations, functions.layout.inequalities
     sign[c : c + d] = -1.0
     keep = np.concatenate([limits, np.arange(rows.size, value.size)])
     keep = keep[np.isfinite(value[keep])]
@@ -57,9 +57,9 @@ def least_norm(compiled: Compiled, x: Vector, case: Case) -> Vector:
     return moved
 
 
-def _split(compiled: Compiled, rows: Vector) -> tuple[np.ndarray, np.ndarray]:
+def _split(functions: Functions, rows: Vector) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to hold, and those to keep at >= 0 (d: <= 0)."""
-    c, d, m = compiled.layout.equations, compiled.layout.inequalities, compiled.layout.pairs
+    c, d, m = functions.layout.equations, functions.layout.inequalities, functions.layout.pairs
     closed = rows[c + d : c + d + m] < ACTIVE  # a pair with G = H = 0 may take load
     first = c + d + np.arange(m)
     held = np.where(closed, first, first + m)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc.compiled import Case, Compiled
+from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.layout import Layout, Vector
 
 ACTIVE = 1e-8  # scaled distance at which a bound or an inequality counts as met with equality
@@ -19,12 +19,12 @@ RANK = 1e-11  # singular values below RANK times the largest count as zero
 SMALL = 1e-8  # the step after one of this size changes nothing: Newton's error is its square
 
 
-def polish(compiled: Compiled, x: Vector, rows: Vector, case: Case) -> Vector | None:
+def polish(functions: Functions, x: Vector, rows: Vector, case: Case) -> Vector | None:
     """Return x with c = 0 and the smaller of each pair = 0 to round-off, or None if that fails.
 
     Parameters
     ----------
-    compiled : Compiled
+    functions : Functions
     x : (n,)
         Scaled point near a solution.
     rows : (r,)
@@ -38,14 +38,14 @@ def polish(compiled: Compiled, x: Vector, rows: Vector, case: Case) -> Vector | 
     are held there. Each step is the least-squares step of least norm, so redundant rows are
     harmless. Dense linear algebra: the cost grows with the cube of n.
     """
-    G, H = _halves(compiled.layout, rows)
+    G, H = _halves(functions.layout, rows)
     closed = G < H
     for _ in range(2):
-        found = _newton(compiled, x, case, active_rows(compiled.layout, rows, closed))
+        found = _newton(functions, x, case, active_rows(functions.layout, rows, closed))
         if found is None:
             return None
         point, end = found
-        G, H = _halves(compiled.layout, end)
+        G, H = _halves(functions.layout, end)
         wrong = np.minimum(G, H) < -NEGATIVE
         if not wrong.any():
             return point
@@ -66,11 +66,11 @@ def active_rows(layout: Layout, rows: Vector, closed: NDArray[np.bool_]) -> NDAr
 
 
 def _newton(
-    compiled: Compiled, x: Vector, case: Case, active: NDArray[np.intp]
+    functions: Functions, x: Vector, case: Case, active: NDArray[np.intp]
 ) -> tuple[Vector, Vector] | None:
     """Return where the ``active`` rows vanish and all rows there; None if no step came nearer."""
     start = current = _snapped(x, case)
-    rows, jacobian = compiled.linear(current, case)
+    rows, jacobian = functions.linear(current, case)
     best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
         free = np.flatnonzero((current > case.solver_lower) & (current < case.upper))
@@ -81,7 +81,7 @@ def _newton(
         current = current.copy()
         current[free] -= step
         current = np.minimum(np.maximum(current, case.solver_lower), case.upper)
-        rows, jacobian = compiled.linear(current, case)
+        rows, jacobian = functions.linear(current, case)
         previous, error = error, _largest(rows[active])
         if not error < previous:
             break

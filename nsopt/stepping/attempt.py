@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.mpcc import Mpcc, Newton
 from nsopt.stepping.acceptance import StepEnd
-from nsopt.stepping.bounds import LAST, ROUND_OFF
+from nsopt.stepping.bounds import ROUND_OFF, until_end
 from nsopt.stepping.control import HALF, StepControl
 from nsopt.stepping.program import StepProgram
 
@@ -121,13 +121,9 @@ class Attempt:
         return ca.Function("made", [z, parameters], [state, record])
 
     def _size(self) -> ca.Function:
-        """Return (t, h to try, (h_min, h_max, t_end)) -> h, as `StepBounds.until_end` has it."""
+        """Return (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
-        remaining = run[2] - t
-        count = ca.fmax(ca.ceil(remaining / trial - ROUND_OFF), 1)
-        share = remaining / count
-        even = ca.logic_and(count <= LAST, share >= ca.fmin(run[0], trial))
-        h = ca.if_else(ca.logic_or(count == 1, even), share, trial)
+        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
         return ca.Function("size", [t, trial, run], [h])
 
     def _finish(self, sizes: list[int], nz: int, checks: int) -> ca.Function:

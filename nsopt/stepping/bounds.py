@@ -51,13 +51,22 @@ class StepBounds:
         The end is met exactly. The last steps share what is left evenly, for forces of lasting
         contact suffer from sudden changes of h.
         """
-        count = max(int(np.ceil(remaining / self.h_max - ROUND_OFF)), 1)
-        share = remaining / count
-        if count == 1:
-            return StepBounds(share, share)
-        if count <= LAST and share >= self.h_min:
-            return StepBounds(self.h_min, share)
-        return self
+        longest = float(until_end(remaining, self.h_max, self.h_min))
+        if longest == remaining:
+            return StepBounds(longest, longest)
+        return StepBounds(self.h_min, longest)
+
+
+def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
+    """Return h, or the even share of what remains where that is at least h_min or the last step.
+
+    Numbers, arrays (n,) or SX, in s.
+    """
+    count = -(-(remaining / h - ROUND_OFF) // 1)  # rounded up, in a way that SX knows too
+    count = count + (count < 1)
+    share = remaining / count
+    even = ((count <= 1) + (count <= LAST) * (share >= h_min)) > 0
+    return even * share + (1 - even) * h
 
 
 def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
@@ -69,10 +78,7 @@ def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArra
         ``remaining`` to the end of the run at the start of each step.
     """
     h, remaining = np.asarray(h), np.asarray(remaining)
-    count = np.maximum(np.ceil(remaining / steps.h_max - ROUND_OFF), 1)
-    share = remaining / count
-    shared = (count == 1) | ((count <= LAST) & (share >= steps.h_min))
-    longest = np.where(shared, share, steps.h_max)
+    longest = until_end(remaining, steps.h_max, steps.h_min)
     cases = {
         "end": h > remaining * (1 - AT_BOUND),
         "below h_min": h < steps.h_min * (1 - AT_BOUND),

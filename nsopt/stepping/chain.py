@@ -20,7 +20,7 @@ from nsopt.stepping.control import StepControl
 from nsopt.stepping.initial import Run, Start
 from nsopt.stepping.program import StepProgram
 from nsopt.stepping.scheme import Scales, Scheme
-from nsopt.stepping.taken import Taken, objects
+from nsopt.stepping.taken import Taken, objects, pressing
 
 Array = NDArray[np.float64]
 
@@ -145,13 +145,12 @@ class Chain:
             why[of["event"][:, 0] == key] = text
         retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
-        floor = 1e-14 * self._force * h[:, None]
         taken = Taken(
             t,
             h,
             of["q"],
             of["v"],
-            np.where(of["impulse"] > floor, of["impulse"], 0.0),
+            pressing(of["impulse"], h[:, None] * self._force),
             of["joint_impulse"],
             of["slip_impulse"],
             of["motion"][:, 0],

@@ -16,6 +16,7 @@ from nsopt.stepping.terms import (
     external_work,
     kick,
     kinetic,
+    momentum_size,
     same_body,
     smooth_forces,
     square,
@@ -139,7 +140,7 @@ class ContactAligned(Scheme):
         )
         uneven = h / 2 * (K_end - K) + W_end @ lam_end - W @ lam + C_end.T @ mu_end - C.T @ mu
         turned = h / 2 * (K_end - K) + (W_end - W) @ lam + (C_end - C).T @ mu
-        size = ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W) @ ca.fabs(lam)
+        size = momentum_size(M, ca.fabs(v) + ca.fabs(start.v), W, lam, C, mu)
         loss = -lam * (W.T @ (start.v + v)) / 2 - lam_end * (W_end.T @ (after + v_end)) / 2
         return Step(
             h=h,

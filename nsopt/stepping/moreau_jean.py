@@ -11,7 +11,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, metric, same_body, smooth_forces, square
+from nsopt.stepping.terms import kinetic, metric, momentum_size, same_body, smooth_forces, square
 
 TOUCH = 1e-10
 """Of the clearance, the gap up to which a contact is closed."""
@@ -107,8 +107,7 @@ class MoreauJean(Scheme):
             gap=h * rate * active,
             closure=d.closure(*end),
             motion_residual=motion / h,
-            motion_size=(ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W) @ ca.fabs(lam))
-            / h
+            motion_size=momentum_size(M, ca.fabs(v) + ca.fabs(start.v), W, lam, C, mu) / h
             + ca.fabs(K),
             frozen=ca.SX.zeros(lam.numel()),
             loss=loss,

@@ -13,7 +13,7 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, same_body, smooth_forces, square
+from nsopt.stepping.terms import kinetic, momentum_size, same_body, smooth_forces, square
 
 
 class _End(NamedTuple):
@@ -176,7 +176,7 @@ class PaperStep(Scheme):
             gap=gap,
             closure=joints,
             motion_residual=motion / h,
-            motion_size=(ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(W @ lam)) / h
+            motion_size=momentum_size(M, ca.fabs(v) + ca.fabs(start.v), W, lam, C, mu) / h
             + ca.fabs(K),
             frozen=lam,
             loss=-lam * (W.T @ mean),

@@ -17,7 +17,7 @@ from nsopt.stepping.initial import Start
 from nsopt.stepping.program import StepProgram
 from nsopt.stepping.retry import RetryLadder, Rung
 from nsopt.stepping.scheme import Scales
-from nsopt.stepping.taken import Taken, objects
+from nsopt.stepping.taken import Taken, objects, pressing
 
 Array = NDArray[np.float64]
 Memory = tuple[Point, ...]
@@ -213,14 +213,12 @@ class Stepper:
         why = EVENTS.get(int(end.event[0]), why)
         if tried:
             why = f"{why}; {label}"
-        # An open contact is left with a round-off of impulse.
-        impulse = np.where(end.impulse > 1e-14 * self._force * h, end.impulse, 0.0)
         return Taken(
             np.array([t]),
             np.array([h]),
             end.q[None],
             end.v[None],
-            impulse[None],
+            pressing(end.impulse, h * self._force)[None],
             end.joint_impulse[None],
             end.slip_impulse[None],
             np.array([np.max(np.abs(end.motion))]),

@@ -14,6 +14,9 @@ from nsopt.mechanics import Dynamics
 
 Array = NDArray[np.float64]
 
+ROUND_OFF = 1e-14
+"""Of a typical impulse, what does not count as one."""
+
 TEXTS = ("reason", "tried")
 """What is texts; the rest is numbers."""
 
@@ -116,6 +119,11 @@ class Taken:
             sum(self.tried[k * every : (k + 1) * every].tolist(), ()) for k in range(n)
         )
         return replace(last, **sums)
+
+
+def pressing(impulse: Array, typical: Any) -> Array:
+    """Return impulses (..., ng) [N s] without the round-off that solvers leave in open contacts."""
+    return np.where(impulse > ROUND_OFF * typical, impulse, 0.0)
 
 
 def objects(values: Iterable[object]) -> NDArray[np.object_]:

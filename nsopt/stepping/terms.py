@@ -69,6 +69,21 @@ def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
     return ca.dot(v, M @ v) / 2
 
 
+def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX) -> ca.SX:
+    """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s].
+
+    Every contact counts with the largest impulse: one system is solved for all of them, so each
+    is known to the round-off of that one.
+
+    Parameters
+    ----------
+    v : SX (nv,)
+        Sum of the sizes of the velocities.
+    """
+    pushes = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
+    return ca.fabs(M) @ v + pushes + ca.fabs(C.T) @ ca.fabs(mu)
+
+
 def square(M: ca.SX, impulse: ca.SX) -> ca.SX:
     """Return impulse . M^-1 impulse, twice the kinetic energy it gives a mechanism at rest [J]."""
     return ca.dot(impulse, ca.solve(metric(M), impulse))

@@ -17,6 +17,7 @@ from nsopt.stepping.terms import (
     kick,
     kinetic,
     metric,
+    momentum_size,
     same_body,
     smooth_forces,
     square,
@@ -124,7 +125,7 @@ class Variational(Scheme):
             labels=d.contact_names,
         )
         mpcc.least_norm(("contact_half", "joint_half"))
-        size = ca.fabs(M) @ (ca.fabs(v) + ca.fabs(start.v)) + ca.fabs(contacts.D) @ lam
+        size = momentum_size(M, ca.fabs(v) + ca.fabs(start.v), contacts.D, lam, C, mu)
         nothing = ca.SX(0)
         return Step(
             h=h,
@@ -191,6 +192,7 @@ class Variational(Scheme):
         turned = uneven + (W - contacts.D) @ frozen + (C - C_start).T @ (joint + mu)
         # A blow is placed to first order only, whatever h: it is no reason for smaller steps.
         uneven += (1 - blow) * (W @ lam - contacts.D @ frozen + C.T @ mu - C_start.T @ joint)
+        size = momentum_size(M, ca.fabs(v) + ca.fabs(step.v), W, lam, C, mu)
         touched = same_body(d) @ (ca.fabs(contacts.D @ frozen) + ca.fabs(W @ lam)) > 0
         return Step(
             h=h,
@@ -202,9 +204,7 @@ class Variational(Scheme):
             gap=step.gap,
             closure=step.closure,
             motion_residual=step.motion_residual + motion / h,
-            motion_size=step.motion_size
-            + (ca.fabs(M) @ (ca.fabs(v) + ca.fabs(step.v)) + ca.fabs(W) @ lam) / h
-            + ca.fabs(K),
+            motion_size=step.motion_size + size / h + ca.fabs(K),
             frozen=frozen,
             loss=loss,
             contact_work=-ca.sum1(loss),

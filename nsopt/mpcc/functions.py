@@ -59,7 +59,7 @@ class _Expressions:
         return ca.vertcat(self.c, self.d, self.G, self.H)
 
 
-class Compiled:
+class Functions:
     """The functions a solve calls.
 
     Attributes

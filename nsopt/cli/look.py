@@ -1,0 +1,79 @@
+"""``nsopt list``, ``plot`` and ``info``: look at problems and at saved results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nsopt.animation import animate
+from nsopt.cli.common import plain_errors
+from nsopt.plots import FIGURES, save
+from nsopt.problem import problem_files, problem_title
+from nsopt.result import Result, check_writable
+
+SHOWN = 20
+"""Retried steps that ``nsopt info`` prints."""
+
+
+def list_problems() -> None:
+    """List the named problems, ready to run."""
+    width = max(map(len, problem_files()), default=0)
+    for name, file in problem_files().items():
+        print(f"{name:<{width}}  {problem_title(file)}")
+
+
+def plot(
+    results: Annotated[
+        list[Path], typer.Argument(help="Saved results; several are overlaid for comparison.")
+    ],
+    what: Annotated[
+        str, typer.Option(help=f"Which picture: {', '.join(FIGURES)}, or animation.")
+    ] = "overview",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation."),
+    ] = None,
+) -> None:
+    """Draw a picture of one or several saved results."""
+    with plain_errors():
+        loaded = [Result.open(path) for path in results]
+        ending = ".gif" if what == "animation" else ".png"
+        default = results[0].with_name(f"{results[0].stem}_{what}{ending}")
+        target = check_writable(out or default)
+        if what == "animation":
+            animate(loaded[0], target)
+        elif what in FIGURES:
+            save(FIGURES[what](*loaded), target)
+        else:
+            raise ValueError(
+                f"unknown picture {what!r}: choose one of {', '.join(FIGURES)}, animation"
+            )
+        print(target)
+
+
+def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
+    """Print what a saved result holds: summary, provenance, variables."""
+    with plain_errors():
+        opened = Result.open(result)
+    data, attrs = opened.data, opened.data.attrs
+    print(opened.summary())
+    print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
+    print(
+        f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "
+        f"model {attrs['model_hash']}"
+    )
+    print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
+    retried = [
+        (t, text) for t, text in zip(data["time"].values, data["tried"].values, strict=True) if text
+    ]
+    for t, text in retried[:SHOWN]:
+        print(f"{'retried':<22}t = {t:.9g} s: {text}")
+    if len(retried) > SHOWN:
+        print(f"{'':<22}and {len(retried) - SHOWN} more, in the variable 'tried'")
+    for name, variable in data.variables.items():
+        unit = variable.attrs.get("units", "")
+        text = variable.attrs.get("long_name", "")
+        print(f"  {name!s:<24} {', '.join(map(str, variable.dims)):<26} {f'[{unit}]':<12} {text}")

@@ -1,0 +1,195 @@
+"""``nsopt run``: simulate a problem, save, draw, report."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nsopt.cli.common import (
+    INTERRUPTED,
+    NOT_SAVED,
+    SCHEMES,
+    SOLVERS,
+    STOPPED_EARLY,
+    choose,
+    load,
+    plain_errors,
+)
+from nsopt.plots import overview, save
+from nsopt.result import Result, check_writable
+from nsopt.stepping import (
+    Checkpoint,
+    ErrorControl,
+    Scheme,
+    StepControl,
+    deferred_interrupt,
+    simulate,
+)
+
+
+def run(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="A name from 'nsopt list', or a Python file that defines problem = Problem(...)."
+        ),
+    ],
+    t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
+    h_min: Annotated[float | None, typer.Option(help="Smallest step [s].")] = None,
+    h_max: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest step [s]; equal to --h-min for a fixed step. Smaller bounds lose less "
+            "energy and take longer."
+        ),
+    ] = None,
+    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    solver: Annotated[
+        str,
+        typer.Option(
+            help=f"First choice for each step: {', '.join(SOLVERS)}. The other takes over where it "
+            "fails."
+        ),
+    ] = "ipopt",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another value for a Parameter of the problem, SI units; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to save the result (netCDF); the picture goes beside it. "
+            "results/PROBLEM.nc by default."
+        ),
+    ] = None,
+    store_every: Annotated[
+        int, typer.Option(min=1, help="Keep only every that many steps, and the last.")
+    ] = 1,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="METRES",
+            help="Largest local error of a step, if the scheme does not choose h itself.",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Wall time between checkpoints, a folder beside the result that a run which was "
+            "stopped or killed leaves behind; 0 for none.",
+        ),
+    ] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
+    ] = False,
+) -> None:
+    """Simulate a problem, save the result and a picture, print what happened."""
+    with plain_errors():
+        name = Path(problem).stem
+        chosen = load(problem)
+        given = {"h_min": h_min, "h_max": h_max}
+        steps = replace(chosen.steps, **{k: h for k, h in given.items() if h is not None})
+        target = _result_path(out or Path("results") / f"{name}.nc")
+        check_writable(target.with_suffix(".png"))
+        chosen_scheme = choose(SCHEMES, scheme, "scheme")
+        chosen_solver = choose(SOLVERS, solver, "solver")
+        chosen_control = _control(tolerance, chosen_scheme)
+        begin = chosen.start.t if chosen.start else 0.0
+        checkpoint = _checkpoint(target, checkpoint_every, resume)
+    # What was computed is saved, however impatient the user.
+    with deferred_interrupt():
+        with plain_errors():
+            result = simulate(
+                chosen.dynamics,
+                chosen.start,
+                chosen.duration if t_end is None else t_end - begin,
+                steps=steps,
+                scheme=chosen_scheme,
+                solver=chosen_solver,
+                control=chosen_control,
+                parameters=_settings(set_ or []),
+                store_every=store_every,
+                checkpoint=checkpoint,
+                resume=checkpoint.folder if checkpoint and resume else None,
+                title=name,
+            )
+        with plain_errors(NOT_SAVED, _remedy(result)):
+            result.save(target)
+        if result.completed and checkpoint and result.data.attrs["checkpoint"]:
+            checkpoint.remove()
+    _report(result, target)
+
+
+def _settings(assignments: list[str]) -> dict[str, float]:
+    values = {}
+    for text in assignments:
+        name, equals, number = text.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"--set takes NAME=NUMBER, got {text!r}")
+    return values
+
+
+def _result_path(path: Path) -> Path:
+    if path.suffix != ".nc" and not path.is_dir():
+        raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
+    return check_writable(path)
+
+
+def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
+    if tolerance is not None and scheme.chooses_h:
+        raise ValueError(
+            "--tolerance is for schemes that do not choose h themselves, such as --scheme "
+            f"variational; {type(scheme).__name__} does"
+        )
+    return None if tolerance is None else ErrorControl(tolerance)
+
+
+def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
+    """Return the checkpoint beside a result; tell of one that is there already."""
+    place = Checkpoint(target.with_suffix(".checkpoint"), seconds=every or None)
+    if place.exists and every and not resume:
+        print(
+            f"note: {place.folder} holds an unfinished run, which is replaced if this one takes "
+            f"longer than {every:g} s or is interrupted; --resume goes on with it",
+            file=sys.stderr,
+        )
+    return place if every or resume else None
+
+
+def _remedy(result: Result) -> str:
+    """Return how to go on with a run, if it left a checkpoint."""
+    place = result.data.attrs["checkpoint"]
+    return f"the same call with --resume goes on from {place}" if place else ""
+
+
+def _report(result: Result, target: Path) -> None:
+    """Print what happened, draw the picture, and end with the exit code of the run."""
+    print(result.summary())
+    print(f"{'result':<22}{target}")
+    if result.data.sizes["time"] > 1:
+        picture = target.with_suffix(".png")
+        with plain_errors(NOT_SAVED):
+            save(overview(result), picture)
+        print(f"{'picture':<22}{picture}")
+    if not result.completed:
+        reason, remedy = result.data.attrs["stop_reason"], _remedy(result)
+        print(f"error: {reason}", file=sys.stderr)
+        interrupted = reason.startswith("interrupted")
+        # A step that nothing solved would not be solved the second time.
+        if remedy and reason.startswith(("interrupted", "stopped")):
+            print(remedy, file=sys.stderr)
+        raise typer.Exit(INTERRUPTED if interrupted else STOPPED_EARLY)

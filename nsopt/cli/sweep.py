@@ -1,0 +1,82 @@
+"""``nsopt sweep``: a problem over a grid of parameters and step sizes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nsopt.cli.common import (
+    INTERRUPTED,
+    NOT_SAVED,
+    SCHEMES,
+    SOLVERS,
+    STOPPED_EARLY,
+    choose,
+    load,
+    plain_errors,
+)
+from nsopt.result import check_writable
+from nsopt.sweep import Grid, numbers, sweep, table
+
+
+def run_sweep(
+    problem: Annotated[str, typer.Argument(help="As for 'nsopt run'.")],
+    set_: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUES",
+            help="Values of a Parameter of the problem, or of h (fixed step), h_min, h_max: "
+            "1e-4,3e-4 or FROM:TO:COUNT or log:FROM:TO:COUNT; may be repeated for a grid.",
+        ),
+    ],
+    t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
+    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    solver: Annotated[str, typer.Option(help=f"First choice: {', '.join(SOLVERS)}.")] = "ipopt",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one for each core by default.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the finished runs and of sweep.nc; runs that are there already are not "
+            "repeated. results/PROBLEM_sweep by default."
+        ),
+    ] = None,
+) -> None:
+    """Run a problem over a grid of parameters and step sizes, print a table of what came out."""
+    name = Path(problem).stem
+    folder = out or Path("results") / f"{name}_sweep"
+    with plain_errors():
+        pairs = [text.partition("=") for text in set_]
+        values = {left.strip(): numbers(right) for left, _, right in pairs}
+        if len(values) < len(pairs):
+            raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
+        grid, chosen = Grid(values), load(problem)
+        begin = chosen.start.t if chosen.start else 0.0
+        check_writable(folder / "sweep.nc")
+        try:
+            data = sweep(
+                chosen,
+                grid,
+                duration=None if t_end is None else t_end - begin,
+                scheme=choose(SCHEMES, scheme, "scheme"),
+                solver=choose(SOLVERS, solver, "solver"),
+                workers=workers,
+                folder=folder,
+                title=name,
+            )
+        except OSError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(NOT_SAVED) from error
+        except KeyboardInterrupt:
+            print(f"error: interrupted; the same call goes on from {folder}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    print(table(data))
+    print(f"{'sweep':<22}{folder / 'sweep.nc'}")
+    if failed := int((data["completed"] == 0).sum()):
+        print(f"error: {failed} of {data['completed'].size} runs failed", file=sys.stderr)
+        raise typer.Exit(STOPPED_EARLY)
