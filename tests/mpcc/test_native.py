@@ -308,15 +308,6 @@ def test_unusable_folder(folder):
 
 
 @needs_compiler
-@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="root may write everywhere")
-def test_read_only_folder(folder):
-    folder.mkdir(mode=0o500)
-    with pytest.warns(RuntimeWarning, match="cannot be used"):
-        assert compile_native(swing()).native
-    assert entries(folder) == []
-
-
-@needs_compiler
 def test_folder_that_others_may_write_to_is_not_trusted(folder, counted, monkeypatch):
     compile_native(swing())
     folder.chmod(0o777)
