@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import casadi as ca
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from nsopt import Compiled, Problem, Result, Solver, StepBounds, simulate
@@ -68,6 +69,10 @@ def picture(
 
 def keep(figure: Figure, name: str) -> None:
     """Save a figure under results/ and say where."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                axis.set_minor_formatter(NullFormatter())  # crowded
     print(f"picture: {save(figure, RESULTS / f'{name}.png').relative_to(RESULTS.parent)}")
 
 

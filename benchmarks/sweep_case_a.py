@@ -21,7 +21,7 @@ import xarray as xr
 from distributed import Client, LocalCluster
 
 from nsopt import Grid, Result, sweep
-from nsopt.cli import SCHEMES, SOLVERS
+from nsopt.cli.common import SCHEMES, SOLVERS
 
 CLEARANCES = np.geomspace(1e-4, 2e-3, 20)
 STEPS = np.geomspace(2.5e-4, 2e-3, 10)
