@@ -89,7 +89,11 @@ class Result:
         except Exception as error:
             raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from error
         if "nsopt_version" not in data.attrs:
-            raise ValueError(f"{str(path)!r} is a netCDF file, but not a result of nsopt")
+            kind = "the table of a sweep" if "completed" in data.data_vars else "something else"
+            raise ValueError(
+                f"{str(path)!r} is a netCDF file, but {kind}, not a result: open it by "
+                "xarray.open_dataset"
+            )
         return cls(data)
 
     def to_dataframe(self) -> pd.DataFrame:

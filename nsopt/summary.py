@@ -5,6 +5,9 @@ import xarray as xr
 
 Row = tuple[str, str]
 
+DEEP = 0.1
+"""Depth inside a wall, over the opening of the gap, from which a summary warns."""
+
 NOTABLE_GAIN = 0.01
 """Energy gained, over the largest kinetic energy, from which a summary warns."""
 
@@ -52,7 +55,7 @@ def steps(data: xr.Dataset) -> list[Row]:
             "step size h",
             f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})",
         ),
-        ("h below h_min", f"{below} steps ({100 * below / count:.2g} %)"),
+        ("h below h_min", f"{below} steps ({100 * below / count:.2g} %), events not counted"),
         ("retried steps", str(retried)),
         (
             "solver",
@@ -65,15 +68,14 @@ def steps(data: xr.Dataset) -> list[Row]:
 def energy(data: xr.Dataset) -> list[Row]:
     """Return the energy balance, with a warning where energy came from nowhere."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
-    loss, t = data["dissipated_energy"].values, data["time"].values
-    mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+    loss = data["dissipated_energy"].values
     swing = ""
     if data.attrs["scheme_name"] == "PaperStep":
         swing = f" (the energy of the step swings by {np.ptp(loss):.2g} J, in proportion to h)"
     rows = [
         ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
         ("work from outside", f"{work:.4g} J"),
-        ("dissipated", f"{mean:.3g} J on average, {loss[-1]:.3g} J at the end{swing}"),
+        ("dissipated", f"{loss[-1]:.3g} J at the end{swing}"),
     ]
     if data.sizes["contact"]:
         taken = float(np.nansum(data["contact_loss"]))
@@ -93,13 +95,33 @@ def energy(data: xr.Dataset) -> list[Row]:
 
 def residuals(data: xr.Dataset) -> list[Row]:
     """Return the largest residuals; joint closure only where there are ideal joints."""
-    shown = [r for r in RESIDUALS if data[r[1]].size]
-    if not data.attrs["ideal_joints"]:
-        shown = [r for r in shown if r[1] != "constraint_violation"]
-    return [
-        (label, f"{np.nanmax(np.abs(data[name].values)):.2e} {data[name].attrs['units']}")
-        for label, name in shown
+    ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
+    rows = [
+        (
+            label,
+            f"{np.nanmax(np.abs(ideal[name].values)):.2e} {data[name].attrs['units']}{kept(data)}",
+        )
+        for label, name in RESIDUALS
+        if ideal[name].size
     ]
+    if (scale := deepest(data)) > DEEP:
+        text = f"bodies are inside walls by {scale:.2g} clearances: "
+        if data.attrs["scheme_name"] == "MoreauJean":
+            text += "MoreauJean holds rates only; take project=True or Variational, or "
+        rows.append(("WARNING", f"{text}smaller h"))
+    return rows
+
+
+def kept(data: xr.Dataset) -> str:
+    """Return a word on what numbers of a thinned run do not show."""
+    return " (kept steps)" if data.attrs["store_every"] > 1 else ""
+
+
+def deepest(data: xr.Dataset) -> float:
+    """Return the largest depth inside a wall over the typical opening of its gap."""
+    if not data.sizes["contact"]:
+        return 0.0
+    return float(np.max(data["gap_violation"].values / np.atleast_1d(data.attrs["gap_scales"])))
 
 
 def contacts(data: xr.Dataset) -> list[Row]:
@@ -109,8 +131,8 @@ def contacts(data: xr.Dataset) -> list[Row]:
         force = np.linalg.norm(data["contact_force"].values[1:], axis=-1)
         k, j = np.unravel_index(int(np.argmax(force)), force.shape)
         where, when = data["contact"].values[j], data["time"].values[1 + k]
-        text = f"{force[k, j]:.4g} N at {where} alone, t = {when:.6g} s"
-        rows.append(("largest contact force", text))
+        text = f"{force[k, j]:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
+        rows.append(("largest contact force", text if force[k, j] > 0 else "no contact"))
     if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
         rows.append(
             (

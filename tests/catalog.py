@@ -8,15 +8,20 @@ import numpy as np
 from nsopt import (
     AppliedForce,
     AppliedTorque,
+    Chord,
     CompliantContact,
+    Cone,
     ContactAligned,
     ContactLaw,
+    CubicLaw,
     CylinderContact,
     Cylindrical,
     CylindricalClearance,
+    ExponentialLaw,
     Fixed,
     Frame,
     LinearisedClosure,
+    MeasuredLaw,
     MoreauJean,
     PaperStep,
     Planar,
@@ -24,19 +29,24 @@ from nsopt import (
     PlanarRevoluteClearance,
     PlaneContact,
     PointOnLine,
+    PrintedExcess,
     Prismatic,
     PrismaticClearance,
+    RangeOfMotion,
     Revolute,
     RevoluteClearance,
     Screw,
+    SlideRange,
     SphereContact,
     Spherical,
     SphericalClearance,
     SpringDamper,
     TorsionSpringDamper,
+    TurnRange,
     Universal,
     Variational,
 )
+from nsopt.elements import Law
 from nsopt.mechanics import Element
 
 Twist = tuple[float, ...]  # (6,) translation of b along the axes of a [m], turn about them [rad]
@@ -163,6 +173,38 @@ SPRINGS = [
     ),
     Row("torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
+]
+NARROW = np.radians([4, 7, 3, 6, 4])
+QUARTERS = Cone(np.radians([0, 90, 180, 270, 360]), NARROW)
+SPLINE = Cone(np.radians([0, 70, 150, 190, 290, 360]), np.radians([4, 7, 5, 3, 6, 4]))
+CUBIC = CubicLaw(60.0, 0.5)
+MEASURED = MeasuredLaw([0.0, 0.1, 0.2, 0.5], [0.0, 2.0, 10.0, 40.0])
+
+
+def _cone(name: str, cone: Cone, law: Law = CUBIC, **options: object) -> Row:
+    return Row(name, lambda a, b: RangeOfMotion("e", a, b, cone, law, **options))
+
+
+CONES = [
+    _cone("cone of quarters", QUARTERS),
+    _cone("cone of a spline", SPLINE),
+    _cone("damped cone", SPLINE, damping=3.0),
+    _cone("cone by chord", SPLINE, excess=Chord()),
+    _cone("cone, exponential law", SPLINE, ExponentialLaw(4.0, 4.0)),
+    _cone("cone, measured law", QUARTERS, MEASURED),
+]
+PRINTED_CONES = [
+    _cone("cone, law of cosines", SPLINE, excess=PrintedExcess()),
+    _cone("cone, printed direction", QUARTERS, printed=True),
+]
+RANGES = [
+    Row("turn range", lambda a, b: TurnRange("e", a, b, -0.01, 0.02, CubicLaw(60.0, 0.5))),
+    Row(
+        "damped turn range",
+        lambda a, b: TurnRange("e", a, b, -0.01, 0.02, ExponentialLaw(3.0, 6.0), 2.0),
+    ),
+    Row("slide range", lambda a, b: SlideRange("e", a, b, -0.002, 0.003, CubicLaw(600.0, 0.2))),
+    Row("damped slide range", lambda a, b: SlideRange("e", a, b, -0.002, 0.003, CUBIC, 30.0)),
 ]
 LOADS = [
     Row("force", lambda _, b: AppliedForce("e", b, (1, -2, 3))),

@@ -155,7 +155,7 @@ def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
     assert (
         texts
         == [label(clearance), label(ideal)]
-        == ["clearance (h 1 to 2 ms)", "ideal (h 1 to 2 ms)"]
+        == ["clearance, PaperStep (h 1 to 2 ms)", "ideal, PaperStep (h 1 to 2 ms)"]
     )
 
 
@@ -328,7 +328,7 @@ def test_units_get_prefixes(value, text, factor):
 
 def test_stopped_run_says_so(clearance):
     stopped = Result(clearance.data.assign_attrs(completed=0))
-    assert label(stopped) == "clearance (h 1 to 2 ms, stopped early)"
+    assert label(stopped) == "clearance, PaperStep (h 1 to 2 ms, stopped early)"
 
 
 def test_scene_interpolates_poses_and_places_lines(clearance):

@@ -25,6 +25,7 @@ from nsopt.stepping import (
     Checkpoint,
     ErrorControl,
     Scheme,
+    StepBounds,
     StepControl,
     deferred_interrupt,
     simulate,
@@ -98,7 +99,7 @@ def run(
         name = Path(problem).stem
         chosen = load(problem)
         given = {"h_min": h_min, "h_max": h_max}
-        steps = replace(chosen.steps, **{k: h for k, h in given.items() if h is not None})
+        steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
         target = _result_path(out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose(SCHEMES, scheme, "scheme")
@@ -128,6 +129,18 @@ def run(
         if result.completed and checkpoint and result.data.attrs["checkpoint"]:
             checkpoint.remove()
     _report(result, target)
+
+
+def _steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
+    try:
+        return replace(stated, **given)
+    except ValueError as error:
+        if len(given) == 2:
+            raise
+        raise ValueError(
+            f"{error}; the problem itself has h from {stated.h_min:g} to {stated.h_max:g} s, so "
+            "give both --h-min and --h-max"
+        ) from None
 
 
 def _settings(assignments: list[str]) -> dict[str, float]:

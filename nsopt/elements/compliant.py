@@ -6,7 +6,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.mechanics.checks import finite, positive
-from nsopt.mechanics.element import Contact, Force, Gap, Load, Outline, State
+from nsopt.mechanics.element import Contact, Force, Gap, Load, Outline, Reading, State
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.parameter import Scalar
 
@@ -103,6 +103,15 @@ class CompliantContact(Force):
             if gap.slip.numel():
                 found.append(_friction(s, gap, press.touching, press.elastic + damping))
         return found
+
+    def readings(self, s: State) -> list[Reading]:
+        gaps = self.contact.gaps(s)
+        deep, forces = ca.SX(0), ca.SX(0)
+        for gap in gaps:
+            press = self._press(s, gap)
+            deep = ca.fmax(deep, -gap.distance)
+            forces += press.elastic + self._damping(s, gap, press)
+        return [Reading("depth", deep, "m"), Reading("force", forces, "N")]
 
     def _press(self, s: State, gap: Gap) -> _Press:
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))

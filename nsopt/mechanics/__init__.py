@@ -13,6 +13,8 @@ from nsopt.mechanics.element import (
     Load,
     Outline,
     Pair,
+    Reading,
+    ResistingPair,
     State,
 )
 from nsopt.mechanics.frame import GROUND, Frame, Motion
@@ -39,6 +41,8 @@ __all__ = [
     "Outline",
     "Pair",
     "Parameter",
+    "Reading",
+    "ResistingPair",
     "State",
     "assemble",
     "redundancy",

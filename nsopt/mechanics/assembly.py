@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.mechanics.absolute import AbsoluteCoordinates
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.element import Contact, Element, Force, Gap, State
+from nsopt.mechanics.element import Contact, Element, Force, Gap, Load, State
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
 from nsopt.mechanics.rank import check_mass
@@ -99,10 +99,11 @@ class _Symbols:
         )
 
     def in_place(self, *expressions: ca.SX) -> list[ca.SX]:
-        """Return expressions without virtual displacement."""
-        zero = ca.SX.zeros(self.move.numel())
-        found: list[ca.SX] = ca.substitute(list(expressions), [self.move], [zero])
-        return found
+        """Return expressions without virtual displacement, and with what was held in place."""
+        found: list[ca.SX] = list(expressions)
+        for symbols, value in reversed(self.state.holding):
+            found = ca.substitute(found, [symbols], [value])
+        return ca.substitute(found, [self.move], [ca.SX.zeros(self.move.numel())])
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dq N, the rows dual to v."""
@@ -158,19 +159,48 @@ class _Symbols:
         s, zero = self.state, ca.SX.zeros(self.v.numel())
         g = s.value(self.gravity)
         forces = [e for e in self.elements if isinstance(e, Force)]
-        potential = sum((force.energy(s) for force in forces), ca.SX(0))
+        weight = ca.SX(0)
         for body in self.mechanism.bodies:
-            potential -= s.value(body.mass) * ca.dot(g, self.motions[body.name].r)
-        work = {True: zero, False: zero}
-        for force in forces:
-            for load in force.loads(s):
-                work[force.external] += ca.jacobian(load.velocity, self.v).T @ load.force
-        applied = work[True] + work[False] - self.gradient(potential).T
+            weight -= s.value(body.mass) * ca.dot(g, self.motions[body.name].r)
+        energies = [force.energy(s) for force in forces]
+        pushes = [
+            self._of_loads(force.loads(s)) - self.gradient(energy).T
+            for force, energy in zip(forces, energies, strict=True)
+        ]
+        applied = sum(pushes, -self.gradient(weight).T)
+        external = sum((self._of_loads(force.loads(s)) for force in forces if force.external), zero)
         return {
             "applied": self.function("applied", "t q v p", applied),
-            "external": self.function("external", "t q v p", work[True]),
+            "external": self.function("external", "t q v p", external),
             "kinetic": self.function("kinetic", "t q v p", self.v.T @ M @ self.v / 2),
-            "potential": self.function("potential", "t q v p", potential),
+            "potential": self.function("potential", "t q v p", sum(energies, weight)),
+            "resistance": self._resistance(forces, pushes),
+            **self._readings(forces),
+        }
+
+    def _of_loads(self, loads: list[Load]) -> ca.SX:
+        zero = ca.SX.zeros(self.v.numel())
+        return sum((ca.jacobian(x.velocity, self.v).T @ x.force for x in loads), zero)
+
+    def _resistance(self, forces: list[Force], pushes: list[ca.SX]) -> ca.Function:
+        joints = self._joints()
+        parts = [ca.SX.zeros(self.v.numel()) for _ in joints]
+        for force, push in zip(forces, pushes, strict=True):
+            if (joint := resisted(force, joints)) is not None:
+                parts[joints.index(joint)] += push
+        return self.function("resistance", "t q v p", self._wrenches(parts))
+
+    def _readings(self, forces: list[Force]) -> dict[str, Any]:
+        found = [
+            (force.name, reading) for force in forces for reading in force.readings(self.state)
+        ]
+        values = ca.vertcat(ca.SX(0, 1), *(reading.value for _, reading in found))
+        most = ca.vertcat(ca.SX(0, 1), *(reading.most for _, reading in found))
+        return {
+            "reading_names": tuple(f"{owner}.{reading.name}" for owner, reading in found),
+            "reading_units": tuple(reading.unit for _, reading in found),
+            "readings": self.function("readings", "t q v p", values),
+            "reading_limits": self.function("reading_limits", "p", most),
         }
 
     @cached_property
@@ -284,6 +314,32 @@ class _Symbols:
         force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
         arm = self.state.motion(last).r - self.motions[frame.body.name].r
         return sign * ca.vertcat(force, torque - ca.cross(arm, force))
+
+
+def resisted(force: Force, joints: Sequence[Element]) -> Element | None:
+    """Return the joint whose resistance a force is part of, if any.
+
+    Raises
+    ------
+    ValueError
+        If the joint named is unknown, or none is named and several connect the same bodies.
+    """
+    if force.joint is None:
+        return None
+    named = [joint for joint in joints if joint.name == force.joint]
+    if force.joint and not named:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which is not "
+            f"there: one of {', '.join(joint.name for joint in joints) or 'none'}"
+        )
+    bodies = {frame.body for frame in force.frames}
+    found = named or [joint for joint in joints if {frame.body for frame in joint.frames} == bodies]
+    if len(found) > 1:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} may resist {found[0].name!r} or "
+            f"{found[1].name!r}: name one by joint=..."
+        )
+    return found[0] if found else None
 
 
 def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mechanics.acceleration import acceleration
 from nsopt.mechanics.element import Constraint, Contact, Element
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, substitute
@@ -62,6 +64,12 @@ class Dynamics:
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
     kinetic, potential : (t, q, v, p) -> [J]
+    resistance : (t, q, v, p) -> (6, nj)
+        Force and torque (about the origin of frame b) by which springs, dampers and friction of
+        each joint resist, on the body of its frame b, world axes.
+    readings : (t, q, v, p) -> (nr,)
+        What forces want recorded, `Force.readings`.
+    reading_limits : (p) -> (nr,)
     reactions : (t, q, p, mu, lam) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
         world axes. Impulses in, impulses out. Without friction, which adds
@@ -81,6 +89,8 @@ class Dynamics:
     contact_owners: tuple[str, ...]  # the element of each gap
     slip_contacts: tuple[int, ...]  # the gap of each slip
     joint_names: tuple[str, ...]  # ideal joints, then contacts
+    reading_names: tuple[str, ...]  # element.reading
+    reading_units: tuple[str, ...]
     mass: ca.Function
     bias: ca.Function
     applied: ca.Function
@@ -112,6 +122,9 @@ class Dynamics:
     slip_directions: ca.Function
     kinetic: ca.Function
     potential: ca.Function
+    resistance: ca.Function
+    readings: ca.Function
+    reading_limits: ca.Function
     reactions: ca.Function
     friction_reactions: ca.Function
     poses: ca.Function
@@ -131,6 +144,11 @@ class Dynamics:
         """Whether the mass matrix is the same everywhere."""
         q, p = ca.SX.sym("q", self.nq), ca.SX.sym("p", len(self.parameters))
         return not ca.depends_on(self.mass(q, p), q)
+
+    @cached_property
+    def acceleration(self) -> ca.Function:
+        """(t, q, v, p) -> vdot (nv,), see `nsopt.mechanics.acceleration`."""
+        return acceleration(self)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

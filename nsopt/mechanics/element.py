@@ -31,10 +31,16 @@ class State:
     motions : mapping of body name to Motion
         Of each body's centre of mass.
     symbols : mapping of parameter name to SX scalar
+
+    Attributes
+    ----------
+    holding : list of (SX symbols, SX)
+        What stands for what in potentials.
     """
 
     def __init__(self, t: ca.SX, motions: Mapping[str, Motion], symbols: Mapping[str, ca.SX]):
         self.t = t
+        self.holding: list[tuple[ca.SX, ca.SX]] = []
         self._motions = motions
         self._symbols = symbols
         self._frames: dict[Frame, Motion] = {}
@@ -53,6 +59,15 @@ class State:
         body = self._motions[frame.body.name]
         arm = body.A @ origin
         return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
+
+    def held(self, x: ca.SX) -> ca.SX:
+        """Return symbols for a vector that counts as constant in the gradient of a potential.
+
+        For what a potential is least or largest in (envelope theorem).
+        """
+        symbols = ca.SX.sym("held", x.numel())
+        self.holding.append((symbols, x))
+        return symbols
 
     def value(self, x: Any) -> ca.SX:
         """Return a stated number, or nested sequence of numbers, as an expression.
@@ -125,6 +140,9 @@ class Force(Element):
     external: bool = False
     """Whether its power is work done on the mechanism from outside."""
 
+    joint: str | None = None
+    """The joint whose resistance it is part of, "" for the only one between its bodies."""
+
     def loads(self, s: State) -> list["Load"]:
         """Return forces that have no potential; none unless a force says so."""
         del s
@@ -134,6 +152,15 @@ class Force(Element):
         """Return the potential [J], zero by default; assembly adds its negative gradient."""
         del s
         return ca.SX(0)
+
+    def readings(self, s: State) -> list["Reading"]:
+        """Return what a run records of it; nothing unless a force says so."""
+        del s
+        return []
+
+    def portrait(self) -> dict[str, list[float]]:
+        """Return numbers by which pictures show it; nothing unless a force says so."""
+        return {}
 
 
 class Gap(NamedTuple):
@@ -164,6 +191,15 @@ class Load(NamedTuple):
 
     velocity: ca.SX  # (3,) [m/s] or [rad/s]
     force: ca.SX  # (3,) [N] or [N m]
+
+
+class Reading(NamedTuple):
+    """A number that is recorded, under the name of the element and its own."""
+
+    name: str
+    value: ca.SX  # scalar
+    unit: str
+    most: ca.SX = ca.SX(np.inf)  # of numbers and parameters alone; a start beyond it is warned of
 
 
 TimeFunction = Callable[[ca.SX], Any]
@@ -209,6 +245,20 @@ class Pair(Element):
     def frames(self) -> tuple[Frame, ...]:
         """Frame a, frame b."""
         return self.a, self.b
+
+
+@dataclass(frozen=True, eq=False)
+class ResistingPair(Pair, Force):
+    """A force between two frames that is part of the resistance of a joint.
+
+    Parameters
+    ----------
+    joint : str
+        Name of that joint, ideal or with clearance, by keyword; by default the only one that
+        connects the same two bodies.
+    """
+
+    joint: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,19 +63,16 @@ class Newton:
         x = ca.vertcat(*(v.scaled for v in mpcc.variables))
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
         r = ca.SX.sym("r", x.numel())
-        rows = _rows(mpcc)
-        # What does not depend on x is computed once in a solve.
-        (rows, dx), symbols, known = ca.extract_parametric(
-            ca.cse([ca.densify(rows), self._move(mpcc, rows, x, r)]),
-            p,
-            {"extract_trivial": True},
-        )
-        constants = ca.vertcat(ca.SX(0, 1), *symbols)
+        # What does not depend on x is computed once in a solve: first what the rows need, which
+        # then counts as given in their Jacobian, then what the Newton step needs besides.
+        (rows,), given, first = _parametric([ca.densify(_rows(mpcc))], p)
+        (rows, dx), constants, second = _parametric([rows, self._move(mpcc, rows, x, r)], given)
+        known = ca.Function("known", [given], [second])(first)
         options = {"cse": True}
         return _Iteration(
             self,
             mpcc.name,
-            ca.Function("prepare", [p], [ca.densify(_stacked(known))], options),
+            ca.Function("prepare", [p], [ca.densify(known)], options),
             ca.Function("residual", [x, constants], [rows], options),
             ca.Function("move", [x, r, constants], [dx], options),
         ).function()
@@ -207,6 +204,14 @@ def _rows(mpcc: Mpcc) -> ca.SX:
     pairs = ca.if_else(active, ca.fmin(G, H), H)
     lowest = _stacked([_lowest(b.expr / ca.SX(b.scale), b.active) for b in mpcc.lowests])
     return ca.vertcat(c, pairs, ca.fmax(up, ca.fmin(low, F)), lowest)
+
+
+def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX, ca.SX]:
+    """Return expressions with symbols for what depends on p alone, those, and their values."""
+    found, symbols, values = ca.extract_parametric(
+        ca.cse(expressions), p, {"extract_trivial": True}
+    )
+    return found, _stacked(symbols), _stacked(values)
 
 
 def _lowest(rows: ca.SX, active: ca.SX) -> ca.SX:

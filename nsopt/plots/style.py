@@ -101,12 +101,13 @@ def peak(values: ArrayLike) -> float:
 
 
 def label(result: Result) -> str:
-    """Return the title of a run with its step bounds, and whether it stopped early."""
+    """Return the title of a run with its scheme and step bounds, and whether it stopped early."""
     bounds = step_bounds(result)
     unit = unit_of("s", bounds)
     sizes = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds))
     early = "" if result.completed else ", stopped early"
-    return f"{result.name} (h {sizes} {unit.text}{early})"
+    scheme = result.data.attrs["scheme_name"]
+    return f"{result.name}, {scheme} (h {sizes} {unit.text}{early})"
 
 
 def step_bounds(result: Result) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from nsopt.mpcc import Mpcc
 from nsopt.stepping.impact import Impact, NewtonImpact
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
+    bend,
     energy_error,
     external_work,
     kick,
@@ -157,7 +158,9 @@ class ContactAligned(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=kinetic(M, start.v) + kinetic(M_end, v_end),
-            energy_error=energy_error(M_end, M, turned, v_end - start.v),
+            energy_error=energy_error(
+                M_end, M, turned, v_end - start.v, bend(d, start, h, v, K + K_end), v
+            ),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
             work=external_work(d, start, h, q, v_end),
             event=ca.if_else(h < given * (1 - 1e-9), 2, 0),

@@ -141,6 +141,7 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "parameters": json.dumps(values),
         "gravity": number(gravity),
         "outline": json.dumps(outline),
+        "portraits": json.dumps({e.name: e.portrait() for e in elements if isinstance(e, Force)}),
         "frames": json.dumps(frames),
         "ideal_joints": len(dynamics.constraints),
     }

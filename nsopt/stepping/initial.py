@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -79,6 +80,19 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
     inside = np.minimum(_column(dynamics.distance(*at)), 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+    _warn_of_readings(dynamics, start, p)
+
+
+def _warn_of_readings(dynamics: Dynamics, start: Start, p: Array) -> None:
+    values = _column(dynamics.readings(start.t, start.q, start.v, p))
+    limits = _column(dynamics.reading_limits(p))
+    for k in np.flatnonzero(values > limits):
+        warnings.warn(
+            f"at the start {dynamics.reading_names[k]} is {values[k]:.4g} "
+            f"{dynamics.reading_units[k]}, {values[k] - limits[k]:.3g} more than the "
+            f"{limits[k]:.4g} that should not be met: start nearer, or check the frames",
+            stacklevel=2,
+        )
 
 
 def _check_numbers(dynamics: Dynamics, start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C between steps, not inside a solver."""
+"""Ctrl-C, and the word of a system that ends a job, between steps, not inside a solver."""
 
 import signal
 import sys
@@ -12,7 +12,8 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
     """Hold back Ctrl-C and yield a function that tells whether it was pressed.
 
     Solvers swallow an interrupt or end with a half-solved step; so the first Ctrl-C only leaves a
-    mark, to be asked for between steps. The second one interrupts at once. Outside the main
+    mark, to be asked for between steps. The second one interrupts at once. SIGTERM counts the
+    same. Outside the main
     thread, where signals do not arrive, nothing is changed.
     """
     pressed = threading.Event()
@@ -26,8 +27,9 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
         pressed.set()
         print("\nstopping after this step; Ctrl-C again to stop at once", file=sys.stderr)
 
-    before = signal.signal(signal.SIGINT, mark)
+    before = {kind: signal.signal(kind, mark) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield pressed.is_set
     finally:
-        signal.signal(signal.SIGINT, before)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

@@ -23,7 +23,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "q": (("time", "q"), "m, 1", "coordinates"),
     "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
     "gap": (CONTACT, "m", "distance of the surfaces"),
-    "impulse": (CONTACT, "N s", "contact impulse over the step"),
+    "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
     "contact_force": (
         (*CONTACT, "axis"),
         "N",
@@ -41,6 +41,12 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "force of the joint on the body of frame b, mean over the step",
     ),
     "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
+    "joint_resistance": (
+        (*JOINT, "axis"),
+        "N m",
+        "torque by which a joint resists, on the body of frame b, about its origin",
+    ),
+    "joint_resistance_force": ((*JOINT, "axis"), "N", "force by which a joint resists"),
     "kinetic_energy": (TIME, "J", "kinetic energy"),
     "potential_energy": (TIME, "J", "energy of gravity and springs"),
     "total_energy": (TIME, "J", "kinetic and potential energy"),
@@ -102,7 +108,13 @@ class Record:
         return {
             name: (dims, values[name], {"units": units, "long_name": text})
             for name, (dims, units, text) in VARIABLES.items()
-        }
+        } | self.readings()
+
+    def readings(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+        """Return what forces want recorded, as variables of their names."""
+        d, values = self.dynamics, self.over("readings")
+        names = zip(d.reading_names, d.reading_units, values.T, strict=True)
+        return {name: (TIME, x, {"units": unit, "long_name": name}) for name, unit, x in names}
 
     def states(self) -> dict[str, Array]:
         """Return coordinates, velocities and poses."""
@@ -148,9 +160,12 @@ class Record:
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
         wrench = self.reactions()
+        resistance = self.over("resistance").reshape(len(self.t), -1, 6)
         return {
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
+            "joint_resistance": resistance[:, :, 3:],
+            "joint_resistance_force": resistance[:, :, :3],
             "constraint_violation": self.violation(self.over("distance")),
         }
 
@@ -250,7 +265,8 @@ class Record:
         pressed = np.nan_to_num(self.lam) > 0
         for active in np.unique(pressed, axis=0):
             k = int(np.flatnonzero(np.all(pressed == active, axis=1))[0])
-            W = np.asarray(self.dynamics.gap_matrix(self.t[k - 1], self.q[k - 1], self.p))
+            here = k - 1 if k in self._begun else k
+            W = np.asarray(self.dynamics.gap_matrix(self.t[here], self.q[here], self.p))
             most = max(most, int(active.sum()) - rank(W[:, active]))
         rows = redundancy(self.dynamics, self.t[0], self.q[0], self.p)
         return {"redundant_joint_rows": rows, "redundant_contacts": most}

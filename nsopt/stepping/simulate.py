@@ -55,6 +55,16 @@ def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
         raise ValueError(f"duration must be a positive number of seconds, got {duration!r}")
 
 
+EXAMPLES = {
+    "dynamics": "assemble(mechanism)",
+    "steps": "StepBounds(1e-4, 1e-3)",
+    "scheme": "Variational()",
+    "solver": "Compiled()",
+    "control": "ErrorControl(1e-6)",
+    "acceptance": "Acceptance()",
+}
+
+
 def simulate(
     dynamics: Dynamics,
     start: Start | None = None,
@@ -95,9 +105,11 @@ def simulate(
     acceptance : Acceptance
         What each step must meet.
     store_every : int
-        Keep only every that many steps, and the last.
+        Keep only every that many steps, and the last. Losses, work and effort are summed up
+        between; impulses and forces are those of the kept steps alone.
     checkpoint : Checkpoint
         Where and how often to keep what a run that was killed needs to go on; nowhere by default.
+        It stays there after the end, until its ``remove()``.
     resume : path
         Go on from the checkpoint there. All else but ``checkpoint``, ``title`` and ``progress``
         must be as it was, the duration too: the last steps of a run share what is left, and
@@ -118,17 +130,29 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        An argument of the wrong kind.
     ValueError
         Before anything is solved: a duration, parameter or start that is not legal, a checkpoint
         to resume that is damaged or of another run.
     OSError
         Before anything is solved: no checkpoint to resume, or none can be written.
     """
-    check_run(dynamics, duration, steps)
     if store_every < 1:
         raise ValueError(f"store_every must be 1 or more, got {store_every}")
     scheme, solver = scheme or PaperStep(), solver or Solver()
     control, acceptance = control or LargestStep(), acceptance or Acceptance()
+    for name, value, kind in (
+        ("dynamics", dynamics, Dynamics),
+        ("steps", steps, StepBounds),
+        ("scheme", scheme, Scheme),
+        ("solver", solver, Solver | Compiled),
+        ("control", control, StepControl),
+        ("acceptance", acceptance, Acceptance),
+    ):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be an object such as {EXAMPLES[name]}, got {value!r}")
+    check_run(dynamics, duration, steps)
     p = dynamics.values(parameters)
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)

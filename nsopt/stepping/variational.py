@@ -12,6 +12,7 @@ from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
+    bend,
     energy_error,
     external_work,
     kick,
@@ -187,7 +188,8 @@ class Variational(Scheme):
         first, second = (start.v + step.v) / 2, (u + v) / 2
         loss = -frozen * (contacts.D.T @ first) - lam * (W.T @ second)
         loss -= friction.by_contact(sliding * (T_start.T @ first) + slip * (T.T @ second))
-        uneven = h / 2 * (K - kick(d, *before, u))
+        K_start = kick(d, *before, u)
+        uneven, bent = h / 2 * (K - K_start), bend(d, start, h, u, K + K_start)
         C_start = d.closure_matrix(*before)
         turned = uneven + (W - contacts.D) @ frozen + (C - C_start).T @ (joint + mu)
         # A blow is placed to first order only, whatever h: it is no reason for smaller steps.
@@ -209,7 +211,7 @@ class Variational(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
-            energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v),
+            energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v, bent, u),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
             work=external_work(d, start, h, step.q, v),
         )

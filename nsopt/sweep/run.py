@@ -84,6 +84,11 @@ def sweep(
     """
     if not isinstance(over, Points):
         raise TypeError(f"over must be Grid(...) or Samples(...), got {type(over).__name__}")
+    if not isinstance(problem, Problem | str | Path):
+        raise TypeError(
+            f"problem must be a Problem or the name of one, got {type(problem).__name__}: use "
+            "Problem(dynamics, duration, steps)"
+        )
     if not isinstance(problem, Problem):
         title, problem = title or Path(problem).stem, load_problem(str(problem))
     if duration is not None:

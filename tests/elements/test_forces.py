@@ -3,11 +3,21 @@
 import numpy as np
 import pytest
 
-from nsopt import AppliedForce, Body, Frame, Parameter, SpringDamper, TorsionSpringDamper
-from tests.catalog import LOADS, SPRINGS
+from nsopt import (
+    AppliedForce,
+    Body,
+    Frame,
+    Parameter,
+    RangeOfMotion,
+    SlideRange,
+    SpringDamper,
+    TorsionSpringDamper,
+    TurnRange,
+)
+from tests.catalog import CONES, LOADS, PRINTED_CONES, RANGES, SPRINGS
 from tests.states import array, assembled, axes_of, couple, derivative, moved, near, wrenches
 
-springs = pytest.mark.parametrize("row", SPRINGS, ids=str)
+springs = pytest.mark.parametrize("row", SPRINGS + CONES + RANGES, ids=str)
 loads = pytest.mark.parametrize("row", LOADS, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
 AT_REST = np.zeros(12)
@@ -41,26 +51,30 @@ def test_power_is_stored_or_lost(row, seed):
         assert lost == pytest.approx(0, abs=1e-6)
     else:
         speed = rate(c, q, v, eps)
-        assert lost == pytest.approx(c.element.damping * speed**2, rel=1e-5, abs=1e-6)
+        assert lost == pytest.approx(c.element.damping * speed @ speed, rel=1e-5, abs=1e-6)
         assert lost > 0
 
 
 def rate(c, q, v, eps):
-    """Rate of the length of a spring, or relative angular velocity about z of frame a."""
-    if isinstance(c.element, TorsionSpringDamper):
-        axis = axes_of(q[3:7]) @ c.frames[0].axes[:, 2]
-        return axis @ (axes_of(q[10:14]) @ v[9:12] - axes_of(q[3:7]) @ v[3:6])
+    """Rate of the length of a spring, relative angular velocity, or that about an axis, (k,)."""
+    turning = axes_of(q[10:14]) @ v[9:12] - axes_of(q[3:7]) @ v[3:6]
+    z = [axes_of(p) @ f.axes[:, 2] for p, f in zip((q[3:7], q[10:14]), c.frames, strict=True)]
+    if isinstance(c.element, RangeOfMotion):
+        return turning
+    if isinstance(c.element, TorsionSpringDamper | TurnRange):
+        return np.array([z[isinstance(c.element, TurnRange)] @ turning])
 
     def length(x):
         a, b = c.element.a, c.element.b
-        return np.linalg.norm(
-            x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin
-        )
+        span = x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin
+        if isinstance(c.element, SlideRange):
+            return np.array([span @ axes_of(x[3:7]) @ a.axes[:, 2]])
+        return np.array([np.linalg.norm(span)])
 
     return (length(moved(q, v, eps)) - length(moved(q, v, -eps))) / (2 * eps)
 
 
-@springs
+@pytest.mark.parametrize("row", SPRINGS + CONES + RANGES + PRINTED_CONES, ids=str)
 @anywhere
 def test_action_equals_reaction(row, seed):
     c = couple(row)

@@ -1,0 +1,126 @@
+"""Ends of the range of one freedom: a turn about an axis, a slide along it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements.range_of_motion import Law
+from nsopt.mechanics.checks import finite, not_negative
+from nsopt.mechanics.element import Load, Reading, ResistingPair, State
+from nsopt.mechanics.parameter import Scalar
+
+
+class _Freedom(NamedTuple):
+    """A coordinate between two frames and its rate."""
+
+    value: ca.SX  # [rad or m]
+    rate: ca.SX  # [rad/s or m/s]
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Range(ResistingPair):
+    """A one-sided law beyond each end of the range of a coordinate, and a damper.
+
+    Parameters
+    ----------
+    lower, upper : float or Parameter
+        Ends of the range.
+    law : Law
+        Size of what pushes back over the excess beyond either end.
+    damping : float or Parameter
+        Of the rate, everywhere.
+
+    Raises
+    ------
+    ValueError
+        Unless lower < upper, and numbers of the law are in range.
+    TypeError
+        If the law is none.
+    """
+
+    lower: Scalar
+    upper: Scalar
+    law: Law
+    damping: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        lower, upper = (
+            float(finite(f"{n} {of}", getattr(self, n), ())) for n in ("lower", "upper")
+        )
+        if not lower < upper:
+            raise ValueError(f"lower {of} must be below upper, got {lower:g} and {upper:g}")
+        if not isinstance(self.law, Law):
+            raise TypeError(f"law {of} must be a Law, got {self.law!r}: use CubicLaw(...)")
+        self.law.check(of)
+        not_negative(f"damping {of}", self.damping)
+
+    @abstractmethod
+    def _freedom(self, s: State) -> _Freedom:
+        """Return the coordinate that is limited."""
+
+    def _excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
+        x = self._freedom(s).value
+        return s.value(self.lower) - x, x - s.value(self.upper)
+
+    def energy(self, s: State) -> ca.SX:
+        found = ca.SX(0)
+        for excess in self._excesses(s):
+            found += self.law.potential(s, excess if self.law.inside else ca.fmax(excess, 0))
+        return found
+
+    def loads(self, s: State) -> list[Load]:
+        if self.damping == 0:
+            return []
+        rate = self._freedom(s).rate
+        return [Load(rate, -s.value(self.damping) * rate)]
+
+    def readings(self, s: State) -> list[Reading]:
+        freedom = self._freedom(s)
+        return [
+            Reading("position", freedom.value, freedom.unit),
+            Reading("excess", ca.fmax(*self._excesses(s)), freedom.unit, most=self.law.width(s)),
+        ]
+
+
+class TurnRange(_Range):
+    """Ends of the turn about z, whatever way the axis leans: of a hinge, or the internal rotation.
+
+    The angle [rad] is that of the turn about z of b once z of a has been brought onto z of b the
+    short way; for a hinge about z simply its angle. It lies in (-pi, pi). Damping [N m s/rad] acts
+    on the angular velocity about z of b.
+
+    The limit of internal rotation that [RoM 2023] leaves out.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("lower", "upper"):
+            angle = float(finite(name, getattr(self, name), ()))
+            if not abs(angle) < np.pi:
+                raise ValueError(
+                    f"{name} of TurnRange {self.name!r} must be within half a turn, got {angle:g} "
+                    "rad: turn one of the frames so that the range is about its middle"
+                )
+
+    def _freedom(self, s: State) -> _Freedom:
+        a, b = s.motion(self.a), s.motion(self.b)
+        R = a.A.T @ b.A
+        angle = ca.atan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
+        return _Freedom(angle, ca.dot(b.A[:, 2], b.w - a.w), "rad")
+
+
+class SlideRange(_Range):
+    """Ends of the slide of the origin of b along z of a [m]; damping in N s/m."""
+
+    def _freedom(self, s: State) -> _Freedom:
+        a, b = s.motion(self.a), s.motion(self.b)
+        rate = ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
+        return _Freedom(ca.dot(a.A[:, 2], b.r - a.r), rate, "m")

@@ -1,0 +1,153 @@
+"""Circumduction cones: how far a pointer may lean, all around an axis [RoM 2023, section 3.1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.elements.range_of_motion.curve import Curve, PeriodicSpline, Quarters
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.parameter import Numbers, number
+
+Array = NDArray[np.float64]
+
+FULL = 2 * np.pi
+SAME = 1e-9
+"""Angles [rad] that differ by less are the same."""
+
+OPEN = 1e-3
+"""Within that angle [rad] of the opposite pole a cone ends nowhere."""
+
+CHECKED = 720
+"""Points of the edge at which a cone is checked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """The largest latitude of a pointer over its longitude.
+
+    The axis of the cone is z of a frame. Longitude is the angle about it from x, latitude the
+    angle from it [eqs. 6, 7].
+
+    Parameters
+    ----------
+    longitudes : (n,) [rad]
+        Ascending from 0 to 2 pi.
+    latitudes : (n,) of float or Parameter [rad]
+        From 0 to pi; the first and the last are the same.
+    spline : bool or None
+        Whether to interpolate by a periodic cubic spline over the cumulative chord length
+        [eqs. 15-19] or by quarters of ellipses [eqs. 13, 14], which need the longitudes 0, 90,
+        180, 270, 360 deg. None takes the quarters where the longitudes are those.
+
+    Raises
+    ------
+    ValueError
+        If the data are not those of a closed cone; says what to change.
+    """
+
+    longitudes: Numbers
+    latitudes: Numbers
+    spline: bool | None = None
+
+    def __post_init__(self) -> None:
+        psi, sigma = (
+            np.atleast_1d(number(getattr(self, name))) for name in ("longitudes", "latitudes")
+        )
+        _check(psi, sigma)
+        quadrants = psi.size == 5 and np.allclose(psi, np.linspace(0, FULL, 5), atol=SAME)
+        if self.spline is False and not quadrants:
+            raise ValueError(
+                "quarters of ellipses need latitudes at longitudes 0, 90, 180, 270 and 360 deg, "
+                f"got {_deg(psi)} deg: use spline=True"
+            )
+        self._check_edge()
+
+    @property
+    def elliptic(self) -> bool:
+        """Whether the edge is made of quarters of ellipses."""
+        return not (self.spline or (self.spline is None and len(self.longitudes) != 5)) and (
+            np.allclose(number(self.longitudes), np.linspace(0, FULL, 5), atol=SAME)
+        )
+
+    def curve(self, value: Callable[[object], ca.SX] = lambda x: ca.SX(number(x))) -> Curve:
+        """Return the edge; ``value`` turns Parameters into expressions."""
+        psi, sigma = number(self.longitudes)[:-1], [value(x) for x in self.latitudes][:-1]
+        if self.elliptic:
+            return Quarters(ca.vertcat(*sigma))
+        rows = [ca.horzcat(s * np.cos(x), s * np.sin(x)) for x, s in zip(psi, sigma, strict=True)]
+        return PeriodicSpline(ca.vertcat(*rows))
+
+    def edge(self, count: int = 361) -> tuple[Array, Array]:
+        """Return longitudes [0, 2 pi] and latitudes [rad] of points on the edge, each (count,)."""
+        x, _, _ = self._sampled(count)
+        psi = np.unwrap(np.arctan2(x[1], x[0]))
+        return psi - FULL * np.round(psi[0] / FULL), np.hypot(*x)
+
+    def _sampled(self, count: int) -> list[Array]:
+        curve, l = self.curve(), ca.SX.sym("l")
+        jet = ca.Function("edge", [l], list(curve.piece(l).jet(l)))
+        at = np.linspace(0, 1, count) * float(curve.period)
+        return [np.asarray(part) for part in jet.map(count)(at)]
+
+    def _check_edge(self) -> None:
+        x, dx, _ = self._sampled(CHECKED)
+        sigma = np.hypot(*x)
+        if (k := int(np.argmax(sigma))) >= 0 and sigma[k] > np.pi + SAME:
+            raise ValueError(
+                f"between its data the cone reaches a latitude of {_deg(sigma[k])} deg at "
+                f"longitude {_deg(np.arctan2(x[1, k], x[0, k]) % FULL)} deg, more than 180: add "
+                "data there, or take smaller latitudes"
+            )
+        if np.min(sigma) > np.pi - OPEN:
+            raise ValueError("latitudes of 180 deg all around restrict nothing: leave the cone out")
+        turn = x[0] * dx[1] - x[1] * dx[0]  # sigma^2 d(psi)/dl
+        k = int(np.argmin(turn))
+        if turn[k] < -SAME:
+            raise ValueError(
+                "between its data the edge of the cone turns back at longitude "
+                f"{_deg(np.arctan2(x[1, k], x[0, k]) % FULL)} deg: latitudes change too steeply "
+                "there; add data"
+            )
+        if np.sum(turn) <= SAME:
+            raise ValueError(
+                f"latitudes {_deg(number(self.latitudes))} deg enclose no directions: make some "
+                "of them larger than zero"
+            )
+
+
+def _check(psi: Array, sigma: Array) -> None:
+    finite("longitudes of the cone", psi, psi.shape)
+    finite("latitudes of the cone", sigma, sigma.shape)
+    if psi.ndim != 1 or psi.shape != sigma.shape or psi.size < 4:
+        raise ValueError(
+            f"a cone takes as many latitudes as longitudes, at least 4 with both 0 and 360 deg; "
+            f"got {psi.size} longitudes and {sigma.size} latitudes"
+        )
+    if np.any(np.diff(psi) <= SAME):
+        raise ValueError(f"longitudes must ascend, got {_deg(psi)} deg")
+    if abs(psi[0]) > SAME or abs(psi[-1] - FULL) > SAME:
+        raise ValueError(
+            f"longitudes must cover 0 to 360 deg, got {_deg(psi[0])} to {_deg(psi[-1])} deg: "
+            "angles are in radians"
+        )
+    if abs(sigma[0] - sigma[-1]) > SAME:
+        raise ValueError(
+            f"latitudes at longitudes 0 and 360 deg must be the same, got {_deg(sigma[0])} and "
+            f"{_deg(sigma[-1])} deg"
+        )
+    wrong = np.flatnonzero((sigma < 0) | (sigma > np.pi + SAME))
+    if wrong.size:
+        k = int(wrong[0])
+        raise ValueError(
+            f"latitudes must be from 0 to 180 deg, got {_deg(sigma[k])} deg at longitude "
+            f"{_deg(psi[k])} deg: angles are in radians"
+        )
+
+
+def _deg(angles: Array | float) -> str:
+    return ", ".join(f"{x:g}" for x in np.atleast_1d(np.round(np.degrees(angles), 6)))

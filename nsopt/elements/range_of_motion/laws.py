@@ -1,0 +1,172 @@
+"""How the moment grows beyond the range of motion [RoM 2023, eq. 32 and what may replace it]."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+from nsopt.mechanics.checks import finite, positive
+from nsopt.mechanics.element import State
+from nsopt.mechanics.parameter import Scalar
+
+
+class Law(ABC):
+    """The size of a restricting moment over the excess; of a force where the range is a length.
+
+    A new law is one frozen dataclass with both methods, moment the derivative of potential, and a
+    check of its numbers.
+
+    Attributes
+    ----------
+    inside : bool
+        Whether it acts already before the range is exceeded; then it is given the excess less
+        than zero there, otherwise never.
+    """
+
+    inside: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, of: str) -> None:
+        """Refuse numbers out of range; ``of`` names whose law it is.
+
+        Raises
+        ------
+        ValueError
+        """
+
+    @abstractmethod
+    def moment(self, s: State, excess: ca.SX) -> ca.SX:
+        """Return the size of the moment [N m], or force [N], that pushes back."""
+
+    @abstractmethod
+    def potential(self, s: State, excess: ca.SX) -> ca.SX:
+        """Return the integral of the moment over the excess [J]."""
+
+    def width(self, s: State) -> ca.SX:
+        """Return an excess that should not be met [rad or m]; infinite unless a law says so."""
+        del s
+        return ca.SX(np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class CubicLaw(Law):
+    """Grows smoothly to a plateau: m_p [3 (k/D)^2 - 2 (k/D)^3], m_p beyond D [RoM 2023, eq. 32].
+
+    Parameters
+    ----------
+    peak : float or Parameter [N m, or N]
+        m_p, where the material yields.
+    compliance : float or Parameter [rad, or m]
+        D, Delta sigma in the paper.
+    """
+
+    peak: Scalar
+    compliance: Scalar
+
+    def check(self, of: str) -> None:
+        positive(f"peak {of}", self.peak)
+        positive(f"compliance {of}", self.compliance, "an angle in radians, or a length in metres")
+
+    def width(self, s: State) -> ca.SX:
+        return s.value(self.compliance)
+
+    def moment(self, s: State, excess: ca.SX) -> ca.SX:
+        x = ca.fmin(excess / s.value(self.compliance), 1)
+        return s.value(self.peak) * x**2 * (3 - 2 * x)
+
+    def potential(self, s: State, excess: ca.SX) -> ca.SX:
+        x = excess / s.value(self.compliance)
+        within = ca.fmin(x, 1)
+        return (
+            s.value(self.peak)
+            * s.value(self.compliance)
+            * (within**3 * (1 - within / 2) + ca.fmax(x - 1, 0))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialLaw(Law):
+    """Grows exponentially, softly inside the range too: size exp(rate k).
+
+    The form of the passive joint moments of Yamaguchi, which Nasr et al. use as well (refs. 11 and
+    12 of [RoM 2023]): there two such terms, one for each end of the range, sum up to the moment,
+    which the two ends of a `TurnRange` give.
+
+    Parameters
+    ----------
+    size : float or Parameter [N m, or N]
+        At the end of the range.
+    rate : float or Parameter [1/rad, or 1/m]
+    """
+
+    inside: ClassVar[bool] = True
+
+    size: Scalar
+    rate: Scalar
+
+    def check(self, of: str) -> None:
+        positive(f"size {of}", self.size)
+        positive(f"rate {of}", self.rate)
+
+    def moment(self, s: State, excess: ca.SX) -> ca.SX:
+        return s.value(self.size) * ca.exp(s.value(self.rate) * excess)
+
+    def potential(self, s: State, excess: ca.SX) -> ca.SX:
+        return self.moment(s, excess) / s.value(self.rate)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredLaw(Law):
+    """Follows a measured table by the monotone spline through it; constant beyond its end.
+
+    Parameters
+    ----------
+    excess : (n,) [rad, or m]
+        Ascending from zero.
+    moments : (n,) [N m, or N]
+        Never falling, from zero.
+    """
+
+    excess: Sequence[float]
+    moments: Sequence[float]
+
+    def check(self, of: str) -> None:
+        x, y = (
+            finite(f"{name} {of}", getattr(self, name), (len(self.excess),))
+            for name in ("excess", "moments")
+        )
+        if len(x) < 2 or x[0] != 0 or np.any(np.diff(x) <= 0):
+            raise ValueError(f"excess {of} must ascend from zero, two values or more, got {x}")
+        if y[0] != 0 or np.any(np.diff(y) < 0) or y[-1] <= 0:
+            raise ValueError(f"moments {of} must start at zero and never fall, got {y}")
+
+    def width(self, s: State) -> ca.SX:
+        del s
+        return ca.SX(self.excess[-1])
+
+    def moment(self, s: State, excess: ca.SX) -> ca.SX:
+        del s
+        return self._at(PchipInterpolator(self.excess, self.moments).c, excess)
+
+    def potential(self, s: State, excess: ca.SX) -> ca.SX:
+        del s
+        beyond = ca.fmax(excess - self.excess[-1], 0)
+        spline = PchipInterpolator(self.excess, self.moments).antiderivative()
+        return self._at(spline.c, excess) + self.moments[-1] * beyond
+
+    def _at(self, coefficients: np.ndarray, excess: ca.SX) -> ca.SX:
+        """Return a piecewise polynomial, coefficients (order, pieces), held beyond its end."""
+        x = ca.fmin(excess, self.excess[-1])
+        found = ca.SX(0)
+        for k, start in enumerate(self.excess[:-1]):
+            value = ca.SX(0)
+            for c in coefficients[:, k]:
+                value = value * (x - start) + float(c)
+            found = ca.if_else(x >= start, value, found) if k else value
+        return found

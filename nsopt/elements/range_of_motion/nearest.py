@@ -1,0 +1,161 @@
+"""The point of a cone's edge that is nearest to a direction [RoM 2023, eq. 31].
+
+With the distance from the apex eliminated, eq. 31 is one equation, u . b'(l) = 0 with b(l) the
+unit vector along a generator: the nearest generator has the largest u . b (erratum). Irregular
+cones have several extrema. Samples all around find the best two; Newton's method on u . b' = 0
+refines both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements.range_of_motion.curve import Curve, Jet, Piece
+
+REFINING = 5
+"""Newton steps that find the point."""
+
+ATTACHED = 2
+"""Newton steps more, the only ones that are differentiated: from a solution, k of them have the
+right derivatives up to order 2^k - 1."""
+
+GRID = 2.0**42
+"""Points per turn that what is found so far is rounded to, which has no derivative."""
+
+NONE = -2.0
+"""Height of a maximum that is not there."""
+
+TINY = 1e-30
+
+
+class Nearest(NamedTuple):
+    """A direction and the edge nearest to it, in the axes of the cone.
+
+    The direction is cos(theta) b + sin(theta) n.
+    """
+
+    direction: ca.SX  # (3,) u
+    edge: ca.SX  # (2,) [rad] the point in the plane of the curve
+    b: ca.SX  # (3,) unit vector along the nearest generator
+    n: ca.SX  # (3,) unit normal of the cone there, outward
+
+    @property
+    def theta(self) -> ca.SX:
+        """Spherical angle to the edge [rad], less than zero inside the cone."""
+        return ca.atan2(ca.dot(self.n, self.direction), ca.dot(self.b, self.direction))
+
+
+def nearest(curve: Curve, u: ca.SX) -> Nearest:
+    """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
+    found = [_refined(curve, u, bracket) for bracket in _highest_two(curve, u)]
+    best = found[0].instead(found[1], found[1].height > found[0].height)
+    grid = curve.period / GRID
+    piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
+    for _ in range(ATTACHED):
+        slope, bend = _slopes(piece, u, l)
+        l = l - slope / ca.if_else(bend < 0, bend, -1)
+    jet = piece.jet(l)
+    b, first, _ = generator(jet)
+    n = ca.cross(first, b)
+    return Nearest(u, jet.at, b, n / ca.sqrt(ca.sumsqr(n) + TINY))
+
+
+def generator(jet: Jet) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return the unit vector along a generator and its derivatives by l, (3,) each."""
+    (x, dx, ddx) = jet
+    w, dw = ca.sumsqr(x) + TINY, 2 * ca.dot(x, dx)  # latitude squared
+    ddw = 2 * (ca.sumsqr(dx) + ca.dot(x, ddx))
+    sigma = ca.sqrt(w)
+    sinc, cosine = ca.sin(sigma) / sigma, ca.cos(sigma)
+    # Derivatives by w; of the sine over its angle with a series near the axis.
+    near = w < 1e-4
+    ds = ca.if_else(near, -1 / 6 + w / 60 - w**2 / 1680, (cosine - sinc) / (2 * w))
+    dds = ca.if_else(near, 1 / 60 - w / 840, -(sinc / 2 + 3 * ds) / (2 * w))
+    s1, s2 = ds * dw, dds * dw**2 + ds * ddw
+    c1, c2 = -sinc * dw / 2, -(ds * dw**2 + sinc * ddw) / 2
+    return (
+        ca.vertcat(sinc * x, cosine),
+        ca.vertcat(s1 * x + sinc * dx, c1),
+        ca.vertcat(s2 * x + 2 * s1 * dx + sinc * ddx, c2),
+    )
+
+
+class _Bracket(NamedTuple):
+    """An interval of l with a maximum of u . b inside."""
+
+    low: ca.SX
+    high: ca.SX
+    start: ca.SX  # where the maximum is about
+    height: ca.SX  # and its value
+
+    def instead(self, other: _Bracket, where: ca.SX) -> _Bracket:
+        """Return the other one where the condition holds."""
+        return _Bracket(*(ca.if_else(where, b, a) for a, b in zip(self, other, strict=True)))
+
+
+def _refined(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
+    """Return the bracket with the maximum that Newton's method finds, safe by bisection."""
+    low, high, l, _ = bracket
+    piece = curve.piece(low)
+    for _ in range(REFINING):
+        slope, bend = _slopes(piece, u, l)
+        low, high = ca.if_else(slope > 0, l, low), ca.if_else(slope > 0, high, l)
+        new = l - slope / ca.if_else(bend < 0, bend, -1)
+        inside = ca.logic_and(new >= low, new <= high)
+        l = ca.if_else(inside, new, (low + high) / 2)
+    height = ca.dot(generator(piece.jet(l))[0], u)
+    there = bracket.height > NONE
+    return bracket._replace(start=l, height=ca.if_else(there, height, NONE))
+
+
+def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return first and second derivative of u . b by l."""
+    _, first, second = generator(piece.jet(l))
+    return ca.dot(first, u), ca.dot(second, u)
+
+
+def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
+    """Return where the two highest maxima of u . b are, as samples tell by values and slopes."""
+    at = [*curve.samples(), curve.period]
+    jets = [generator(curve.piece(l).jet(l)) for l in at[:-1]]
+    jets.append(jets[0])
+    heights, slopes = ([ca.dot(jet[k], u) for jet in jets] for k in (0, 1))
+    none = _Bracket(ca.SX(0), curve.period, curve.period / 2, ca.SX(NONE))
+    first, second = none, none
+    for k in range(len(at) - 1):
+        low, high = at[k : k + 2]
+        peak, x, rise = _peak(*heights[k : k + 2], *((high - low) * s for s in slopes[k : k + 2]))
+        height = ca.if_else(peak, heights[k] + rise, NONE)
+        new = _Bracket(low, high, low + x * (high - low), height)
+        wins = height > first.height
+        second = second.instead(new, height > second.height).instead(first, wins)
+        first = first.instead(new, wins)
+    return first, second
+
+
+def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return whether the cubic of two values and slopes on [0, 1] has a maximum, where, how high.
+
+    Its height is told from ``c0``.
+    """
+    # The slope at x is s0 + bx + a x^2.
+    a, b = 3 * (s0 + s1 - 2 * (c1 - c0)), 6 * (c1 - c0) - 4 * s0 - 2 * s1
+    square = b**2 - 4 * a * s0
+    x = 2 * s0 / (ca.sqrt(ca.fmax(square, 0)) - b + TINY)
+    peak = ca.logic_and(ca.logic_and(square >= 0, x >= 0), x < 1)
+    return peak, x, x * (s0 + x * (b / 2 + x * a / 3))
+
+
+def angles(u: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return longitude and latitude of a direction [rad] [eqs. 6, 7]; zero longitude on the axis.
+
+    The derivative of the longitude has no jumps, that of the latitude is finite on the axis.
+    """
+    flat = ca.sumsqr(u[:2])
+    on_axis = flat < TINY
+    longitude = ca.atan2(u[1], u[0] + on_axis)
+    longitude += 2 * np.pi * (longitude < 0)
+    return longitude, ca.atan2(ca.sqrt(flat + TINY), u[2])

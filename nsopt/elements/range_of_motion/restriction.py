@@ -1,0 +1,161 @@
+"""The force that keeps a joint within its range of motion [RoM 2023, section 3]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements.range_of_motion.cone import Cone
+from nsopt.elements.range_of_motion.excess import Excess, SphericalAngle
+from nsopt.elements.range_of_motion.laws import Law
+from nsopt.elements.range_of_motion.nearest import TINY, Nearest, angles, nearest
+from nsopt.mechanics.checks import not_negative
+from nsopt.mechanics.element import Load, Reading, ResistingPair, State
+from nsopt.mechanics.parameter import Scalar, parameters_in
+
+SECTORS = 64
+"""Of longitude, for each of which it is known up to which latitude all is inside."""
+
+MARGIN = 0.02
+"""Latitude [rad] that this leaves to be looked at closely."""
+
+
+@dataclass(frozen=True, eq=False)
+class RangeOfMotion(ResistingPair):
+    """A circumduction cone between two frames of a joint that turns.
+
+    The axis of the cone is z of frame a, the reference; the pointer that should stay inside is z
+    of frame b. Outside, the nearest point of the cone's edge decides the direction of the moment
+    and the excess its size. Composite joints take one cone per axis.
+
+    ==============  ==================================================================
+    restricting     m(excess) towards the edge: minus the gradient of the potential; as
+                    printed m(excess) u x n [eq. 32], which is cos(theta) times that
+    dissipative     -damping (w_b - w_a) [eqs. 34, 35], inside and outside
+    resistance      their sum [eq. 2] on body b, its opposite on body a
+    ==============  ==================================================================
+
+    Parameters
+    ----------
+    cone : Cone
+    law : Law
+        Size of the moment over the excess.
+    damping : float or Parameter [N m s/rad]
+        j of eq. 34.
+    excess : Excess
+        Measure of excess. The default makes the moment exactly conservative, with its potential
+        among the energies.
+    printed : bool
+        Whether to take direction and factor cos(theta) of eq. 32 with any measure; the potential
+        is then not reported.
+
+    Raises
+    ------
+    ValueError
+        If a number of the law or the damping is out of range.
+    TypeError
+        If cone or law are none.
+    """
+
+    cone: Cone
+    law: Law
+    damping: Scalar = 0.0
+    excess: Excess = field(default_factory=SphericalAngle)
+    printed: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of RangeOfMotion {self.name!r}"
+        for what, kind in (("cone", Cone), ("law", Law), ("excess", Excess)):
+            if not isinstance(getattr(self, what), kind):
+                raise TypeError(
+                    f"{what} {of} must be a {kind.__name__}, got {getattr(self, what)!r}"
+                )
+        self.law.check(of)
+        not_negative(f"damping {of}", self.damping)
+
+    def energy(self, s: State) -> ca.SX:
+        if not self._conservative:
+            return ca.SX(0)
+        return self.law.potential(s, self._excess(self._nearest(s)))
+
+    def loads(self, s: State) -> list[Load]:
+        a, b = s.motion(self.a), s.motion(self.b)
+        found = []
+        if self.damping != 0:
+            found.append(Load(b.w - a.w, -s.value(self.damping) * (b.w - a.w)))
+        if not self._conservative:
+            at = self._nearest(s)
+            size = self.law.moment(s, self._excess(at))
+            found.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
+        return found
+
+    def readings(self, s: State) -> list[Reading]:
+        u = self._pointer(s)
+        longitude, latitude = angles(u)
+        theta = nearest(self.cone.curve(s.value), u).theta
+        return [
+            Reading("longitude", longitude, "rad"),
+            Reading("latitude", latitude, "rad"),
+            Reading("excess", theta, "rad", most=self.law.width(s)),
+        ]
+
+    def portrait(self) -> dict[str, list[float]]:
+        longitudes, latitudes = self.cone.edge()
+        return {"longitude": longitudes.tolist(), "latitude": latitudes.tolist()}
+
+    @property
+    def _conservative(self) -> bool:
+        return self.excess.conservative and not self.printed
+
+    def _pointer(self, s: State) -> ca.SX:
+        """Return z of frame b in the axes of frame a, (3,)."""
+        return s.motion(self.a).A.T @ s.motion(self.b).A[:, 2]
+
+    def _excess(self, at: Nearest) -> ca.SX:
+        value = self.excess.value(at)
+        return value if self.law.inside else ca.fmax(value, 0)
+
+    def _nearest(self, s: State) -> Nearest:
+        """Return the pointer and the edge nearest to it.
+
+        By the envelope theorem the edge counts as fixed in the gradient of the potential.
+        """
+        u = self._pointer(s)
+        close = nearest(self.cone.curve(s.value), direction := ca.SX.sym("u", 3))
+        found = ca.vertcat(close.edge, close.b, close.n)
+        known = [x for x in ca.symvar(found) if not ca.depends_on(direction, x)]
+        p = ca.vertcat(ca.SX(0, 1), *known)
+        search = ca.Function("search", [direction, p], [found], {"cse": True})
+        bounded = not self.law.inside and not parameters_in(self.cone)
+        call = _unless_inside(search, self.cone) if bounded else search
+        edge, b, n = ca.vertsplit(s.held(call(u, p)), [0, 2, 5, 8])
+        return Nearest(u, edge, b, n)
+
+
+def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
+    """Return the search as a call that is made only where the pointer may be outside.
+
+    Where it is inside for certain, the pointer itself stands for the edge.
+    """
+    longitudes, latitudes = cone.edge(SECTORS * 12 + 1)
+    sector = (_turn(np.cos(longitudes), np.sin(longitudes)) * SECTORS).astype(int) % SECTORS
+    lowest = [
+        min(latitudes[np.isin((sector - k) % SECTORS, [0, 1, SECTORS - 1])]) - MARGIN
+        for k in range(SECTORS)
+    ]
+    u, p = ca.MX.sym("u", 3), ca.MX.sym("p", search.size1_in(1))
+    inside = ca.Function("inside", [u, p], [ca.vertcat(ca.MX.zeros(2), u, ca.MX.zeros(3))])
+    choice = ca.Function.if_else("unless", inside, search)
+    highest = ca.MX(ca.DM(np.cos(np.clip(lowest, 0, np.pi))))
+    k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
+    return ca.Function("nearest", [u, p], [choice(u[2] > highest[k], u, p)], {"never_inline": True})
+
+
+def _turn(x: Any, y: Any) -> Any:
+    """Return a turn from x towards y in [0, 1], ascending with the angle but cheaper."""
+    slant = y / (abs(x) + abs(y) + TINY)
+    return ((x < 0) * (2 - slant) + (x >= 0) * (slant + 4 * (y < 0))) / 4
