@@ -30,7 +30,7 @@ def pendulum(restricted: bool, damping: float) -> Dynamics:
     body = Body(
         "pendulum",
         mass=4.0,
-        inertia=(0.03, 0.002, 0.03),
+        inertia=(0.03, 0.02, 0.03),
         position=LENGTH * along,
         orientation=(np.cos(np.pi / 8), 0.0, 0.0, -np.sin(np.pi / 8)),
     )

@@ -136,12 +136,12 @@ def test_stiffness_of_the_law(of):
 
 @pytest.mark.parametrize("damping", [0.1, 1.0, 3.39, 10.0])
 def test_damping(damping):
-    result = run(5.0, damping=damping)
+    result = run(12.0 if damping == 10 else 5.0, damping=damping)
     if damping == 0.1:
         assert first_contact(result) == pytest.approx(0.40, abs=0.03)
     else:
         assert np.max(excess(result)) < 0
-        assert np.degrees(result["cone.latitude"].values[-1]) < (5 if damping == 10 else 1)
+        assert np.degrees(result["cone.latitude"].values[-1]) < 1
 
 
 def test_an_adaptive_integrator_works_least_with_dissipation():
@@ -191,6 +191,8 @@ def build(joint, c=0.0):
     """A pendulum in the plane y = 0 about the y axis, its cone about the downward vertical."""
     rod = Body("rod", 1.0, (0.004, 0.004, 0.001), position=(0.25, 0, 0))
     hinge = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # z along y
+    if joint is Universal:
+        hinge = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])  # x along y
     a, b = Frame(GROUND, axes=hinge), Frame.at(rod, (0, 0, 0), axes=hinge)
     joints, elements = [], []
     if joint in (Spherical, Universal, Revolute):
@@ -228,7 +230,8 @@ def swung(joint, c=0.0):
     )
     assert result.completed
     assert np.degrees(np.max(result["limit.excess"].values)) > 2
-    return result["limit.latitude"].values
+    t = result.data["time"].values
+    return np.interp(np.linspace(0, 0.7, 500), t, result["limit.latitude"].values)
 
 
 def test_one_cone_on_ideal_joints_is_one_motion():
@@ -247,8 +250,8 @@ def test_the_same_cone_with_clearance_differs_by_the_clearance(joint):
 
 def test_a_start_far_outside_is_warned_of():
     d = model()
-    q, v = d.stated_start()
-    with pytest.warns(UserWarning, match=r"cone.excess is 0.\d+ rad, 0.\d+ more than the 0.2007"):
+    _, v = d.stated_start()
+    with pytest.warns(UserWarning, match=r"cone.excess is 1.392 rad, 1.19 more than the 0.2007"):
         simulate(
             d,
             Start(np.array([*(0.15 * np.array([0.0, 0.0, 1.0])), *up()]), v),
@@ -258,7 +261,6 @@ def test_a_start_far_outside_is_warned_of():
             solver=Compiled(),
             progress=False,
         )
-    del q
 
 
 def up():
