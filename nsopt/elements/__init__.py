@@ -10,6 +10,8 @@ from nsopt.elements.clearance import (
 )
 from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
+from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
+from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
     Cylindrical,
     Fixed,
@@ -23,6 +25,7 @@ from nsopt.elements.joints import (
 )
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
+from nsopt.elements.lugre import LuGreLaw
 from nsopt.elements.range_of_motion import (
     Chord,
     Cone,
@@ -50,7 +53,9 @@ __all__ = [
     "Excess",
     "ExponentialLaw",
     "Fixed",
+    "FrictionLaw",
     "Law",
+    "LuGreLaw",
     "MeasuredLaw",
     "Planar",
     "PlanarPrismaticClearance",
@@ -64,13 +69,17 @@ __all__ = [
     "Revolute",
     "RevoluteClearance",
     "Screw",
+    "SlideFriction",
     "SlideRange",
     "SphereContact",
     "Spherical",
     "SphericalAngle",
     "SphericalClearance",
     "SpringDamper",
+    "StribeckLaw",
     "TorsionSpringDamper",
+    "TurnFriction",
     "TurnRange",
     "Universal",
+    "ViscousLaw",
 ]

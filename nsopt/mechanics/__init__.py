@@ -15,6 +15,8 @@ from nsopt.mechanics.element import (
     Pair,
     Reading,
     ResistingPair,
+    Rub,
+    Rubbing,
     State,
 )
 from nsopt.mechanics.frame import GROUND, Frame, Motion
@@ -43,6 +45,8 @@ __all__ = [
     "Parameter",
     "Reading",
     "ResistingPair",
+    "Rub",
+    "Rubbing",
     "State",
     "assemble",
     "redundancy",

@@ -38,6 +38,11 @@ def acceleration(d: Dynamics, alpha: float = 5.0, beta: float = 5.0) -> ca.Funct
             f"contact {d.contact_names[0]!r} has no acceleration of its own: use simulate, or "
             "wrap the contact in a CompliantContact"
         )
+    if d.rubbed:
+        raise ValueError(
+            f"friction in {d.joint_names[d.rubbed[0]]!r} depends on its reaction or has internal "
+            "states: use simulate"
+        )
     if n := redundancy(d, 0.0, d.stated_start()[0], d.values()):
         raise ValueError(
             f"{n} rows of the ideal joints are implied by the others: leave out a joint"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,15 @@ import numpy as np
 from nsopt.mechanics.absolute import AbsoluteCoordinates
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.element import Contact, Element, Force, Gap, Load, State
+from nsopt.mechanics.element import (
+    Contact,
+    Element,
+    Force,
+    Gap,
+    Rubbing,
+    State,
+)
+from nsopt.mechanics.forces import ForceFunctions
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
 from nsopt.mechanics.rank import check_mass
@@ -57,12 +65,12 @@ def assemble(
     finite("gravity", gravity, (3,))
     mechanism.check_members([*mechanism.joints, *members])
     found = parameters_in((mechanism, members, gravity))
-    dynamics = _Symbols(mechanism, members, gravity, tuple(found.values())).close()
-    check_mass(dynamics, mechanism.coordinates.start()[0], dynamics.values())
+    dynamics = Symbols(mechanism, members, gravity, tuple(found.values())).close()
+    check_mass(dynamics, dynamics.stated_start()[0], dynamics.values())
     return dynamics
 
 
-class _Symbols:
+class Symbols:
     """The symbolic state, and the expressions of the whole mechanism on it."""
 
     def __init__(
@@ -76,7 +84,10 @@ class _Symbols:
         self.parameters = parameters
         self.coordinates: AbsoluteCoordinates = mechanism.coordinates
         self.t = ca.SX.sym("t")
-        self.q = ca.SX.sym("q", len(self.coordinates.q_names))
+        self.rubbing = [e for e in elements if isinstance(e, Rubbing)]
+        self.internal_names = tuple(f"{e.name}.{x}" for e in self.rubbing for x in e.states)
+        self.placed = len(self.coordinates.q_names)  # entries of q but for internal states
+        self.q = ca.SX.sym("q", self.placed + len(self.internal_names))
         self.v = ca.SX.sym("v", len(self.coordinates.v_names))
         self.p = ca.SX.sym("p", len(parameters))
         symbols = {parameter.name: self.p[i] for i, parameter in enumerate(parameters)}
@@ -85,7 +96,8 @@ class _Symbols:
         self.move = ca.SX.sym("move", self.v.numel())
         self.motions = self.coordinates.motions(self.q, self.v, self.move)
         self.state = State(self.t, self.motions, symbols)
-        self.N = self.coordinates.rate_matrix(self.q)
+        rates = self.coordinates.rate_matrix(self.q)
+        self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
 
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Close expressions into a function of some of t, q, v, p."""
@@ -124,7 +136,8 @@ class _Symbols:
             elements=self.elements,
             gravity=self.gravity,
             parameters=self.parameters,
-            q_names=coordinates.q_names,
+            q_names=coordinates.q_names + self.internal_names,
+            internal_names=self.internal_names,
             v_names=coordinates.v_names,
             mass=self.function("mass", "q p", M),
             bias=self.function("bias", "q v p", coordinates.bias(v, M)),
@@ -134,16 +147,24 @@ class _Symbols:
             ),
             norms=self.function("norms", "q", coordinates.norms(q)),
             retract=ca.Function(
-                "retract", [q, v], [coordinates.retract(q, v)], ["q", "move"], ["q_moved"]
+                "retract",
+                [q, v],
+                [self._whole(coordinates.retract)(q, v)],
+                ["q", "move"],
+                ["moved"],
             ),
-            renormalise=self.function("renormalise", "q", coordinates.renormalise(q)),
+            renormalise=self.function("renormalise", "q", self._whole(coordinates.renormalise)(q)),
             poses=self.function("poses", "q", *self._poses()),
-            **self._forces(M),
+            **ForceFunctions(self).all(M),
             **self._joint_functions(),
             **self._friction(),
         )
 
-    def _joints(self) -> list[Any]:
+    def _whole(self, function: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
+        """Return a map of coordinates that leaves internal states as they are."""
+        return lambda q, *more: ca.vertcat(function(q, *more), q[self.placed :])
+
+    def joints(self) -> list[Any]:
         return [*self.mechanism.joints, *(e for e in self.elements if isinstance(e, Contact))]
 
     def _poses(self) -> tuple[ca.SX, ca.SX]:
@@ -154,54 +175,6 @@ class _Symbols:
             identity if body.point_mass else next(turning) for body in self.mechanism.bodies
         ]
         return ca.horzcat(*positions), ca.horzcat(*quaternions)
-
-    def _forces(self, M: ca.SX) -> dict[str, Any]:
-        s, zero = self.state, ca.SX.zeros(self.v.numel())
-        g = s.value(self.gravity)
-        forces = [e for e in self.elements if isinstance(e, Force)]
-        weight = ca.SX(0)
-        for body in self.mechanism.bodies:
-            weight -= s.value(body.mass) * ca.dot(g, self.motions[body.name].r)
-        energies = [force.energy(s) for force in forces]
-        pushes = [
-            self._of_loads(force.loads(s)) - self.gradient(energy).T
-            for force, energy in zip(forces, energies, strict=True)
-        ]
-        applied = sum(pushes, -self.gradient(weight).T)
-        external = sum((self._of_loads(force.loads(s)) for force in forces if force.external), zero)
-        return {
-            "applied": self.function("applied", "t q v p", applied),
-            "external": self.function("external", "t q v p", external),
-            "kinetic": self.function("kinetic", "t q v p", self.v.T @ M @ self.v / 2),
-            "potential": self.function("potential", "t q v p", sum(energies, weight)),
-            "resistance": self._resistance(forces, pushes),
-            **self._readings(forces),
-        }
-
-    def _of_loads(self, loads: list[Load]) -> ca.SX:
-        zero = ca.SX.zeros(self.v.numel())
-        return sum((ca.jacobian(x.velocity, self.v).T @ x.force for x in loads), zero)
-
-    def _resistance(self, forces: list[Force], pushes: list[ca.SX]) -> ca.Function:
-        joints = self._joints()
-        parts = [ca.SX.zeros(self.v.numel()) for _ in joints]
-        for force, push in zip(forces, pushes, strict=True):
-            if (joint := resisted(force, joints)) is not None:
-                parts[joints.index(joint)] += push
-        return self.function("resistance", "t q v p", self._wrenches(parts))
-
-    def _readings(self, forces: list[Force]) -> dict[str, Any]:
-        found = [
-            (force.name, reading) for force in forces for reading in force.readings(self.state)
-        ]
-        values = ca.vertcat(ca.SX(0, 1), *(reading.value for _, reading in found))
-        most = ca.vertcat(ca.SX(0, 1), *(reading.most for _, reading in found))
-        return {
-            "reading_names": tuple(f"{owner}.{reading.name}" for owner, reading in found),
-            "reading_units": tuple(reading.unit for _, reading in found),
-            "readings": self.function("readings", "t q v p", values),
-            "reading_limits": self.function("reading_limits", "p", most),
-        }
 
     @cached_property
     def _gaps(self) -> list[list[Gap]]:
@@ -238,7 +211,7 @@ class _Symbols:
         flat: list[Gap] = [gap for group in gaps for gap in group]
         function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in flat))
         C, W = self.gradient(closure), self.gradient(function).T
-        joints = self._joints()
+        joints = self.joints()
         closing = C @ self.v + self.in_place(ca.jacobian(closure, self.t))[0]
         return {
             "closure_bias": self.function("closure_bias", "t q v p", self.rate(closing)),
@@ -284,7 +257,7 @@ class _Symbols:
         return ca.Function(
             "reactions",
             [self.t, self.q, self.p, mu, lam],
-            self.in_place(self._wrenches(parts)),
+            self.in_place(self.wrenches(parts)),
             ["t", "q", "p", "mu", "lam"],
             ["reactions"],
         )
@@ -296,14 +269,14 @@ class _Symbols:
         return ca.Function(
             "friction_reactions",
             [self.t, self.q, self.p, impulse],
-            self.in_place(self._wrenches(parts)),
+            self.in_place(self.wrenches(parts)),
             ["t", "q", "p", "slip_impulse"],
             ["friction_reactions"],
         )
 
-    def _wrenches(self, parts: list[ca.SX]) -> ca.SX:
+    def wrenches(self, parts: list[ca.SX]) -> ca.SX:
         """Return the wrench of each joint from its generalized force, shape (6, nj)."""
-        pairs = zip(self._joints(), parts, strict=True)
+        pairs = zip(self.joints(), parts, strict=True)
         return ca.horzcat(ca.SX(6, 0), *(self._wrench(joint, part) for joint, part in pairs))
 
     def _wrench(self, joint: Element, generalized: ca.SX) -> ca.SX:
@@ -314,32 +287,6 @@ class _Symbols:
         force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
         arm = self.state.motion(last).r - self.motions[frame.body.name].r
         return sign * ca.vertcat(force, torque - ca.cross(arm, force))
-
-
-def resisted(force: Force, joints: Sequence[Element]) -> Element | None:
-    """Return the joint whose resistance a force is part of, if any.
-
-    Raises
-    ------
-    ValueError
-        If the joint named is unknown, or none is named and several connect the same bodies.
-    """
-    if force.joint is None:
-        return None
-    named = [joint for joint in joints if joint.name == force.joint]
-    if force.joint and not named:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which is not "
-            f"there: one of {', '.join(joint.name for joint in joints) or 'none'}"
-        )
-    bodies = {frame.body for frame in force.frames}
-    found = named or [joint for joint in joints if {frame.body for frame in joint.frames} == bodies]
-    if len(found) > 1:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} may resist {found[0].name!r} or "
-            f"{found[1].name!r}: name one by joint=..."
-        )
-    return found[0] if found else None
 
 
 def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:

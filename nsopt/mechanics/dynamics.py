@@ -64,9 +64,14 @@ class Dynamics:
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
     kinetic, potential : (t, q, v, p) -> [J]
-    resistance : (t, q, v, p) -> (6, nj)
+    resistance : (t, q, v, p, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
-        each joint resist, on the body of its frame b, world axes.
+        each joint resist, on the body of its frame b, world axes; reactions as for
+    rubbing : (t, q, v, p, h, z, reactions) -> (nv,)
+        Mean friction of the `Rubbing` elements over a step of h, from internal states z (nz,) at
+        its start and reactions (6, number of elements) of the joints in `rubbed`.
+    settled : (t, q, v, p, h, z) -> (nz,)
+        Their internal states at the end; in q they come last.
     readings : (t, q, v, p) -> (nr,)
         What forces want recorded, `Force.readings`.
     reading_limits : (p) -> (nr,)
@@ -89,6 +94,8 @@ class Dynamics:
     contact_owners: tuple[str, ...]  # the element of each gap
     slip_contacts: tuple[int, ...]  # the gap of each slip
     joint_names: tuple[str, ...]  # ideal joints, then contacts
+    internal_names: tuple[str, ...]  # of the last entries of q
+    rubbed: tuple[int, ...]  # the joint of each Rubbing element
     reading_names: tuple[str, ...]  # element.reading
     reading_units: tuple[str, ...]
     mass: ca.Function
@@ -123,6 +130,8 @@ class Dynamics:
     kinetic: ca.Function
     potential: ca.Function
     resistance: ca.Function
+    rubbing: ca.Function
+    settled: ca.Function
     readings: ca.Function
     reading_limits: ca.Function
     reactions: ca.Function
@@ -178,7 +187,7 @@ class Dynamics:
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)
-            check_mass(self, mechanism.coordinates.start()[0], p)
+            check_mass(self, self._with_internal(mechanism.coordinates.start()[0]), p)
         return p
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
@@ -192,4 +201,8 @@ class Dynamics:
     def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
         mechanism, _, _ = self.restated(self.values(numbers))
-        return mechanism.coordinates.start()
+        q, v = mechanism.coordinates.start()
+        return self._with_internal(q), v
+
+    def _with_internal(self, q: Array) -> Array:
+        return np.concatenate([q, np.zeros(len(self.internal_names))])

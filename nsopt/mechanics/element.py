@@ -261,6 +261,36 @@ class ResistingPair(Pair, Force):
     joint: str = field(default="", kw_only=True)
 
 
+class Rub(NamedTuple):
+    """What friction over a step depends on beside the state at which it is taken."""
+
+    h: ca.SX  # [s]
+    z: ca.SX  # (nz,) internal states at the start
+    reaction: ca.SX  # (6,) force [N] and torque [N m] of the joint on the body of its frame b
+
+
+class Rubbing(ResistingPair):
+    """Friction in a joint that depends on its reaction, or on internal states of its own.
+
+    It is given as a mean over a step at one velocity, so that states that settle within a step
+    are exact.
+    """
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of its internal states, which start at zero; none by default."""
+        return ()
+
+    @abstractmethod
+    def rub(self, s: State, over: Rub) -> Load:
+        """Return the mean force over a step."""
+
+    def settled(self, s: State, over: Rub) -> ca.SX:
+        """Return the internal states at the end of a step (nz,), whatever the reaction."""
+        del s
+        return over.z
+
+
 @dataclass(frozen=True, eq=False)
 class ContactPair(Pair, Contact):
     """A contact between two frames, with restitution and friction.

@@ -87,7 +87,12 @@ class StepEnd(NamedTuple):
             step.contact_work,
             step.contact_energy,
             (energies[0] + energies[1]) / 2,
-            energies[0] - energies[1] + energies[2] - energies[3] - step.work,
+            energies[0]
+            - energies[1]
+            + energies[2]
+            - energies[3]
+            - step.work
+            - ca.fmax(step.rub_work, 0),
             step.energy_error,
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
             step.local_error,

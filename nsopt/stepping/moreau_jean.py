@@ -11,7 +11,16 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, metric, momentum_size, same_body, smooth_forces, square
+from nsopt.stepping.terms import (
+    kinetic,
+    metric,
+    momentum_size,
+    moved,
+    rub,
+    same_body,
+    smooth_forces,
+    square,
+)
 
 TOUCH = 1e-10
 """Of the clearance, the gap up to which a contact is closed."""
@@ -43,6 +52,7 @@ class MoreauJean(Scheme):
 
     forces_at_end: ClassVar[bool] = False
     order: ClassVar[int] = 1
+    rubs: ClassVar[bool] = True
 
     theta: float = 0.5
     project: bool = False
@@ -72,6 +82,8 @@ class MoreauJean(Scheme):
         slip = friction.impulse(at, v, lam, active, h)
         T = d.slip_matrix(*at)
         motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu
+        rubbing = h * rub(d, start, at, mean, h, mu, lam * active, h)
+        motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
         friction.state()
@@ -85,7 +97,7 @@ class MoreauJean(Scheme):
             active=active,
         )
         mpcc.least_norm(("impulse", "joint_impulse"))
-        q = d.retract(start.q, h * mean)
+        q = moved(d, start, h, mean)
         end = (start.t + h, q, start.p)
         halfway = (v + start.v) / 2
         loss = -lam * (W.T @ halfway) - friction.by_contact(slip * (T.T @ halfway))
@@ -118,6 +130,7 @@ class MoreauJean(Scheme):
             ),
             local_error=h / 2 * ca.sqrt(square(M, turned + h * K) * M.size1() / ca.trace(M)),
             work=h * ca.dot(d.external(*middle[:2], mean, start.p), mean),
+            rub_work=ca.dot(rubbing, mean),
         )
 
     def add_projection(

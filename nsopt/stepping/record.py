@@ -160,7 +160,7 @@ class Record:
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
         wrench = self.reactions()
-        resistance = self.over("resistance").reshape(len(self.t), -1, 6)
+        resistance = self.resistance(wrench)
         return {
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
@@ -230,6 +230,14 @@ class Record:
         wrenches = np.asarray(ca.densify(values)).T.reshape(n, -1, 6)
         wrenches[0] = np.nan
         return wrenches / self.h[:, None, None]
+
+    def resistance(self, wrench: Array) -> Array:
+        """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
+        d, n = self.dynamics, len(self.t)
+        reactions = np.nan_to_num(wrench[:, list(d.rubbed)]).reshape(n * len(d.rubbed), 6)
+        p = np.tile(self.p, (n, 1))
+        values = d.resistance.map(n)(self.t[None], self.q.T, self.v.T, p.T, reactions.T)
+        return np.asarray(ca.densify(values)).T.reshape(n, -1, 6)
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""

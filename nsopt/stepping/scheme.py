@@ -138,6 +138,8 @@ class Step:
         An embedded estimate of the local error of the coordinates, in the metric of the mass.
     work : SX scalar [J]
         Of applied loads, as the step does it.
+    rub_work : SX scalar [J]
+        Of `Rubbing` elements; positive where bristles spring back.
     event : SX scalar
         At which the step ended before its time: a key of `EVENTS`, 0 for none.
     """
@@ -159,6 +161,7 @@ class Step:
     energy_error: ca.SX
     local_error: ca.SX
     work: ca.SX
+    rub_work: ca.SX = field(default_factory=lambda: ca.SX(0))
     event: ca.SX = field(default_factory=lambda: ca.SX(0))
 
 
@@ -178,12 +181,15 @@ class Scheme(ABC):
         Whether a step may end at an event before the h that it is given.
     order : int
         Of convergence, in free motion and lasting contact; the local error is of one more.
+    rubs : bool
+        Whether it takes the friction of `Rubbing` elements.
     """
 
     chooses_h: ClassVar[bool] = False
     forces_at_end: ClassVar[bool] = True
     ends_early: ClassVar[bool] = False
     order: ClassVar[int] = 2
+    rubs: ClassVar[bool] = False
 
     @property
     def fallback(self) -> Scheme | None:

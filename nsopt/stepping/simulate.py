@@ -157,6 +157,12 @@ def simulate(
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)
     scheme.check(dynamics, p)
+    if dynamics.rubbed and not scheme.rubs:
+        raise ValueError(
+            f"{type(scheme).__name__} knows no friction that depends on reactions or has internal "
+            f"states, but {dynamics.joint_names[dynamics.rubbed[0]]!r} has: use Variational or "
+            "MoreauJean"
+        )
     run = Run(start, p, start.t + duration, steps)
     options = {
         "scheme": scheme,

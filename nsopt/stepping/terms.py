@@ -14,6 +14,43 @@ def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     return d.applied(t, q, v, p) - d.bias(q, v, p)
 
 
+def moved(d: Dynamics, start: StepStart, h: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the coordinates after h at velocity v, internal states settled, (nq,)."""
+    q = d.retract(start.q, h * v)
+    if n := len(d.internal_names):
+        q = ca.vertcat(q[:-n], d.settled(start.t, start.q, v, start.p, h, start.q[-n:]))
+    return q
+
+
+def rub(
+    d: Dynamics,
+    start: StepStart,
+    at: tuple[ca.SX, ca.SX, ca.SX],
+    v: ca.SX,
+    h: ca.SX,
+    mu: ca.SX,
+    lam: ca.SX,
+    time: ca.SX,
+) -> ca.SX:
+    """Return the mean friction in joints over the step, (nv,).
+
+    Parameters
+    ----------
+    at : t, q, p
+        Where directions are taken.
+    v : SX (nv,)
+        On the way.
+    mu, lam : SX (nc,), (ng,)
+        Impulses over ``time`` [s], which make the reactions.
+    """
+    if not d.rubbed:
+        return ca.SX(d.nv, 1)
+    t, q, p = at
+    reactions = d.reactions(t, q, p, mu, lam)[:, list(d.rubbed)] / time
+    n = len(d.internal_names)
+    return d.rubbing(t, q, v, p, h, start.q[d.nq - n :], reactions)
+
+
 def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
     K = smooth_forces(d, t, q, p, v)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 
@@ -19,6 +20,8 @@ from nsopt.stepping.terms import (
     kinetic,
     metric,
     momentum_size,
+    moved,
+    rub,
     same_body,
     smooth_forces,
     square,
@@ -85,6 +88,8 @@ class Variational(Scheme):
         A contact counts as closed up to this part of its clearance.
     """
 
+    rubs: ClassVar[bool] = True
+
     closed: float = 1e-8
 
     @property
@@ -108,10 +113,12 @@ class Variational(Scheme):
         lam = mpcc.variable("contact_half", contacts.D.size2(), scale=scales.impulse)
         friction.add_plane()
         slip = friction.impulse(at, v, lam * contacts.lasting, contacts.lasting, h / 2)
-        q = d.retract(start.q, h * (v + after) / 2)
+        q = moved(d, start, h, (v + after) / 2)
         end = (start.t + h, q, start.p)
         motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
         motion -= d.slip_matrix(*at) @ slip
+        rubbing = h / 2 * rub(d, start, at, v, h, mu, lam * contacts.lasting, h / 2)
+        motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         if after is not v:
             mpcc.equal("momentum", d.mass(q, start.p) @ after - M @ v, scale=scales.impulse)
@@ -146,6 +153,7 @@ class Variational(Scheme):
             energy_error=nothing,
             local_error=nothing,
             work=nothing,
+            rub_work=ca.dot(rubbing, v),
         )
 
     def add_projection(
@@ -172,6 +180,9 @@ class Variational(Scheme):
         K, frozen = kick(d, *at, u), contacts.lasting * step.impulse * (1 - blow)
         joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
+        part = h / 2 * (1 + blow)  # of the step that the impulses are of
+        rubbing = part * rub(d, start, at, u, h, mu, lam, part)
+        motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)
         friction.state()
@@ -214,6 +225,7 @@ class Variational(Scheme):
             energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v, bent, u),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
             work=external_work(d, start, h, step.q, v),
+            rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
         )
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:

@@ -1,0 +1,107 @@
+"""Friction over sliding speed and normal force, smooth in both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import State
+from nsopt.mechanics.parameter import Scalar
+
+
+class FrictionLaw(ABC):
+    """What resists a sliding speed u [m/s, or rad/s of a joint that turns].
+
+    A new law is one frozen dataclass.
+    """
+
+    states: tuple[str, ...] = ()
+    """Names of its internal states."""
+
+    @abstractmethod
+    def check(self, of: str) -> None:
+        """Refuse numbers out of range; ``of`` names whose law it is.
+
+        Raises
+        ------
+        ValueError
+        """
+
+    @abstractmethod
+    def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+        """Return the mean force [N] against u over a step of h at that speed, from states z.
+
+        ``normal`` [N] is zero or more. What is returned has the sign of u.
+        """
+
+    def settled(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+        """Return the internal states after the step."""
+        del s, u, h
+        return z
+
+
+@dataclass(frozen=True)
+class ViscousLaw(FrictionLaw):
+    """In proportion to speed, whatever the normal force.
+
+    Parameters
+    ----------
+    coefficient : float or Parameter [N s/m, or N s/rad at the radius of a joint that turns]
+    """
+
+    coefficient: Scalar
+
+    def check(self, of: str) -> None:
+        not_negative(f"coefficient {of}", self.coefficient)
+
+    def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+        del normal, h, z
+        return s.value(self.coefficient) * u
+
+
+@dataclass(frozen=True)
+class StribeckLaw(FrictionLaw):
+    """Coulomb's law with a static peak: (mu_k + (mu_s - mu_k) exp(-(u/v_s)^2)) N sign(u).
+
+    The sign is u / sqrt(u^2 + creep^2): below the creep speed sticking is slow sliding.
+
+    Parameters
+    ----------
+    kinetic, static : float or Parameter
+        Coefficients; without ``static`` they are equal, which is Coulomb's law.
+    stribeck : float or Parameter [m/s or rad/s]
+        v_s.
+    creep : float or Parameter [m/s or rad/s]
+    """
+
+    kinetic: Scalar
+    static: Scalar | None = None
+    stribeck: Scalar = 1e-2
+    creep: Scalar = 1e-3
+
+    def check(self, of: str) -> None:
+        low = not_negative(f"kinetic coefficient {of}", self.kinetic)
+        if self.static is not None:
+            high = not_negative(f"static coefficient {of}", self.static)
+            if high < low:
+                raise ValueError(
+                    f"static coefficient {of} must not be below the kinetic one, got {high:g} < "
+                    f"{low:g}"
+                )
+        positive(f"stribeck speed {of}", self.stribeck)
+        positive(f"creep speed {of}", self.creep)
+
+    def coefficient(self, s: State, u: ca.SX) -> ca.SX:
+        """Return the coefficient of sliding at that speed."""
+        low = s.value(self.kinetic)
+        if self.static is None:
+            return low
+        return low + (s.value(self.static) - low) * ca.exp(-((u / s.value(self.stribeck)) ** 2))
+
+    def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+        del h, z
+        speed = ca.sqrt(u**2 + s.value(self.creep) ** 2)
+        return self.coefficient(s, u) * normal * u / speed

@@ -1,0 +1,109 @@
+"""Friction in joints that turn or slide, under the joint's own reaction or a given load."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.elements.friction_laws import FrictionLaw
+from nsopt.mechanics.checks import not_negative, positive
+from nsopt.mechanics.element import Load, Rub, Rubbing, State
+from nsopt.mechanics.parameter import Scalar
+
+TINY = 1e-9
+"""Force [N] that does not count, where the size of a reaction has no derivative."""
+
+
+@dataclass(frozen=True, eq=False)
+class _JointFriction(Rubbing):
+    """Friction about or along z of frame a.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+    load : float or Parameter [N], optional
+        Normal force; by default that of the joint's reaction, the part perpendicular to z
+        [CoPCoD 2023, eq. 21].
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    TypeError
+        If the law is none.
+    """
+
+    law: FrictionLaw
+    load: Scalar | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"of {type(self).__name__} {self.name!r}"
+        if not isinstance(self.law, FrictionLaw):
+            raise TypeError(
+                f"law {of} must be a FrictionLaw, got {self.law!r}: use StribeckLaw(...)"
+            )
+        self.law.check(of)
+        if self.load is not None:
+            not_negative(f"load {of}", self.load)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return self.law.states
+
+    @abstractmethod
+    def _speed(self, s: State) -> ca.SX:
+        """Return the rate of the joint [rad/s or m/s]."""
+
+    def _lever(self, s: State) -> ca.SX:
+        """Return what turns the force into what resists the rate [m or 1]."""
+        del s
+        return ca.SX(1)
+
+    def rub(self, s: State, over: Rub) -> Load:
+        u = self._speed(s)
+        force = self.law.resist(s, u, self._normal(s, over), over.h, over.z)
+        return Load(u, -self._lever(s) * force)
+
+    def settled(self, s: State, over: Rub) -> ca.SX:
+        return self.law.settled(s, self._speed(s), over.h, over.z)
+
+    def _normal(self, s: State, over: Rub) -> ca.SX:
+        if self.load is not None:
+            return s.value(self.load)
+        across = (s.motion(self.a).A.T @ over.reaction[:3])[:2]
+        return ca.sqrt(ca.sumsqr(across) + TINY**2)
+
+
+@dataclass(frozen=True, eq=False)
+class TurnFriction(_JointFriction):
+    """Friction of a journal about z: torque radius x force, over the angular velocity.
+
+    Parameters
+    ----------
+    radius : float or Parameter [m]
+        Of the journal, by keyword.
+    """
+
+    radius: Scalar = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(f"radius of TurnFriction {self.name!r}", self.radius)
+
+    def _speed(self, s: State) -> ca.SX:
+        a, b = s.motion(self.a), s.motion(self.b)
+        return ca.dot(a.A[:, 2], b.w - a.w)
+
+    def _lever(self, s: State) -> ca.SX:
+        return s.value(self.radius)
+
+
+class SlideFriction(_JointFriction):
+    """Friction of a slider along z."""
+
+    def _speed(self, s: State) -> ca.SX:
+        a, b = s.motion(self.a), s.motion(self.b)
+        return ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
