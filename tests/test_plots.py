@@ -10,8 +10,11 @@ from PIL import Image
 from nsopt import (
     GROUND,
     Body,
+    Cone,
+    CubicLaw,
     Frame,
     Mechanism,
+    RangeOfMotion,
     Result,
     Revolute,
     RevoluteClearance,
@@ -122,12 +125,44 @@ def opened(clearance, tmp_path_factory):
     return Result.open(clearance.save(tmp_path_factory.mktemp("results") / "run.nc"))
 
 
+def coned(body):
+    quadrants, latitudes = np.radians([0, 90, 180, 270, 360]), np.radians([5, 40, 30, 0.5, 5])
+    axes = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # z along x
+    a, b = Frame(GROUND, axes=axes), Frame(body, axes=axes)
+    return RangeOfMotion("cone", a, b, Cone(quadrants, latitudes), CubicLaw(20.0, 0.2))
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory):
+    result = run("held", joints=[tight], contacts=[coned])
+    return Result.open(result.save(tmp_path_factory.mktemp("results") / "held.nc"))
+
+
 @pytest.fixture(scope="module", params=FIGURES)
-def figure(request, opened):
-    before = opened.data.copy(deep=True)
-    figure = draw(request.param, opened)
-    assert before.identical(opened.data)  # results are left alone
+def figure(request, opened, held):
+    result = held if request.param == "range_of_motion" else opened
+    before = result.data.copy(deep=True)
+    figure = draw(request.param, result)
+    assert before.identical(result.data)  # results are left alone
     return figure
+
+
+def test_range_of_motion_shows_what_the_run_holds(held):
+    figure = draw("range_of_motion", held)
+    latitude, moment, energy, law = (ax for ax in figure.axes if ax.name == "rectilinear")
+    polar = next(ax for ax in figure.axes if ax.name == "polar")
+    degrees = np.degrees(held["cone.latitude"].values)
+    assert holds(latitude, degrees)
+    assert holds(polar, degrees)
+    assert holds(moment, held["cone.moment"].values)
+    assert holds(energy, held["total_energy"].values)
+    assert np.max(law.lines[0].get_ydata()) == pytest.approx(20.0)
+    assert np.max(held["cone.moment"].values) > 0
+
+
+def test_a_run_without_a_cone_says_so(clearance):
+    with pytest.raises(ValueError, match="clearance has no RangeOfMotion"):
+        draw("range_of_motion", clearance)
 
 
 def test_every_figure_draws_from_a_saved_file(figure, tmp_path):

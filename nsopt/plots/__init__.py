@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
+from nsopt.plots.range_of_motion import range_of_motion
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.style import DPI
 from nsopt.result import Result, check_writable
@@ -32,6 +33,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "gaps": gaps,
         "joint_closure": joint_closure,
         "effort": effort,
+        "range_of_motion": range_of_motion,
     }
 )
 """All figures by name."""
@@ -109,6 +111,7 @@ __all__ = [
     "joint_closure",
     "overview",
     "positions",
+    "range_of_motion",
     "residuals",
     "save",
     "step_size",

@@ -19,6 +19,9 @@ from nsopt.mechanics.parameter import Scalar, parameters_in
 SECTORS = 64
 """Of longitude, for each of which it is known up to which latitude all is inside."""
 
+DRAWN = 131
+"""Points of the law that a result keeps for pictures."""
+
 MARGIN = 0.02
 """Latitude [rad] that this leaves to be looked at closely."""
 
@@ -96,16 +99,30 @@ class RangeOfMotion(ResistingPair):
     def readings(self, s: State) -> list[Reading]:
         u = self._pointer(s)
         longitude, latitude = angles(u)
-        theta = nearest(self.cone.curve(s.value), u).theta
+        at = nearest(self.cone.curve(s.value), u)
+        size = self.law.moment(s, self._excess(at))
+        if self.printed or not isinstance(self.excess, SphericalAngle):
+            size *= ca.fmax(ca.cos(at.theta), 0)
         return [
             Reading("longitude", longitude, "rad"),
             Reading("latitude", latitude, "rad"),
-            Reading("excess", theta, "rad", most=self.law.width(s)),
+            Reading("excess", at.theta, "rad", most=self.law.width(s)),
+            Reading("moment", size if self.law.inside else size * (at.theta > 0), "N m"),
         ]
 
     def portrait(self) -> dict[str, list[float]]:
         longitudes, latitudes = self.cone.edge()
-        return {"longitude": longitudes.tolist(), "latitude": latitudes.tolist()}
+        numbers = {n: ca.SX(p.value) for n, p in parameters_in(self.law).items()}
+        s, excess = State(ca.SX(0), {}, numbers), ca.SX.sym("excess")
+        law = ca.Function("law", [excess], [self.law.moment(s, excess)])
+        width = float(self.law.width(s))
+        span = np.linspace(0, 1.3 * width if np.isfinite(width) else 0.5, DRAWN)
+        return {
+            "longitude": longitudes.tolist(),
+            "latitude": latitudes.tolist(),
+            "law_excess": span.tolist(),
+            "law_moment": np.asarray(law.map(DRAWN)(span)).ravel().tolist(),
+        }
 
     @property
     def _conservative(self) -> bool:

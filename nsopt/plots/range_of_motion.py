@@ -1,0 +1,128 @@
+"""Figures of joints within their range of motion [RoM 2023, Figs. 13 and 18-20]."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nsopt.plots import style
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+EDGE = "#e0a500"
+
+
+class _Cone(NamedTuple):
+    """A cone of a result and the path of its pointer, angles in rad."""
+
+    name: str
+    edge: tuple[Array, Array]  # longitude, latitude
+    law: tuple[Array, Array]  # excess, moment [N m]
+    longitude: Array  # (time,)
+    latitude: Array
+    moment: Array  # [N m]
+
+
+def range_of_motion(*results: Result) -> Figure:
+    """Draw pointer and cone, latitude, moment and energy over time, and the law.
+
+    Several results are overlaid; of each the first cone.
+
+    Parameters
+    ----------
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result without a cone.
+    """
+    style.require(results, "range_of_motion")
+    cones = [_cone(result) for result in results]
+    title = f"Range of motion, {cones[0].name}"
+    figure, axes = style.page(title, results, 2, 3, (12.0, 7.2))
+    grid = axes[0, 0].get_gridspec()
+    for ax in axes[:, 0]:
+        ax.remove()
+    polar = figure.add_subplot(grid[0, 0], projection="polar")
+    solid = figure.add_subplot(grid[1, 0], projection="3d")
+    for k, (result, cone) in enumerate(zip(results, cones, strict=True)):
+        look: dict[str, Any] = {"color": style.COLOURS[k % len(style.COLOURS)], "linewidth": 0.9}
+        name = style.label(result) if len(results) > 1 else None
+        t = result.data["time"].values
+        polar.plot(cone.longitude, np.degrees(cone.latitude), **look)
+        _path(solid, cone, look)
+        axes[0, 1].plot(t, np.degrees(cone.latitude), label=name, **look)
+        axes[0, 2].plot(t, cone.moment, **look)
+        axes[1, 1].plot(t, result["total_energy"].values, **look)
+        axes[1, 2].plot(np.degrees(cone.law[0]), cone.law[1], **look)
+    _edges(polar, solid, cones)
+    _words(axes)
+    if len(results) > 1:
+        lines, names = axes[0, 1].get_legend_handles_labels()
+        figure.legend(lines, names, fontsize=style.SMALL, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _cone(result: Result) -> _Cone:
+    portraits: dict[str, Any] = json.loads(result.data.attrs["portraits"])
+    found = [(name, p) for name, p in portraits.items() if "latitude" in p]
+    if not found:
+        raise ValueError(f"range_of_motion: {result.name} has no RangeOfMotion to draw")
+    name, portrait = found[0]
+    drawn = {key: np.array(values) for key, values in portrait.items()}
+    path = [result[f"{name}.{what}"].values for what in ("longitude", "latitude", "moment")]
+    law = (drawn["law_excess"], drawn["law_moment"])
+    return _Cone(name, (drawn["longitude"], drawn["latitude"]), law, *path)
+
+
+def _edges(polar: Any, solid: Any, cones: list[_Cone]) -> None:
+    for k, cone in enumerate(cones):
+        polar.plot(cone.edge[0], np.degrees(cone.edge[1]), color=EDGE, linewidth=1.8)
+        if k == 0:
+            tip = _direction(*cone.edge)
+            solid.plot(*tip, color=EDGE, linewidth=1.8)
+            for j in range(0, tip.shape[1], 12):
+                solid.plot(*np.column_stack([np.zeros(3), tip[:, j]]), color=EDGE, linewidth=0.3)
+    polar.tick_params(labelsize=style.SMALL)
+    polar.set_title("Latitude [deg] over longitude", fontsize=style.TEXT)
+    polar.set_rlabel_position(22.5)
+    solid.set_box_aspect((1, 1, 1))
+    for which in (solid.set_xlim, solid.set_ylim, solid.set_zlim):
+        which(-1, 1)
+    solid.invert_zaxis()
+    for which in (solid.set_xticks, solid.set_yticks, solid.set_zticks):
+        which([-1, 0, 1])
+    solid.tick_params(labelsize=style.SMALL)
+    solid.set_title("Pointer [1] in the axes of the cone", fontsize=style.TEXT)
+
+
+def _path(solid: Any, cone: _Cone, look: dict[str, Any]) -> None:
+    solid.plot(*_direction(cone.longitude, cone.latitude), **look)
+
+
+def _direction(longitude: Array, latitude: Array) -> Array:
+    """Return unit vectors (3, n)."""
+    flat = np.sin(latitude)
+    return np.array([flat * np.cos(longitude), flat * np.sin(longitude), np.cos(latitude)])
+
+
+def _words(axes: Any) -> None:
+    words = {
+        (0, 1): ("Latitude", "time [s]", "[deg]"),
+        (0, 2): ("Restricting moment", "time [s]", "[N m]"),
+        (1, 1): ("Energy", "time [s]", "[J]"),
+        (1, 2): ("Law", "excess [deg]", "[N m]"),
+    }
+    for place, (text, x, y) in words.items():
+        ax: Axes = axes[place]
+        style.title(ax, text)
+        style.axis_labels(ax, x, y)
