@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nsopt import Ipopt, Solver, Sqp, StepBounds, load_problem, simulate
+from nsopt import Compiled, Ipopt, Solver, Sqp, StepBounds, Variational, load_problem, simulate
 from nsopt.problem import problem_files
 
 BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
@@ -17,6 +17,7 @@ NAMES = [
     "prismatic_slider",
     "revolute_pendulum",
 ]
+RANGES = ["ball_joint", "hip", "rom_pendulum_damped", "rom_pendulum_elastic", "rom_pendulum_free"]
 SETTLED = 0.2  # s
 
 
@@ -36,7 +37,41 @@ def run(name, backend="sqp", steps=None, duration=None, **parameters):
 
 
 def test_every_named_problem_is_tested():
-    assert sorted(problem_files()) == NAMES
+    assert sorted(problem_files()) == sorted(NAMES + RANGES)
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_ranges_of_motion_by_the_variational_step(name):
+    """Within the softness of the law, residuals at round-off, no energy but from outside."""
+    problem = load_problem(name)
+    result = simulate(
+        problem.dynamics,
+        problem.start,
+        problem.duration,
+        steps=problem.steps,
+        scheme=Variational(),
+        solver=Compiled(),
+        progress=False,
+    )
+    data = result.data
+    assert result.completed, data.attrs["stop_reason"]
+    assert np.nanmax(data["motion_residual"]) < 1e-9
+    assert np.max(data["gap_violation"].values, initial=0.0) < 1e-10
+    balance = data["total_energy"].values - data["external_work"].values
+    assert np.max(balance - balance[0]) < 2e-3 * np.max(data["kinetic_energy"].values)
+    for reading, limit in zip(
+        problem.dynamics.reading_names,
+        np.ravel(problem.dynamics.reading_limits(problem.dynamics.values()).full()),
+        strict=True,
+    ):
+        assert np.max(data[reading].values) < limit
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_ranges_of_motion_by_the_paper_step(name):
+    result = run(name, duration=0.6, steps=StepBounds(5e-4, 1e-3))
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert np.nanmax(result["motion_residual"]) < 1e-9
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

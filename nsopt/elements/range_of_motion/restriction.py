@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.elements.range_of_motion.cone import Cone
 from nsopt.elements.range_of_motion.excess import Excess, SphericalAngle
@@ -15,6 +16,8 @@ from nsopt.elements.range_of_motion.nearest import TINY, Nearest, angles, neares
 from nsopt.mechanics.checks import not_negative
 from nsopt.mechanics.element import Load, Reading, ResistingPair, State
 from nsopt.mechanics.parameter import Scalar, parameters_in
+
+Array = NDArray[np.float64]
 
 SECTORS = 64
 """Of longitude, for each of which it is known up to which latitude all is inside."""
@@ -158,18 +161,25 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
 
     Where it is inside for certain, the pointer itself stands for the edge.
     """
-    longitudes, latitudes = cone.edge(SECTORS * 12 + 1)
-    sector = (_turn(np.cos(longitudes), np.sin(longitudes)) * SECTORS).astype(int) % SECTORS
-    lowest = [
-        min(latitudes[np.isin((sector - k) % SECTORS, [0, 1, SECTORS - 1])]) - MARGIN
-        for k in range(SECTORS)
-    ]
+    lowest = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
     u, p = ca.MX.sym("u", 3), ca.MX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.MX.zeros(2), u, ca.MX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search)
     highest = ca.MX(ca.DM(np.cos(np.clip(lowest, 0, np.pi))))
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
     return ca.Function("nearest", [u, p], [choice(u[2] > highest[k], u, p)], {"never_inline": True})
+
+
+def _lowest(longitudes: Array, latitudes: Array) -> Array:
+    """Return the lowest latitude of the edge in each sector, its neighbours included."""
+    turns = _turn(np.cos(longitudes[:-1]), np.sin(longitudes[:-1]))
+    around = np.concatenate([turns - 1, turns, turns + 1])
+    heights = np.tile(latitudes[:-1], 3)
+    sectors = np.arange(SECTORS)
+    # Narrow cones have few points in some sectors: those on both sides count as well.
+    low = np.searchsorted(around, (sectors - 1) / SECTORS) - 1
+    high = np.searchsorted(around, (sectors + 2) / SECTORS) + 1
+    return np.array([np.min(heights[i:k]) for i, k in zip(low, high, strict=True)])
 
 
 def _turn(x: Any, y: Any) -> Any:

@@ -15,10 +15,11 @@ from nsopt import (
     RangeOfMotion,
     SphericalAngle,
 )
+from nsopt.elements.range_of_motion.nearest import nearest
 from nsopt.mechanics import State
 from nsopt.mpcc import compile_native
 from tests.catalog import MEASURED
-from tests.elements.range_of_motion.test_cone import PAPER, deg, direction
+from tests.elements.range_of_motion.test_cone import PAPER, deg, direction, random_cone
 from tests.states import array, assembled, axes_of, quaternion
 
 LAWS = [CubicLaw(226.0, deg(11.5)), ExponentialLaw(5.0, 8.0), MEASURED]
@@ -218,3 +219,20 @@ def integrals(power, energy, chosen, steered=True):
         low, high = (np.concatenate(ab) for ab in ((low[go], middle[go]), (middle[go], high[go])))
         whole, owner = np.concatenate([left[go], right[go]]), np.tile(owner[go], 2)
     return total
+
+
+def test_the_short_way_out_is_never_taken_outside():
+    """The moment with its search left out inside, against the search everywhere, random cones."""
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        cone = random_cone(rng)
+        d = model(cone, CubicLaw(1.0, 0.1))
+        u = ca.SX.sym("u", 3)
+        theta = ca.Function("theta", [u], [nearest(cone.curve(), u).theta])
+        longitudes, latitudes = cone.edge(400)
+        for psi, sigma in zip(longitudes[::8], latitudes[::8], strict=True):
+            x = direction(psi, min(sigma + 2e-3, np.pi))
+            outside = float(theta(x))
+            size = np.linalg.norm(torque(d, x))
+            k = max(outside, 0) / 0.1
+            assert size == pytest.approx(3 * k**2 - 2 * k**3, abs=1e-9)
