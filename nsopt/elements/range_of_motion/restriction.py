@@ -56,7 +56,7 @@ class RangeOfMotion(ResistingPair):
         among the energies.
     printed : bool
         Whether to take direction and factor cos(theta) of eq. 32 with any measure; the potential
-        is then not reported.
+        is then not reported, and the work of the moment counts as external.
 
     Raises
     ------
@@ -82,6 +82,8 @@ class RangeOfMotion(ResistingPair):
                 )
         self.law.check(of)
         not_negative(f"damping {of}", self.damping)
+        # What has no potential may give back more than it took: work from outside.
+        object.__setattr__(self, "external", not self._conservative)
 
     def energy(self, s: State) -> ca.SX:
         if not self._conservative:
