@@ -165,6 +165,7 @@ class Symbols:
         return lambda q, *more: ca.vertcat(function(q, *more), q[self.placed :])
 
     def joints(self) -> list[Any]:
+        """Return the ideal joints, then the contacts."""
         return [*self.mechanism.joints, *(e for e in self.elements if isinstance(e, Contact))]
 
     def _poses(self) -> tuple[ca.SX, ca.SX]:
