@@ -53,6 +53,7 @@ from nsopt.mechanics import (
     Mechanism,
     Parameter,
     assemble,
+    joint_resistance,
 )
 from nsopt.mpcc import (
     ExactPenalty,
@@ -164,6 +165,7 @@ __all__ = [
     "ViscousLaw",
     "assemble",
     "consistent",
+    "joint_resistance",
     "load_problem",
     "simulate",
     "sweep",

@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.elements.range_of_motion import Law
 from nsopt.mechanics.checks import finite, not_negative
 from nsopt.mechanics.element import Load, Reading, ResistingPair, State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.mechanics.parameter import Scalar, number
 
 
 class _Freedom(NamedTuple):
@@ -91,30 +91,42 @@ class _Range(ResistingPair):
 
 
 class TurnRange(_Range):
-    """Ends of the turn about z, whatever way the axis leans: of a hinge, or the internal rotation.
+    """Ends of the turn about z: of a hinge, or the internal rotation of a joint that leans.
 
     The angle [rad] is that of the turn about z of b once z of a has been brought onto z of b the
-    short way; for a hinge about z simply its angle. It lies in (-pi, pi). Damping [N m s/rad] acts
-    on the angular velocity about z of b.
+    short way; for a hinge about z simply its angle. It lies within half a turn of the middle of
+    the range. Where the axes lean by an angle, the torque that goes with it acts about the middle
+    between both, and is larger by 1 / cos(lean / 2); it has no direction where they are opposite.
+    Damping [N m s/rad] acts on the rate of the angle.
 
     The limit of internal rotation that [RoM 2023] leaves out.
+
+    Raises
+    ------
+    ValueError
+        If the range is a full turn or more.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("lower", "upper"):
-            angle = float(finite(name, getattr(self, name), ()))
-            if not abs(angle) < np.pi:
-                raise ValueError(
-                    f"{name} of TurnRange {self.name!r} must be within half a turn, got {angle:g} "
-                    "rad: turn one of the frames so that the range is about its middle"
-                )
+        span = float(number(self.upper)) - float(number(self.lower))
+        if span >= 2 * np.pi:
+            raise ValueError(
+                f"the range of TurnRange {self.name!r} must be less than a full turn, got {span:g} "
+                "rad: angles are in radians"
+            )
 
     def _freedom(self, s: State) -> _Freedom:
         a, b = s.motion(self.a), s.motion(self.b)
-        R = a.A.T @ b.A
-        angle = ca.atan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
-        return _Freedom(angle, ca.dot(b.A[:, 2], b.w - a.w), "rad")
+        R, middle = a.A.T @ b.A, (s.value(self.lower) + s.value(self.upper)) / 2
+        sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
+        angle = middle + ca.atan2(
+            sine * ca.cos(middle) - cosine * ca.sin(middle),
+            cosine * ca.cos(middle) + sine * ca.sin(middle),
+        )
+        z_a, z_b = a.A[:, 2], b.A[:, 2]
+        rate = ca.dot(z_a + z_b, b.w - a.w) / (1 + ca.dot(z_a, z_b))
+        return _Freedom(angle, rate, "rad")
 
 
 class SlideRange(_Range):

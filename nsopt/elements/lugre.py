@@ -14,9 +14,6 @@ from nsopt.mechanics.parameter import Scalar
 SMALL = 1e-3
 """Below that argument phi functions are taken from their series."""
 
-STILL = 1e-12
-"""Speed that does not count, where |u| has no derivative."""
-
 
 @dataclass(frozen=True)
 class LuGreLaw(FrictionLaw):
@@ -38,6 +35,14 @@ class LuGreLaw(FrictionLaw):
         mu_k, mu_s.
     stribeck : float or Parameter [m/s or rad/s]
         v_s.
+    creep : float [m/s or rad/s]
+        |u| is sqrt(u^2 + creep^2). Raise it to a thousandth of v_s for optimizers that use second
+        derivatives; bristles then slowly let go in sticking.
+
+    Notes
+    -----
+    The energy of bent bristles is in no energy of the record: what is dissipated counts it until
+    they spring back.
     """
 
     states = ("z",)
@@ -48,12 +53,14 @@ class LuGreLaw(FrictionLaw):
     kinetic: Scalar
     static: Scalar
     stribeck: Scalar
+    creep: float = 1e-9
 
     def check(self, of: str) -> None:
         positive(f"stiffness {of}", self.stiffness)
         not_negative(f"damping {of}", self.damping)
         not_negative(f"viscous {of}", self.viscous)
         positive(f"kinetic coefficient {of}", self.kinetic)
+        positive(f"creep speed {of}", self.creep)
         self._steady.check(of)
 
     @property
@@ -63,7 +70,7 @@ class LuGreLaw(FrictionLaw):
     def _decay(self, s: State, u: ca.SX, h: ca.SX) -> ca.SX:
         """Return sigma_0 |u| h / g(u)."""
         g = self._steady.coefficient(s, u)
-        return s.value(self.stiffness) * ca.sqrt(u**2 + STILL**2) * h / g
+        return s.value(self.stiffness) * ca.sqrt(u**2 + self.creep**2) * h / g
 
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         x = self._decay(s, u, h)

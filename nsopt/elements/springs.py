@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from nsopt.mechanics.checks import finite, not_negative
-from nsopt.mechanics.element import Force, Load, Pair, State
+from nsopt.mechanics.element import Force, Load, Pair, ResistingPair, State
 from nsopt.mechanics.parameter import Scalar
 
 
@@ -58,7 +58,7 @@ def _length(d: ca.SX) -> ca.SX:
 
 
 @dataclass(frozen=True, eq=False)
-class TorsionSpringDamper(Pair, Force):
+class TorsionSpringDamper(ResistingPair):
     """A spring and a damper about z of frame a, for joints that turn about it.
 
     Parameters

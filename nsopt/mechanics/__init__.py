@@ -24,6 +24,7 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Parameter
 from nsopt.mechanics.rank import redundancy
+from nsopt.mechanics.resistance import joint_resistance
 
 __all__ = [
     "GROUND",
@@ -49,5 +50,6 @@ __all__ = [
     "Rubbing",
     "State",
     "assemble",
+    "joint_resistance",
     "redundancy",
 ]

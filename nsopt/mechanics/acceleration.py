@@ -40,8 +40,8 @@ def acceleration(d: Dynamics, alpha: float = 5.0, beta: float = 5.0) -> ca.Funct
         )
     if d.rubbed:
         raise ValueError(
-            f"friction in {d.joint_names[d.rubbed[0]]!r} depends on its reaction or has internal "
-            "states: use simulate"
+            f"friction in {d.joint_names[d.rubbed[0]]!r} is a mean over a step, under a reaction: "
+            "use simulate"
         )
     if n := redundancy(d, 0.0, d.stated_start()[0], d.values()):
         raise ValueError(

@@ -32,7 +32,7 @@ class Dynamics:
     bias : (q, v, p) -> S (nv,)
         Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
     applied, external : (t, q, v, p) -> (nv,)
-        All applied forces, and those of them that do work from outside.
+        All applied forces but those of `rubbing`, and those of them that do work from outside.
     rate_matrix : (q) -> N (nq, nv)
         qdot = N v.
     velocity : (q, qdot) -> v (nv,)

@@ -133,6 +133,11 @@ def resisted(force: Force, joints: Sequence[Element]) -> Element | None:
             f"there: one of {', '.join(joint.name for joint in joints) or 'none'}"
         )
     bodies = {frame.body for frame in force.frames}
+    if named and {frame.body for frame in named[0].frames} != bodies:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
+            "connects other bodies"
+        )
     found = named or [joint for joint in joints if {frame.body for frame in joint.frames} == bodies]
     if len(found) > 1:
         raise ValueError(

@@ -14,6 +14,7 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 EDGE = "#e0a500"
+READ = ("longitude", "latitude", "moment", "dissipation")
 
 
 class _Cone(NamedTuple):
@@ -25,6 +26,7 @@ class _Cone(NamedTuple):
     longitude: Array  # (time,)
     latitude: Array
     moment: Array  # [N m]
+    dissipation: Array  # [N m]
 
 
 def range_of_motion(*results: Result) -> Figure:
@@ -62,6 +64,7 @@ def range_of_motion(*results: Result) -> Figure:
         _path(solid, cone, look)
         axes[0, 1].plot(t, np.degrees(cone.latitude), label=name, **look)
         axes[0, 2].plot(t, cone.moment, **look)
+        axes[0, 2].plot(t, cone.dissipation, linestyle=":", **look)
         axes[1, 1].plot(t, result["total_energy"].values, **look)
         axes[1, 2].plot(np.degrees(cone.law[0]), cone.law[1], **look)
     _edges(polar, solid, cones)
@@ -79,7 +82,7 @@ def _cone(result: Result) -> _Cone:
         raise ValueError(f"range_of_motion: {result.name} has no RangeOfMotion to draw")
     name, portrait = found[0]
     drawn = {key: np.array(values) for key, values in portrait.items()}
-    path = [result[f"{name}.{what}"].values for what in ("longitude", "latitude", "moment")]
+    path = [result[f"{name}.{what}"].values for what in READ]
     law = (drawn["law_excess"], drawn["law_moment"])
     return _Cone(name, (drawn["longitude"], drawn["latitude"]), law, *path)
 
@@ -118,7 +121,7 @@ def _direction(longitude: Array, latitude: Array) -> Array:
 def _words(axes: Any) -> None:
     words = {
         (0, 1): ("Latitude", "time [s]", "[deg]"),
-        (0, 2): ("Restricting moment", "time [s]", "[N m]"),
+        (0, 2): ("Restricting moment (dotted: dissipative)", "time [s]", "[N m]"),
         (1, 1): ("Energy", "time [s]", "[J]"),
         (1, 2): ("Law", "excess [deg]", "[N m]"),
     }

@@ -80,18 +80,21 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
     inside = np.minimum(_column(dynamics.distance(*at)), 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
-    _warn_of_readings(dynamics, start, p)
 
 
-def _warn_of_readings(dynamics: Dynamics, start: Start, p: Array) -> None:
+def warn_of_readings(dynamics: Dynamics, start: Start, p: Array) -> None:
+    """Warn of a start beyond what forces are made for; to be called by `simulate` itself."""
     values = _column(dynamics.readings(start.t, start.q, start.v, p))
     limits = _column(dynamics.reading_limits(p))
     for k in np.flatnonzero(values > limits):
+        unit = dynamics.reading_units[k]
+        factor, unit = (np.degrees(1.0), "deg") if unit == "rad" else (1.0, unit)
+        value, limit = factor * values[k], factor * limits[k]
         warnings.warn(
-            f"at the start {dynamics.reading_names[k]} is {values[k]:.4g} "
-            f"{dynamics.reading_units[k]}, {values[k] - limits[k]:.3g} more than the "
-            f"{limits[k]:.4g} that should not be met: start nearer, or check the frames",
-            stacklevel=2,
+            f"at the start {dynamics.reading_names[k]} is {value:.4g} {unit}, "
+            f"{value - limit:.3g} {unit} more than the {limit:.4g} {unit} of its law: start "
+            "nearer, or check the frames",
+            stacklevel=3,
         )
 
 

@@ -234,7 +234,8 @@ class Record:
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
-        reactions = np.nan_to_num(wrench[:, list(d.rubbed)]).reshape(n * len(d.rubbed), 6)
+        # At the first time they are not known yet, nor what rubs under them.
+        reactions = wrench[:, list(d.rubbed)].reshape(n * len(d.rubbed), 6)
         p = np.tile(self.p, (n, 1))
         values = d.resistance.map(n)(self.t[None], self.q.T, self.v.T, p.T, reactions.T)
         return np.asarray(ca.densify(values)).T.reshape(n, -1, 6)

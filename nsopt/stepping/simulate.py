@@ -29,7 +29,7 @@ from nsopt.stepping.checkpoint import (
 from nsopt.stepping.control import LargestStep, StepControl
 from nsopt.stepping.driver import Driver
 from nsopt.stepping.history import History
-from nsopt.stepping.initial import Run, Start, check_start
+from nsopt.stepping.initial import Run, Start, check_start, warn_of_readings
 from nsopt.stepping.interrupt import deferred_interrupt
 from nsopt.stepping.paper import PaperStep
 from nsopt.stepping.scheme import Scheme
@@ -156,6 +156,7 @@ def simulate(
     p = dynamics.values(parameters)
     start = start or Start.stated(dynamics, parameters)
     check_start(dynamics, start, p)
+    warn_of_readings(dynamics, start, p)
     scheme.check(dynamics, p)
     if dynamics.rubbed and not scheme.rubs:
         raise ValueError(

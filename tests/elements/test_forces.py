@@ -6,6 +6,9 @@ import pytest
 from nsopt import (
     AppliedForce,
     Body,
+    Cone,
+    CubicLaw,
+    ExponentialLaw,
     Frame,
     Parameter,
     RangeOfMotion,
@@ -21,6 +24,7 @@ springs = pytest.mark.parametrize("row", SPRINGS + CONES + RANGES, ids=str)
 loads = pytest.mark.parametrize("row", LOADS, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
 AT_REST = np.zeros(12)
+LAW = CubicLaw(20.0, 0.4)
 
 
 def velocity(seed):
@@ -61,8 +65,11 @@ def rate(c, q, v, eps):
     z = [axes_of(p) @ f.axes[:, 2] for p, f in zip((q[3:7], q[10:14]), c.frames, strict=True)]
     if isinstance(c.element, RangeOfMotion):
         return turning
-    if isinstance(c.element, TorsionSpringDamper | TurnRange):
-        return np.array([z[isinstance(c.element, TurnRange)] @ turning])
+    if isinstance(c.element, TurnRange):
+        ahead, behind = (c.with_velocity("readings", moved(q, v, e), v)[0] for e in (eps, -eps))
+        return np.array([(ahead - behind) / (2 * eps)])
+    if isinstance(c.element, TorsionSpringDamper):
+        return np.array([z[0] @ turning])
 
     def length(x):
         a, b = c.element.a, c.element.b
@@ -172,3 +179,38 @@ def test_a_free_length_of_zero_is_smooth_given_either_way(free_length):
     d = assembled([b], [SpringDamper("s", Frame(None), Frame(b), 200.0, free_length)], (0, 0, 0))
     q, v = d.stated_start()
     assert array(d.applied(0, q, v, d.values())) == pytest.approx([0, 0, 0])
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-0.5, 3.0), (2.0, 4.0), (-0.2, 0.3)])
+def test_a_turn_range_pushes_back_from_both_ends(lower, upper):
+    """Also where the angle passes half a turn."""
+    limit = TurnRange("e", Frame(None), Frame(body := Body("b", 1.0, (1, 1, 1))), lower, upper, LAW)
+    d = assembled([body], [limit], (0, 0, 0))
+    for angle in np.linspace(lower - 0.3, upper + 0.3, 25):
+        q = np.array([0, 0, 0, np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        torque = array(d.applied(0, q, np.zeros(6), []))[5]
+        over = max(angle - upper, 0) - max(lower - angle, 0)
+        assert np.sign(torque) == -np.sign(np.round(over, 12))
+        assert array(d.readings(0, q, np.zeros(6), []))[0] == pytest.approx(angle)
+
+
+def test_a_turn_range_is_less_than_a_turn():
+    with pytest.raises(ValueError, match="less than a full turn"):
+        TurnRange("e", Frame(None), Frame(Body("b", 1.0, (1, 1, 1))), -3.0, 3.5, LAW)
+
+
+def test_a_law_that_acts_inside_sets_in_smoothly_at_a_cone():
+    """No moment inside, and no kink of it at the edge."""
+    quarters = Cone(np.radians([0, 90, 180, 270, 360]), np.radians([30] * 5))
+    body = Body("b", 1.0, (1, 1, 1))
+    limit = RangeOfMotion("e", Frame(None), Frame(body), quarters, ExponentialLaw(5.0, 8.0))
+    d = assembled([body], [limit], (0, 0, 0))
+
+    def torque(latitude):
+        q = np.array([0, 0, 0, np.cos(latitude / 2), np.sin(latitude / 2), 0, 0])
+        return array(d.applied(0, q, np.zeros(6), []))[3]
+
+    edge = np.radians(30)
+    assert [torque(x) for x in (0.0, 0.01, 0.3, edge)] == pytest.approx([0] * 4, abs=1e-12)
+    for x in (1e-3, 0.1):
+        assert torque(edge + x) == pytest.approx(-5 * (np.exp(8 * x) - 1 - 8 * x), rel=1e-6)

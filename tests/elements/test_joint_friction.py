@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from nsopt import (
     GROUND,
     AppliedForce,
+    AppliedTorque,
     Body,
     Compiled,
     Frame,
@@ -27,6 +28,7 @@ from nsopt import (
     Variational,
     ViscousLaw,
     assemble,
+    joint_resistance,
     simulate,
 )
 from nsopt.mechanics import State
@@ -234,7 +236,7 @@ def test_internal_states_are_coordinates_of_the_record():
 def test_schemes_without_it_say_so():
     with pytest.raises(ValueError, match=r"PaperStep knows no friction .*'slide'.* Variational"):
         simulate(slider(LAW), duration=0.1, steps=StepBounds(1e-3, 1e-3), scheme=PaperStep())
-    with pytest.raises(ValueError, match="depends on its reaction"):
+    with pytest.raises(ValueError, match="mean over a step"):
         _ = slider(LAW).acceleration
 
 
@@ -264,3 +266,47 @@ def test_friction_needs_a_joint():
     rub = SlideFriction("rub", Frame(GROUND), Frame(mass), StribeckLaw(0.1))
     with pytest.raises(ValueError, match="'rub' rubs in no joint"):
         assemble(Mechanism([mass]), [rub])
+
+
+def test_a_turning_joint_sticks_by_its_bristles():
+    """A torque below mu_s N r winds up the bristles of a journal, one above turns it."""
+    radius, J = 0.02, 0.05
+    ends = []
+    for part in (0.8, 1.2):
+        rotor = Body("rotor", 1.0, (0.03, 0.03, J))
+        a, b = Frame(GROUND), Frame(rotor)
+        law = LuGreLaw(5e3, 100.0, 0.0, 0.1, 0.15, 1e-2)
+        rub = TurnFriction("rub", a, b, law, radius=radius)
+        push = AppliedTorque("push", b, (0, 0, part * 0.15 * 9.81 * radius))
+        hinge = Revolute("hinge", a, b)
+        d = assemble(Mechanism([rotor], [hinge]), [rub, push], gravity=(0, -9.81, 0))
+        result = run(d, 3.0, 1e-3)
+        ends.append(result)
+    stuck, loose = ends
+    assert stuck["q"].values[-1, -1] == pytest.approx(0.8 * 0.15 / 5e3, rel=2e-2)
+    assert abs(stuck["v"].values[-1, 5]) < 1e-4
+    speed = loose["v"].values[:, 5]
+    gain = (1.2 * 0.15 - 0.1) * 9.81 * radius / J
+    assert (speed[-1] - speed[-501]) / 0.5 == pytest.approx(gain, rel=1e-2)
+
+
+def test_joint_resistance_is_that_of_the_record():
+    """Friction and its reaction, from forces in place of impulses."""
+    d = slider(StribeckLaw(0.2, creep=1e-5), v0=1.0)
+    result = run(d, 0.05, 1e-3)
+    resists = joint_resistance(d, "slide")
+    data, k = result.data, -1
+    q, v, t = data["q"].values[k], data["v"].values[k], data["time"].values[k]
+    C = d.closure_matrix(t, q, []).full()
+    force = C.T @ np.linalg.lstsq(C.T, [0, 0, 9.81, 0, 0, 0], rcond=None)[0]
+    mu = np.linalg.lstsq(C.T, force, rcond=None)[0]
+    resistance, reaction = resists(t, q, v, [], mu, [])
+    assert np.ravel(resistance.full()) == pytest.approx(
+        [*data["joint_resistance_force"].values[k, 0], *data["joint_resistance"].values[k, 0]],
+        abs=1e-8,
+    )
+    assert float(reaction[0]) == pytest.approx(
+        np.linalg.norm(data["joint_reaction"].values[k, 0]), rel=1e-9
+    )
+    with pytest.raises(ValueError, match="no joint 'slid': one of slide"):
+        joint_resistance(d, "slid")

@@ -59,5 +59,5 @@ class PrintedExcess(Excess):
     def value(self, at: Nearest) -> ca.SX:
         _, latitude = angles(at.direction)
         flat = at.direction[:2] / ca.sqrt(ca.sumsqr(at.direction[:2]) + TINY)
-        size = ca.sumsqr(latitude * flat - at.edge)
-        return ca.if_else(at.theta > 0, ca.sqrt(size + TINY), 0)
+        size = ca.sqrt(ca.sumsqr(latitude * flat - at.edge) + TINY)
+        return ca.if_else(at.theta > 0, size, -size)

@@ -25,8 +25,8 @@ class Law(ABC):
     Attributes
     ----------
     inside : bool
-        Whether it acts already before the range is exceeded; then it is given the excess less
-        than zero there, otherwise never.
+        Whether it acts already before the range is exceeded; then the ends of a turn or slide
+        give it the excess less than zero there, otherwise never.
     """
 
     inside: ClassVar[bool] = False

@@ -48,7 +48,8 @@ class RangeOfMotion(ResistingPair):
     ----------
     cone : Cone
     law : Law
-        Size of the moment over the excess.
+        Size of the moment over the excess. Inside the cone there is none, for there the nearest
+        point jumps: of a law that acts inside already it is what exceeds its tangent at the edge.
     damping : float or Parameter [N m s/rad]
         j of eq. 34.
     excess : Excess
@@ -88,7 +89,7 @@ class RangeOfMotion(ResistingPair):
     def energy(self, s: State) -> ca.SX:
         if not self._conservative:
             return ca.SX(0)
-        return self.law.potential(s, self._excess(self._nearest(s)))
+        return self._law(s, self.excess.value(self._nearest(s)))[1]
 
     def loads(self, s: State) -> list[Load]:
         a, b = s.motion(self.a), s.motion(self.b)
@@ -97,7 +98,7 @@ class RangeOfMotion(ResistingPair):
             found.append(Load(b.w - a.w, -s.value(self.damping) * (b.w - a.w)))
         if not self._conservative:
             at = self._nearest(s)
-            size = self.law.moment(s, self._excess(at))
+            size = self._law(s, self.excess.value(at))[0] * (ca.cos(at.theta) > 0)
             found.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
         return found
 
@@ -105,21 +106,23 @@ class RangeOfMotion(ResistingPair):
         u = self._pointer(s)
         longitude, latitude = angles(u)
         at = nearest(self.cone.curve(s.value), u)
-        size = self.law.moment(s, self._excess(at))
+        size = self._law(s, self.excess.value(at))[0]
+        turning = s.motion(self.b).w - s.motion(self.a).w
         if self.printed or not isinstance(self.excess, SphericalAngle):
             size *= ca.fmax(ca.cos(at.theta), 0)
         return [
             Reading("longitude", longitude, "rad"),
             Reading("latitude", latitude, "rad"),
             Reading("excess", at.theta, "rad", most=self.law.width(s)),
-            Reading("moment", size if self.law.inside else size * (at.theta > 0), "N m"),
+            Reading("moment", size, "N m"),
+            Reading("dissipation", s.value(self.damping) * ca.norm_2(turning), "N m"),
         ]
 
     def portrait(self) -> dict[str, list[float]]:
         longitudes, latitudes = self.cone.edge()
         numbers = {n: ca.SX(p.value) for n, p in parameters_in(self.law).items()}
         s, excess = State(ca.SX(0), {}, numbers), ca.SX.sym("excess")
-        law = ca.Function("law", [excess], [self.law.moment(s, excess)])
+        law = ca.Function("law", [excess], [self._law(s, excess)[0]])
         width = float(self.law.width(s))
         span = np.linspace(0, 1.3 * width if np.isfinite(width) else 0.5, DRAWN)
         return {
@@ -137,9 +140,20 @@ class RangeOfMotion(ResistingPair):
         """Return z of frame b in the axes of frame a, (3,)."""
         return s.motion(self.a).A.T @ s.motion(self.b).A[:, 2]
 
-    def _excess(self, at: Nearest) -> ca.SX:
-        value = self.excess.value(at)
-        return value if self.law.inside else ca.fmax(value, 0)
+    def _law(self, s: State, excess: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return size and potential at an excess of either sign; both zero inside.
+
+        Of a law that acts inside already, what is beyond its tangent at the edge.
+        """
+        x = ca.fmax(excess, 0)
+        moment, potential = self.law.moment(s, x), self.law.potential(s, x)
+        if not self.law.inside:
+            return moment, potential
+        k = ca.SX.sym("k")
+        m = self.law.moment(s, k)
+        at_edge = [m, ca.jacobian(m, k), self.law.potential(s, k)]
+        size, slope, stored = ca.substitute(at_edge, [k], [ca.SX(0)])
+        return moment - size - slope * x, potential - stored - size * x - slope * x**2 / 2
 
     def _nearest(self, s: State) -> Nearest:
         """Return the pointer and the edge nearest to it.
@@ -152,7 +166,7 @@ class RangeOfMotion(ResistingPair):
         known = [x for x in ca.symvar(found) if not ca.depends_on(direction, x)]
         p = ca.vertcat(ca.SX(0, 1), *known)
         search = ca.Function("search", [direction, p], [found], {"cse": True})
-        bounded = not self.law.inside and not parameters_in(self.cone)
+        bounded = not parameters_in(self.cone)
         call = _unless_inside(search, self.cone) if bounded else search
         edge, b, n = ca.vertsplit(s.held(call(u, p)), [0, 2, 5, 8])
         return Nearest(u, edge, b, n)

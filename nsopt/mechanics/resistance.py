@@ -1,0 +1,49 @@
+"""What a joint resists with, as one smooth function: what costs of trajectories are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+if TYPE_CHECKING:
+    from nsopt.mechanics.dynamics import Dynamics
+
+TINY = 1e-9
+"""Force [N] or torque [N m] that does not count, where a size has no derivative."""
+
+
+def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
+    """Return (t, q, v, p, mu, lam) -> (resistance (6,), reaction (2,)) of one joint.
+
+    Resistance is force [N] and torque [N m], about the origin of frame b and on its body, world
+    axes, of all that resists in the joint: moments beyond its range of motion, dissipation,
+    friction [RoM 2023, eq. 2]. Reaction is the size of the constraining force [N] and torque [N m].
+
+    Parameters
+    ----------
+    d : Dynamics
+    joint : str
+        Name of an ideal joint or one with clearance.
+
+    Raises
+    ------
+    ValueError
+        If there is no joint of that name.
+
+    Notes
+    -----
+    ``mu`` (nc,) and ``lam`` (ng,) are forces of the joints and contacts, impulses over time.
+    """
+    if joint not in d.joint_names:
+        raise ValueError(f"no joint {joint!r}: one of {', '.join(d.joint_names) or 'none'}")
+    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
+    sizes |= {"mu": len(d.closure_names), "lam": len(d.contact_names)}
+    t, q, v, p, mu, lam = symbols = [ca.SX.sym(name, n) for name, n in sizes.items()]
+    wrenches, k = d.reactions(t, q, p, mu, lam), d.joint_names.index(joint)
+    resistance = d.resistance(t, q, v, p, wrenches[:, list(d.rubbed)])[:, k]
+    parts = (wrenches[:3, k], wrenches[3:, k])
+    reaction = ca.vertcat(*(ca.sqrt(ca.sumsqr(part) + TINY**2) for part in parts))
+    return ca.Function(
+        "joint_resistance", symbols, [resistance, reaction], list(sizes), ["resistance", "reaction"]
+    )
