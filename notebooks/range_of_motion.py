@@ -2,10 +2,10 @@
 """
 # A joint that stops, stiffens and dissipates
 
-The pendulum of [RoM 2023, section 4]: a ball joint whose pointer must stay within an irregular cone. We
-look at one run, then at what the three numbers of the restriction do: how soft it is, how strong, how much
-it dissipates. The first run compiles for some seconds; all others use the same code, for the numbers are
-Parameters.
+The pendulum of [RoM 2023, section 4]: a ball joint whose pointer must stay within an irregular
+cone. We look at one run, then at what the three numbers of the restriction do: how soft it is,
+how strong, how much it dissipates. The first run compiles for some seconds; all others use the
+same code, for the numbers are Parameters.
 
 Open this file as a notebook (jupytext, percent format) or run it as a script.
 """
@@ -40,9 +40,9 @@ def run(duration=2.0, **numbers):
 """
 ## One run
 
-Released level at longitude 135 deg, the pendulum swings through the vertical and leaves the cone on the
-other side, by some 5 deg; the moment of about 100 N m brings it back. No energy is lost: the moment is the
-gradient of a potential, which the energies contain.
+Released level at longitude 135 deg, the pendulum swings through the vertical and leaves the cone
+on the other side, by some 5 deg; the moment of about 100 N m brings it back. No energy is lost:
+the moment is the gradient of a potential, which the energies contain.
 """
 
 # %%
@@ -55,8 +55,9 @@ range_of_motion(reference)
 """
 ## How soft, how strong
 
-A larger compliance lets the pendulum go deeper, and the peak comes later and lower. With 1.5 deg the plateau of
-226 N m is reached, so the pendulum goes beyond the compliance. A larger peak moment does the opposite.
+A larger compliance lets the pendulum go deeper, and the peak comes later and lower. With 1.5 deg
+the plateau of 226 N m is reached, so the pendulum goes beyond the compliance. A larger peak
+moment does the opposite.
 """
 
 # %%
@@ -75,8 +76,8 @@ for ax, what in ((left, "compliance"), (right, "peak")):
 """
 ## How much it dissipates
 
-With 0.1 N m s the cone is still reached, at about 0.40 s; with 1 and more it never is, and the pendulum comes
-to rest hanging.
+With 0.1 N m s the cone is still reached, at about 0.40 s; with 1 and more it never is, and the
+pendulum comes to rest hanging.
 """
 
 # %%
