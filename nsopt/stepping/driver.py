@@ -113,7 +113,8 @@ class Driver:
 
     @cached_property
     def _stepper(self) -> Rescue:
-        return Rescue(self._scheme, self._stepper_of, self.run.steps.h_min)
+        chained = self._chain is not None
+        return Rescue(self._scheme, self._stepper_of, self.run.steps.h_min, chained)
 
     def _stepper_of(self, scheme: Scheme) -> Stepper:
         solver = self._solver if isinstance(self._solver, Solver) else Solver()

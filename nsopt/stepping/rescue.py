@@ -19,10 +19,20 @@ class Rescue:
     make : callable
         Returns the stepper of a scheme; called when it is needed.
     h_min : float [s]
+    chained : bool
+        Whether a compiled chain has tried the scheme before. Where its steps end early, the
+        solvers, to which an event is many pairs, then come after the fallbacks.
     """
 
-    def __init__(self, scheme: Scheme, make: Callable[[Scheme], Stepper], h_min: float) -> None:
+    def __init__(
+        self,
+        scheme: Scheme,
+        make: Callable[[Scheme], Stepper],
+        h_min: float,
+        chained: bool = False,
+    ) -> None:
         self._make, self._h_min = make, h_min
+        self._last = chained and scheme.ends_early
         self._steppers = [(scheme, make(scheme))]
 
     @property
@@ -54,23 +64,25 @@ class Rescue:
         first: StepError | None = None
         tried: tuple[str, ...] = ()
         for scheme, stepper, shrink in self._attempts():
-            if first is not None:
+            own = scheme is self._steppers[0][0]
+            if first is not None or not own:
                 stepper.trial = self._h_min
             try:
                 taken = stepper.step(start, t_end, shrink)
             except StepError as error:
                 first, tried = first or error, (*tried, *error.tried)
                 continue
-            if first is None:
+            if first is None and own:
                 return taken
-            return taken.after(tried, f"by {type(scheme).__name__}")
+            return taken.after(tried, "" if own else f"by {type(scheme).__name__}")
         assert first is not None  # there is at least one stepper
         raise first
 
     def _attempts(self) -> Iterator[tuple[Scheme, Stepper, bool]]:
         """Return who tries in turn, and whether below h_min: that only after every scheme."""
         if self._steppers[0][0].fallback is not None:
-            yield (*self._steppers[0], False)
+            if not self._last:
+                yield (*self._steppers[0], False)
             k = 1
             while (fallback := self._steppers[k - 1][0].fallback) is not None:
                 if k == len(self._steppers):
