@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, redundancy
 from nsopt.mechanics.rank import rank
+from nsopt.stepping.at_all import at_all
 from nsopt.stepping.initial import Start
 from nsopt.stepping.taken import Taken
 
@@ -202,8 +203,7 @@ class Record:
         ]
         if before:
             arguments = [np.vstack([a[:1], a[:-1]]) for a in arguments]
-        values = function.map(len(self.t))(*(a.T for a in arguments))
-        return np.asarray(ca.densify(values)).T
+        return at_all(function, *arguments)[0]
 
     def columns(self, name: str, before: bool = False) -> Array:
         """Return a function whose value is (3, n) as an array (time, n, 3)."""
@@ -213,7 +213,8 @@ class Record:
     def directions(self, name: str) -> Array:
         """Return a function whose value is (3, n), where each step takes directions."""
         found = self.columns(name)
-        found[self._begun] = self.columns(name, before=True)[self._begun]
+        if self._begun.size:
+            found[self._begun] = self.columns(name, before=True)[self._begun]
         return found
 
     def reactions(self) -> Array:
@@ -225,9 +226,9 @@ class Record:
         t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
         p = np.tile(self.p, (n, 1))
         slip = self.each("slip_impulse")
-        values = d.reactions.map(n)(t[None], q.T, p.T, self.mu.T, self.lam.T)
-        values += d.friction_reactions.map(n)(t[None], q.T, p.T, slip.T)
-        wrenches = np.asarray(ca.densify(values)).T.reshape(n, -1, 6)
+        values = at_all(d.reactions, t, q, p, self.mu, self.lam)[0]
+        values += at_all(d.friction_reactions, t, q, p, slip)[0]
+        wrenches = values.reshape(n, -1, 6)
         wrenches[0] = np.nan
         return wrenches / self.h[:, None, None]
 
@@ -235,10 +236,9 @@ class Record:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
         # At the first time they are not known yet, nor what rubs under them.
-        reactions = wrench[:, list(d.rubbed)].reshape(n * len(d.rubbed), 6)
+        reactions = wrench[:, list(d.rubbed)].reshape(n, 6 * len(d.rubbed))
         p = np.tile(self.p, (n, 1))
-        values = d.resistance.map(n)(self.t[None], self.q.T, self.v.T, p.T, reactions.T)
-        return np.asarray(ca.densify(values)).T.reshape(n, -1, 6)
+        return at_all(d.resistance, self.t, self.q, self.v, p, reactions)[0].reshape(n, -1, 6)
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""
@@ -265,8 +265,8 @@ class Record:
     def poses(self) -> tuple[Array, Array]:
         """Return positions (time, body, 3) and Euler parameters (time, body, 4)."""
         n = len(self.t)
-        r, e = self.dynamics.poses.map(n)(self.q.T)
-        return np.asarray(r).T.reshape(n, -1, 3), np.asarray(e).T.reshape(n, -1, 4)
+        r, e = at_all(self.dynamics.poses, self.q)
+        return r.reshape(n, -1, 3), e.reshape(n, -1, 4)
 
     def redundant(self) -> dict[str, int]:
         """Return how many joint rows, and at most contacts at once, others imply."""
