@@ -24,7 +24,7 @@ def summary(data: xr.Dataset) -> str:
     """Return the summary of the dataset of a Result."""
     rows = head(data)
     if data.sizes["time"] > 1:
-        rows += steps(data) + energy(data) + residuals(data) + contacts(data)
+        rows += steps(data) + energy(data) + residuals(data) + contacts(data) + ranges(data)
     return "\n".join(f"{label:<22}{text}" for label, text in rows)
 
 
@@ -70,8 +70,9 @@ def energy(data: xr.Dataset) -> list[Row]:
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     loss = data["dissipated_energy"].values
     swing = ""
-    if data.attrs["scheme_name"] == "PaperStep":
-        swing = f" (the energy of the step swings by {np.ptp(loss):.2g} J, in proportion to h)"
+    gained = float(np.max(np.maximum.accumulate(loss) - loss))
+    if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
+        swing = f" (the energy of the step swings by {gained:.2g} J, in proportion to h)"
     rows = [
         ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
         ("work from outside", f"{work:.4g} J"),
@@ -80,7 +81,6 @@ def energy(data: xr.Dataset) -> list[Row]:
     if data.sizes["contact"]:
         taken = float(np.nansum(data["contact_loss"]))
         rows.append(("taken by contacts", f"{taken:.3g} J in impacts and friction"))
-    gained = float(np.max(np.maximum.accumulate(loss) - loss))
     kinetic = float(np.max(data["kinetic_energy"].values))
     if gained > NOTABLE_GAIN * kinetic:
         rows.append(
@@ -141,4 +141,22 @@ def contacts(data: xr.Dataset) -> list[Row]:
                 f"{attrs['redundant_contacts']} contacts: reactions are of least norm",
             )
         )
+    return rows
+
+
+def ranges(data: xr.Dataset) -> list[Row]:
+    """Return how far each range was exceeded, with a warning beyond what its law is made for."""
+    rows = []
+    for name, variable in data.data_vars.items():
+        most = variable.attrs.get("most", np.inf)
+        if not np.isfinite(most):
+            continue
+        unit = variable.attrs["units"]
+        factor, unit = (np.degrees(1.0), "deg") if unit == "rad" else (1.0, unit)
+        k = int(np.argmax(variable.values))
+        worst, when = variable.values[k], data["time"].values[k]
+        text = f"{factor * worst:.3g} {unit} at most, t = {when:.6g} s{kept(data)}"
+        rows.append((str(name), text if worst > 0 else "never"))
+        if worst > most:
+            rows.append(("WARNING", f"{name} is beyond the {factor * most:.3g} {unit} of its law"))
     return rows

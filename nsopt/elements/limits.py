@@ -60,6 +60,7 @@ class _Range(ResistingPair):
         if not isinstance(self.law, Law):
             raise TypeError(f"law {of} must be a Law, got {self.law!r}: use CubicLaw(...)")
         self.law.check(of)
+        self.law.check_potential(of)
         not_negative(f"damping {of}", self.damping)
 
     @abstractmethod
@@ -83,10 +84,15 @@ class _Range(ResistingPair):
         return [Load(rate, -s.value(self.damping) * rate)]
 
     def readings(self, s: State) -> list[Reading]:
-        freedom = self._freedom(s)
+        freedom, push = self._freedom(s), ca.SX(0)
+        for sign, excess in zip((1, -1), self._excesses(s), strict=True):
+            inside = 0 if not self.law.inside else 1
+            on = ca.fmax(excess > 0, inside)
+            push += sign * on * self.law.moment(s, excess if inside else ca.fmax(excess, 0))
         return [
             Reading("position", freedom.value, freedom.unit),
             Reading("excess", ca.fmax(*self._excesses(s)), freedom.unit, most=self.law.width(s)),
+            Reading("resistance", push, "N m" if freedom.unit == "rad" else "N"),
         ]
 
 

@@ -48,6 +48,8 @@ def range_of_motion(*results: Result) -> Figure:
         Without results, or for a result without a cone.
     """
     style.require(results, "range_of_motion")
+    # Runs without a cone may stand beside others for comparison; they have no pointer to draw.
+    results = tuple(r for r in results if _portraits(r)) or results[:1]
     cones = [_cone(result) for result in results]
     title = f"Range of motion, {cones[0].name}"
     figure, axes = style.page(title, results, 2, 3, (12.0, 7.2))
@@ -75,9 +77,14 @@ def range_of_motion(*results: Result) -> Figure:
     return figure
 
 
-def _cone(result: Result) -> _Cone:
+def _portraits(result: Result) -> list[tuple[str, dict[str, Any]]]:
+    """Return the names and numbers of the cones of a result."""
     portraits: dict[str, Any] = json.loads(result.data.attrs["portraits"])
-    found = [(name, p) for name, p in portraits.items() if "latitude" in p]
+    return [(name, p) for name, p in portraits.items() if "latitude" in p]
+
+
+def _cone(result: Result) -> _Cone:
+    found = _portraits(result)
     if not found:
         raise ValueError(f"range_of_motion: {result.name} has no RangeOfMotion to draw")
     name, portrait = found[0]

@@ -103,7 +103,7 @@ class Record:
             "quaternion": ["e0", "e1", "e2", "e3"],
         }
 
-    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return dimensions, values and attributes of every variable, by name."""
         values = self.states() | self.contacts() | self.joints() | self.energies() | self.solver()
         return {
@@ -111,11 +111,16 @@ class Record:
             for name, (dims, units, text) in VARIABLES.items()
         } | self.readings()
 
-    def readings(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+    def readings(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return what forces want recorded, as variables of their names."""
         d, values = self.dynamics, self.over("readings")
-        names = zip(d.reading_names, d.reading_units, values.T, strict=True)
-        return {name: (TIME, x, {"units": unit, "long_name": name}) for name, unit, x in names}
+        limits = np.asarray(d.reading_limits(self.p)).ravel()
+        found: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
+        for k, name in enumerate(d.reading_names):
+            owner, _, what = name.rpartition(".")
+            attrs = {"units": d.reading_units[k], "long_name": f"{what} of {owner}"}
+            found[name] = (TIME, values[:, k], attrs | {"most": limits[k]})
+        return found
 
     def states(self) -> dict[str, Array]:
         """Return coordinates, velocities and poses."""

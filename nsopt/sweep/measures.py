@@ -31,6 +31,14 @@ def _largest_gap_violation(result: Result) -> xr.DataArray:
     return _by_contact(result, depth, "m", "largest depth inside the wall")
 
 
+def _largest_readings(result: Result) -> xr.DataArray:
+    """Return the largest of what each force told, by its name; NaN-free, none if none told."""
+    names = [str(name) for name, x in result.data.data_vars.items() if "most" in x.attrs]
+    values = [float(np.max(result[name].values)) for name in names]
+    meaning = {"units": "", "long_name": "largest of what forces tell"}
+    return xr.DataArray(values, {"reading": names}, ("reading",), attrs=meaning)
+
+
 def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
     """Return the largest of x (time, contact) over time."""
     contact, attrs = result["contact"].values, {"units": units, "long_name": meaning}
@@ -43,6 +51,7 @@ MEASURES: Mapping[str, Measure] = {
     "dissipated_energy": _last("dissipated_energy"),
     "largest_contact_force": _largest_contact_force,
     "largest_gap_violation": _largest_gap_violation,
+    "largest_readings": _largest_readings,
 }
 """What is measured at the end of each complete run, beside the `NOTES` on every run."""
 

@@ -89,6 +89,14 @@ def test_reference_case():
     assert 100 < np.max(moment(result)) < 115
 
 
+def test_the_summary_tells_how_far_and_warns_beyond_the_law():
+    text = run(5.0).summary()
+    assert "cone.excess           5." in text
+    assert "WARNING" not in text
+    assert "WARNING" in run(0.6, 2e-4, compliance=deg(1.5)).summary()
+    assert "beyond the 1.5 deg of its law" in run(0.6, 2e-4, compliance=deg(1.5)).summary()
+
+
 def test_without_the_cone_it_is_exceeded():
     free = simulate(
         model("rom_pendulum_free"),

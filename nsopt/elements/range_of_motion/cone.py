@@ -118,8 +118,8 @@ class Cone:
             )
         if np.mean(sigma) < 10 * SHARP:
             raise ValueError(
-                f"latitudes {_deg(number(self.latitudes))} deg enclose no directions: make some "
-                "of them larger than zero"
+                f"latitudes {_deg(number(self.latitudes))} deg enclose next to no directions: make "
+                "some of them larger, 0.1 deg at least on the mean"
             )
 
 
@@ -135,8 +135,8 @@ def _check(psi: Array, sigma: Array) -> None:
         raise ValueError(f"longitudes must ascend, got {_deg(psi)} deg")
     if abs(psi[0]) > SAME or abs(psi[-1] - FULL) > SAME:
         raise ValueError(
-            f"longitudes must cover 0 to 360 deg, got {_deg(psi[0])} to {_deg(psi[-1])} deg: "
-            "angles are in radians"
+            f"longitudes must go from 0 to 360 deg, got {_deg(psi[0])} to {_deg(psi[-1])} deg "
+            "(angles are in radians)"
         )
     if abs(sigma[0] - sigma[-1]) > SAME:
         raise ValueError(

@@ -13,7 +13,10 @@ from scipy.interpolate import PchipInterpolator
 
 from nsopt.mechanics.checks import finite, positive
 from nsopt.mechanics.element import State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.mechanics.parameter import Scalar, parameters_in
+
+SAMPLED = (0.013, 0.11, 0.37)
+"""Excesses at which a law is looked at."""
 
 
 class Law(ABC):
@@ -47,6 +50,26 @@ class Law(ABC):
     @abstractmethod
     def potential(self, s: State, excess: ca.SX) -> ca.SX:
         """Return the integral of the moment over the excess [J]."""
+
+    def check_potential(self, of: str) -> None:
+        """Refuse a law whose moment is not the derivative of its potential.
+
+        Raises
+        ------
+        ValueError
+            With both numbers, at some excess.
+        """
+        k, numbers = ca.SX.sym("k"), parameters_in(self)
+        s = State(ca.SX(0), {}, {name: ca.SX(p.value) for name, p in numbers.items()})
+        slope = ca.jacobian(self.potential(s, k), k)
+        both = ca.Function("both", [k], [self.moment(s, k), slope])
+        for at in SAMPLED:
+            moment, slope_there = (float(x) for x in both(at))
+            if abs(moment - slope_there) > 1e-6 * (abs(moment) + abs(slope_there)):
+                raise ValueError(
+                    f"law {of} has moment {moment:.6g} at an excess of {at:g}, but its potential "
+                    f"rises by {slope_there:.6g} there: they must be the same"
+                )
 
     def width(self, s: State) -> ca.SX:
         """Return an excess that should not be met [rad or m]; infinite unless a law says so."""

@@ -79,9 +79,10 @@ class RangeOfMotion(ResistingPair):
         for what, kind in (("cone", Cone), ("law", Law), ("excess", Excess)):
             if not isinstance(getattr(self, what), kind):
                 raise TypeError(
-                    f"{what} {of} must be a {kind.__name__}, got {getattr(self, what)!r}"
+                    f"{what} {of} must be of type {kind.__name__}, got {getattr(self, what)!r}"
                 )
         self.law.check(of)
+        self.law.check_potential(of)
         not_negative(f"damping {of}", self.damping)
         # What has no potential may give back more than it took: work from outside.
         object.__setattr__(self, "external", not self._conservative)

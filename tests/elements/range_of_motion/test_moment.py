@@ -1,5 +1,7 @@
 """The restricting moment: its laws, its sizes, its work around closed loops."""
 
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from nsopt import (
     CubicLaw,
     ExponentialLaw,
     Frame,
+    Law,
     MeasuredLaw,
     PrintedExcess,
     RangeOfMotion,
@@ -236,3 +239,26 @@ def test_the_short_way_out_is_never_taken_outside():
             size = np.linalg.norm(torque(d, x))
             k = max(outside, 0) / 0.1
             assert size == pytest.approx(3 * k**2 - 2 * k**3, abs=1e-9)
+
+
+def test_a_law_of_ones_own_must_agree_with_its_potential():
+    @dataclass(frozen=True)
+    class Linear(Law):
+        stiffness: float
+        wrong: float = 1.0
+
+        def check(self, of):
+            assert self.stiffness > 0, of
+
+        def moment(self, s, excess):
+            return self.stiffness * excess
+
+        def potential(self, s, excess):
+            return self.wrong * self.stiffness * excess**2 / 2
+
+    d = model(PAPER, Linear(30.0))
+    u = direction(deg(320), deg(60))
+    theta = float(ca.Function("t", [x := ca.SX.sym("u", 3)], [nearest(PAPER.curve(), x).theta])(u))
+    assert np.linalg.norm(torque(d, u)) == pytest.approx(30 * theta)
+    with pytest.raises(ValueError, match=r"has moment .* but its potential rises by"):
+        model(PAPER, Linear(30.0, 7.0))
