@@ -10,15 +10,29 @@ from nsopt import (
     CubicLaw,
     ExponentialLaw,
     Frame,
+    Mechanism,
     Parameter,
     RangeOfMotion,
     SlideRange,
+    Spherical,
     SpringDamper,
     TorsionSpringDamper,
     TurnRange,
+    assemble,
 )
 from tests.catalog import CONES, LOADS, PRINTED_CONES, RANGES, SPRINGS
-from tests.states import array, assembled, axes_of, couple, derivative, moved, near, wrenches
+from tests.states import (
+    array,
+    assembled,
+    axes_of,
+    couple,
+    derivative,
+    moved,
+    near,
+    quaternion,
+    turn,
+    wrenches,
+)
 
 springs = pytest.mark.parametrize("row", SPRINGS + CONES + RANGES, ids=str)
 loads = pytest.mark.parametrize("row", LOADS, ids=str)
@@ -214,3 +228,29 @@ def test_a_law_that_acts_inside_sets_in_smoothly_at_a_cone():
     assert [torque(x) for x in (0.0, 0.01, 0.3, edge)] == pytest.approx([0] * 4, abs=1e-12)
     for x in (1e-3, 0.1):
         assert torque(edge + x) == pytest.approx(-5 * (np.exp(8 * x) - 1 - 8 * x), rel=1e-6)
+
+
+def test_a_composite_joint_takes_a_cone_for_each_axis():
+    """Two cones on one joint: energies and moments add up, and both resist in it."""
+    body = Body("b", 1.0, (1, 1, 1))
+    quadrants = np.radians([0, 90, 180, 270, 360])
+    sideways = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])  # z along x
+    ends = [(Frame(None), Frame(body)), (Frame(None, axes=sideways), Frame(body, axes=sideways))]
+    cones = [
+        RangeOfMotion(f"cone{k}", *pair, Cone(quadrants, np.radians([10 + 5 * k] * 5)), LAW, 2.0)
+        for k, pair in enumerate(ends)
+    ]
+    joint = Spherical("joint", Frame(None), Frame(body))
+    q = np.array([0, 0, 0, *quaternion(turn(0.3, 0.4, 0.2))])
+    v = np.array([0, 0, 0, 0.5, -0.2, 0.7])
+
+    def of(elements):
+        d = assemble(Mechanism([body], [joint]), elements)
+        resistance = array(d.resistance(0, q, v, [], np.zeros((6, 0))))
+        return [array(d.potential(0, q, v, [])), array(d.applied(0, q, v, [])), resistance]
+
+    for together, *alone in zip(of(cones), of(cones[:1]), of(cones[1:]), strict=True):
+        assert together == pytest.approx(sum(alone))
+    _, applied, resistance = of(cones)
+    assert np.linalg.norm(applied[3:]) > 1
+    assert resistance[3:] == pytest.approx(axes_of(q[3:]) @ applied[3:])
