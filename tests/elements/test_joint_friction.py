@@ -310,3 +310,17 @@ def test_joint_resistance_is_that_of_the_record():
     )
     with pytest.raises(ValueError, match="no joint 'slid': one of slide"):
         joint_resistance(d, "slid")
+
+
+def test_second_order_under_its_own_reaction():
+    """A pendulum that rubs in its hinge under a load that changes, before it turns back."""
+    rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
+    a, b = Frame(GROUND), Frame.at(rod, (0, 0, 0))
+    rub = TurnFriction("rub", a, b, StribeckLaw(0.2, creep=0.05), radius=0.1)
+    d = assemble(Mechanism([rod], [Revolute("hinge", a, b)]), [rub], gravity=(0, -9.81, 0))
+    fine, *ends = (run(d, 0.6, h)["q"].values[-1, 6] for h in (5e-5, 8e-3, 4e-3, 2e-3))
+    off = np.abs(np.array(ends) - fine)
+    assert off[:-1] / off[1:] == pytest.approx([4, 4], rel=0.25)
+    lost = run(d, 0.6, 1e-3)["dissipated_energy"].values
+    assert np.min(np.diff(lost)) > -1e-5
+    assert lost[-1] > 0.5
