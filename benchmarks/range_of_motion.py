@@ -82,12 +82,12 @@ def conservation(duration: float) -> None:
         off = drift(t, energy, inside)
         rows.append([name, f"{np.ptp(energy[inside]):.2e}", f"{off:.1e}", f"{off / kinetic:.1e}"])
         look = {"color": COLOURS[k], "linewidth": 0.7, "label": name}
-        axes[0, 0].plot(t, energy, **look)
+        axes[0, 0].plot(t, np.where(inside, 1e3 * energy, np.nan), **look)
         if k < len(SIZES):
             axes[0, 1].plot(t, 1e3 * energy, **look)
-    title(axes[0, 0], "With the printed excess")
+    title(axes[0, 0], "With the printed excess, seen inside the cone")
     title(axes[0, 1], "By spherical angle")
-    axis_labels(axes[0, 0], "time [s]", "[J]")
+    axis_labels(axes[0, 0], "time [s]", "[mJ]")
     axis_labels(axes[0, 1], "time [s]", "[mJ]")
     axes[0, 0].legend(fontsize=SMALL)
     print(table([f"{duration:g} s", "swing [J]", "drift [J]", "over kinetic range"], rows))
