@@ -69,14 +69,19 @@ def energy(data: xr.Dataset) -> list[Row]:
     """Return the energy balance, with a warning where energy came from nowhere."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     loss = data["dissipated_energy"].values
-    swing = ""
+    lost = f"{loss[-1]:.3g} J at the end"
     gained = float(np.max(np.maximum.accumulate(loss) - loss))
     if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
-        swing = f" (the energy of the step swings by {gained:.2g} J, in proportion to h)"
+        t = data["time"].values
+        mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+        lost = (
+            f"{mean:.3g} J on average, {lost} (the energy of the step swings by {gained:.2g} J, in "
+            "proportion to h)"
+        )
     rows = [
         ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
         ("work from outside", f"{work:.4g} J"),
-        ("dissipated", f"{loss[-1]:.3g} J at the end{swing}"),
+        ("dissipated", lost),
     ]
     if data.sizes["contact"]:
         taken = float(np.nansum(data["contact_loss"]))
