@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 ROUND_OFF = 1e-6
 """Part of h by which a step may miss the end of the run, for round-off in the sum."""
 
-LONGER = 1e-4
-"""Part of h by which the last steps together may be longer, for round-off in a sum of millions."""
+LONGER = 1e-5
+"""Part of h by which each of the last steps may be longer, for round-off in a sum of millions."""
 
 LAST = 10
 """How many steps to the end share what is left."""
@@ -65,7 +65,8 @@ def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
 
     Numbers, arrays (n,) or SX, in s.
     """
-    count = -(-(remaining / h - LONGER) // 1)  # rounded up, in a way that SX knows too
+    whole = remaining / h // 1
+    count = whole + (remaining / h - whole > LONGER * whole)
     count = count + (count < 1)
     share = remaining / count
     even = ((count <= 1) + (count <= LAST) * (share >= h_min)) > 0

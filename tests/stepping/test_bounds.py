@@ -49,3 +49,14 @@ def test_the_last_steps_share_what_is_left():
         t += taken[-1]
     assert len(taken) == 21
     assert np.all(np.abs(np.diff(taken)) < 0.08e-3)
+
+
+def test_round_off_of_millions_of_steps_makes_no_sliver():
+    """What is left of the sum of 3e6 fixed steps is shared by the last ones."""
+    h, end, taken = 1e-4, 300.0, []
+    t = float(np.cumsum(np.full(2_999_985, h))[-1])
+    while end - t > 1e-6 * h:
+        taken.append(StepBounds(h, h).until_end(end - t).h_max)
+        t += taken[-1]
+    assert len(taken) == 15
+    assert np.array(taken) == pytest.approx(h, rel=1e-5)
