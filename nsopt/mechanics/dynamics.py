@@ -66,7 +66,8 @@ class Dynamics:
     kinetic, potential : (t, q, v, p) -> [J]
     resistance : (t, q, v, p, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
-        each joint resist, on the body of its frame b, world axes; reactions as for
+        each joint resist, on the body of its frame b, world axes; ``reactions`` are
+        those of the joints in `rubbed` (6, their number).
     rubbing : (t, q, v, p, h, z, reactions) -> (nv,)
         Mean friction of the `Rubbing` elements over a step of h, from internal states z (nz,) at
         its start and reactions (6, number of elements) of the joints in `rubbed`.

@@ -32,7 +32,7 @@ class _Cone(NamedTuple):
 def range_of_motion(*results: Result) -> Figure:
     """Draw pointer and cone, latitude, moment and energy over time, and the law.
 
-    Several results are overlaid; of each the first cone.
+    Several results are overlaid, of each the first cone; those without one are left out.
 
     Parameters
     ----------
@@ -45,10 +45,9 @@ def range_of_motion(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        Without results, or for a result without a cone.
+        Without results, or if none of them has a cone.
     """
     style.require(results, "range_of_motion")
-    # Runs without a cone may stand beside others for comparison; they have no pointer to draw.
     results = tuple(r for r in results if _portraits(r)) or results[:1]
     cones = [_cone(result) for result in results]
     title = f"Range of motion, {cones[0].name}"

@@ -22,7 +22,10 @@ def outcome(case, scheme):
         progress=False,
     )
     data = result.data
-    closed = data["gap"].values <= 1e-8 * data.attrs["gap_scales"]
+    if isinstance(scheme, Variational):
+        closed = data["gap"].values <= 1e-8 * data.attrs["gap_scales"]
+    else:  # its contacts sink, so they are closed where they press
+        closed = np.nan_to_num(data["impulse"].values) > 0
     energy = data["total_energy"].values
     kinetic = data["kinetic_energy"].values.max()
     return {
@@ -66,9 +69,9 @@ def test_a_thousand_random_mechanisms(scheme, capsys):
     met = [row for row in rows if row["closures"] > 0]  # runs without contact do not count
     assert not [row["why"] for row in rows if not row["finished"]]
     assert max(row["retries"] / row["steps"] for row in rows) < 1
-    if isinstance(scheme, Variational):  # contacts of the other sink and do not open again
-        assert len(met) > 900
-        assert np.median([row["closures"] for row in met]) >= 20
+    assert len(met) > 900
+    assert np.median([row["closures"] for row in met]) >= 20
+    if isinstance(scheme, Variational):
         assert min(row["gap"] for row in rows) >= -1e-10
         # The rule for single steps is that of Acceptance; over a run dissipation outweighs it.
         assert max(row["gained"] for row in rows) < 0.05

@@ -60,8 +60,7 @@ class Cone:
             np.atleast_1d(number(getattr(self, name))) for name in ("longitudes", "latitudes")
         )
         _check(psi, sigma)
-        quadrants = psi.size == 5 and np.allclose(psi, np.linspace(0, FULL, 5), atol=SAME)
-        if self.spline is False and not quadrants:
+        if self.spline is False and not self.elliptic:
             raise ValueError(
                 "quarters of ellipses need latitudes at longitudes 0, 90, 180, 270 and 360 deg, "
                 f"got {_deg(psi)} deg: use spline=True"
@@ -71,9 +70,9 @@ class Cone:
     @property
     def elliptic(self) -> bool:
         """Whether the edge is made of quarters of ellipses."""
-        return not (self.spline or (self.spline is None and len(self.longitudes) != 5)) and (
-            np.allclose(number(self.longitudes), np.linspace(0, FULL, 5), atol=SAME)
-        )
+        psi = number(self.longitudes)
+        quadrants = len(psi) == 5 and np.allclose(psi, np.linspace(0, FULL, 5), atol=SAME)
+        return bool(quadrants and not self.spline)
 
     def curve(self, value: Callable[[object], ca.SX] = lambda x: ca.SX(number(x))) -> Curve:
         """Return the edge; ``value`` turns Parameters into expressions."""

@@ -57,7 +57,7 @@ class RangeOfMotion(ResistingPair):
         among the energies.
     printed : bool
         Whether to take direction and factor cos(theta) of eq. 32 with any measure; the potential
-        is then not reported, and the work of the moment counts as external.
+        is then not reported, and the work of the moment, damping included, counts as external.
 
     Raises
     ------
