@@ -1,5 +1,6 @@
 """The contracts of mechanics: frames, bodies, elements, and what a mechanism becomes."""
 
+from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.dynamics import Dynamics
@@ -28,6 +29,7 @@ from nsopt.mechanics.resistance import joint_resistance
 
 __all__ = [
     "GROUND",
+    "Actuator",
     "Body",
     "Constraint",
     "Contact",
@@ -40,6 +42,7 @@ __all__ = [
     "Gap",
     "Load",
     "Mechanism",
+    "Mimic",
     "Motion",
     "Outline",
     "Pair",

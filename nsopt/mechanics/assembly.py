@@ -82,7 +82,7 @@ class Symbols:
     ):
         self.mechanism, self.elements, self.gravity = mechanism, elements, gravity
         self.parameters = parameters
-        self.coordinates: AbsoluteCoordinates = mechanism.coordinates
+        self.coordinates: AbsoluteCoordinates = mechanism.described
         self.t = ca.SX.sym("t")
         self.rubbing = [e for e in elements if isinstance(e, Rubbing)]
         self.internal_names = tuple(f"{e.name}.{x}" for e in self.rubbing for x in e.states)

@@ -34,6 +34,8 @@ class Body:
         At the start, body axes.
     point_mass : bool
         A particle: three coordinates, no orientation, no inertia.
+    physical : bool
+        False lets an inertia pass that no body can have, as files of robots often state.
 
     Raises
     ------
@@ -55,6 +57,7 @@ class Body:
     velocity: Numbers = (0.0, 0.0, 0.0)
     angular_velocity: Numbers = (0.0, 0.0, 0.0)
     point_mass: bool = False
+    physical: bool = True
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -98,6 +101,8 @@ class Body:
         J = J if matrix else np.diag(J)
         if not np.allclose(J, J.T, rtol=1e-9, atol=0):
             raise ValueError(f"{what} must be symmetric, got {J.tolist()}")
+        if not self.physical:
+            return
         moments = np.linalg.eigvalsh(J)
         slack = 1e-9 * max(moments[-1], 0.0)
         if moments[0] < -slack:

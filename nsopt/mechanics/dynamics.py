@@ -188,7 +188,7 @@ class Dynamics:
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)
-            check_mass(self, self._with_internal(mechanism.coordinates.start()[0]), p)
+            check_mass(self, self._with_internal(mechanism.described.start()[0]), p)
         return p
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
@@ -202,7 +202,7 @@ class Dynamics:
     def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
         mechanism, _, _ = self.restated(self.values(numbers))
-        q, v = mechanism.coordinates.start()
+        q, v = mechanism.described.start()
         return self._with_internal(q), v
 
     def _with_internal(self, q: Array) -> Array:

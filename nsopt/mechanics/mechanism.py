@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nsopt.mechanics.absolute import AbsoluteCoordinates
+from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.element import Constraint, Element
 
@@ -21,6 +22,13 @@ class Mechanism:
         All that move; the ground needs no body.
     joints : sequence of Constraint
         Ideal joints. Clearance joints are contacts: give them to `assemble`.
+    coordinates : "absolute", "relative" or Relative
+        Of each body, all joints being constraints on them; or of the joints of a spanning tree,
+        the others being cut and kept as constraints. `Relative` also says which are cut.
+    actuators : sequence of Actuator
+        What drives joints of one freedom.
+    mimics : sequence of Mimic
+        Joints that follow others; in relative coordinates.
 
     Raises
     ------
@@ -32,11 +40,16 @@ class Mechanism:
 
     bodies: Iterable[Body]
     joints: Iterable[Constraint] = ()
+    coordinates: str = "absolute"
+    actuators: Iterable[Actuator] = ()
+    mimics: Iterable[Mimic] = ()
 
     def __post_init__(self) -> None:
         bodies, joints = tuple(self.bodies), tuple(self.joints)
         object.__setattr__(self, "bodies", bodies)
         object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "actuators", tuple(self.actuators))
+        object.__setattr__(self, "mimics", tuple(self.mimics))
         if not bodies:
             raise ValueError("a mechanism needs at least one body")
         for body in bodies:
@@ -68,6 +81,6 @@ class Mechanism:
                     )
 
     @property
-    def coordinates(self) -> AbsoluteCoordinates:
+    def described(self) -> AbsoluteCoordinates:
         """The coordinates by which the bodies are described."""
         return AbsoluteCoordinates(tuple(self.bodies))

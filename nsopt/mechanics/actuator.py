@@ -1,0 +1,84 @@
+"""What drives a joint of one freedom, and what limits and resists it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nsopt.mechanics.checks import not_negative, numbers
+from nsopt.mechanics.parameter import Scalar
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """The data sheet of a joint that turns or slides: what a robot's file states of it.
+
+    Only the rotor enters the equations of motion, and only in relative coordinates. The rest is
+    for elements, costs and conditions made of it.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a joint of one freedom.
+    lower, upper : float [rad] or [m]
+        Range of motion.
+    velocity, effort : float [rad/s] or [m/s], [N m] or [N]
+        The most it can do, either way.
+    damping : float or Parameter [N m s/rad] or [N s/m]
+    friction : float or Parameter [N m] or [N]
+        Size of dry friction.
+    rotor_inertia : float or Parameter [kg m^2] (or [kg])
+        Of the motor about its own axis.
+    gear_ratio : float or Parameter
+        Turns of the motor per turn of the joint: the joint feels rotor_inertia * gear_ratio^2.
+
+    Raises
+    ------
+    ValueError
+        If a limit is reversed, or a number negative.
+    """
+
+    joint: str
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+    damping: Scalar = 0.0
+    friction: Scalar = 0.0
+    rotor_inertia: Scalar = 0.0
+    gear_ratio: Scalar = 1.0
+
+    def __post_init__(self) -> None:
+        of = f"of the actuator of joint {self.joint!r}"
+        for name in ("damping", "friction", "rotor_inertia"):
+            not_negative(f"{name} {of}", getattr(self, name))
+        for name in ("lower", "upper", "velocity", "effort", "gear_ratio"):
+            if np.isnan(numbers(f"{name} {of}", getattr(self, name))):
+                raise ValueError(f"{name} {of} must be a number, got nan")
+        for name in ("velocity", "effort"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} {of} must not be negative, got {getattr(self, name):g}")
+        if self.lower > self.upper:
+            raise ValueError(
+                f"limits {of} are reversed: lower {self.lower:g} exceeds upper {self.upper:g}; "
+                "swap the two"
+            )
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: coordinate = ratio * that of the other + offset.
+
+    Parameters
+    ----------
+    joint, of : str
+        Names of two joints of one freedom; the second is free.
+    ratio, offset : float
+        The offset in [rad] or [m].
+    """
+
+    joint: str
+    of: str
+    ratio: float = 1.0
+    offset: float = 0.0
