@@ -17,9 +17,12 @@ from nsopt import (
     CylinderContact,
     Cylindrical,
     CylindricalClearance,
+    Distance,
     ExponentialLaw,
+    ExtensionSpring,
     Fixed,
     Frame,
+    JointDrives,
     LinearisedClosure,
     MeasuredLaw,
     MoreauJean,
@@ -36,12 +39,15 @@ from nsopt import (
     Revolute,
     RevoluteClearance,
     Screw,
+    Slide,
     SlideRange,
     SphereContact,
     Spherical,
     SphericalClearance,
     SpringDamper,
     TorsionSpringDamper,
+    Tracker,
+    Turn,
     TurnRange,
     Universal,
     Variational,
@@ -88,6 +94,13 @@ JOINTS = [
     ),
     Row("point on line", lambda a, b: PointOnLine("e", a, b), 2, (TZ, RX, RY, RZ)),
 ]
+# Its freedoms are those of first order: a point that keeps its distance moves on a sphere.
+DISTANCE = Row(
+    "distance",
+    lambda a, b: Distance("e", _behind(a, 0.24, 0.18), b, 0.3),
+    1,
+    (TY, (0.6, 0.0, -0.8, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
 CLEARANCES = [
     Row(
         "cylindrical clearance",
@@ -171,8 +184,30 @@ SPRINGS = [
         "damped spring of free length",
         lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0),
     ),
+    Row(
+        "extension spring",
+        lambda a, b: ExtensionSpring("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15, 40.0),
+    ),
+    Row("extension spring, no free length", lambda a, b: ExtensionSpring("e", a, b, 800.0)),
+    Row(
+        "damped extension spring",
+        lambda a, b: ExtensionSpring("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
+    ),
     Row("torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
+]
+TRACKERS = [Row("tracker", lambda _, b: Tracker("e", b))]
+DRIVES = [
+    Row(
+        "turn drive", lambda a, b: JointDrives("e", [Turn(a, b)], lambda t, q, v: 9 * np.sin(t - q))
+    ),
+    Row("slide drive", lambda a, b: JointDrives("e", [Slide(a, b)], lambda t, q, v: t - 9 * q - v)),
+    Row(
+        "turn and slide drives",
+        lambda a, b: JointDrives(
+            "e", [Turn(a, b), Slide(a, b)], lambda t, q, v: [v[1] - t, q[0] * v[0] + 2]
+        ),
+    ),
 ]
 NARROW = np.radians([4, 7, 3, 6, 4])
 QUARTERS = Cone(np.radians([0, 90, 180, 270, 360]), NARROW)

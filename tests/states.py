@@ -25,6 +25,16 @@ def turn(x=0.0, y=0.0, z=0.0):
     return Rotation.from_euler("XYZ", [x, y, z]).as_matrix()
 
 
+def reactions(dynamics, q, mu=None, lam=None, slip=None):
+    """Wrenches of joints that are constraints and of contacts under given impulses, (6, nj)."""
+    sizes = [len(dynamics.closure_names), len(dynamics.contact_names), len(dynamics.slip_contacts)]
+    impulses = [
+        np.zeros(n) if x is None else x for n, x in zip(sizes, (mu, lam, slip), strict=True)
+    ]
+    still = np.zeros(dynamics.nv)
+    return np.asarray(dynamics.reactions(0, q, still, [], 1, still, *impulses))
+
+
 def bodies_of(q):
     return np.reshape(q, (-1, 7))
 

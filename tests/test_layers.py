@@ -41,6 +41,7 @@ ONLY = {
         "algebra",
         "mechanics.frame",
         "mechanics.element",
+        "mechanics.freedom",
         "mechanics.parameter",
         "mechanics.checks",
     ],

@@ -4,6 +4,7 @@ from nsopt.algebra.euler_parameters import (
     body_rate_matrix,
     from_rotation,
     normalise,
+    product,
     rotation_matrix,
     turned,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "body_rate_matrix",
     "from_rotation",
     "normalise",
+    "product",
     "rotation_matrix",
     "turned",
 ]

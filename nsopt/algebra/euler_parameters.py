@@ -33,6 +33,14 @@ def normalise(p: ca.SX) -> ca.SX:
     return p / ca.norm_2(p)
 
 
+def product(p: ca.SX, r: ca.SX) -> ca.SX:
+    """Return the Euler parameters of the rotation by ``r`` in axes turned by ``p``, shape (4,)."""
+    return ca.vertcat(
+        p[0] * r[0] - ca.dot(p[1:4], r[1:4]),
+        p[0] * r[1:4] + r[0] * p[1:4] + ca.cross(p[1:4], r[1:4]),
+    )
+
+
 def turned(p: ca.SX, w: ca.SX) -> ca.SX:
     """Return ``p`` turned by the rotation vector ``w`` in body axes, normalised, shape (4,).
 

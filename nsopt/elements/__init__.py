@@ -10,6 +10,9 @@ from nsopt.elements.clearance import (
 )
 from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
+from nsopt.elements.distance import Distance
+from nsopt.elements.drives import JointDrives, Slide, Turn
+from nsopt.elements.extension_spring import ExtensionSpring
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
@@ -39,6 +42,7 @@ from nsopt.elements.range_of_motion import (
     SphericalAngle,
 )
 from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
+from nsopt.elements.tracker import Tracker
 
 __all__ = [
     "AppliedForce",
@@ -50,10 +54,13 @@ __all__ = [
     "CylinderContact",
     "Cylindrical",
     "CylindricalClearance",
+    "Distance",
     "Excess",
     "ExponentialLaw",
+    "ExtensionSpring",
     "Fixed",
     "FrictionLaw",
+    "JointDrives",
     "Law",
     "LuGreLaw",
     "MeasuredLaw",
@@ -69,6 +76,7 @@ __all__ = [
     "Revolute",
     "RevoluteClearance",
     "Screw",
+    "Slide",
     "SlideFriction",
     "SlideRange",
     "SphereContact",
@@ -78,6 +86,8 @@ __all__ = [
     "SpringDamper",
     "StribeckLaw",
     "TorsionSpringDamper",
+    "Tracker",
+    "Turn",
     "TurnFriction",
     "TurnRange",
     "Universal",

@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.element import Constraint, Pair, State
+from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.parameter import Scalar
 
 
@@ -54,12 +55,18 @@ class _ParallelZ(_Joint):
 class Fixed(_NoTurn):
     """No relative motion: 6 rows."""
 
+    def freedom(self) -> Freedom:
+        return ()
+
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), _no_turn(self._turn(s)))
 
 
 class Revolute(_ParallelZ):
     """Turns about z: 5 rows."""
+
+    def freedom(self) -> Freedom:
+        return (Axis("angle", "rate", turn=Z),)
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), _parallel_z(self._turn(s)))
@@ -68,12 +75,18 @@ class Revolute(_ParallelZ):
 class Prismatic(_NoTurn):
     """Slides along z: 5 rows."""
 
+    def freedom(self) -> Freedom:
+        return (Axis("distance", "speed", slide=Z),)
+
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s)[0:2], _no_turn(self._turn(s)))
 
 
 class Cylindrical(_ParallelZ):
     """Turns about z and slides along it: 4 rows."""
+
+    def freedom(self) -> Freedom:
+        return (Axis("distance", "speed", slide=Z), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s)[0:2], _parallel_z(self._turn(s)))
@@ -82,6 +95,9 @@ class Cylindrical(_ParallelZ):
 class Spherical(_Joint):
     """Turns about every axis: 3 rows."""
 
+    def freedom(self) -> Freedom:
+        return (Ball(),)
+
     def residual(self, s: State) -> ca.SX:
         return self._offset(s)
 
@@ -89,12 +105,18 @@ class Spherical(_Joint):
 class Universal(_Joint):
     """Turns about x of frame a and y of frame b, which stay perpendicular: 4 rows."""
 
+    def freedom(self) -> Freedom:
+        return (Axis("angle_x", "rate_x", turn=X), Axis("angle_y", "rate_y", turn=Y))
+
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
 
 
 class Planar(_ParallelZ):
     """Slides in the xy plane of a and turns about its z: 3 rows."""
+
+    def freedom(self) -> Freedom:
+        return (Axis("x", "vx", slide=X), Axis("y", "vy", slide=Y), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s)[2], _parallel_z(self._turn(s)))
@@ -128,6 +150,9 @@ class Screw(_Joint):
         super().__post_init__()
         if finite(f"pitch of Screw {self.name!r}", self.pitch, ()) == 0:
             raise ValueError(f"pitch of Screw {self.name!r} must not be zero: use Revolute")
+
+    def freedom(self) -> Freedom:
+        return (Axis("angle", "rate", turn=Z, pitch=self.pitch),)
 
     def residual(self, s: State) -> ca.SX:
         # The sine of (angle - advance / lead) has no jump after a turn, unlike the angle itself.

@@ -26,6 +26,7 @@ from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Parameter
 from nsopt.mechanics.rank import redundancy
 from nsopt.mechanics.resistance import joint_resistance
+from nsopt.mechanics.spanning_tree import Relative
 
 __all__ = [
     "GROUND",
@@ -48,6 +49,7 @@ __all__ = [
     "Pair",
     "Parameter",
     "Reading",
+    "Relative",
     "ResistingPair",
     "Rub",
     "Rubbing",

@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from nsopt.mechanics.absolute import AbsoluteCoordinates
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
@@ -21,9 +19,11 @@ from nsopt.mechanics.element import (
     State,
 )
 from nsopt.mechanics.forces import ForceFunctions
+from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
 from nsopt.mechanics.rank import check_mass
+from nsopt.mechanics.reactions import Push, ReactionFunction
 
 LAW = ("restitution", "friction", "viscous", "creep")
 
@@ -82,7 +82,7 @@ class Symbols:
     ):
         self.mechanism, self.elements, self.gravity = mechanism, elements, gravity
         self.parameters = parameters
-        self.coordinates: AbsoluteCoordinates = mechanism.described
+        self.coordinates = mechanism.described
         self.t = ca.SX.sym("t")
         self.rubbing = [e for e in elements if isinstance(e, Rubbing)]
         self.internal_names = tuple(f"{e.name}.{x}" for e in self.rubbing for x in e.states)
@@ -94,10 +94,24 @@ class Symbols:
         # Gradients dual to v are taken by a virtual displacement, zero everywhere else: shorter
         # code than by q and the rate matrix.
         self.move = ca.SX.sym("move", self.v.numel())
-        self.motions = self.coordinates.motions(self.q, self.v, self.move)
-        self.state = State(self.t, self.motions, symbols)
+        value = State(self.t, {}, symbols).value
+        self.motions = self.coordinates.motions(self.q, self.v, value, self.move)
+        # Wrenches on one body come from a virtual displacement and velocity of that body alone.
+        owners = [None, *(body.name for body in mechanism.bodies)]
+        self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
+        self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
+        self.state = State(self.t, self._twisted(), symbols)
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
+
+    def _twisted(self) -> dict[str | None, Motion]:
+        found: dict[str | None, Motion] = {}
+        for owner in self.twists:
+            r, A, v, w = self.motions[owner] if owner else STILL
+            twist, rate = self.twists[owner], self.rates[owner]
+            turned = A + ca.skew(twist[3:]) @ A
+            found[owner] = Motion(r + twist[:3], turned, v + rate[:3], w + rate[3:])
+        return found
 
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Close expressions into a function of some of t, q, v, p."""
@@ -115,7 +129,19 @@ class Symbols:
         found: list[ca.SX] = list(expressions)
         for symbols, value in reversed(self.state.holding):
             found = ca.substitute(found, [symbols], [value])
-        return ca.substitute(found, [self.move], [ca.SX.zeros(self.move.numel())])
+        virtual = [self.move, *self.twists.values(), *self.rates.values()]
+        return ca.substitute(found, virtual, [ca.SX.zeros(x.numel()) for x in virtual])
+
+    def wrench(self, frame: Frame, push: Push) -> ca.SX:
+        """Return force and torque of ``push`` on the body of a frame, about its origin, (6,)."""
+        owner = frame.body.name if frame.body else None
+        found = ca.SX.zeros(6)
+        for works, by in ((push.displacements, self.twists), (push.velocities, self.rates)):
+            for x, f in works:
+                found += ca.jtimes(x, by[owner], f, True)
+        centre = self.motions[frame.body.name].r if frame.body else ca.SX.zeros(3)
+        arm = self.state.motion(frame).r - centre
+        return ca.vertcat(found[:3], found[3:] - ca.cross(arm, found[:3]))
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dq N, the rows dual to v."""
@@ -129,7 +155,8 @@ class Symbols:
     def close(self) -> Dynamics:
         """Return the frozen functions."""
         coordinates, q, v = self.coordinates, self.q, self.v
-        M = coordinates.mass(self.state.value)
+        M = coordinates.mass(q, self.state.value)
+        bias = coordinates.bias(q, v, self.state.value)
         qdot = ca.SX.sym("qdot", q.numel())
         return Dynamics(
             mechanism=self.mechanism,
@@ -140,7 +167,7 @@ class Symbols:
             internal_names=self.internal_names,
             v_names=coordinates.v_names,
             mass=self.function("mass", "q p", M),
-            bias=self.function("bias", "q v p", coordinates.bias(v, M)),
+            bias=self.function("bias", "q v p", bias),
             rate_matrix=self.function("rate_matrix", "q", self.N),
             velocity=ca.Function(
                 "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]
@@ -155,6 +182,12 @@ class Symbols:
             ),
             renormalise=self.function("renormalise", "q", self._whole(coordinates.renormalise)(q)),
             poses=self.function("poses", "q", *self._poses()),
+            masses=self.function(
+                "masses",
+                "p",
+                ca.vertcat(*(self.state.value(body.mass) for body in self.mechanism.bodies)),
+            ),
+            reactions=ReactionFunction(self).make(),
             **ForceFunctions(self).all(M),
             **self._joint_functions(),
             **self._friction(),
@@ -169,32 +202,40 @@ class Symbols:
         return [*self.mechanism.joints, *(e for e in self.elements if isinstance(e, Contact))]
 
     def _poses(self) -> tuple[ca.SX, ca.SX]:
-        positions = [self.motions[body.name].r for body in self.mechanism.bodies]
-        identity = ca.SX([1, 0, 0, 0])
-        turning = iter(self.coordinates.parameters_of(self.q))
-        quaternions = [
-            identity if body.point_mass else next(turning) for body in self.mechanism.bodies
-        ]
-        return ca.horzcat(*positions), ca.horzcat(*quaternions)
+        names = [body.name for body in self.mechanism.bodies]
+        turned = self.coordinates.quaternions(self.q)
+        return (
+            ca.horzcat(*(self.motions[name].r for name in names)),
+            ca.horzcat(*(turned[name] for name in names)),
+        )
 
     @cached_property
-    def _gaps(self) -> list[list[Gap]]:
+    def pushes(self) -> list[tuple[Force, Push]]:
+        """What each force does."""
+        forces = [e for e in self.elements if isinstance(e, Force)]
+        return [(e, Push.of(e.energy(self.state), e.loads(self.state))) for e in forces]
+
+    @cached_property
+    def residuals(self) -> list[ca.SX]:
+        """The residual of each joint that is a constraint."""
+        return [joint.residual(self.state) for joint in self.mechanism.cut]
+
+    @cached_property
+    def gaps(self) -> list[list[Gap]]:
         """The gaps of each contact."""
         return [e.gaps(self.state) for e in self.elements if isinstance(e, Contact)]
 
     def _friction(self) -> dict[str, Any]:
         """Return the laws of the gaps, and what concerns their slips."""
-        flat = [gap for group in self._gaps for gap in group]
+        flat = [gap for group in self.gaps for gap in group]
         slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in flat))
         T = ca.jacobian(slip, self.v).T
-        sizes = [sum(gap.slip.numel() for gap in group) for group in self._gaps]
         return {
             "slip_matrix": self.function("slip_matrix", "t q p", T),
             "slip_directions": self._columns("slip_directions", [gap.tangents for gap in flat]),
             "slip_contacts": tuple(
                 k for k, gap in enumerate(flat) for _ in range(gap.slip.numel())
             ),
-            "friction_reactions": self._friction_reactions(T, sizes),
             **{name: self._of_laws(name, flat) for name in LAW},
         }
 
@@ -204,11 +245,11 @@ class Symbols:
 
     def _joint_functions(self) -> dict[str, Any]:
         s = self.state
-        residuals = [joint.residual(s) for joint in self.mechanism.joints]
-        alignments = [joint.alignment(s) for joint in self.mechanism.joints]
+        residuals, cut = self.residuals, self.mechanism.cut
+        alignments = [joint.alignment(s) for joint in cut]
         closure = ca.vertcat(ca.SX(0, 1), *residuals)
         contacts = [e for e in self.elements if isinstance(e, Contact)]
-        gaps = self._gaps
+        gaps = self.gaps
         flat: list[Gap] = [gap for group in gaps for gap in group]
         function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in flat))
         C, W = self.gradient(closure), self.gradient(function).T
@@ -220,7 +261,7 @@ class Symbols:
             "closure": self.function("closure", "t q p", closure),
             "closure_matrix": self.function("closure_matrix", "t q p", C),
             "alignment": self.function("alignment", "t q p", ca.vertcat(ca.SX(0, 1), *alignments)),
-            "alignment_names": _owners(self.mechanism.joints, [a.numel() for a in alignments]),
+            "alignment_names": _owners(cut, [a.numel() for a in alignments]),
             "closure_drift": self.function("closure_drift", "t q p", ca.jacobian(closure, self.t)),
             "gap": self.function("gap", "t q p", function),
             "gap_matrix": self.function("gap_matrix", "t q p", W),
@@ -228,15 +269,12 @@ class Symbols:
             "slope": self._column("slope", [gap.slope for gap in flat]),
             "contact_points": self._columns("contact_points", [gap.point for gap in flat]),
             "contact_normals": self._columns("contact_normals", [gap.normal for gap in flat]),
-            "reactions": self._reactions(
-                C, W, [r.numel() for r in residuals], [len(group) for group in gaps]
-            ),
             "contact_offsets": self._columns("contact_offsets", [gap.offset for gap in flat]),
             "gap_scale": self.function(
                 "gap_scale", "p", ca.vertcat(ca.SX(0, 1), *(gap.scale for gap in flat))
             ),
             "joint_names": tuple(joint.name for joint in joints),
-            "closure_names": _owners(self.mechanism.joints, [r.numel() for r in residuals]),
+            "closure_names": _owners(cut, [r.numel() for r in residuals]),
             "contact_owners": _owners(contacts, [len(group) for group in gaps]),
             "contact_names": tuple(
                 c.name if len(group) == 1 else f"{c.name}[{k}]"
@@ -251,49 +289,6 @@ class Symbols:
     def _columns(self, name: str, entries: list[ca.SX]) -> ca.Function:
         return self.function(name, "t q p", ca.horzcat(ca.SX(3, 0), *entries))
 
-    def _reactions(self, C: ca.SX, W: ca.SX, rows: list[int], gaps: list[int]) -> ca.Function:
-        mu, lam = ca.SX.sym("mu", C.size1()), ca.SX.sym("lam", W.size2())
-        parts = [C[k, :].T @ mu[k] for k in _slices(rows)]
-        parts += [W[:, k] @ lam[k] for k in _slices(gaps)]
-        return ca.Function(
-            "reactions",
-            [self.t, self.q, self.p, mu, lam],
-            self.in_place(self.wrenches(parts)),
-            ["t", "q", "p", "mu", "lam"],
-            ["reactions"],
-        )
-
-    def _friction_reactions(self, T: ca.SX, slips: list[int]) -> ca.Function:
-        impulse = ca.SX.sym("slip_impulse", T.size2())
-        parts = [ca.SX.zeros(self.v.numel()) for _ in self.mechanism.joints]
-        parts += [T[:, k] @ impulse[k] for k in _slices(slips)]
-        return ca.Function(
-            "friction_reactions",
-            [self.t, self.q, self.p, impulse],
-            self.in_place(self.wrenches(parts)),
-            ["t", "q", "p", "slip_impulse"],
-            ["friction_reactions"],
-        )
-
-    def wrenches(self, parts: list[ca.SX]) -> ca.SX:
-        """Return the wrench of each joint from its generalized force, shape (6, nj)."""
-        pairs = zip(self.joints(), parts, strict=True)
-        return ca.horzcat(ca.SX(6, 0), *(self._wrench(joint, part) for joint, part in pairs))
-
-    def _wrench(self, joint: Element, generalized: ca.SX) -> ca.SX:
-        """Return force and torque on the body of the last frame, torque about that frame."""
-        last = joint.frames[-1]
-        frame, sign = (last, 1) if last.body is not None else (joint.frames[0], -1)
-        assert frame.body is not None  # Pair refuses two frames on the ground
-        force, torque = self.coordinates.wrench(generalized, self.q, frame.body)
-        arm = self.state.motion(last).r - self.motions[frame.body.name].r
-        return sign * ca.vertcat(force, torque - ca.cross(arm, force))
-
 
 def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
     return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
-
-
-def _slices(sizes: list[int]) -> list[slice]:
-    ends = np.cumsum(sizes, dtype=int)
-    return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]

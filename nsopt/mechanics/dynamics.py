@@ -76,10 +76,12 @@ class Dynamics:
     readings : (t, q, v, p) -> (nr,)
         What forces want recorded, `Force.readings`.
     reading_limits : (p) -> (nr,)
-    reactions : (t, q, p, mu, lam) -> (6, nj)
+    reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
-        world axes. Impulses in, impulses out. Without friction, which adds
-    friction_reactions : (t, q, p, slip_impulse) -> (6, nj)
+        world axes. Impulses in, impulses out. Those of joints in a tree of coordinates are what
+        a ``change`` of v (nv,) over h takes; the others go by mu, lam and slip_impulse alone.
+    masses : (p) -> (nb,) [kg]
+        Of the bodies.
     poses : (q) -> positions (3, nb), Euler parameters (4, nb)
     """
 
@@ -136,7 +138,7 @@ class Dynamics:
     readings: ca.Function
     reading_limits: ca.Function
     reactions: ca.Function
-    friction_reactions: ca.Function
+    masses: ca.Function
     poses: ca.Function
 
     @property
@@ -162,8 +164,15 @@ class Dynamics:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The ideal joints."""
-        return tuple(self.mechanism.joints)
+        """The ideal joints that are constraints on the coordinates."""
+        return tuple(self.mechanism.cut)
+
+    @cached_property
+    def tree_joints(self) -> tuple[int, ...]:
+        """Which of the joints carry coordinates, in place of constraints."""
+        cut = {joint.name for joint in self.constraints}
+        ideal = [joint.name for joint in self.mechanism.joints]
+        return tuple(k for k, name in enumerate(ideal) if name not in cut)
 
     @property
     def contacts(self) -> tuple[Contact, ...]:

@@ -17,7 +17,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.frame import Frame, Motion
+from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.parameter import Numbers, Parameter, at_time
 
@@ -29,7 +30,7 @@ class State:
     ----------
     t : SX scalar [s]
     motions : mapping of body name to Motion
-        Of each body's centre of mass.
+        Of each body's centre of mass; the ground, None, is still if left out.
     symbols : mapping of parameter name to SX scalar
 
     Attributes
@@ -38,10 +39,12 @@ class State:
         What stands for what in potentials.
     """
 
-    def __init__(self, t: ca.SX, motions: Mapping[str, Motion], symbols: Mapping[str, ca.SX]):
+    def __init__(
+        self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
+    ) -> None:
         self.t = t
         self.holding: list[tuple[ca.SX, ca.SX]] = []
-        self._motions = motions
+        self._motions = {None: STILL, **motions}
         self._symbols = symbols
         self._frames: dict[Frame, Motion] = {}
 
@@ -53,10 +56,7 @@ class State:
 
     def _motion(self, frame: Frame) -> Motion:
         origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
-        if frame.body is None:
-            zero = ca.SX.zeros(3)
-            return Motion(origin, axes, zero, zero)
-        body = self._motions[frame.body.name]
+        body = self._motions[frame.body.name if frame.body else None]
         arm = body.A @ origin
         return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
 
@@ -116,6 +116,10 @@ class Constraint(Element):
 
         It may depend on ``s.t``. Rows that other rows imply are legal.
         """
+
+    def freedom(self) -> Freedom | None:
+        """Return what it leaves free, from frame a to frame b; None where it can only be cut."""
+        return None
 
     def alignment(self, s: State) -> ca.SX:
         """Return cosines, (k,), that are one where the joint is closed; none by default.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from nsopt.mechanics.element import Element, Force, Load, Rub
+from nsopt.mechanics.element import Element, Force, Rub, Rubbing
+from nsopt.mechanics.reactions import Push
 
 if TYPE_CHECKING:
     from nsopt.mechanics.assembly import Symbols
@@ -24,51 +25,57 @@ class ForceFunctions:
 
     def all(self, M: ca.SX) -> dict[str, Any]:
         """Return them by name."""
-        s, zero = self._of.state, ca.SX.zeros(self._of.v.numel())
-        g = s.value(self._of.gravity)
-        forces = [e for e in self._of.elements if isinstance(e, Force)]
+        s, of = self._of.state, self._of
+        g = s.value(of.gravity)
         weight = ca.SX(0)
-        for body in self._of.mechanism.bodies:
-            weight -= s.value(body.mass) * ca.dot(g, self._of.motions[body.name].r)
-        energies = [force.energy(s) for force in forces]
-        pushes = [
-            self._of_loads(force.loads(s)) - self._of.gradient(energy).T
-            for force, energy in zip(forces, energies, strict=True)
-        ]
-        applied = sum(pushes, -self._of.gradient(weight).T)
-        external = sum((self._of_loads(force.loads(s)) for force in forces if force.external), zero)
+        for body in of.mechanism.bodies:
+            weight -= s.value(body.mass) * ca.dot(g, of.motions[body.name].r)
+        applied, external, energy = -of.gradient(weight).T, ca.SX.zeros(of.v.numel()), weight
+        for force, push in of.pushes:
+            loads = self._of_loads(push.velocities)
+            applied += loads
+            external += loads if force.external else 0
+            for potential, sign in push.displacements:
+                applied += sign * of.gradient(potential).T
+                energy -= sign * potential
         return {
-            "applied": self._of.function("applied", "t q v p", applied),
-            "external": self._of.function("external", "t q v p", external),
-            "kinetic": self._of.function("kinetic", "t q v p", self._of.v.T @ M @ self._of.v / 2),
-            "potential": self._of.function("potential", "t q v p", sum(energies, weight)),
-            "resistance": self._resistance(forces, pushes),
-            **self._readings(forces),
+            "applied": of.function("applied", "t q v p", applied),
+            "external": of.function("external", "t q v p", external),
+            "kinetic": of.function("kinetic", "t q v p", of.v.T @ M @ of.v / 2),
+            "potential": of.function("potential", "t q v p", energy),
+            "resistance": self._resistance(),
+            **self._readings([force for force, _ in of.pushes]),
             **self._rubbing(),
         }
 
-    def _of_loads(self, loads: list[Load]) -> ca.SX:
+    def _of_loads(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
         zero = ca.SX.zeros(self._of.v.numel())
-        return sum((ca.jacobian(x.velocity, self._of.v).T @ x.force for x in loads), zero)
+        return sum((ca.jacobian(u, self._of.v).T @ force for u, force in loads), zero)
 
-    def _resistance(self, forces: list[Force], pushes: list[ca.SX]) -> ca.Function:
-        joints = self._of.joints()
-        parts = [ca.SX.zeros(self._of.v.numel()) for _ in joints]
-        for force, push in zip(forces, pushes, strict=True):
+    def _rubbers(self) -> Iterator[tuple[Rubbing, Element | None, slice]]:
+        """Yield what rubs, the joint it rubs in, and its internal states among all of them."""
+        at = 0
+        for element in self._of.rubbing:
+            n = len(element.states)
+            yield element, resisted(element, self._of.joints()), slice(at, at + n)
+            at += n
+
+    def _resistance(self) -> ca.Function:
+        of, joints = self._of, self._of.joints()
+        found = [ca.SX.zeros(6) for _ in joints]
+        for force, push in of.pushes:
             if (joint := resisted(force, joints)) is not None:
-                parts[joints.index(joint)] += push
-        reactions, at = ca.SX.sym("reactions", 6, len(self._of.rubbing)), self._of.placed
-        for k, element in enumerate(self._of.rubbing):
-            z = self._of.q[at : at + len(element.states)]
-            now = Rub(ca.SX(NOW), z, reactions[:, k])
-            joint = resisted(element, joints)
+                found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
+        reactions = ca.SX.sym("reactions", 6, len(of.rubbing))
+        for k, (element, joint, states) in enumerate(self._rubbers()):
             if joint is not None:
-                parts[joints.index(joint)] += self._of_loads([element.rub(self._of.state, now)])
-            at += len(element.states)
+                now = Rub(ca.SX(NOW), of.q[of.placed :][states], reactions[:, k])
+                push = Push.of(ca.SX(0), [element.rub(of.state, now)])
+                found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
         return ca.Function(
             "resistance",
-            [self._of.t, self._of.q, self._of.v, self._of.p, reactions],
-            self._of.in_place(self._of.wrenches(parts)),
+            [of.t, of.q, of.v, of.p, reactions],
+            of.in_place(ca.horzcat(ca.SX(6, 0), *found)),
             ["t", "q", "v", "p", "reactions"],
             ["resistance"],
         )
@@ -87,32 +94,25 @@ class ForceFunctions:
         }
 
     def _rubbing(self) -> dict[str, Any]:
-        s, joints, z = (
-            self._of.state,
-            self._of.joints(),
-            ca.SX.sym("z", len(self._of.internal_names)),
-        )
-        h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(self._of.rubbing))
-        push, settled, at, rubbed = ca.SX.zeros(self._of.v.numel()), [], 0, []
-        for k, element in enumerate(self._of.rubbing):
-            joint = resisted(element, joints)
+        of, z = self._of, ca.SX.sym("z", len(self._of.internal_names))
+        h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(of.rubbing))
+        push, settled, rubbed = ca.SX.zeros(of.v.numel()), [], []
+        for k, (element, joint, states) in enumerate(self._rubbers()):
             if joint is None:
                 raise ValueError(
                     f"{type(element).__name__} {element.name!r} rubs in no joint: none connects "
                     "its bodies"
                 )
-            rubbed.append(joints.index(joint))
-            n = len(element.states)
-            over = Rub(h, z[at : at + n], reactions[:, k])
-            push += self._of_loads([element.rub(s, over)])
-            settled.append(element.settled(s, over))
-            at += n
-        known = [self._of.t, self._of.q, self._of.v, self._of.p, h, z]
+            rubbed.append(of.joints().index(joint))
+            over = Rub(h, z[states], reactions[:, k])
+            push += self._of_loads([element.rub(of.state, over)])
+            settled.append(element.settled(of.state, over))
+        known = [of.t, of.q, of.v, of.p, h, z]
         end = ca.vertcat(ca.SX(0, 1), *settled)
         return {
             "rubbed": tuple(rubbed),
-            "rubbing": ca.Function("rubbing", [*known, reactions], self._of.in_place(push)),
-            "settled": ca.Function("settled", known, self._of.in_place(end)),
+            "rubbing": ca.Function("rubbing", [*known, reactions], of.in_place(push)),
+            "settled": ca.Function("settled", known, of.in_place(end)),
         }
 
 

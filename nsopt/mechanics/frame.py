@@ -33,6 +33,10 @@ class Motion(NamedTuple):
         return self.v + ca.cross(self.w, point - self.r)
 
 
+STILL = Motion(ca.SX.zeros(3), ca.SX.eye(3), ca.SX.zeros(3), ca.SX.zeros(3))
+"""The motion of the ground."""
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """A point and three axes fixed to a body or to the ground.

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from nsopt.mechanics.absolute import AbsoluteCoordinates
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.coordinates import Coordinates
 from nsopt.mechanics.element import Constraint, Element
+from nsopt.mechanics.freedom import Axis
+from nsopt.mechanics.parameter import number
+from nsopt.mechanics.relative import RelativeCoordinates
+from nsopt.mechanics.spanning_tree import Relative, spanning_tree
+
+CHOICES = ("absolute", "relative")
+
+
+def _check_single(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
+    if name not in joints:
+        known = ", ".join(joints) or "none"
+        raise ValueError(f"{what} names the joint {name!r}, which is not there: one of {known}")
+    freedom = joints[name].freedom()
+    if freedom is None or len(freedom) != 1 or not isinstance(freedom[0], Axis):
+        raise ValueError(
+            f"{what} names the joint {name!r}, a {type(joints[name]).__name__}: it must have one "
+            "freedom, as Revolute, Prismatic and Screw do"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +60,7 @@ class Mechanism:
 
     bodies: Iterable[Body]
     joints: Iterable[Constraint] = ()
-    coordinates: str = "absolute"
+    coordinates: str | Relative = "absolute"
     actuators: Iterable[Actuator] = ()
     mimics: Iterable[Mimic] = ()
 
@@ -50,6 +70,11 @@ class Mechanism:
         object.__setattr__(self, "joints", joints)
         object.__setattr__(self, "actuators", tuple(self.actuators))
         object.__setattr__(self, "mimics", tuple(self.mimics))
+        if not isinstance(self.coordinates, Relative) and self.coordinates not in CHOICES:
+            raise ValueError(
+                f"coordinates must be one of {', '.join(map(repr, CHOICES))} or Relative(cut=...), "
+                f"got {self.coordinates!r}"
+            )
         if not bodies:
             raise ValueError("a mechanism needs at least one body")
         for body in bodies:
@@ -64,6 +89,32 @@ class Mechanism:
                     "give contacts, clearance joints and forces to assemble(mechanism, elements)"
                 )
         self.check_members(joints)
+        self._check_drives()
+
+    def _check_drives(self) -> None:
+        """Check that actuators and mimics name joints of one freedom."""
+        joints = {joint.name: joint for joint in self.joints}
+        relative = self.coordinates != "absolute"
+        for drive in self.actuators:
+            _check_single(type(drive).__name__, drive.joint, joints)
+            if not relative and number(drive.rotor_inertia):
+                raise ValueError(
+                    f"the rotor of joint {drive.joint!r} counts in relative coordinates only: "
+                    'use coordinates="relative"'
+                )
+        followers = {mimic.joint for mimic in self.mimics}
+        for mimic in self.mimics:
+            for name in (mimic.joint, mimic.of):
+                _check_single("Mimic", name, joints)
+            if mimic.of in followers:
+                raise ValueError(
+                    f"joint {mimic.joint!r} mimics {mimic.of!r}, which mimics another: name that"
+                )
+            if not relative:
+                raise ValueError(
+                    f"joint {mimic.joint!r} mimics {mimic.of!r}, which takes relative "
+                    'coordinates: use coordinates="relative"'
+                )
 
     def check_members(self, elements: Iterable[Element]) -> None:
         """Check that names are unique and that every frame sits on a body of this mechanism."""
@@ -81,6 +132,28 @@ class Mechanism:
                     )
 
     @property
-    def described(self) -> AbsoluteCoordinates:
+    def described(self) -> Coordinates:
         """The coordinates by which the bodies are described."""
-        return AbsoluteCoordinates(tuple(self.bodies))
+        if self.coordinates == "absolute":
+            return AbsoluteCoordinates(tuple(self.bodies))
+        return self.tree
+
+    @cached_property
+    def tree(self) -> RelativeCoordinates:
+        """The coordinates of a spanning tree of the joints, also of an absolute mechanism."""
+        option = self.coordinates if isinstance(self.coordinates, Relative) else Relative()
+        return RelativeCoordinates(
+            tuple(self.bodies),
+            tuple(self.joints),
+            spanning_tree(self, option),
+            tuple(self.mimics),
+            tuple(self.actuators),
+        )
+
+    @property
+    def cut(self) -> tuple[Constraint, ...]:
+        """The joints that are constraints on the coordinates: all of them in absolute ones."""
+        if self.coordinates == "absolute":
+            return tuple(self.joints)
+        kept = {id(branch.joint) for branch in self.tree.branches}
+        return tuple(joint for joint in self.joints if id(joint) not in kept)

@@ -55,8 +55,10 @@ def check_mass(dynamics: Dynamics, q: NDArray[np.float64], p: NDArray[np.float64
     free = massless @ null_space(held)
     if free.shape[1]:
         name = dynamics.v_names[int(np.argmax(np.abs(free[:, 0])))]
-        body, component = name.rsplit(".", 1)
+        owner, component = name.rsplit(".", 1)
+        bodies = [body.name for body in dynamics.mechanism.bodies]
+        kind = "body" if owner in bodies else "joint"
         raise ValueError(
-            f"body {body!r} can move ({component}) without any inertia: give it a mass and an "
+            f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
             "inertia, or a joint that holds this motion"
         )

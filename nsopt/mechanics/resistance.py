@@ -14,7 +14,7 @@ TINY = 1e-9
 
 
 def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
-    """Return (t, q, v, p, mu, lam) -> (resistance (6,), reaction (2,)) of one joint.
+    """Return (t, q, v, p, vdot, mu, lam) -> (resistance (6,), reaction (2,)) of one joint.
 
     Resistance is force [N] and torque [N m], about the origin of frame b and on its body, world
     axes, of all that resists in the joint: moments beyond its range of motion, dissipation,
@@ -33,14 +33,17 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
 
     Notes
     -----
-    ``mu`` (nc,) and ``lam`` (ng,) are forces of the joints and contacts, impulses over time.
+    ``mu`` (nc,) and ``lam`` (ng,) are forces of the joints and contacts, impulses over time;
+    ``vdot`` (nv,) is the acceleration, from which reactions in a tree of coordinates follow.
     """
     if joint not in d.joint_names:
         raise ValueError(f"no joint {joint!r}: one of {', '.join(d.joint_names) or 'none'}")
-    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
+    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters), "vdot": d.nv}
     sizes |= {"mu": len(d.closure_names), "lam": len(d.contact_names)}
-    t, q, v, p, mu, lam = symbols = [ca.SX.sym(name, n) for name, n in sizes.items()]
-    wrenches, k = d.reactions(t, q, p, mu, lam), d.joint_names.index(joint)
+    t, q, v, p, vdot, mu, lam = symbols = [ca.SX.sym(name, n) for name, n in sizes.items()]
+    no_slip = ca.SX.zeros(len(d.slip_contacts))
+    wrenches = d.reactions(t, q, v, p, 1, vdot, mu, lam, no_slip)
+    k = d.joint_names.index(joint)
     resistance = d.resistance(t, q, v, p, wrenches[:, list(d.rubbed)])[:, k]
     parts = (wrenches[:3, k], wrenches[3:, k])
     reaction = ca.vertcat(*(ca.sqrt(ca.sumsqr(part) + TINY**2) for part in parts))

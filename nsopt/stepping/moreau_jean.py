@@ -12,6 +12,7 @@ from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
+    joint_work,
     kinetic,
     metric,
     momentum_size,
@@ -82,7 +83,7 @@ class MoreauJean(Scheme):
         slip = friction.impulse(at, v, lam, active, h)
         T = d.slip_matrix(*at)
         motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu
-        rubbing = h * rub(d, start, at, mean, h, mu, lam * active, h)
+        rubbing = h * rub(d, start, at, mean, h, v - start.v, mu, lam * active, h)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))
@@ -129,7 +130,7 @@ class MoreauJean(Scheme):
                 square(M, turned) * (kinetic(M, v) + kinetic(M, start.v) + square(M, h * K))
             ),
             local_error=h / 2 * ca.sqrt(square(M, turned + h * K) * M.size1() / ca.trace(M)),
-            work=h * ca.dot(d.external(*middle[:2], mean, start.p), mean),
+            work=h * ca.dot(d.external(*middle[:2], mean, start.p), mean) + joint_work(d, at, mu),
             rub_work=ca.dot(rubbing, mean),
         )
 

@@ -13,7 +13,14 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
-from nsopt.stepping.terms import kinetic, momentum_size, same_body, smooth_forces, square
+from nsopt.stepping.terms import (
+    joint_work,
+    kinetic,
+    momentum_size,
+    same_body,
+    smooth_forces,
+    square,
+)
 
 
 class _End(NamedTuple):
@@ -184,7 +191,8 @@ class PaperStep(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=error,
             local_error=ca.SX(0),
-            work=h * ca.dot(dynamics.external(*at[:2], start.v, start.p), mean),
+            work=h * ca.dot(dynamics.external(*at[:2], start.v, start.p), mean)
+            + joint_work(dynamics, at, mu),
         )
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:

@@ -229,10 +229,19 @@ class Record:
             return np.zeros((n, 0, 6))
         t, q = self.t.copy(), self.q.copy()
         t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
-        p = np.tile(self.p, (n, 1))
-        slip = self.each("slip_impulse")
-        values = at_all(d.reactions, t, q, p, self.mu, self.lam)[0]
-        values += at_all(d.friction_reactions, t, q, p, slip)[0]
+        change = np.vstack([np.zeros((1, d.nv)), np.diff(self.v, axis=0)])
+        # Where steps were left out, what the last of them changed is not known.
+        gone = np.append(False, np.abs(np.diff(self.t) - self.h[1:]) > 1e-6 * self.h[1:])
+        mean, change[gone] = self.v - change / 2, np.nan
+        impulses = [self.mu, self.lam, self.each("slip_impulse")]
+        more = [np.tile(self.p, (n, 1)), self.h, change, *impulses]
+        values = at_all(d.reactions, t, q, mean, *more)[0]
+        if d.tree_joints:  # what carries them changes on the way: the mean of both ends
+            before = [np.concatenate([x[:1], x[:-1]]) for x in (self.t, self.q)]
+            start = at_all(d.reactions, *before, mean, *more)[0].reshape(n, -1, 6)
+            end = at_all(d.reactions, self.t, self.q, mean, *more)[0].reshape(n, -1, 6)
+            k = list(d.tree_joints)
+            values.reshape(n, -1, 6)[:, k] = (start[:, k] + end[:, k]) / 2
         wrenches = values.reshape(n, -1, 6)
         wrenches[0] = np.nan
         return wrenches / self.h[:, None, None]
@@ -258,7 +267,7 @@ class Record:
             rows = [k for k, owner in enumerate(d.closure_names) if owner == name]
             gaps = [k for k, owner in enumerate(d.contact_owners) if owner == name]
             depth = np.maximum(-distance[:, gaps], 0)
-            found[:, j] = np.max(np.hstack([closure[:, rows], depth]), axis=1)
+            found[:, j] = np.max(np.hstack([closure[:, rows], depth]), axis=1, initial=0.0)
         return found
 
     def norm_error(self) -> Array:

@@ -65,11 +65,7 @@ class Scales:
         cls, dynamics: Dynamics, start: Start, p: Array, h_max: float, duration: float
     ) -> Scales:
         """Return the scales of a run; time-dependent loads are looked at all along it."""
-        M = np.diag(np.asarray(dynamics.mass(start.q, p)))
-        linear = [
-            k for k, name in enumerate(dynamics.v_names) if name.endswith((".vx", ".vy", ".vz"))
-        ]
-        mass = float(np.sum(M[linear])) / 3 or 1.0
+        mass = float(np.sum(np.asarray(dynamics.masses(p)))) or 1.0
         times = start.t + duration * np.linspace(0, 1, 17)
         loads = [dynamics.applied(t, start.q, start.v, p) for t in times]
         # A load that is no number somewhere is told by the step that meets it.

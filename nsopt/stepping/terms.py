@@ -28,6 +28,7 @@ def rub(
     at: tuple[ca.SX, ca.SX, ca.SX],
     v: ca.SX,
     h: ca.SX,
+    change: ca.SX,
     mu: ca.SX,
     lam: ca.SX,
     time: ca.SX,
@@ -40,13 +41,16 @@ def rub(
         Where directions are taken.
     v : SX (nv,)
         On the way.
+    change : SX (nv,)
+        Of v over ``time`` [s].
     mu, lam : SX (nc,), (ng,)
-        Impulses over ``time`` [s], which make the reactions.
+        Impulses over that time, which make the reactions with it.
     """
     if not d.rubbed:
         return ca.SX(d.nv, 1)
     t, q, p = at
-    reactions = d.reactions(t, q, p, mu, lam)[:, list(d.rubbed)] / time
+    no_slip = ca.SX.zeros(len(d.slip_contacts))
+    reactions = d.reactions(t, q, v, p, time, change, mu, lam, no_slip)[:, list(d.rubbed)] / time
     n = len(d.internal_names)
     return d.rubbing(t, q, v, p, h, start.q[d.nq - n :], reactions)
 
@@ -66,6 +70,11 @@ def external_work(d: Dynamics, start: StepStart, step_h: ca.SX, q: ca.SX, v: ca.
     loads = d.external(start.t, start.q, start.v, start.p)
     loads += d.external(start.t + step_h, q, v, start.p)
     return step_h / 4 * ca.dot(loads, start.v + v)
+
+
+def joint_work(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], mu: ca.SX) -> ca.SX:
+    """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
+    return -ca.dot(mu, d.closure_drift(*at))
 
 
 def metric(M: ca.SX) -> ca.SX:

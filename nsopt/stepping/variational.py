@@ -16,6 +16,7 @@ from nsopt.stepping.terms import (
     bend,
     energy_error,
     external_work,
+    joint_work,
     kick,
     kinetic,
     metric,
@@ -117,7 +118,7 @@ class Variational(Scheme):
         end = (start.t + h, q, start.p)
         motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
         motion -= d.slip_matrix(*at) @ slip
-        rubbing = h / 2 * rub(d, start, at, v, h, mu, lam * contacts.lasting, h / 2)
+        rubbing = h / 2 * rub(d, start, at, v, h, v - start.v, mu, lam * contacts.lasting, h / 2)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         if after is not v:
@@ -181,7 +182,7 @@ class Variational(Scheme):
         joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         part = h / 2 * (1 + blow)  # of the step that the impulses are of
-        rubbing = part * rub(d, start, at, u, h, mu, lam, part)
+        rubbing = part * rub(d, start, at, u, h, v - u, mu, lam, part)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)
@@ -224,7 +225,9 @@ class Variational(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v, bent, u),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
-            work=external_work(d, start, h, step.q, v),
+            work=external_work(d, start, h, step.q, v)
+            + joint_work(d, before, joint)
+            + joint_work(d, at, mu),
             rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
         )
 

@@ -6,7 +6,16 @@ from scipy.spatial import ConvexHull
 
 from nsopt import PrismaticClearance
 from tests.catalog import CLEARANCE, CLEARANCES, CONTACTS, IRREGULAR, TRIANGLE, Row
-from tests.states import array, axes_of, couple, derivative, moved_together, near, turn, wrenches
+from tests.states import (
+    axes_of,
+    couple,
+    derivative,
+    moved_together,
+    near,
+    reactions,
+    turn,
+    wrenches,
+)
 
 contacts = pytest.mark.parametrize("row", CLEARANCES + CONTACTS, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
@@ -132,7 +141,7 @@ def test_reported_reaction_is_the_force_at_the_contact_point(row):
     c = couple(row)
     q = beside(c, 1, 0)
     lam = np.eye(row.size)[0] * 2.5
-    wrench = array(c.dynamics.reactions(0, q, [], [], lam))
+    wrench = reactions(c.dynamics, q, lam=lam)[:, 0]
     force = 2.5 * c.columns("contact_normals", q)[0]
     arm = c.columns("contact_points", q)[0] - frame_b(c, q)[0]
     assert wrench == pytest.approx([*force, *np.cross(arm, force)], abs=1e-10)

@@ -24,6 +24,7 @@ from tests.states import (
     moved,
     moved_together,
     near,
+    reactions,
     turn,
     wrenches,
 )
@@ -173,7 +174,6 @@ def test_a_contact_without_friction_has_no_slip(row):
     assert c.dynamics.slip_contacts == ()
     assert c.dynamics.slip_matrix.size_out(0) == (12, 0)
     assert c.dynamics.slip_directions.size_out(0) == (3, 0)
-    assert np.all(array(c.dynamics.friction_reactions(0, c.q, [], [])) == 0)
 
 
 @rubbing
@@ -186,7 +186,7 @@ def test_reported_friction_reaction_is_the_force_at_the_contact_point(row, seed)
     force = impulse @ c.columns("slip_directions", q)
     frame = q[7:10] + axes_of(q[10:]) @ c.frames[1].origin
     arm = c.columns("contact_points", q)[0] - frame
-    wrench = array(c.dynamics.friction_reactions(0, q, [], impulse))
+    wrench = reactions(c.dynamics, q, slip=impulse)[:, 0]
     assert wrench == pytest.approx([*force, *np.cross(arm, force)], abs=1e-12)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space, orth
 
 from tests.catalog import JOINTS
-from tests.states import array, couple, derivative, moved_together, near, turn, wrenches
+from tests.states import couple, derivative, moved_together, near, reactions, turn, wrenches
 
 joints = pytest.mark.parametrize("row", JOINTS, ids=str)
 
@@ -95,7 +95,7 @@ def test_action_equals_reaction(row, size):
 def test_reported_reaction_balances_the_generalized_impulse(row):
     c = couple(row)
     mu = np.random.default_rng(4).normal(size=row.size)
-    wrench = array(c.dynamics.reactions(0, c.q, [], mu, []))
+    wrench = reactions(c.dynamics, c.q, mu)[:, 0]
     _, (*force, mx, my, mz) = wrenches(c.at("closure_matrix", c.q).T @ mu, c.q)
     assert wrench[:3] == pytest.approx(force, abs=1e-12)
     assert wrench[3:] == pytest.approx([mx, my, mz] - np.cross(c.point, force), abs=1e-12)
@@ -105,7 +105,7 @@ def test_reported_reaction_balances_the_generalized_impulse(row):
 def test_reaction_does_no_work_on_the_freedoms(row):
     c = couple(row)
     mu = np.random.default_rng(4).normal(size=row.size)
-    wrench = array(c.dynamics.reactions(0, c.q, [], mu, []))
+    wrench = reactions(c.dynamics, c.q, mu)[:, 0]
     in_axes = np.concatenate([c.axes.T @ wrench[:3], c.axes.T @ wrench[3:]])
     free = np.reshape(row.freedoms, (-1, 6))
     assert orth(free.T).shape[1] == len(free)

@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from nsopt import GROUND, Body, Frame, Parameter
 from nsopt.mechanics import State
 from nsopt.mechanics.absolute import AbsoluteCoordinates
+from nsopt.mechanics.posture import stated
 from tests.states import array, moved
 
 TILT = Rotation.from_rotvec([0.3, -2.0, 1.0]).as_matrix()
@@ -19,7 +20,7 @@ BODY = Body("arm", 1.0, (1, 1, 1), position=(1, 2, 3), orientation=TILT)
 def motion(frame, q, v):
     """Origin, axes, velocity, angular velocity of a frame on the body, as numbers."""
     x, u = ca.SX.sym("q", 7), ca.SX.sym("v", 6)
-    state = State(ca.SX(0), AbsoluteCoordinates((BODY,)).motions(x, u), {})
+    state = State(ca.SX(0), AbsoluteCoordinates((BODY,)).motions(x, u, stated), {})
     return [array(y) for y in ca.Function("motion", [x, u], [*state.motion(frame)])(q, v)]
 
 

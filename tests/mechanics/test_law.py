@@ -16,7 +16,7 @@ from nsopt import (
     SphericalClearance,
 )
 from tests.catalog import CLEARANCE, CLEARANCES, CONTACTS
-from tests.states import array, assembled
+from tests.states import array, assembled, reactions
 
 ROUGH = ContactLaw(friction=0.3)
 
@@ -64,7 +64,7 @@ def test_laws_are_in_the_order_of_the_gaps():
 def test_friction_reactions_are_those_of_the_joint_that_rubs():
     d = jointed(ROUGH)
     q, _ = d.stated_start()
-    wrenches = np.asarray(d.friction_reactions(0, q, [], [3.0, -2.0]))
+    wrenches = reactions(d, q, slip=[3.0, -2.0])
     assert d.joint_names == ("hinge", "smooth", "rough")
     assert np.all(wrenches[:, :2] == 0)
     assert wrenches[:, 2] == pytest.approx([3, -2, 0, 0, 0, 0])
@@ -75,7 +75,7 @@ def test_friction_on_the_ground_is_reported_at_frame_b():
     d = assembled([body], [PlaneContact("e", Frame(body, axes=(0, 0, -1)), Frame(None), law=ROUGH)])
     q, v = d.stated_start()
     directions = np.asarray(d.slip_directions(0, q, []))
-    wrench = array(d.friction_reactions(0, q, [], [1.0, 0.5]))
+    wrench = reactions(d, q, slip=[1.0, 0.5])[:, 0]
     assert wrench[:3] == pytest.approx(directions @ [1, 0.5], abs=1e-14)
     assert wrench[3:] == pytest.approx(0, abs=1e-14)
     v[:3] = directions[:, 0]  # the ground slips backwards under a body that moves on

@@ -1,0 +1,224 @@
+"""Drives of joints under feedback: torques that a control law sets from what it measures."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.element import Force, Load, Reading, State
+from nsopt.mechanics.frame import Frame, Motion
+from nsopt.mechanics.parameter import Numbers, at_time, number, parameters_in
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenFreedom(ABC):
+    """What a motor moves and its sensor measures: frame b against frame a, along or about z of a.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Of the motor's housing and of what it moves: those of the joint, ideal or with clearance.
+    """
+
+    a: Frame
+    b: Frame
+
+    names: ClassVar[tuple[str, str, str]]  # of coordinate, rate and effort
+    units: ClassVar[tuple[str, str, str]]
+
+    @abstractmethod
+    def coordinate(self, s: State) -> ca.SX:
+        """Return the measured coordinate [rad or m]."""
+
+    @abstractmethod
+    def rate(self, s: State) -> ca.SX:
+        """Return the rate on which the motor does work [rad/s or m/s]."""
+
+
+class Turn(DrivenFreedom):
+    """A turn about z of frame a: the angle of x of frame b from x of frame a, in (-pi, pi].
+
+    The torque acts about z of a. The rate is that of the relative angular velocity about z of a;
+    where a clearance lets the axes lean by an angle it differs from that of the measured angle in
+    second order of the lean.
+    """
+
+    names = ("angle", "rate", "torque")
+    units = ("rad", "rad/s", "N m")
+
+    def coordinate(self, s: State) -> ca.SX:
+        a, x = s.motion(self.a).A, s.motion(self.b).A[:, 0]
+        return ca.atan2(ca.dot(a[:, 1], x), ca.dot(a[:, 0], x))
+
+    def rate(self, s: State) -> ca.SX:
+        a, b = s.motion(self.a), s.motion(self.b)
+        return ca.dot(a.A[:, 2], b.w - a.w)
+
+
+class Slide(DrivenFreedom):
+    """A slide along z of frame a: the distance of the origin of frame b from that of frame a."""
+
+    names = ("distance", "speed", "force")
+    units = ("m", "m/s", "N")
+
+    def coordinate(self, s: State) -> ca.SX:
+        a, b = s.motion(self.a), s.motion(self.b)
+        return ca.dot(a.A[:, 2], b.r - a.r)
+
+    def rate(self, s: State) -> ca.SX:
+        a, b = s.motion(self.a), s.motion(self.b)
+        return ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
+
+
+class _Law:
+    """A control law. Not callable itself, as a callable would count as a function of time."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+
+@dataclass(frozen=True, eq=False)
+class JointDrives(Force):
+    """Motors of several joints, under one control law on their measured coordinates.
+
+    Parameters
+    ----------
+    name : str
+    joints : sequence of Turn or Slide
+        What is driven, n of them; of joints in a tree or cut, ideal or with clearance.
+    law : callable
+        ``law(t, q, v) -> (n,)``, torques [N m] and forces [N] on the bodies of the frames b,
+        the reverse on those of a. t [s] is a symbol, q and v (n,) are vectors of symbols: the
+        measured coordinates [rad, m] and their rates. Write it with NumPy or CasADi functions;
+        functions such as `nsopt.robots.inverse_dynamics` returns may be called in it.
+    gains : sequence of float or Parameter
+        If not empty, handed to the law as a vector of symbols, its fourth argument: numbers that
+        a run may replace.
+
+    Raises
+    ------
+    TypeError
+        If ``joints`` are something else, or the law does not take these arguments.
+    ValueError
+        If both frames of a joint are on one body or one is on a particle, a gain is not finite, or
+        the law returns another number of torques, or at t = 0, in the poses that the bodies
+        state, one that is not finite.
+
+    Notes
+    -----
+    The law is part of the equations of motion: it acts without delay, and steps differentiate it.
+    Its work is work from outside. Readings are, for a `Turn`, ``angle[k]`` [rad], ``rate[k]``
+    [rad/s] and ``torque[k]`` [N m], for a `Slide` ``distance[k]`` [m], ``speed[k]`` [m/s] and
+    ``force[k]`` [N], with k the place in ``joints``.
+    """
+
+    name: str
+    joints: Iterable[DrivenFreedom]
+    law: Any
+    gains: Numbers = ()
+
+    external = True
+
+    def __post_init__(self) -> None:
+        of = f"of JointDrives {self.name!r}"
+        joints, law = tuple(self.joints), self.law
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "law", law if isinstance(law, _Law) else _Law(law))
+        if not joints:
+            raise ValueError(f"joints {of} are none: give at least one Turn(a, b) or Slide(a, b)")
+        for k, joint in enumerate(joints):
+            _check_joint(f"joint {k} {of}", joint)
+        finite(f"gains {of}", self.gains, (len(self.gains),))
+        arguments = ("t", "q", "v", "gains")[: 4 if len(self.gains) else 3]
+        try:
+            inspect.signature(self.law.function).bind(*arguments)
+        except TypeError:
+            raise TypeError(
+                f"law {of} must take ({', '.join(arguments)}), got {self.law.function!r}"
+            ) from None
+        self._check_start(of)
+
+    def _check_start(self, of: str) -> None:
+        torques = self._torques(_stated(self.frames, self.gains))
+        if not ca.symvar(torques) and not ca.evalf(torques).is_regular():
+            raise ValueError(
+                f"law {of} must be finite, but is {ca.evalf(torques).full().ravel()} at t = 0 in "
+                "the poses that the bodies state: correct it there"
+            )
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Frames a and b of each joint in turn."""
+        return tuple(frame for joint in self.joints for frame in (joint.a, joint.b))
+
+    def _torques(self, s: State) -> ca.SX:
+        """Return torques and forces, (n,)."""
+        q = ca.vertcat(*(joint.coordinate(s) for joint in self.joints))
+        v = ca.vertcat(*(joint.rate(s) for joint in self.joints))
+        more = (s.value(self.gains),) if len(self.gains) else ()
+        found = s.value(at_time(lambda t: self.law.function(t, q, v, *more), s.t))
+        n = q.numel()
+        if found.shape not in ((n, 1), (1, n)):
+            raise ValueError(
+                f"law of JointDrives {self.name!r} must return {n} torques, one for each joint, "
+                f"got shape {found.shape}"
+            )
+        return ca.vec(found)
+
+    def loads(self, s: State) -> list[Load]:
+        torques = self._torques(s)
+        return [Load(joint.rate(s), torques[k]) for k, joint in enumerate(self.joints)]
+
+    def readings(self, s: State) -> list[Reading]:
+        torques, found = self._torques(s), []
+        for k, joint in enumerate(self.joints):
+            values = (joint.coordinate(s), joint.rate(s), torques[k])
+            for name, value, unit in zip(joint.names, values, joint.units, strict=True):
+                found.append(Reading(f"{name}[{k}]", value, unit))
+        return found
+
+
+def _check_joint(what: str, joint: object) -> None:
+    if not isinstance(joint, DrivenFreedom):
+        raise TypeError(f"{what} must be a Turn(a, b) or a Slide(a, b), got {joint!r}")
+    for frame in (joint.a, joint.b):
+        if not isinstance(frame, Frame):
+            raise TypeError(
+                f"{what} is between two frames, got {type(frame).__name__}: use "
+                "Frame(body, origin) or Frame.at(body, point)"
+            )
+    if joint.a.body is joint.b.body:
+        raise ValueError(
+            f"{what} has both frames on {joint.a.place}: it must connect two different bodies, or "
+            "a body and the ground"
+        )
+    turned = (joint.a, joint.b) if isinstance(joint, Turn) else (joint.a,)
+    for frame in turned:
+        if frame.body is not None and frame.body.point_mass:
+            raise ValueError(
+                f"{what} has a frame on the point mass {frame.body.name!r}, which has no axes: put "
+                "it on a body with inertia"
+            )
+
+
+def _stated(frames: Iterable[Frame], gains: Numbers) -> State:
+    """Return the state at t = 0 as bodies and Parameters state it, in numbers."""
+    motions: dict[str | None, Motion] = {}
+    for body in {frame.body for frame in frames if frame.body is not None}:
+        A = np.eye(3) if body.point_mass else body.rotation
+        parts = (
+            number(body.position),
+            A,
+            number(body.velocity),
+            A @ number(body.angular_velocity),
+        )
+        motions[body.name] = Motion(*(ca.SX(ca.DM(x)) for x in parts))
+    used = parameters_in(([frame.origin for frame in frames], gains))
+    return State(ca.SX(0), motions, {x.name: ca.SX(x.value) for x in used.values()})

@@ -1,0 +1,79 @@
+"""Extension springs, wound with pretension."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics.checks import not_negative
+from nsopt.mechanics.element import Force, Load, Pair, Reading, State
+from nsopt.mechanics.parameter import Scalar
+
+
+@dataclass(frozen=True, eq=False)
+class ExtensionSpring(Pair, Force):
+    """A spring between the origins of two frames that pulls with its pretension already when short.
+
+    Its tension is F = k (L - L_0) + F_0 [CHARMIE 2023, eq. 35; the sign in print is wrong].
+
+    Parameters
+    ----------
+    a, b : Frame
+        On two bodies, or a body and the ground.
+    stiffness : float or Parameter [N/m]
+        k.
+    free_length : float or Parameter [m]
+        L_0, with the coils closed; may be zero.
+    pretension : float or Parameter [N]
+        F_0, that of winding, at L = L_0. With F_0 = k L_0 it pulls as one of no free length.
+    damping : float or Parameter [N s/m]
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+
+    Notes
+    -----
+    Readings are ``length`` [m] and ``tension`` [N], without damping. The law goes on below L_0,
+    where the coils of a real one touch: see that ``length`` stays above. Where both ends meet there
+    is no direction and no force.
+    """
+
+    stiffness: Scalar
+    free_length: Scalar = 0.0
+    pretension: Scalar = 0.0
+    damping: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for field in ("stiffness", "free_length", "pretension", "damping"):
+            not_negative(f"{field} of ExtensionSpring {self.name!r}", getattr(self, field))
+
+    def _span(self, s: State) -> ca.SX:
+        return s.motion(self.b).r - s.motion(self.a).r
+
+    def energy(self, s: State) -> ca.SX:
+        # Expanded, so that nothing but k |d|^2 is left of a spring with F_0 = k L_0.
+        k, free, pull = (s.value(x) for x in (self.stiffness, self.free_length, self.pretension))
+        d = self._span(s)
+        return k * (ca.sumsqr(d) - free**2) / 2 + (pull - k * free) * (_length(d) - free)
+
+    def loads(self, s: State) -> list[Load]:
+        if self.damping == 0:
+            return []
+        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
+        rate = ca.dot(d, u) / _length(d)
+        return [Load(rate, -s.value(self.damping) * rate)]
+
+    def readings(self, s: State) -> list[Reading]:
+        length = _length(self._span(s))
+        tension = s.value(self.stiffness) * (length - s.value(self.free_length))
+        return [
+            Reading("length", length, "m"),
+            Reading("tension", tension + s.value(self.pretension), "N"),
+        ]
+
+
+def _length(d: ca.SX) -> ca.SX:
+    """Return |d| [m]; at zero span, where there is no direction, its gradient is zero, not NaN."""
+    return ca.sqrt(ca.sumsqr(d) + 1e-24)

@@ -1,0 +1,114 @@
+"""Coordinates of a mechanism: vectors, and Euler parameters of what turns about every axis."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import body_rate_matrix, normalise, turned
+from nsopt.mechanics.frame import Motion
+
+Array = NDArray[np.float64]
+Value = Callable[[Any], ca.SX]
+"""From stated numbers to an expression, `State.value`."""
+
+
+class Block(NamedTuple):
+    """Where a part of the coordinates sits in q and v."""
+
+    q: slice
+    v: slice
+    ball: bool  # Euler parameters and an angular velocity, else as many velocities as coordinates
+
+
+class Coordinates(ABC):
+    """How the configuration of a mechanism is described by q and v.
+
+    Everything about rates and moves follows from the blocks; the rest is stated by those who
+    derive from it.
+    """
+
+    @property
+    @abstractmethod
+    def blocks(self) -> Sequence[Block]:
+        """The parts of q and v, in order and without holes."""
+
+    @property
+    @abstractmethod
+    def q_names(self) -> tuple[str, ...]:
+        """Names of the coordinates, ``owner.what``."""
+
+    @property
+    @abstractmethod
+    def v_names(self) -> tuple[str, ...]:
+        """Names of the velocities, ``owner.what``."""
+
+    @abstractmethod
+    def motions(
+        self, q: ca.SX, v: ca.SX, value: Value, move: ca.SX | None = None
+    ) -> dict[str, Motion]:
+        """Return the motion of each body's centre of mass by name.
+
+        Parameters
+        ----------
+        q, v : SX (nq,), (nv,)
+        value : callable
+        move : SX (nv,), optional
+            A virtual displacement to add, of first order: derivatives by it are those dual to v.
+        """
+
+    @abstractmethod
+    def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
+        """Return Euler parameters of each body (4,), body to world, by name."""
+
+    @abstractmethod
+    def mass(self, q: ca.SX, value: Value) -> ca.SX:
+        """Return the mass matrix, shape (nv, nv)."""
+
+    @abstractmethod
+    def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
+        """Return gyroscopic and Coriolis terms, shape (nv,)."""
+
+    @abstractmethod
+    def start(self) -> tuple[Array, Array]:
+        """Return q (nq,) and v (nv,) of the poses and velocities that the bodies state.
+
+        Raises
+        ------
+        ValueError
+            If there are no such coordinates, naming the joint.
+        """
+
+    def rate_matrix(self, q: ca.SX) -> ca.SX:
+        """Return N(q), shape (nq, nv): qdot = N v at |p| = 1."""
+        parts = [
+            body_rate_matrix(q[b.q]).T / 2 if b.ball else ca.SX.eye(b.v.stop - b.v.start)
+            for b in self.blocks
+        ]
+        return ca.diagcat(ca.SX(0, 0), *parts)
+
+    def velocity(self, q: ca.SX, qdot: ca.SX) -> ca.SX:
+        """Return v, angular velocities 2 G(p) pdot [NLP-clearance 2024, eqs. 21b, 22c], (nv,)."""
+        parts = [
+            2 * body_rate_matrix(q[b.q]) @ qdot[b.q] if b.ball else qdot[b.q] for b in self.blocks
+        ]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def norms(self, q: ca.SX) -> ca.SX:
+        """Return p.p of all Euler parameters, shape (n,)."""
+        return ca.vertcat(ca.SX(0, 1), *(ca.sumsqr(q[b.q]) for b in self.blocks if b.ball))
+
+    def renormalise(self, q: ca.SX) -> ca.SX:
+        """Return q with every p divided by its norm."""
+        parts = [normalise(q[b.q]) if b.ball else q[b.q] for b in self.blocks]
+        return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def retract(self, q: ca.SX, move: ca.SX) -> ca.SX:
+        """Return q after constant velocity v over h, ``move`` = h v; exact, norms kept."""
+        parts = [turned(q[b.q], move[b.v]) if b.ball else q[b.q] + move[b.v] for b in self.blocks]
+        return ca.vertcat(ca.SX(0, 1), *parts)

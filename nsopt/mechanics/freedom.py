@@ -1,0 +1,76 @@
+"""What a joint leaves free: screws of one freedom, one after another, or all turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+
+from nsopt.mechanics.parameter import Scalar
+
+X, Y, Z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One freedom q: turning by q about ``turn``, sliding by q along ``slide``, or a screw.
+
+    Attributes
+    ----------
+    name, rate : str
+        Of coordinate and velocity, behind the name of the joint.
+    turn : (3,)
+        `X`, `Y` or `Z` of the joint's frame; zero for a slide.
+    slide : (3,)
+        `X`, `Y` or `Z`; zero for what turns.
+    pitch : float or Parameter [m]
+        Advance per turn along ``turn``.
+    sign : float
+        -1 for the way back, from frame b to frame a.
+    """
+
+    name: str
+    rate: str
+    turn: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    slide: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    pitch: Scalar = 0.0
+    sign: float = 1.0
+
+    def rotation(self, q: ca.SX) -> ca.SX:
+        """Return the rotation by q, (3, 3)."""
+        if not any(self.turn):
+            return ca.SX.eye(3)
+        k = self.turn.index(1.0)
+        i, j = (k + 1) % 3, (k + 2) % 3
+        sine, cosine = ca.sin(q), ca.cos(q)
+        R = ca.SX.eye(3)
+        R[i, i], R[i, j], R[j, i], R[j, j] = cosine, -self.sign * sine, self.sign * sine, cosine
+        return R
+
+
+@dataclass(frozen=True)
+class Ball:
+    """All turns: Euler parameters (e0, e), and the angular velocity in axes of what turns."""
+
+
+Freedom = tuple[Axis | Ball, ...]
+"""Screws in the order from frame a to frame b; none where nothing is free."""
+
+FREE: Freedom = (
+    Axis("x", "vx", slide=X),
+    Axis("y", "vy", slide=Y),
+    Axis("z", "vz", slide=Z),
+    Ball(),
+)
+"""A body that no joint holds: its centre of mass in world axes, then all turns."""
+
+
+def back(freedom: Freedom) -> Freedom:
+    """Return what leads from frame b to frame a at the same coordinates.
+
+    A ball stays: its Euler parameters always lead from what holds it to what turns.
+    """
+    return tuple(
+        replace(step, sign=-step.sign) if isinstance(step, Axis) else step
+        for step in reversed(freedom)
+    )

@@ -1,0 +1,173 @@
+"""A spanning tree as links of one freedom each, with numbers in place: what recursions run over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.actuator import Mimic
+from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.coordinates import Array, Block, Value
+from nsopt.mechanics.frame import Frame
+from nsopt.mechanics.freedom import Axis, Ball
+from nsopt.mechanics.spanning_tree import Branch
+
+ROUND = 1e-14
+"""Entries of products of rotations this near to a whole number are that number."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a freedom takes its coordinate: ratio * q[at] + offset."""
+
+    q: slice
+    v: slice
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+NOTHING = Entry(slice(0, 0), slice(0, 0))
+
+
+class Seat(NamedTuple):
+    """Where something rigid sits in a link."""
+
+    A: Array  # (3, 3) its axes in those of the link
+    c: ca.SX  # (3,) [m] its origin
+
+    def hold(self, frame: Frame, value: Value) -> Seat:
+        """Return the seat of a frame on a body that sits here."""
+        return Seat(_clean(self.A @ np.asarray(frame.axes)), self.c + self.A @ value(frame.origin))
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link; its frame is where its freedom ends.
+
+    Attributes
+    ----------
+    parent : int
+        -1 is the ground.
+    place : Seat
+        Of its freedom's frame in the parent.
+    step : Axis or Ball, or None where nothing moves
+    entry : Entry
+    turn, slide : (3, k), (3, k) [m/rad, or 1]
+        Angular and linear velocity per rate, in its own axes.
+    rotor : SX scalar [kg m^2] or [kg]
+        Inertia of a motor, as the freedom feels it.
+    seats : dict of body name to (Body, Seat)
+    """
+
+    parent: int
+    place: Seat
+    step: Axis | Ball | None
+    entry: Entry
+    turn: ca.SX
+    slide: ca.SX
+    rotor: ca.SX
+    seats: dict[str, tuple[Body, Seat]] = field(default_factory=dict)
+
+    def inertia(self, value: Value) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return mass, first moment (3,) and inertia about the link's origin (3, 3)."""
+        m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
+        for body, seat in self.seats.values():
+            mass, own = value(body.mass), value(body.inertia)
+            own = ca.diag(own) if own.is_column() else own
+            S = ca.skew(seat.c)
+            m, h = m + mass, h + mass * seat.c
+            J += seat.A @ own @ seat.A.T - mass * S @ S
+        return m, h, J
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """All links of a tree, each after its parent.
+
+    Parameters
+    ----------
+    branches : sequence of Branch
+    entries : mapping of (body name) to sequence of Entry
+        Of the freedoms of its branch.
+    rotors : mapping of joint name to SX
+    value : callable
+    weld : bool
+        Whether bodies on fixed joints become part of what holds them; else they are links of their
+        own, without freedom, so that the reaction between them is known.
+    """
+
+    branches: Sequence[Branch]
+    entries: Mapping[str, Sequence[Entry]]
+    rotors: Mapping[str, ca.SX]
+    value: Value
+    weld: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", [])
+        object.__setattr__(self, "seats", {None: (-1, Seat(np.eye(3), ca.SX.zeros(3)))})
+        for branch in self.branches:
+            self._grow(branch)
+
+    links: list[Link] = field(init=False)
+    seats: dict[str | None, tuple[int, Seat]] = field(init=False)
+
+    def _grow(self, branch: Branch) -> None:
+        """Add the links of a branch and seat its body."""
+        parent, seat = self.seats[branch.on.body.name if branch.on.body else None]
+        place = seat.hold(branch.on, self.value)
+        steps: Sequence[Axis | Ball | None] = branch.freedom
+        entries = self.entries[branch.body.name]
+        if not steps and not (self.weld and parent >= 0):
+            steps, entries = (None,), (NOTHING,)
+        rotor = self.rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
+        for step, entry in zip(steps, entries, strict=True):
+            subspace = _subspace(step, self.value)
+            self.links.append(Link(parent, place, step, entry, *subspace, rotor))
+            parent, place = len(self.links) - 1, Seat(np.eye(3), ca.SX.zeros(3))
+        turn = np.asarray(branch.to.axes).T
+        own = Seat(
+            _clean(place.A @ turn), place.c - ca.SX(place.A @ turn) @ self.value(branch.to.origin)
+        )
+        self.seats[branch.body.name] = (parent, own)
+        self.links[parent].seats[branch.body.name] = (branch.body, own)
+
+
+def mimicked(entries: dict[str, Entry], mimics: Sequence[Mimic]) -> dict[str, Entry]:
+    """Return entries of joints by name, those of mimics put through to what they follow."""
+    found = dict(entries)
+    for mimic in mimics:
+        of = found[mimic.of]
+        found[mimic.joint] = Entry(
+            of.q, of.v, mimic.ratio * of.ratio, mimic.ratio * of.offset + mimic.offset
+        )
+    return found
+
+
+def blocks_of(branches: Sequence[Branch]) -> list[Block]:
+    """Return the blocks of the freedoms of branches, in their order."""
+    found, i, j = [], 0, 0
+    for step in (step for branch in branches for step in branch.freedom):
+        nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
+        found.append(Block(slice(i, i + nq), slice(j, j + nv), isinstance(step, Ball)))
+        i, j = i + nq, j + nv
+    return found
+
+
+def _subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:
+    """Return angular and linear velocity per rate, (3, k) each."""
+    if step is None:
+        return ca.SX(3, 0), ca.SX(3, 0)
+    if isinstance(step, Ball):
+        return ca.SX.eye(3), ca.SX(3, 3)
+    turn, slide = ca.SX(ca.DM(step.turn)), ca.SX(ca.DM(step.slide))
+    return step.sign * turn, step.sign * (slide + turn * value(step.pitch) / (2 * np.pi))
+
+
+def _clean(A: Array) -> Array:
+    """Return a rotation matrix without the round-off of quarter turns."""
+    near = np.round(A)
+    return np.where(np.abs(A - near) < ROUND, near, A)

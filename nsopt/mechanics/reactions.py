@@ -1,0 +1,185 @@
+"""What joints transmit: of cut joints and contacts from their impulses, of a tree by recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import casadi as ca
+
+from nsopt.mechanics.element import Contact, Element, Load
+from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.mechanics.freedom import Freedom
+from nsopt.mechanics.links import Links
+from nsopt.mechanics.recursion import Place, Wrench, kinematics, newton_euler, places
+from nsopt.mechanics.relative import RelativeCoordinates
+from nsopt.mechanics.spanning_tree import Branch
+
+if TYPE_CHECKING:
+    from nsopt.mechanics.assembly import Symbols
+
+
+class Push(NamedTuple):
+    """What does virtual work: forces, and the displacements or velocities that they work on."""
+
+    displacements: tuple[tuple[ca.SX, ca.SX], ...] = ()
+    velocities: tuple[tuple[ca.SX, ca.SX], ...] = ()
+
+    @classmethod
+    def of(cls, energy: ca.SX, loads: list[Load]) -> Push:
+        """Return that of a potential and of loads."""
+        return cls(((energy, ca.SX(-1)),), tuple((x.velocity, x.force) for x in loads))
+
+
+class ReactionFunction:
+    """Builds `Dynamics.reactions` from the symbols of an assembly."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._of = symbols
+        cut = symbols.mechanism.cut
+        slips = [sum(gap.slip.numel() for gap in group) for group in symbols.gaps]
+        self.h, self.change = ca.SX.sym("h"), ca.SX.sym("change", symbols.v.numel())
+        self.mu = ca.SX.sym("mu", sum(r.numel() for r in symbols.residuals))
+        self.lam = ca.SX.sym("lam", sum(len(group) for group in symbols.gaps))
+        self.slip = ca.SX.sym("slip_impulse", sum(slips))
+        self._pushes: dict[str, tuple[Element, Push]] = {}
+        mu = iter(ca.vertsplit(self.mu, _ends([r.numel() for r in symbols.residuals])))
+        for joint, residual in zip(cut, symbols.residuals, strict=True):
+            self._pushes[joint.name] = (joint, Push(((residual, next(mu)),)))
+        contacts = [e for e in symbols.elements if isinstance(e, Contact)]
+        lam = iter(ca.vertsplit(self.lam, _ends([len(group) for group in symbols.gaps])))
+        slip = iter(ca.vertsplit(self.slip, _ends(slips)))
+        for contact, group in zip(contacts, symbols.gaps, strict=True):
+            gaps = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in group))
+            rates = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in group))
+            push = Push(((gaps, next(lam)),), ((rates, next(slip)),))
+            self._pushes[contact.name] = (contact, push)
+
+    def make(self) -> ca.Function:
+        """Return the function."""
+        s = self._of
+        within = self._within_tree()
+        columns = [
+            within[joint.name]
+            if joint.name in within
+            else s.wrench(joint.frames[-1], self._pushes[joint.name][1])
+            for joint in s.joints()
+        ]
+        known = {"t": s.t, "q": s.q, "v": s.v, "p": s.p, "h": self.h, "change": self.change}
+        impulses = {"mu": self.mu, "lam": self.lam, "slip_impulse": self.slip}
+        return ca.Function(
+            "reactions",
+            [*known.values(), *impulses.values()],
+            s.in_place(ca.horzcat(ca.SX(6, 0), *columns)),
+            [*known, *impulses],
+            ["reactions"],
+        )
+
+    def _within_tree(self) -> dict[str, ca.SX]:
+        """Return the wrench of each joint of the tree on the body of its frame b, by name."""
+        s = self._of
+        if not isinstance(s.coordinates, RelativeCoordinates):
+            return {}
+        value = s.state.value
+        tree = s.coordinates.links(value, weld=False)
+        at, still = places(tree, s.q), ca.SX.zeros(s.v.numel())
+        moving = kinematics(tree, at, s.v)
+        loads = {k: self._on_link(tree, k, moving[k].A) for k in range(len(tree.links))}
+        none = ca.SX.zeros(3)
+        _, struck = newton_euler(tree, at, still, self.change, none, value, loads)
+        _, carried = newton_euler(tree, at, s.v, still, value(s.gravity), value)
+        wrenches = [
+            (f + self.h * g, n + self.h * m) for (f, n), (g, m) in zip(struck, carried, strict=True)
+        ]
+        return transmitted(s.coordinates.branches, tree, at, moving, wrenches)
+
+    def _on_link(self, tree: Links, k: int, A: ca.SX) -> Wrench:
+        """Return all impulses on a link but those of the tree's joints, gravity left out."""
+        s, f, n = self._of, ca.SX.zeros(3), ca.SX.zeros(3)
+        for body, seat in tree.links[k].seats.values():
+            at = Frame(body)
+            total = ca.SX.zeros(6)
+            for force, push in s.pushes:
+                if _touches(force, body):
+                    total += self.h * s.wrench(at, push)
+            for element, push in self._pushes.values():
+                if _touches(element, body):
+                    total += s.wrench(at, push)
+            pushed = A.T @ total[:3]
+            f, n = f + pushed, n + A.T @ total[3:] + ca.cross(seat.c, pushed)
+        return f, n
+
+
+def transmitted(
+    branches: Sequence[Branch],
+    tree: Links,
+    at: Sequence[Place],
+    moving: Sequence[Motion],
+    wrenches: Sequence[Wrench],
+) -> dict[str, ca.SX]:
+    """Return what each joint of a tree holds, by name: (6,) on the body of its frame b.
+
+    Parameters
+    ----------
+    tree : Links
+        Not welded.
+    at, moving : sequences of Place, Motion
+        Of its links, as `places` and `kinematics` tell.
+    wrenches : sequence of Wrench
+        With which each link is held, as `newton_euler` tells.
+    """
+    found = {}
+    for branch in branches:
+        if branch.joint is None:
+            continue
+        k = tree.seats[branch.body.name][0]
+        held = _without(_subspace(tree, at, k, branch.freedom), *wrenches[k])
+        f, n = (moving[k].A @ part for part in held)
+        if branch.to is not branch.joint.frames[-1]:
+            arm = moving[k].r - _hung_from(tree, moving, k, branch.freedom)
+            f, n = -f, -n - ca.cross(arm, f)
+        found[branch.joint.name] = ca.vertcat(f, n)
+    return found
+
+
+def _hung_from(tree: Links, moving: Sequence[Motion], k: int, freedom: Freedom) -> ca.SX:
+    """Return where the joint sits on what holds it, (3,) [m] in world axes."""
+    for _ in range(len(freedom) - 1):
+        k = tree.links[k].parent
+    link = tree.links[k]
+    up = moving[link.parent] if link.parent >= 0 else STILL
+    return up.r + up.A @ link.place.c
+
+
+def _touches(element: Element, body: object) -> bool:
+    return any(frame.body is body for frame in element.frames)
+
+
+def _subspace(tree: Links, at: Sequence[Place], k: int, freedom: Freedom) -> list[Wrench]:
+    """Return angular and linear velocity per rate of each freedom of a joint, in its last link."""
+    found: list[Wrench] = []
+    R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the last link in the k-th
+    for _ in freedom:
+        link = tree.links[k]
+        found.append((R.T @ link.turn, R.T @ (link.slide - ca.skew(p) @ link.turn)))
+        R, p, k = at[k].R @ R, at[k].p + at[k].R @ p, link.parent
+    return found
+
+
+def _without(free: list[Wrench], f: ca.SX, n: ca.SX) -> Wrench:
+    """Return the part of a wrench that does no work on the freedoms of its joint.
+
+    What is left out drives or resists the joint: it is known otherwise, and is no reaction.
+    """
+    for turn, slide in free:
+        size = ca.sum1(turn**2 + slide**2).T
+        share = (turn.T @ n + slide.T @ f) / size
+        f, n = f - slide @ share, n - turn @ share
+    return f, n
+
+
+def _ends(sizes: list[int]) -> list[int]:
+    ends = [0]
+    for size in sizes:
+        ends.append(ends[-1] + size)
+    return ends

@@ -1,0 +1,39 @@
+"""Robots: recursive dynamics, and robots from their files."""
+
+from nsopt.robots.closed_loops import ClosedLoops, Loads, Motion
+from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
+from nsopt.robots.newton_euler import (
+    bias_force,
+    forward_dynamics,
+    forward_kinematics,
+    inverse_dynamics,
+    joint_reactions,
+    mass_matrix,
+)
+from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
+from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
+from nsopt.robots.urdf import load_urdf
+
+__all__ = [
+    "BodyRow",
+    "ClosedLoops",
+    "DHRow",
+    "EqualSharing",
+    "Loads",
+    "ModifiedDH",
+    "Motion",
+    "SharingRule",
+    "StandardDH",
+    "ToleranceOrder",
+    "bias_force",
+    "forward_dynamics",
+    "forward_kinematics",
+    "inverse_dynamics",
+    "joint_reactions",
+    "load_urdf",
+    "mass_matrix",
+    "mechanism_from_table",
+    "row_from_letters",
+    "serial_from_dh",
+    "zxz",
+]

@@ -1,0 +1,265 @@
+"""Closed and over-constrained loops: motions and loads from the coordinates that are driven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.algebra import rotation_matrix
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.rank import null_space, rank
+from nsopt.robots.sharing import SharingRule, settle
+
+Array = NDArray[np.float64]
+
+CLOSED = 1e-12
+"""Residual of loops [m, or 1] that counts as closed; round-off of some metres is a tenth of it."""
+
+SINGULAR = 1e-9
+"""Singular values below this part of the largest count as zero."""
+
+NONE = np.zeros(0)
+
+
+class Motion(NamedTuple):
+    """Coordinates, velocities and accelerations of all joints of the tree."""
+
+    q: Array  # (nq,)
+    v: Array  # (nv,)
+    a: Array  # (nv,)
+
+
+class Loads(NamedTuple):
+    """What a motion takes."""
+
+    tau: Array  # (n,) [N m or N] of the driven coordinates
+    mu: Array  # (nc,) of the rows of cut joints
+    reactions: Array  # (6, nj) of all joints on the bodies of their frames b, world axes
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLoops:
+    """A mechanism in relative coordinates whose loops are driven by some of its joints.
+
+    A linear actuator is two bodies on a prismatic joint that is driven: its length is the input,
+    the joint that it moves follows [CHARMIE 2023, eqs. 5-14].
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Of a mechanism in relative coordinates, from `assemble`; without contacts.
+    driven : sequence of str
+        Joints of one freedom, of the tree; as many as there are degrees of freedom.
+
+    Raises
+    ------
+    ValueError
+        If a joint has no coordinate of its own, or the number of joints is not that of the degrees
+        of freedom.
+    """
+
+    dynamics: Dynamics
+    driven: Sequence[str]
+
+    def __post_init__(self) -> None:
+        d = self.dynamics
+        object.__setattr__(self, "driven", tuple(self.driven))
+        if d.contact_names:
+            raise ValueError(f"contact {d.contact_names[0]!r} drives no loop: leave contacts out")
+        for name in self.driven:
+            if len([n for n in d.v_names if n.rsplit(".", 1)[0] == name]) != 1:
+                raise ValueError(
+                    f"joint {name!r} cannot be driven: it has not one coordinate of its own, it "
+                    "is cut, mimics another or has more freedoms; coordinates are those of "
+                    f"{', '.join(dict.fromkeys(n.rsplit('.', 1)[0] for n in d.v_names))}"
+                )
+        free = d.nv - rank(self._matrix(self.stated[0]))
+        if free != len(self.driven):
+            raise ValueError(
+                f"the mechanism has {free} degrees of freedom at its start, but "
+                f"{len(self.driven)} joints are driven: state as many"
+            )
+
+    @cached_property
+    def stated(self) -> tuple[Array, Array]:
+        """Q and v as stated by the bodies."""
+        return self.dynamics.stated_start()
+
+    @cached_property
+    def _p(self) -> Array:
+        return self.dynamics.values()
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int], list[int]]:
+        """Entries of v that are driven, of q that are driven, and of v that follow."""
+        d = self.dynamics
+        owners = [name.rsplit(".", 1)[0] for name in d.v_names]
+        at = [owners.index(name) for name in self.driven]
+        in_q = [[n.rsplit(".", 1)[0] for n in d.q_names].index(name) for name in self.driven]
+        return at, in_q, [k for k in range(d.nv) if k not in at]
+
+    def _matrix(self, q: Array) -> Array:
+        return np.asarray(self.dynamics.closure_matrix(0, q, self._p))
+
+    def motion(
+        self, values: ArrayLike, rates: ArrayLike, changes: ArrayLike, near: Array | None = None
+    ) -> Motion:
+        """Return the motion of all joints from that of the driven ones.
+
+        Parameters
+        ----------
+        values, rates, changes : (n,)
+            Coordinates of the driven joints and their first and second derivatives.
+        near : (nq,), optional
+            From where loops are closed; by default the start. Loops close in several ways: this
+            says which.
+
+        Raises
+        ------
+        ValueError
+            If loops cannot be closed, or the driven joints do not determine the others there.
+        """
+        d, (at, _, follow) = self.dynamics, self._places
+        q = self.positions(values, self.stated[0] if near is None else near)
+        C = self._matrix(q)
+        self._check_determined(C[:, follow])
+        v, a = np.zeros(d.nv), np.zeros(d.nv)
+        v[at], a[at] = self._given("rates", rates), self._given("changes", changes)
+        drift = np.ravel(d.closure_drift(0, q, self._p))
+        v[follow] = _least(C[:, follow], -drift - C @ v)
+        bend = np.ravel(d.closure_bias(0, q, v, self._p))
+        a[follow] = _least(C[:, follow], -bend - C @ a)
+        return Motion(q, v, a)
+
+    def positions(self, values: ArrayLike, near: Array) -> Array:
+        """Return q (nq,) with closed loops, by Gauss-Newton from ``near``; errors as `motion`."""
+        d, (_, in_q, follow) = self.dynamics, self._places
+        q = np.array(near, dtype=float)
+        q[in_q] = self._given("values", values)
+        residual = np.ravel(d.closure(0, q, self._p))
+        for _ in range(50):
+            if np.max(np.abs(residual), initial=0.0) < CLOSED:
+                return q
+            move = np.zeros(d.nv)
+            move[follow] = _least(self._matrix(q)[:, follow], -residual)
+            q, residual, size = self._shortened(q, move, residual)
+            if size == 0:
+                break
+        k = int(np.argmax(np.abs(residual)))
+        raise ValueError(
+            f"the loops cannot be closed: joint {d.closure_names[k]!r} stays open by "
+            f"{abs(residual[k]):.3g} (m, or rad) with the driven joints there; go in smaller "
+            "steps, each near the last, or drive within reach"
+        )
+
+    def _shortened(self, q: Array, move: Array, residual: Array) -> tuple[Array, Array, float]:
+        """Return where a part of a move leads that does not open the loops further."""
+        d, size = self.dynamics, 1.0
+        while size > 1e-6:
+            there = np.ravel(d.retract(q, size * move))
+            found = np.ravel(d.closure(0, there, self._p))
+            if np.linalg.norm(found) < np.linalg.norm(residual):
+                return there, found, size
+            size /= 2
+        return q, residual, 0.0
+
+    def loads(self, motion: Motion, rules: Sequence[SharingRule] = ()) -> Loads:
+        """Return what drives a motion and what the joints transmit.
+
+        Parameters
+        ----------
+        motion : Motion
+        rules : sequence of SharingRule
+            The first ones go first. Where they leave something open, mu has least norm.
+
+        Raises
+        ------
+        ValueError
+            If a rule names a joint that is not there or not on its body.
+        """
+        d, (at, _, _) = self.dynamics, self._places
+        q, v, a = motion
+        C = self._matrix(q)
+        needed = np.asarray(d.mass(q, self._p)) @ a + np.ravel(d.bias(q, v, self._p))
+        needed -= np.ravel(d.applied(0, q, v, self._p))
+        select = np.eye(d.nv)[:, at]
+        A = np.hstack([select, C.T])
+        found = _least(A, needed)
+        tau, mu = found[: len(at)], found[len(at) :]
+        if C.shape[0]:
+            mu = settle(self._levels(motion, rules), mu, null_space(C.T))
+        return Loads(tau, mu, self._reactions(motion, mu))
+
+    def _reactions(self, motion: Motion, mu: Array) -> Array:
+        q, v, a = motion
+        return np.asarray(self.dynamics.reactions(0, q, v, self._p, 1, a, mu, NONE, NONE))
+
+    @cached_property
+    def _transmission(self) -> ca.Function:
+        """The derivative of all reactions by mu, columns of joints one after another."""
+        d = self.dynamics
+        symbols = [ca.SX.sym("x", *d.reactions.size_in(i)) for i in range(d.reactions.n_in())]
+        mu = symbols[d.reactions.name_in().index("mu")]
+        J = ca.jacobian(ca.vec(d.reactions(*symbols)), mu)
+        return ca.Function("transmission", symbols, [ca.densify(J)])
+
+    def _levels(self, motion: Motion, rules: Sequence[SharingRule]) -> list[tuple[Array, Array]]:
+        d = self.dynamics
+        mu = np.zeros(len(d.closure_names))
+        q, v, a = motion
+        J = np.asarray(self._transmission(0, q, v, self._p, 1, a, mu, NONE, NONE))
+        r0 = self._reactions(motion, mu).ravel(order="F")
+        names, (_, turned) = [b.name for b in d.mechanism.bodies], d.poses(motion.q)
+        levels = []
+        for rule in rules:
+            k = names.index(rule.body.name)
+            A = np.asarray(ca.evalf(rotation_matrix(ca.SX(turned[:, k]))))
+            axes = rule.weights[:, None] * np.kron(np.eye(2), A.T)
+            for level in rule.levels():
+                parts = [self._sign(rule, name) * axes for name in level]
+                at = [6 * d.joint_names.index(name) for name in level]
+                R = np.vstack([x @ J[i : i + 6] for x, i in zip(parts, at, strict=True)])
+                r = np.concatenate([x @ r0[i : i + 6] for x, i in zip(parts, at, strict=True)])
+                levels.append((R, r))
+        return levels
+
+    def _sign(self, rule: SharingRule, name: str) -> float:
+        """Return 1 where the wrench of a joint is on the body of the rule, -1 on the other one."""
+        joints = {joint.name: joint for joint in self.dynamics.mechanism.joints}
+        if name not in joints:
+            raise ValueError(
+                f"{type(rule).__name__} names the joint {name!r}, which is not there: one of "
+                f"{', '.join(joints)}"
+            )
+        a, b = joints[name].frames
+        if rule.body not in (a.body, b.body):
+            raise ValueError(
+                f"{type(rule).__name__} shares a load on body {rule.body.name!r}, but joint "
+                f"{name!r} is not on it"
+            )
+        return 1.0 if b.body is rule.body else -1.0
+
+    def _given(self, what: str, values: ArrayLike) -> Array:
+        return finite(what, values, (len(self.driven),))
+
+    def _check_determined(self, C: Array) -> None:
+        loose = null_space(C)
+        if loose.shape[1]:
+            follow = self._places[2]
+            name = self.dynamics.v_names[follow[int(np.argmax(np.abs(loose[:, 0])))]]
+            raise ValueError(
+                f"the driven joints do not determine {name!r} here: the position is singular, or "
+                "other joints must be driven"
+            )
+
+
+def _least(A: Array, b: Array) -> Array:
+    """Return the least-squares solution of least norm; rows may imply each other."""
+    return np.asarray(np.linalg.lstsq(A, b, rcond=SINGULAR)[0], dtype=float)

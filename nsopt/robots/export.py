@@ -1,0 +1,245 @@
+"""CasADi functions as C for a controller: two files that need nothing but a C99 compiler."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import casadi as ca
+
+KEYWORDS = frozenset(
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "main",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+    ]
+)
+"""Words that C does not take as names of functions or arguments."""
+LINE = 92
+"""Length of lines of comments, about."""
+
+
+def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Write ``<name>.c`` and ``<name>.h``, C99 that includes nothing but the C library.
+
+    For inverse dynamics the header declares ::
+
+        int inverse_dynamics(const double *q, const double *v, const double *a, double *tau);
+
+    and ``INVERSE_DYNAMICS_Q_SIZE`` and its like, the lengths of the arrays. Matrices are dense,
+    column by column. The answer is 0, or another number where a solver inside has failed. Nothing
+    else is visible to a linker. No memory is allocated; what is needed beyond local variables is
+    static, and the header then says that calls must not overlap (interrupts, threads).
+
+    Parameters
+    ----------
+    function : ca.Function
+        With dense inputs and outputs. Its numbers are in double precision.
+    folder : path
+        Made if it is not there. Files of these names are replaced, both or none.
+
+    Returns
+    -------
+    tuple of Path
+        Source and header.
+
+    Raises
+    ------
+    ValueError
+        If an input or output is sparse, C does not take a name, two arguments differ in case alone,
+        or a solver inside keeps memory between calls.
+    NotADirectoryError
+        If ``folder`` is a file.
+    OSError
+        If a file cannot be written.
+    """
+    folder = Path(folder)
+    _check(function)
+    code = _Code(function)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"folder {str(folder)!r} is a file: name a folder")
+    name = function.name()
+    files = {folder / f"{name}.c": code.source(), folder / f"{name}.h": code.header()}
+    _write(files)
+    source, header = files
+    return source, header
+
+
+def _check(function: ca.Function) -> None:
+    name = function.name()
+    inputs, outputs = function.name_in(), function.name_out()
+    for word in (name, *inputs, *outputs):
+        if not (word.isascii() and word.isidentifier()) or word in KEYWORDS | {"casadi"}:
+            raise ValueError(f"C takes no name {word!r}, of function {name!r} or part: rename it")
+        if word.startswith("casadi_"):
+            raise ValueError(f"name {word!r} is one of CasADi's own: rename it")
+    for word, count in Counter(word.upper() for word in (*inputs, *outputs)).items():
+        if count > 1:
+            raise ValueError(
+                f"{count} arguments of function {name!r} are named {word!r} but for case: rename "
+                "all but one, for their lengths become macros in capitals"
+            )
+    sparsities = [
+        *((word, function.sparsity_in(i)) for i, word in enumerate(inputs)),
+        *((word, function.sparsity_out(i)) for i, word in enumerate(outputs)),
+    ]
+    for word, sparsity in sparsities:
+        if not sparsity.is_dense():
+            raise ValueError(
+                f"{word!r} of function {name!r} is sparse, {sparsity.nnz()} of "
+                f"{sparsity.numel()} numbers: make it dense by ca.densify"
+            )
+
+
+class _Code:
+    """The text of both files."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self.function, self.name = function, function.name()
+        options = {"with_header": False, "casadi_real": "double", "casadi_int": "int"}
+        generator = ca.CodeGenerator(self.name, options)
+        generator.add(function)
+        text = str(generator.dump())
+        # CasADi's own interface comes last: what it wraps is kept, and a plain one put before it.
+        self.inner, interface = re.split(
+            rf"^int {self.name}\(", text, maxsplit=1, flags=re.MULTILINE
+        )
+        answer = re.search(rf"int {self.name}_checkout\(void\) \{{\s*return 0;", interface)
+        if not answer:
+            raise ValueError(
+                f"function {self.name!r} contains a solver that keeps memory between calls, which "
+                "C without CasADi cannot hold: state it without, such as by explicit elimination"
+            )
+        self.sizes = {
+            key: int(size) for key, size in re.findall(r"if \(sz_(\w+)\) \*sz_\w+ = (\d+);", text)
+        }
+        self.call = re.findall(r"return (\w+)\(arg, res, iw, w, mem\)", interface)[0]
+
+    def source(self) -> str:
+        inputs, outputs = self.function.name_in(), self.function.name_out()
+        lines = [f"{self._signature()} {{"]
+        for key, kind, names in (("arg", "const double *", inputs), ("res", "double *", outputs)):
+            # A local array of CasADi's work size, the arguments first.
+            lines.append(f"  {kind}casadi_{key}[{max(self.sizes[key], 1)}];")
+        for key, kind in (("iw", "int"), ("w", "double")):
+            if self.sizes[key]:
+                lines.append(f"  static {kind} casadi_{key}[{self.sizes[key]}];")
+        for key, names in (("arg", inputs), ("res", outputs)):
+            lines += [f"  casadi_{key}[{i}] = {word};" for i, word in enumerate(names)]
+        work = [f"casadi_{key}" if self.sizes[key] else "0" for key in ("iw", "w")]
+        lines += [f"  return {self.call}(casadi_arg, casadi_res, {', '.join(work)}, 0);", "}"]
+        return "\n".join([f'#include "{self.name}.h"\n', self._hidden(), *lines, ""])
+
+    def header(self) -> str:
+        guard = f"{self.name.upper()}_H"
+        return "\n".join(
+            [
+                self._comment(),
+                f"#ifndef {guard}\n#define {guard}\n",
+                *self._lengths(),
+                "\n#ifdef __cplusplus",
+                'extern "C" {\n#endif\n',
+                f"{self._signature()};\n",
+                "#ifdef __cplusplus\n}\n#endif\n",
+                f"#endif /* {guard} */\n",
+            ]
+        )
+
+    def _hidden(self) -> str:
+        """Return the inner functions, none of them visible outside, none with unused arguments."""
+        text = re.sub(
+            r"^/\* Configuration this file.*?^int \w+_real_size\(void\).*?$",
+            "",
+            self.inner,
+            flags=re.MULTILINE | re.DOTALL,
+        )
+        kinds = r"(?:const )?(?:casadi_real|casadi_int|void|int|char)\s*\**\s*"
+        text = re.sub(rf"^({kinds}casadi_\w+\()", r"static \1", text, flags=re.MULTILINE)
+        unused = " ".join(f"(void){key};" for key in ("arg", "res", "iw", "w", "mem"))
+        return re.sub(
+            r"^(static int casadi_f\d+\(const casadi_real\*\* arg.*\{)$",
+            rf"\1\n  {unused}",
+            text,
+            flags=re.MULTILINE,
+        )
+
+    def _signature(self) -> str:
+        words = [f"const double *{word}" for word in self.function.name_in()]
+        words += [f"double *{word}" for word in self.function.name_out()]
+        return f"int {self.name}({', '.join(words) or 'void'})"
+
+    def _lengths(self) -> list[str]:
+        f, prefix = self.function, self.name.upper()
+        shapes = [(word, f.size_in(i)) for i, word in enumerate(f.name_in())]
+        shapes += [(word, f.size_out(i)) for i, word in enumerate(f.name_out())]
+        return [
+            f"#define {prefix}_{word.upper()}_SIZE {rows * columns} /* {rows} x {columns} */"
+            for word, (rows, columns) in shapes
+        ]
+
+    def _comment(self) -> str:
+        apart = (
+            " * Work memory is static: not re-entrant, calls must not overlap."
+            if self.sizes["iw"] or self.sizes["w"]
+            else " * Re-entrant: all memory is on the stack."
+        )
+        return "\n".join(
+            [
+                f"/* {self.name}, generated by nsopt; change the model, not this file.",
+                " *",
+                " * Lengths, masses, forces and times are in SI units, angles in radians. Arrays",
+                " * are dense, matrices column by column; outputs must not overlap inputs. The",
+                " * answer is 0, or another number where a solver inside has failed.",
+                apart,
+                " */",
+            ]
+        )
+
+
+def _write(files: dict[Path, str]) -> None:
+    """Write all files or none: they are complete beside their places before any gets there."""
+    folder = next(iter(files)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        if path.is_dir():
+            raise IsADirectoryError(f"{str(path)!r} is a folder: remove it, or name another")
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as private:
+        for path, text in files.items():
+            Path(private, path.name).write_text(text)
+        for path in files:
+            Path(private, path.name).replace(path)

@@ -1,0 +1,211 @@
+"""Recursive Newton-Euler dynamics of trees: functions of joint coordinates.
+
+q, v and their like have the order of `RelativeCoordinates`: free bodies first, then the joints in
+the order of the mechanism. Parameters count by their values. Where loops are cut, these functions
+are those of the open tree; `nsopt.robots.closed_loops` closes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.mechanics.links import Links
+from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.parameter import Numbers
+from nsopt.mechanics.posture import stated
+from nsopt.mechanics.reactions import transmitted
+from nsopt.mechanics.recursion import (
+    Place,
+    Wrench,
+    kinematics,
+    newton_euler,
+    places,
+)
+from nsopt.mechanics.recursion import mass_matrix as composite_mass
+from nsopt.mpcc.elimination import solve_symbolic
+
+SINGULAR = 1e-12
+"""Of a mass matrix with ones on its diagonal: an eigenvalue that counts as zero."""
+
+EARTH = (0.0, 0.0, -9.81)
+"""Gravity [m/s^2] along the world's -z."""
+
+
+def inverse_dynamics(
+    mechanism: Mechanism, gravity: Numbers = EARTH, loaded: Sequence[Frame] = ()
+) -> ca.Function:
+    """Return (q, v, a) -> tau (nv,), the generalized forces that a motion takes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its tree; joints with springs, friction or damping are not resisted here.
+    gravity : (3,) [m/s^2]
+    loaded : sequence of Frame
+        Where wrenches act from outside, on bodies. The function then has a fourth input ``load``
+        (6, n): force [N] and torque [N m] about the origin of each frame, world axes.
+
+    Notes
+    -----
+    [CHARMIE 2023, eqs. 29-34, errata for 30 and 31].
+    """
+    s = _Tree(mechanism)
+    load = ca.SX.sym("load", 6, len(loaded))
+    tau, _ = s.newton_euler(s.a, gravity, s.on_links(loaded, load))
+    return s.function("inverse_dynamics", "q v a", "tau", tau, load)
+
+
+def bias_force(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
+    """Return (q, v) -> b (nv,): M a + b = tau; Coriolis terms and weight."""
+    s = _Tree(mechanism)
+    tau, _ = s.newton_euler(ca.SX.zeros(s.a.numel()), gravity)
+    return s.function("bias_force", "q v", "b", tau)
+
+
+def mass_matrix(mechanism: Mechanism) -> ca.Function:
+    """Return (q) -> M (nv, nv), by composite links."""
+    s = _Tree(mechanism)
+    return s.function("mass_matrix", "q", "M", ca.densify(s.mass()))
+
+
+def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
+    """Return (q, v, tau) -> a (nv,), by elimination without fill-in from the tips of the tree.
+
+    Raises
+    ------
+    ValueError
+        If a joint moves without any inertia, with its name.
+    """
+    s = _Tree(mechanism)
+    M = s.mass()
+    s.check_regular(M)
+    b, _ = s.newton_euler(ca.SX.zeros(s.a.numel()), gravity)
+    acceleration = solve_symbolic(M, s.tau - b, (), 0.0)
+    return s.function("forward_dynamics", "q v tau", "a", acceleration)
+
+
+def forward_kinematics(mechanism: Mechanism, frames: Sequence[Frame]) -> ca.Function:
+    """Return (q, v, a) -> position (3, n), axes (3, 3 n), velocity (6, n), acceleration (6, n).
+
+    Parameters
+    ----------
+    frames : sequence of Frame
+        On bodies; velocity and acceleration hold the linear ones of their origins, then the angular
+        ones, world axes.
+    """
+    s = _Tree(mechanism)
+    found = [s.motion(frame) for frame in frames]
+    twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in found))
+    rate = s.coordinates.rate_matrix(s.q) @ s.v
+    change = ca.jtimes(twists, ca.vertcat(s.q, s.v), ca.vertcat(rate, s.a))
+    outputs = {
+        "position": ca.horzcat(*(m.r for m in found)),
+        "axes": ca.horzcat(*(m.A for m in found)),
+        "velocity": twists,
+        "acceleration": change,
+    }
+    return ca.Function(
+        "forward_kinematics",
+        [s.q, s.v, s.a],
+        [ca.densify(x) for x in outputs.values()],
+        ["q", "v", "a"],
+        list(outputs),
+    )
+
+
+def joint_reactions(
+    mechanism: Mechanism, gravity: Numbers = EARTH, loaded: Sequence[Frame] = ()
+) -> ca.Function:
+    """Return (q, v, a) -> reactions (6, nj) of the joints of the tree, in their order.
+
+    Force [N] and torque [N m] about the origin of frame b on its body, world axes; what drives the
+    joint left out. Parameters as for `inverse_dynamics`.
+    """
+    s = _Tree(mechanism, weld=False)
+    load = ca.SX.sym("load", 6, len(loaded))
+    _, wrenches = s.newton_euler(s.a, gravity, s.on_links(loaded, load))
+    branches = s.coordinates.branches
+    held = transmitted(branches, s.links, s.at, s.moving, wrenches)
+    columns = [held[joint.name] for joint in mechanism.joints if joint.name in held]
+    return s.function(
+        "joint_reactions", "q v a", "reactions", ca.horzcat(ca.SX(6, 0), *columns), load
+    )
+
+
+class _Tree:
+    """The tree of a mechanism with its symbols."""
+
+    def __init__(self, mechanism: Mechanism, weld: bool = True) -> None:
+        self.coordinates = mechanism.tree
+        nq, nv = len(self.coordinates.q_names), len(self.coordinates.v_names)
+        self.q = ca.SX.sym("q", nq)
+        self.v, self.a, self.tau = (ca.SX.sym(name, nv) for name in ("v", "a", "tau"))
+        self.links: Links = self.coordinates.links(stated, weld)
+        self.at: list[Place] = places(self.links, self.q)
+
+    @cached_property
+    def moving(self) -> list[Motion]:
+        """How the frames of the links move, world axes."""
+        return kinematics(self.links, self.at, self.v)
+
+    def motion(self, frame: Frame) -> Motion:
+        """Return the motion of a frame, world axes."""
+        k, seat = self.links.seats[frame.body.name if frame.body else None]
+        r, A, v, w = self.moving[k] if k >= 0 else STILL
+        place = seat.hold(frame, stated)
+        arm = A @ place.c
+        return Motion(r + arm, A @ place.A, v + ca.cross(w, arm), w)
+
+    def newton_euler(
+        self, a: ca.SX, gravity: Numbers, loads: Mapping[int, Wrench] | None = None
+    ) -> tuple[ca.SX, list[Wrench]]:
+        g = ca.SX(ca.DM(finite("gravity", gravity, (3,))))
+        return newton_euler(self.links, self.at, self.v, a, g, stated, loads)
+
+    def mass(self) -> ca.SX:
+        return composite_mass(self.links, self.at, self.v.numel(), stated)
+
+    def on_links(self, frames: Sequence[Frame], load: ca.SX) -> dict[int, Wrench]:
+        """Return wrenches (6, n) at frames as loads on links."""
+        found: dict[int, Wrench] = {}
+        for i, frame in enumerate(frames):
+            if frame.body is None:
+                raise ValueError("a load on the ground moves nothing: put its frame on a body")
+            k, seat = self.links.seats[frame.body.name]
+            A = self.moving[k].A
+            f, n = A.T @ load[:3, i], A.T @ load[3:, i]
+            n += ca.cross(seat.hold(frame, stated).c, f)
+            sums = found.get(k, (ca.SX.zeros(3), ca.SX.zeros(3)))
+            found[k] = (sums[0] + f, sums[1] + n)
+        return found
+
+    def check_regular(self, M: ca.SX) -> None:
+        """Refuse a mass matrix that is singular, as it is then everywhere or nearly so."""
+        q = np.random.default_rng(0).uniform(-1, 1, self.q.numel())
+        posed = self.coordinates.renormalise(ca.SX(q))
+        size = np.asarray(ca.evalf(ca.substitute(ca.densify(M), self.q, posed)))
+        scale = np.sqrt(np.where(np.diag(size) > 0, np.diag(size), 1.0))
+        values, vectors = np.linalg.eigh(size / np.outer(scale, scale))
+        if values.size and values[0] < SINGULAR:
+            k = int(np.argmax(np.abs(vectors[:, 0] / scale)))
+            owner, what = self.coordinates.v_names[k].rsplit(".", 1)
+            raise ValueError(
+                f"joint {owner!r} can move ({what}) without any inertia, so its acceleration is "
+                "not determined: give what it moves a mass and an inertia, or make it Fixed"
+            )
+
+    def function(
+        self, name: str, arguments: str, result: str, expression: ca.SX, load: ca.SX | None = None
+    ) -> ca.Function:
+        """Close an expression; loads are an input if there are any."""
+        names = arguments.split()
+        symbols = [getattr(self, n) for n in names]
+        if load is not None and load.numel():
+            names, symbols = [*names, "load"], [*symbols, load]
+        return ca.Function(name, symbols, [ca.densify(expression)], names, [result])

@@ -1,0 +1,99 @@
+"""How loads are shared where equilibrium leaves that open: stated rules, one answer.
+
+A rule says which joints take as little as possible of a load, one after another. What a rule fixes
+the next ones leave alone, so an order is a limit and not a large weight; what all of them leave
+open goes by least norm. Within a rule the sum of squares is least: joints alike take equal parts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.checks import finite
+
+Array = NDArray[np.float64]
+
+SMALL = 1e-9
+"""Singular values below this part of the largest count as zero."""
+
+
+@dataclass(frozen=True)
+class SharingRule(ABC):
+    """Joints that share components of the load on one body.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        All connected to the body.
+    body : Body
+        On which the loads are counted, in its axes.
+    force, torque : (3,)
+        Weights of the components that are shared; zero for those that are not.
+    """
+
+    joints: Sequence[str]
+    body: Body
+    force: Sequence[float] = (0.0, 0.0, 0.0)
+    torque: Sequence[float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        of = f"of {type(self).__name__} of {', '.join(self.joints)}"
+        weights = np.concatenate(
+            [finite(f"{name} {of}", getattr(self, name), (3,)) for name in ("force", "torque")]
+        )
+        if len(self.joints) < 2 or not np.any(weights):
+            raise ValueError(f"{type(self).__name__} takes two joints and a component to share")
+
+    @property
+    def weights(self) -> Array:
+        """Weights of force and torque, (6,)."""
+        return np.concatenate([self.force, self.torque]).astype(float)
+
+    @abstractmethod
+    def levels(self) -> Sequence[Sequence[str]]:
+        """Return the joints that take the least, first, then the next ones."""
+
+
+class EqualSharing(SharingRule):
+    """Joints of like make take equal parts [CHARMIE 2023, eqs. 36, 38, 43]."""
+
+    def levels(self) -> Sequence[Sequence[str]]:
+        return [self.joints]
+
+
+class ToleranceOrder(SharingRule):
+    """The first joint, of the tightest tolerance, takes all that the others need not.
+
+    The last joint takes the least it can, then the one before [CHARMIE 2023, eqs. 42, 43].
+    """
+
+    def levels(self) -> Sequence[Sequence[str]]:
+        return [[name] for name in reversed(self.joints[1:])]
+
+
+def settle(levels: Sequence[tuple[Array, Array]], start: Array, free: Array) -> Array:
+    """Return the x = start + free z that makes |r0 + R x| least, level after level.
+
+    Parameters
+    ----------
+    levels : sequence of (R (m, n), r0 (m,))
+    start : (n,)
+    free : (n, k)
+        Orthonormal columns.
+    """
+    x, N = start, free
+    for R, r0 in [*levels, (np.eye(len(start)), np.zeros(len(start)))]:
+        if N.shape[1] == 0:
+            break
+        size = max(float(np.linalg.norm(R)), 1e-300)
+        U, s, Vt = np.linalg.svd(R @ N)
+        rank = int(np.sum(s > SMALL * size))
+        x = x - N @ (Vt[:rank].T @ (U[:, :rank].T @ (R @ x + r0) / s[:rank]))
+        N = N @ Vt[rank:].T
+    return np.asarray(x)

@@ -1,0 +1,134 @@
+"""Trees of links, as files and tables state robots, made into bodies and joints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nsopt.elements.joints import Fixed, Planar, Prismatic, Revolute
+from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.frame import Frame
+from nsopt.mechanics.parameter import Numbers, Scalar, parameters_in
+from nsopt.robots.pose import Array, Pose
+
+JointClass = type[Fixed] | type[Revolute] | type[Prismatic] | type[Planar]
+
+HERE = Pose(np.eye(3), np.zeros(3))
+"""The pose of a frame in itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid body as stated in a link frame, whose origin may be anywhere on it."""
+
+    name: str
+    mass: Scalar = 0.0  # [kg]
+    com: Array = field(default_factory=lambda: np.zeros(3))  # (3,) [m] in the link frame
+    inertia: Numbers = (0.0, 0.0, 0.0)  # [kg m^2] about the centre of mass, link axes
+    physical: bool = True  # as in Body
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """A joint by which a link hangs on its parent."""
+
+    name: str
+    kind: JointClass | None  # None: the link is free, the pose is where it starts
+    parent: str | None  # None is the ground
+    child: str
+    pose: Pose  # of the child's frame in the parent's, at zero joint coordinate
+    frame: Pose = HERE  # of the joint in the child's frame; it turns about or slides along z
+
+
+Joint = Fixed | Revolute | Prismatic | Planar
+
+
+def build(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Body], list[Joint]]:
+    """Return bodies, posed at zero joint coordinates, parents first, and joints as ordered.
+
+    Raises
+    ------
+    ValueError
+        If two links share a name, one hangs on two joints or on an unknown parent, links hang on
+        each other in a cycle, or a number is bad.
+    """
+    known = {link.name: link for link in links}
+    if len(known) < len(links):
+        (name, _), *_ = Counter(link.name for link in links).most_common()
+        raise ValueError(f"the name {name!r} is used twice: rename one of the two")
+    poses = placed(known, hinges)
+    bodies = {name: _body(known[name], pose) for name, pose in poses.items()}
+    joints = [_joint(h, h.kind, known, bodies) for h in hinges if h.kind is not None]
+    return list(bodies.values()), joints
+
+
+def placed(names: Iterable[str], hinges: Sequence[Hinge]) -> dict[str, Pose]:
+    """Return poses of link frames in the world at zero joint coordinates, parents first."""
+    hung = _by_child(set(names), hinges)
+    poses: dict[str, Pose] = {}
+    waiting = list(hung.values())
+    while waiting:
+        ready = [h for h in waiting if h.parent is None or h.parent in poses]
+        if not ready:
+            raise ValueError(
+                f"joints {', '.join(repr(h.name) for h in waiting)} hang on each other in a cycle: "
+                "state a tree, and close loops by further joints of the Mechanism"
+            )
+        for h in ready:
+            poses[h.child] = h.pose if h.parent is None else poses[h.parent].then(h.pose)
+        waiting = [h for h in waiting if h.child not in poses]
+    return poses
+
+
+def length(what: str, value: Any, shape: tuple[int, ...] = (3,)) -> Array:
+    """Return stated lengths or angles as a float array; ValueError named ``what`` if not plain."""
+    for name in parameters_in(value):
+        raise ValueError(
+            f"{what} must be plain numbers, got the Parameter {name!r}: of a tree, masses, "
+            "inertias and rotors may be Parameters"
+        )
+    return finite(what, value, shape)
+
+
+def _by_child(names: set[str], hinges: Sequence[Hinge]) -> dict[str, Hinge]:
+    hung: dict[str, Hinge] = {}
+    for h in hinges:
+        for role, name in (("parent", h.parent), ("child", h.child)):
+            if name is not None and name not in names:
+                raise ValueError(
+                    f"{role} {name!r} of joint {h.name!r} is unknown: name one of "
+                    f"{', '.join(sorted(names))}"
+                )
+        if h.child in hung:
+            raise ValueError(
+                f"{h.child!r} hangs on two joints, {hung[h.child].name!r} and {h.name!r}: state a "
+                "tree, and close loops by further joints of the Mechanism"
+            )
+        hung[h.child] = h
+    return hung
+
+
+def _body(link: Link, pose: Pose) -> Body:
+    return Body(
+        link.name,
+        link.mass,
+        link.inertia,
+        position=tuple(pose.point(link.com)),
+        orientation=pose.axes,
+        physical=link.physical,
+    )
+
+
+def _joint(
+    hinge: Hinge, kind: JointClass, links: Mapping[str, Link], bodies: Mapping[str, Body]
+) -> Joint:
+    seen = hinge.pose.then(hinge.frame)  # the joint from the parent
+    com = np.zeros(3) if hinge.parent is None else links[hinge.parent].com
+    a = Frame(None if hinge.parent is None else bodies[hinge.parent], seen.origin - com, seen.axes)
+    arm = hinge.frame.origin - links[hinge.child].com
+    return kind(hinge.name, a, Frame(bodies[hinge.child], arm, hinge.frame.axes))

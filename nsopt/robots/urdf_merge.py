@@ -1,0 +1,69 @@
+"""Links joined by fixed joints, made one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nsopt.elements.joints import Fixed
+from nsopt.mechanics.parameter import number
+from nsopt.robots.pose import Array, Pose
+from nsopt.robots.tree import HERE, Hinge, Link
+from nsopt.robots.urdf_model import is_physical
+
+
+def merged(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Link], list[Hinge]]:
+    """Return one link for each set joined by fixed joints, and the joints between them.
+
+    The link has the name and frame of the one nearest the root. Links must be a tree.
+    """
+    fixed = {h.child: h for h in hinges if h.kind is Fixed and h.parent is not None}
+    homes = {link.name: _home(link.name, fixed) for link in links}
+    parts: dict[str, list[tuple[Link, Pose]]] = {}
+    for link in links:
+        home, pose = homes[link.name]
+        parts.setdefault(home, []).append((link, pose))
+    return (
+        [_sum(link, parts[link.name]) for link in links if link.name in parts],
+        [_rehung(h, homes) for h in hinges if h.child not in fixed],
+    )
+
+
+def _home(name: str, fixed: dict[str, Hinge]) -> tuple[str, Pose]:
+    """Return the link a link belongs to and its pose in that one's frame."""
+    pose = HERE
+    while name in fixed:
+        hinge = fixed[name]
+        pose, name = hinge.pose.then(pose), str(hinge.parent)
+    return name, pose
+
+
+def _rehung(hinge: Hinge, homes: dict[str, tuple[str, Pose]]) -> Hinge:
+    if hinge.parent is None:
+        return hinge
+    home, pose = homes[hinge.parent]
+    return Hinge(hinge.name, hinge.kind, home, hinge.child, pose.then(hinge.pose), hinge.frame)
+
+
+def _sum(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
+    if len(parts) == 1:
+        return link
+    masses = np.array([float(number(part.mass)) for part, _ in parts])
+    points = np.array([pose.point(part.com) for part, pose in parts])
+    com = masses @ points / masses.sum() if masses.any() else link.com
+    J = np.zeros((3, 3))
+    for (part, pose), mass, point in zip(parts, masses, points, strict=True):
+        J += pose.axes @ _matrix(part) @ pose.axes.T + mass * _about(point - com)
+    J = (J + J.T) / 2
+    return Link(link.name, float(masses.sum()), com, J, is_physical(J))
+
+
+def _matrix(link: Link) -> Array:
+    J = np.asarray(link.inertia, dtype=float)
+    return J if J.ndim == 2 else np.diag(J)
+
+
+def _about(arm: Array) -> Array:
+    """Return the inertia of a unit mass at ``arm`` (Huygens, Steiner)."""
+    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)

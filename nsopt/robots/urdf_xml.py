@@ -1,0 +1,158 @@
+"""The text of a URDF file, checked before its numbers are read."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
+NUMBERS: dict[str, dict[str, int]] = {
+    "origin": {"xyz": 3, "rpy": 3},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "axis": {"xyz": 3},
+    "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
+    "dynamics": {"damping": 1, "friction": 1},
+    "mimic": {"multiplier": 1, "offset": 1},
+}
+"""How many numbers each attribute holds."""
+REQUIRED = ("mass", "inertia")
+SEEN = ("visual", "collision", "inertial", "material")
+READ = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+
+
+def parse(path: Path) -> ET.Element:
+    """Return the robot element of a file, with every link and joint checked by itself.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the text is no XML or no robot, or a link or joint lacks something or has a bad number.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no URDF file at {str(path)!r}: check the path")
+    try:
+        robot = ET.parse(path).getroot()
+    except ET.ParseError as error:
+        line, column = error.position
+        reason = str(error).split(":")[0]
+        raise ValueError(f"broken XML at line {line}, column {column}: {reason}") from None
+    if robot.tag != "robot":
+        raise ValueError(f"a URDF file holds a <robot>, got <{robot.tag}>")
+    if any("xacro" in element.tag for element in robot.iter()):
+        raise ValueError("holds xacro macros: expand them first, xacro FILE > robot.urdf")
+    for element in robot:
+        if element.tag in ("link", "joint") and not element.get("name"):
+            raise ValueError(f"a <{element.tag}> has no name: give it one")
+    _check_names(robot)
+    for link in robot.findall("link"):
+        _check_link(link)
+    links = {link.get("name", "") for link in robot.findall("link")}
+    for joint in robot.findall("joint"):
+        _check_joint(joint, links)
+    _check_root(robot)
+    return robot
+
+
+def bare(robot: ET.Element, name: str) -> bytes:
+    """Return the XML of what moves: links with their inertia, joints; no shapes, no extensions."""
+    kept = ET.Element("robot", {"name": robot.get("name", name)})
+    for link in robot.findall("link"):
+        copy = ET.SubElement(kept, "link", link.attrib)
+        copy.extend(link.findall("inertial"))
+    for joint in robot.findall("joint"):
+        copy = ET.SubElement(kept, "joint", joint.attrib)
+        copy.extend([element for element in joint if element.tag in READ])
+    return ET.tostring(kept)
+
+
+def ignored(robot: ET.Element) -> Counter[str]:
+    """Return what the file states and a mechanism does not hold, counted."""
+    count: Counter[str] = Counter()
+    for element in robot:
+        if element.tag == "link":
+            count.update(f"{e.tag} of a link" for e in element if e.tag not in SEEN)
+        elif element.tag == "joint":
+            count.update(f"{e.tag} of a joint" for e in element if e.tag not in READ)
+            if element.get("type") == "fixed" and element.find("mimic") is not None:
+                count["mimic of a fixed joint"] += 1
+            if element.get("type") == "floating":
+                count["floating joint (its link is free in the world)"] += 1
+        elif element.tag != "material":
+            count[element.tag.rpartition("}")[2]] += 1
+    return count
+
+
+def _check_names(robot: ET.Element) -> None:
+    for kind in ("link", "joint"):
+        names = Counter(element.get("name", "") for element in robot.findall(kind))
+        for name, times in names.items():
+            if times > 1:
+                raise ValueError(f"{times} {kind}s are named {name!r}: rename all but one")
+
+
+def _check_link(link: ET.Element) -> None:
+    what = f"link {link.get('name')!r}"
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    for tag in REQUIRED:
+        if inertial.find(tag) is None:
+            raise ValueError(f"<inertial> of {what} has no <{tag}>: state it, or leave out both")
+    for element in inertial:
+        _check_numbers(what, element)
+    mass = float(inertial.find("mass").get("value", ""))  # type: ignore[union-attr]
+    if mass < 0:
+        raise ValueError(f"mass of {what} must not be negative, got {mass:g}: give zero or more")
+
+
+def _check_joint(joint: ET.Element, links: set[str]) -> None:
+    what, kind = f"joint {joint.get('name')!r}", joint.get("type")
+    if kind not in TYPES:
+        raise ValueError(f"type of {what} must be one of {', '.join(TYPES)}, got {kind!r}")
+    for tag in ("parent", "child"):
+        element = joint.find(tag)
+        name = None if element is None else element.get("link")
+        if name is None:
+            raise ValueError(f'{what} has no {tag}: add <{tag} link="..."/>')
+        if name not in links:
+            raise ValueError(f"{tag} {name!r} of {what} is no link of the file: add or rename it")
+    for element in joint:
+        _check_numbers(what, element)
+    axis = joint.find("axis")
+    xyz = [] if axis is None else axis.get("xyz", "1 0 0").split()
+    if kind not in ("fixed", "floating") and xyz and not any(float(x) for x in xyz):
+        raise ValueError(f"axis of {what} has no length: give a direction, such as 0 0 1")
+
+
+def _check_numbers(what: str, element: ET.Element) -> None:
+    for name, size in NUMBERS.get(element.tag, {}).items():
+        text = element.get(name)
+        if text is None:
+            if element.tag in REQUIRED:
+                raise ValueError(f"<{element.tag}> of {what} has no {name}: state it, 0 if none")
+            continue
+        try:
+            values = [float(x) for x in text.split()]
+        except ValueError:
+            values = []
+        bad = any(math.isnan(x) or (math.isinf(x) and element.tag != "limit") for x in values)
+        if len(values) != size or bad:
+            needed = "a finite number" if size == 1 else f"{size} finite numbers"
+            raise ValueError(f"{name} in <{element.tag}> of {what} must be {needed}, got {text!r}")
+
+
+def _check_root(robot: ET.Element) -> None:
+    links = [link.get("name", "") for link in robot.findall("link")]
+    if not links:
+        raise ValueError("has no links: is this the right file?")
+    hung = {child.get("link") for child in robot.findall("joint/child")}
+    roots = [name for name in links if name not in hung]
+    if len(roots) > 1:
+        raise ValueError(
+            f"links {', '.join(map(repr, roots))} hang on no joint, one may: join the others to it"
+        )

@@ -1,0 +1,84 @@
+"""A slider-crank mechanism with ideal joints, fast enough for gravity not to matter.
+
+Crank, rod and slider of [Flores, Leine, Glocker 2010], without the clearance of their guide.
+"""
+
+from nsopt import (
+    GROUND,
+    Body,
+    Dynamics,
+    Frame,
+    Mechanism,
+    PointOnLine,
+    Prismatic,
+    Problem,
+    Revolute,
+    StepBounds,
+    assemble,
+)
+
+CRANK, ROD = 0.153, 0.306  # m
+MASSES = (0.038, 0.038, 0.076)  # kg: crank, rod, slider
+INERTIAS = (7.4e-5, 5.9e-4, 2.7e-6)  # kg m^2, about z
+SPEED = 150.0  # rad/s of the crank at the start; the rod turns at half of it the other way
+GRAVITY = (0.0, -9.81, 0.0)
+ALONG_X = (1.0, 0.0, 0.0)
+
+
+def members() -> tuple[Body, Body, Body]:
+    """Return crank, rod and slider, stretched out along x; centres of mass in the middle."""
+    J1, J2, J3 = INERTIAS
+    m1, m2, m3 = MASSES
+    speed, turn = CRANK * SPEED, -SPEED * CRANK / ROD
+    return (
+        Body(
+            "crank",
+            m1,
+            (J1, J1, J1),
+            position=(CRANK / 2, 0.0, 0.0),
+            velocity=(0.0, speed / 2, 0.0),
+            angular_velocity=(0.0, 0.0, SPEED),
+        ),
+        Body(
+            "rod",
+            m2,
+            (J2, J2, J2),
+            position=(CRANK + ROD / 2, 0.0, 0.0),
+            velocity=(0.0, speed / 2, 0.0),
+            angular_velocity=(0.0, 0.0, turn),
+        ),
+        Body("slider", m3, (J3, J3, J3), position=(CRANK + ROD, 0.0, 0.0)),
+    )
+
+
+def mechanism(
+    coordinates: str = "absolute", closing: type[PointOnLine] | type[Revolute] = PointOnLine
+) -> Mechanism:
+    """Return the mechanism.
+
+    Parameters
+    ----------
+    coordinates
+    closing : type
+        Of the piston pin. `PointOnLine` holds what the plane leaves to hold; `Revolute` is what is
+        built, and three of its rows are redundant.
+    """
+    crank, rod, slider = members()
+    knee, piston = (CRANK, 0.0, 0.0), (CRANK + ROD, 0.0, 0.0)
+    joints = [
+        Revolute("main bearing", Frame(GROUND), Frame.at(crank, (0.0, 0.0, 0.0))),
+        Revolute("crank pin", Frame.at(crank, knee), Frame.at(rod, knee)),
+        Prismatic("guide", Frame(GROUND, axes=ALONG_X), Frame.at(slider, piston, ALONG_X)),
+        closing("piston pin", Frame.at(slider, piston), Frame.at(rod, piston)),
+    ]
+    return Mechanism([crank, rod, slider], joints, coordinates=coordinates)
+
+
+def model(
+    coordinates: str = "absolute", closing: type[PointOnLine] | type[Revolute] = PointOnLine
+) -> Dynamics:
+    """Return the assembled mechanism."""
+    return assemble(mechanism(coordinates, closing), gravity=GRAVITY)
+
+
+problem = Problem(model(), duration=0.1, steps=StepBounds(5e-6, 1e-5))

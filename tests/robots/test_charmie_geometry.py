@@ -1,0 +1,458 @@
+"""CHARMIE: its mechanism against the closed forms of [CHARMIE 2023], and those against numerics."""
+
+import importlib
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, fsolve
+
+from nsopt import Fixed, Prismatic, Revolute, assemble
+from nsopt.mechanics.rank import TOLERANCE, redundancy
+from nsopt.problem import problem_folder
+from tests.states import array, quaternion
+
+SOURCES = ("_geometry", "_closed_forms", "_robot")
+GRAVITY = np.array([0.0, 0.0, -9.81])
+TIMES = [0.0, 1.3, 2.5, 3.7, 5.0]  # s
+LENGTHS = [0.4, 0.395, 0.38125, 0.41, 0.43]  # m
+
+during = pytest.mark.parametrize("t", TIMES)
+at_lengths = pytest.mark.parametrize("act", LENGTHS)
+
+
+def _import():
+    """The problem's own modules, as it imports them itself."""
+    sys.path.insert(0, str(problem_folder() / "charmie"))
+    try:
+        return [importlib.import_module(name) for name in SOURCES]
+    finally:
+        sys.path.pop(0)
+
+
+geo, forms, model = _import()
+ROBOT = model.charmie()
+DYNAMICS = assemble(ROBOT.mechanism, ROBOT.elements, gravity=GRAVITY)
+HALVES = [geo.LEFT, geo.RIGHT]
+halves = pytest.mark.parametrize("half", HALVES, ids=["left", "right"])
+
+
+# The mechanism in a configuration given by the closed forms alone
+
+
+def along(direction, across):
+    z = direction / np.linalg.norm(direction)
+    return np.column_stack([across, np.cross(z, across), z])
+
+
+def coordinates(act_4, act_5, t):
+    """Coordinates of the main joints at a time, but for these lengths."""
+    return forms.validation_coordinates(t) | {
+        "4": forms.displacement_4(act_4),
+        "5": forms.angle_5(act_5),
+    }
+
+
+def poses(joints):
+    """Centre of mass and axes of all bodies, by name."""
+    at = forms.places(joints)
+    found = {
+        f"body_{link.label}": (at[link.label].point(np.array(link.centre)), at[link.label].R)
+        for link in geo.LINKS
+    }
+    R = at["3"].R
+    for name, p, q in (
+        ("4d", at["3"].point(geo.D3), at["4"].point(geo.E4)),
+        ("5d", at["4"].point(geo.F4), at["5"].point(geo.G5)),
+        ("5s", at["4"].point(geo.S4), at["5"].point(geo.S5)),
+    ):
+        axes = along(q - p, R[:, 0])
+        found |= {f"aux_{name}_1": (p, axes), f"aux_{name}_2": (q, axes)}
+    for half in HALVES:
+        points = forms.balancing_points(half, joints["4"])
+        pivot, anchor, bar, on_bar, slider = (
+            at["3"].point(p)
+            for p in (half.pivot, half.anchor, points.bar, points.spring, points.slider)
+        )
+        axes = along(anchor - on_bar, R[:, 1])
+        found |= {
+            f"aux_{half.label}a": (pivot, along(bar - pivot, R[:, 1])),
+            f"aux_{half.label}c": (slider, R),
+            f"aux_{half.label}c_rod": (slider, R),
+            f"aux_{half.label}b_1": (on_bar, axes),
+            f"aux_{half.label}b_2": (anchor, axes),
+        }
+    return found
+
+
+def configuration(joints):
+    """The mechanism's coordinates q at coordinates of the main joints."""
+    at = poses(joints)
+    bodies = [at[body.name] for body in DYNAMICS.mechanism.bodies]
+    return np.concatenate([[*r, *quaternion(R)] for r, R in bodies])
+
+
+def readings(joints):
+    d, q = DYNAMICS, configuration(joints)
+    values = array(d.readings(0, q, np.zeros(d.nv), []))
+    return dict(zip(d.reading_names, values, strict=True))
+
+
+def potential(joints):
+    d = DYNAMICS
+    return float(d.potential(0, configuration(joints), np.zeros(d.nv), []))
+
+
+# Topology
+
+
+def test_forty_bodies_and_forty_seven_joints():
+    mechanism = ROBOT.mechanism
+    kinds = Counter(type(joint) for joint in mechanism.joints)
+    assert kinds == {Revolute: 34, Prismatic: 10, Fixed: 3}
+    assert len(mechanism.bodies) == 40
+    names = {body.name: body.mass for body in mechanism.bodies}
+    assert sum(name.startswith("body_") for name in names) == 24
+    assert sum(name.startswith("aux_") and mass == 0 for name, mass in names.items()) == 16
+    assert sum(names.values()) == pytest.approx(60.0)
+
+
+def test_every_joint_is_closed_at_the_start():
+    d = DYNAMICS
+    q, _ = d.stated_start()
+    names, residuals = np.array(d.closure_names), array(d.closure(0, q, []))
+    assert len(set(names)) == 47
+    for name in set(names):
+        assert np.abs(residuals[names == name]).max() < 1e-12, name
+    assert array(d.alignment(0, q, [])).min() > 1 - 1e-12
+
+
+def freedoms(q, dynamics=DYNAMICS):
+    C = array(dynamics.closure_matrix(0, q, []))
+    singular = np.linalg.svd(C, compute_uv=False)
+    return C.shape[1] - np.sum(singular > TOLERANCE * singular[0]), singular
+
+
+def test_degrees_of_freedom_and_redundancy():
+    """Each plane loop implies 3 rows; the one over a slider that holds a turn, 2."""
+    d = DYNAMICS
+    q, _ = d.stated_start()
+    assert freedoms(q)[0] == 21
+    assert len(model.ACTUATED) == 21
+    implied = redundancy(d, 0.0, q, d.values())
+    print(f"redundant rows: {implied} of {len(d.closure_names)}")
+    assert implied == 3 * 3 + 2 * (3 + 2)
+
+
+def test_degrees_of_freedom_with_rods_that_turn_about_the_sliders_shaft(monkeypatch):
+    monkeypatch.setattr(model, "ROD_AXIS", "x")
+    robot = model.charmie()
+    d = assemble(robot.mechanism, robot.elements)
+    assert freedoms(d.stated_start()[0], d)[0] == 21
+
+
+def test_without_the_cuts_the_joints_are_a_tree():
+    joints = ROBOT.mechanism.joints
+    left = [joint for joint in joints if joint.name not in model.CUTS]
+    assert len(joints) - len(left) == 7
+    place = {None: None}
+    waiting = list(left)
+    while waiting:
+        ready = [j for j in waiting if (j.a.body in place) != (j.b.body in place)]
+        assert ready, "a loop, or a part without a joint to the rest"
+        joint = ready[0]
+        place |= {joint.a.body: joint, joint.b.body: joint}
+        waiting.remove(joint)
+    assert len(place) == 41
+
+
+def test_actuators_name_joints_of_one_freedom():
+    mechanism = ROBOT.mechanism
+    kinds = {joint.name: type(joint) for joint in mechanism.joints}
+    counts = Counter(kinds[actuator.joint] for actuator in mechanism.actuators)
+    assert counts == {Revolute: 17, Prismatic: 4}
+
+
+# The mechanism follows the closed forms
+
+
+@during
+def test_closed_forms_close_every_joint_of_the_mechanism(t):
+    q = configuration(forms.validation_coordinates(t))
+    assert np.abs(array(DYNAMICS.closure(0, q, []))).max() < 1e-12
+    assert array(DYNAMICS.alignment(0, q, [])).min() > 1 - 1e-12
+
+
+@during
+def test_the_motion_meets_no_singularity(t):
+    count, singular = freedoms(configuration(forms.validation_coordinates(t)))
+    assert count == 21
+    assert singular[218] > 1e-2
+
+
+@during
+def test_the_end_effector_is_where_the_closed_form_has_it(t):
+    found = readings(forms.validation_coordinates(t))
+    path = [found[f"D_12a.{axis}"] for axis in "xyz"]
+    assert path == pytest.approx(forms.end_effector(t), abs=1e-12)
+
+
+@during
+def test_lengths_and_pulls_of_springs(t):
+    joints = forms.validation_coordinates(t)
+    found, at = readings(joints), forms.places(joints)
+    length = forms.length(at["4"].point(geo.S4), at["5"].point(geo.S5))
+    assert found["spring_5s.length"] == pytest.approx(length, abs=1e-12)
+    assert found["spring_5s.tension"] == pytest.approx(forms.tension(geo.SPRING_5S, length))
+    for half in HALVES:
+        points = forms.balancing_points(half, joints["4"])
+        name, length = f"spring_{half.label}b", forms.length(points.spring, half.anchor)
+        assert found[f"{name}.length"] == pytest.approx(length, abs=1e-12)
+        assert found[f"{name}.tension"] == pytest.approx(forms.tension(geo.SPRING_4S, length))
+        assert length > geo.SPRING_4S.free_length  # coils are open
+
+
+# The closed forms themselves
+
+
+def test_the_motion_ends_at_rest_where_the_accelerations_lead():
+    """-(a/2) (T/2)^2 twice: -125 deg, -18.75 mm, -187.5 mm."""
+    end = [
+        forms.validation_motion(5.0, a)
+        for a in (geo.TURN_ACCELERATION, geo.LENGTH_ACCELERATION, geo.SLIDE_ACCELERATION)
+    ]
+    assert [m.value for m in end] == pytest.approx([-np.radians(125), -18.75e-3, -187.5e-3])
+    assert [m.rate for m in end] == [0, 0, 0]
+    assert forms.places(forms.validation_coordinates(5.0))["2"].origin == pytest.approx(
+        [-0.1875, -0.1875, 0]
+    )
+
+
+def test_the_motion_is_continuous_and_slow_first():
+    before, after = (forms.validation_motion(t, 2.0) for t in (2.5, 2.5 + 1e-12))
+    assert before[:2] == pytest.approx(after[:2], abs=1e-10)
+    assert (before.acceleration, after.acceleration) == (-2.0, 2.0)
+    steps = [forms.validation_motion(t, 2.0).value for t in np.linspace(0, 5, 11)]
+    assert all(b < a for a, b in pairwise(steps))
+
+
+def test_all_is_zero_at_the_start():
+    assert forms.displacement_4(geo.REFERENCE_LENGTH) == pytest.approx(0, abs=1e-15)
+    assert forms.angle_5(geo.REFERENCE_LENGTH) == pytest.approx(0, abs=1e-15)
+
+
+@at_lengths
+def test_d_4_against_numeric_closure(act):
+    def error(d):
+        end = np.array(geo.LINK["4"].at) + geo.E4 - [0, 0, d]
+        return np.linalg.norm(end - geo.D3) - act
+
+    assert forms.displacement_4(act) == pytest.approx(
+        brentq(error, -0.1, 0.1, xtol=1e-15), abs=1e-10
+    )
+
+
+@at_lengths
+def test_theta_5_against_numeric_closure(act):
+    hinge = np.array(geo.LINK["5"].at)
+
+    def error(theta):
+        R = forms.joint_rotation(geo.LINK["5"], theta)
+        return np.linalg.norm(hinge + R @ geo.G5 - geo.F4) - act
+
+    assert forms.angle_5(act) == pytest.approx(brentq(error, -0.8, 0.8, xtol=1e-15), abs=1e-10)
+
+
+@halves
+@pytest.mark.parametrize("d_4", [-0.03, 0.0, 0.0196, 0.1])
+def test_balancing_points_against_numeric_closure(half, d_4):
+    slider_z = geo.LINK["4"].at[2] + geo.H4 - d_4
+
+    def errors(u):
+        bar, spring, slider = np.reshape(u, (3, 2))
+        pivot = half.pivot[[0, 2]]
+        return [
+            np.linalg.norm(bar - pivot) - geo.BAR,
+            np.linalg.norm(spring - pivot) - geo.BAR_TO_SPRING,
+            np.cross([*(bar - pivot), 0], [*(spring - pivot), 0])[2],
+            slider[0] - bar[0],
+            np.linalg.norm(slider - bar) - geo.ROD,
+            slider[1] - slider_z,
+        ]
+
+    x, _, z = half.pivot
+    out = half.side
+    rise = slider_z - 0.04 - z  # off by 1 cm
+    guess = [x + 0.2 * out, z + rise, x + 0.1 * out, z + rise / 2, x + 0.2 * out, slider_z]
+    numeric = np.reshape(fsolve(errors, guess, xtol=1e-12), (3, 2))
+    found = np.array(forms.balancing_points(half, d_4))
+    assert found[:, [0, 2]] == pytest.approx(numeric, abs=1e-10)
+    assert np.all(found[:, 1] == half.pivot[1])
+
+
+@pytest.mark.parametrize(
+    ("rates", "value"), [("rates_4", "displacement_4"), ("rates_5", "angle_5")]
+)
+@during
+def test_rates_against_differences(rates, value, t):
+    function, act = getattr(forms, value), forms.validation_lengths(min(max(t, 0.1), 4.9))
+    act = act._replace(rate=act.rate - 0.02)
+
+    def at(dt):
+        return function(act.value + act.rate * dt + act.acceleration * dt**2 / 2)
+
+    found, h = getattr(forms, rates)(act), 1e-2
+    assert found.value == at(0)
+    four = np.array([at(-2 * h), at(-h), at(h), at(2 * h)])
+    assert found.rate == pytest.approx([1, -8, 8, -1] @ four / (12 * h), rel=1e-8)
+    second = ([-1, 16, 16, -1] @ four - 30 * at(0)) / (12 * h**2)
+    assert found.acceleration == pytest.approx(second, rel=1e-6, abs=1e-9)
+
+
+@during
+def test_angle_of_an_actuator_by_the_law_of_cosines(t):
+    at = forms.places(forms.validation_coordinates(t))
+    start, end = at["3"].point(geo.D3), at["4"].point(geo.E4)
+    found = forms.angle(start, end, start + 0.3 * at["3"].R[:, 2])
+    span = at["3"].R.T @ (end - start)
+    assert found == pytest.approx(np.arctan2(span[1], span[2]), abs=1e-10)
+    assert forms.length(start, end) == pytest.approx(forms.validation_lengths(t).value, abs=1e-12)
+
+
+# Loads: section 5.2 in statics, against the work of gravity and springs in nsopt
+
+
+def weight(labels, at, about):
+    """Loads on body ``about`` by gravity on others, as wrenches at their centres of mass."""
+    centre = at[about].point(np.array(geo.LINK[about].centre))
+    R = at[about].R
+    found = []
+    for label in labels:
+        link = geo.LINK[label]
+        arm = R.T @ (at[label].point(np.array(link.centre)) - centre)
+        found.append(forms.Wrench(R.T @ GRAVITY * link.mass, np.zeros(3), arm))
+    return found
+
+
+def turned_over(wrench, R, arm):
+    """The opposite of a load, in other axes and from another centre."""
+    return forms.Wrench(-R @ wrench.force, -R @ wrench.torque, arm)
+
+
+def shares(joints):
+    """The loads on bodies 5 and 4 at rest, and directions of the actuators in their axes."""
+    at = forms.places(joints)
+    link_4, link_5 = geo.LINK["4"], geo.LINK["5"]
+    c_4, c_5 = np.array(link_4.centre), np.array(link_5.centre)
+    R = at["4"].R.T @ at["5"].R
+
+    def in_4(point):
+        return at["4"].R.T @ (point - at["4"].origin)
+
+    s_5 = R.T @ (in_4(at["5"].point(geo.S5)) - geo.S4)
+    pull = -forms.tension(geo.SPRING_5S, np.linalg.norm(s_5)) * s_5 / np.linalg.norm(s_5)
+    spring = forms.Wrench(pull, np.zeros(3), geo.S5 - c_5)
+    later = [link.label for link in geo.LINKS if link.label not in ("1", "2", "3", "4", "5")]
+    known = [spring, *weight(later, at, "5")]
+    mass_5 = -link_5.mass * (at["5"].R.T @ GRAVITY)
+    span_5 = R.T @ (in_4(at["5"].point(geo.G5)) - geo.F4)
+    on_5 = forms.share_body_5(
+        *forms.required(mass_5, np.zeros(3), known),
+        geo.G5 - c_5,
+        -c_5,
+        np.arctan2(span_5[1], span_5[2]),
+    )
+
+    end = in_4(at["5"].point(geo.G5))
+    back = [
+        turned_over(on_5[0], R, end - c_4),  # 5d has no mass: what acts at G_5 acts on body 4
+        turned_over(on_5[1], R, np.array(link_5.at) - c_4),
+        turned_over(spring, R, geo.S4 - c_4),
+    ]
+    A = np.array([0, 0, joints["4"]])
+    for half in HALVES:
+        points = forms.balancing_points(half, joints["4"])
+        forces = forms.balance_bar(half, points, geo.SPRING_4S)
+        to_4 = points.slider - np.array(link_4.at) + A
+        back.append(forms.Wrench(forces.rod_on_link_4, np.zeros(3), to_4 - c_4))
+    mass_4 = -link_4.mass * (at["4"].R.T @ GRAVITY)
+    span_4 = geo.E4 - A + np.array(link_4.at) - geo.D3
+    need = forms.required(mass_4, np.zeros(3), back)
+    on_4 = forms.share_body_4(*need, geo.E4 - c_4, A - c_4, np.arctan2(span_4[1], span_4[2]))
+    return on_5, on_4, need, span_5, span_4
+
+
+POSES = pytest.mark.parametrize(("act_4", "act_5", "t"), [(0.4, 0.4, 0.0), (0.385, 0.41, 2.0)])
+
+
+@POSES
+def test_actuators_carry_what_virtual_work_asks(act_4, act_5, t):
+    """At rest: force along an actuator = d(potential)/d(its length), potential by nsopt."""
+    (actuator_5, _), on_4, _, span_5, span_4 = shares(coordinates(act_4, act_5, t))
+    h = 1e-4
+
+    def slope(d4, d5):
+        ahead, behind = (potential(coordinates(act_4 + s * d4, act_5 + s * d5, t)) for s in (h, -h))
+        return (ahead - behind) / (2 * h)
+
+    def axial(force, span):
+        assert np.cross(span, force)[0] == pytest.approx(0, abs=1e-10)
+        return (force @ span)[()] / np.hypot(*span[1:])
+
+    across = [0, 1, 1]  # the force in the plane
+    push_5 = axial(actuator_5.force * across, span_5 * across)
+    push_4 = axial(on_4.actuator.force * across, span_4 * across)
+    assert np.abs([push_4, push_5]).min() > 10
+    assert push_5 == pytest.approx(slope(0, 1), rel=1e-6)
+    assert push_4 == pytest.approx(slope(1, 0), rel=1e-6)
+
+
+@POSES
+def test_body_4_is_in_equilibrium_and_shares_as_assumed(act_4, act_5, t):
+    on_5, on_4, (force, torque), *_ = shares(coordinates(act_4, act_5, t))
+    assert on_4.actuator.force + on_4.joint.force == pytest.approx(force, abs=1e-10)
+    moment = on_4.actuator.about_centre() + on_4.joint.about_centre()
+    assert moment + np.array([0, 0, 2 * on_4.half_z]) == pytest.approx(torque, abs=1e-10)
+    assert on_4.actuator.force[0] == on_4.joint.force[2] == on_4.joint.torque[2] == 0
+    assert on_5[0].force[0] == pytest.approx(on_5[1].force[0], abs=1e-12)
+    assert on_5[0].torque == pytest.approx(on_5[1].torque, abs=1e-12)
+    assert on_5[0].torque[0] == 0
+
+
+def test_body_5_shares_any_load():
+    rng = np.random.default_rng(3)
+    force, torque, first, second = rng.normal(size=(4, 3))
+    actuator, joint = forms.share_body_5(force, torque, first, second, 0.3)
+    assert actuator.force + joint.force == pytest.approx(force, abs=1e-12)
+    assert actuator.about_centre() + joint.about_centre() == pytest.approx(torque, abs=1e-12)
+    direction = actuator.force[1:] / np.hypot(*actuator.force[1:])
+    assert np.abs(direction) == pytest.approx([np.sin(0.3), np.cos(0.3)])
+    assert direction[0] * direction[1] > 0
+
+
+@halves
+@pytest.mark.parametrize("d_4", [-0.03, 0.0, 0.05])
+def test_lift_of_the_balancing(half, d_4):
+    """k a h / b at any height with F_0 = k L_0, and by work of any spring; the bar in balance."""
+    k, a, h, b = geo.SPRING_4S.stiffness, geo.BAR_TO_SPRING, geo.ANCHOR_HEIGHT, geo.BAR
+    points = forms.balancing_points(half, d_4)
+    forces = forms.balance_bar(half, points, geo.SPRING_4S)
+    assert forces.rod_on_link_4 == pytest.approx([0, 0, k * a * h / b])
+
+    other = geo.Spring(900.0, 0.12, 30.0)
+    forces = forms.balance_bar(half, points, other)
+    total = forces.spring_on_bar + forces.rod_on_bar - forces.bar_on_link_3
+    moment = np.cross(points.spring - half.pivot, forces.spring_on_bar) + np.cross(
+        points.bar - half.pivot, forces.rod_on_bar
+    )
+    assert total == pytest.approx(np.zeros(3), abs=1e-11)
+    assert moment == pytest.approx(np.zeros(3), abs=1e-12)
+
+    def energy(d):
+        x = forms.length(half.anchor, forms.balancing_points(half, d).spring) - 0.12
+        return 900.0 * x**2 / 2 + 30.0 * x
+
+    rise = (energy(d_4 + 1e-5) - energy(d_4 - 1e-5)) / 2e-5  # d_4 is the way down
+    assert forces.rod_on_link_4[2] == pytest.approx(rise, rel=1e-7)
