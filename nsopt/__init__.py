@@ -101,6 +101,7 @@ from nsopt.stepping import (
 from nsopt.sweep import Grid, Samples, sweep
 
 __all__ = [
+    "GROUND",
     "Acceptance",
     "Actuator",
     "AppliedForce",
@@ -128,7 +129,6 @@ __all__ = [
     "Fixed",
     "Frame",
     "FrictionLaw",
-    "GROUND",
     "Grid",
     "Ipopt",
     "JointDrives",

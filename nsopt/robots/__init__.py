@@ -2,6 +2,7 @@
 
 from nsopt.robots.closed_loops import ClosedLoops, Loads, Motion
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
+from nsopt.robots.export import export_c
 from nsopt.robots.newton_euler import (
     bias_force,
     forward_dynamics,
@@ -26,6 +27,7 @@ __all__ = [
     "StandardDH",
     "ToleranceOrder",
     "bias_force",
+    "export_c",
     "forward_dynamics",
     "forward_kinematics",
     "inverse_dynamics",

@@ -132,9 +132,9 @@ class ClosedLoops:
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
         v[at], a[at] = self._given("rates", rates), self._given("changes", changes)
-        drift = np.ravel(d.closure_drift(0, q, self._p))
+        drift = _column(d.closure_drift(0, q, self._p))
         v[follow] = _least(C[:, follow], -drift - C @ v)
-        bend = np.ravel(d.closure_bias(0, q, v, self._p))
+        bend = _column(d.closure_bias(0, q, v, self._p))
         a[follow] = _least(C[:, follow], -bend - C @ a)
         return Motion(q, v, a)
 
@@ -143,7 +143,7 @@ class ClosedLoops:
         d, (_, in_q, follow) = self.dynamics, self._places
         q = np.array(near, dtype=float)
         q[in_q] = self._given("values", values)
-        residual = np.ravel(d.closure(0, q, self._p))
+        residual = _column(d.closure(0, q, self._p))
         for _ in range(50):
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
                 return q
@@ -163,8 +163,8 @@ class ClosedLoops:
         """Return where a part of a move leads that does not open the loops further."""
         d, size = self.dynamics, 1.0
         while size > 1e-6:
-            there = np.ravel(d.retract(q, size * move))
-            found = np.ravel(d.closure(0, there, self._p))
+            there = _column(d.retract(q, size * move))
+            found = _column(d.closure(0, there, self._p))
             if np.linalg.norm(found) < np.linalg.norm(residual):
                 return there, found, size
             size /= 2
@@ -187,8 +187,8 @@ class ClosedLoops:
         d, (at, _, _) = self.dynamics, self._places
         q, v, a = motion
         C = self._matrix(q)
-        needed = np.asarray(d.mass(q, self._p)) @ a + np.ravel(d.bias(q, v, self._p))
-        needed -= np.ravel(d.applied(0, q, v, self._p))
+        needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
+        needed -= _column(d.applied(0, q, v, self._p))
         select = np.eye(d.nv)[:, at]
         A = np.hstack([select, C.T])
         found = _least(A, needed)
@@ -258,6 +258,10 @@ class ClosedLoops:
                 f"the driven joints do not determine {name!r} here: the position is singular, or "
                 "other joints must be driven"
             )
+
+
+def _column(x: ca.DM) -> Array:
+    return np.asarray(x, dtype=float).ravel()
 
 
 def _least(A: Array, b: Array) -> Array:

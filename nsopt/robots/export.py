@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
@@ -50,8 +51,7 @@ KEYWORDS = frozenset(
     ]
 )
 """Words that C does not take as names of functions or arguments."""
-LINE = 92
-"""Length of lines of comments, about."""
+TYPES = {"casadi_real": "double", "casadi_int": "int"}
 
 
 def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -104,8 +104,10 @@ def _check(function: ca.Function) -> None:
     name = function.name()
     inputs, outputs = function.name_in(), function.name_out()
     for word in (name, *inputs, *outputs):
-        if not (word.isascii() and word.isidentifier()) or word in KEYWORDS | {"casadi"}:
+        if not (word.isascii() and word.isidentifier()) or word in KEYWORDS:
             raise ValueError(f"C takes no name {word!r}, of function {name!r} or part: rename it")
+        if word == name and hasattr(math, word):
+            raise ValueError(f"name {word!r} is taken by the C library: rename the function")
         if word.startswith("casadi_"):
             raise ValueError(f"name {word!r} is one of CasADi's own: rename it")
     for word, count in Counter(word.upper() for word in (*inputs, *outputs)).items():
@@ -131,7 +133,7 @@ class _Code:
 
     def __init__(self, function: ca.Function) -> None:
         self.function, self.name = function, function.name()
-        options = {"with_header": False, "casadi_real": "double", "casadi_int": "int"}
+        options = {"with_header": False, "with_export": False, **TYPES}
         generator = ca.CodeGenerator(self.name, options)
         generator.add(function)
         text = str(generator.dump())
@@ -139,6 +141,11 @@ class _Code:
         self.inner, interface = re.split(
             rf"^int {self.name}\(", text, maxsplit=1, flags=re.MULTILINE
         )
+        if "#error" in self.inner:
+            raise ValueError(
+                f"CasADi has no C for a solver in function {self.name!r}: use another, such as "
+                "fast_newton for equations"
+            )
         answer = re.search(rf"int {self.name}_checkout\(void\) \{{\s*return 0;", interface)
         if not answer:
             raise ValueError(
@@ -153,8 +160,8 @@ class _Code:
     def source(self) -> str:
         inputs, outputs = self.function.name_in(), self.function.name_out()
         lines = [f"{self._signature()} {{"]
-        for key, kind, names in (("arg", "const double *", inputs), ("res", "double *", outputs)):
-            # A local array of CasADi's work size, the arguments first.
+        for key, kind in (("arg", "const double *"), ("res", "double *")):
+            # CasADi wants room behind the arguments.
             lines.append(f"  {kind}casadi_{key}[{max(self.sizes[key], 1)}];")
         for key, kind in (("iw", "int"), ("w", "double")):
             if self.sizes[key]:
@@ -163,7 +170,7 @@ class _Code:
             lines += [f"  casadi_{key}[{i}] = {word};" for i, word in enumerate(names)]
         work = [f"casadi_{key}" if self.sizes[key] else "0" for key in ("iw", "w")]
         lines += [f"  return {self.call}(casadi_arg, casadi_res, {', '.join(work)}, 0);", "}"]
-        return "\n".join([f'#include "{self.name}.h"\n', self._hidden(), *lines, ""])
+        return "\n".join([f'#include "{self.name}.h"', self._hidden(), *lines, ""])
 
     def header(self) -> str:
         guard = f"{self.name.upper()}_H"
@@ -182,21 +189,24 @@ class _Code:
 
     def _hidden(self) -> str:
         """Return the inner functions, none of them visible outside, none with unused arguments."""
-        text = re.sub(
-            r"^/\* Configuration this file.*?^int \w+_real_size\(void\).*?$",
-            "",
-            self.inner,
-            flags=re.MULTILINE | re.DOTALL,
-        )
+        text = self.inner
+        for unwanted in (
+            r"^/\* How to prefix.*?^#endif\n",
+            r"^/\* Add prefix to internal symbols \*/\n",
+            r"^#define casadi_\w+ CASADI_PREFIX\(\w+\)\n",
+            r"^/\* Configuration this file.*?^int \w+_real_size\(void\).*?\n",
+        ):
+            text = re.sub(unwanted, "", text, flags=re.MULTILINE | re.DOTALL)
         kinds = r"(?:const )?(?:casadi_real|casadi_int|void|int|char)\s*\**\s*"
         text = re.sub(rf"^({kinds}casadi_\w+\()", r"static \1", text, flags=re.MULTILINE)
         unused = " ".join(f"(void){key};" for key in ("arg", "res", "iw", "w", "mem"))
-        return re.sub(
+        text = re.sub(
             r"^(static int casadi_f\d+\(const casadi_real\*\* arg.*\{)$",
             rf"\1\n  {unused}",
             text,
             flags=re.MULTILINE,
         )
+        return re.sub(r"\n{3,}", "\n\n", _needed(text, self.call))
 
     def _signature(self) -> str:
         words = [f"const double *{word}" for word in self.function.name_in()]
@@ -229,6 +239,35 @@ class _Code:
                 " */",
             ]
         )
+
+
+def _needed(text: str, start: str) -> str:
+    """Return C without the static functions and tables of which ``start`` makes no use."""
+    parts = _top_level(text)
+    used = {start}
+    while True:
+        kept = [part for name, part in parts if not name or name in used]
+        found = {name for name, _ in parts if name and re.search(rf"\b{name}\b", "".join(kept))}
+        if found <= used:
+            return "".join(kept)
+        used |= found
+
+
+def _top_level(text: str) -> list[tuple[str, str]]:
+    """Return name and text of each static definition, and "" and what is between."""
+    parts: list[tuple[str, str]] = []
+    within = False
+    for line in text.splitlines(keepends=True):
+        if within:
+            parts[-1] = parts[-1][0], parts[-1][1] + line
+        elif match := re.match(r"static [^(=[]*?(\w+)\s*[\[(]", line):
+            parts.append((match[1], line))
+        else:
+            parts.append(("", line))
+        name, part = parts[-1]
+        complete = part.rstrip().endswith((";", "}")) and part.count("{") == part.count("}")
+        within = bool(name) and not complete
+    return parts
 
 
 def _write(files: dict[Path, str]) -> None:

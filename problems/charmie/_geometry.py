@@ -145,9 +145,9 @@ ANCHOR_HEIGHT = 0.20  # from F3 up to K3
 H4 = 0.15  # height of the sliders in body 4
 LEFT, RIGHT = Half("4sl", -1.0), Half("4sr", 1.0)
 SPRING_4S = Spring(1200.0, 0.10, 120.0)  # F_0 = k L_0
-# Of the turn between slider and rod, which stays at zero. The paper does not say; x, a slider that
-# also turns about its shaft, would close the loop too and pass on torque about z [eq. 43].
-ROD_AXIS = "z"
+# Of the turn between slider and rod, which stays at zero. The paper does not say; with x, a slider
+# that also turns about its shaft, a half passes on torque about z, as eq. 43 has it.
+ROD_AXIS = "x"
 
 # The motion of [CHARMIE 2023, section 6]: these accelerations, negative for the first half.
 TURN_ACCELERATION = np.pi / 9  # rad/s^2, of every revolute joint that is actuated

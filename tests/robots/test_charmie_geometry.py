@@ -146,8 +146,8 @@ def test_degrees_of_freedom_and_redundancy():
     assert implied == 3 * 3 + 2 * (3 + 2)
 
 
-def test_degrees_of_freedom_with_rods_that_turn_about_the_sliders_shaft(monkeypatch):
-    monkeypatch.setattr(model, "ROD_AXIS", "x")
+def test_degrees_of_freedom_with_rods_that_turn_about_themselves(monkeypatch):
+    monkeypatch.setattr(model, "ROD_AXIS", "z")
     robot = model.charmie()
     d = assemble(robot.mechanism, robot.elements)
     assert freedoms(d.stated_start()[0], d)[0] == 21

@@ -1,0 +1,365 @@
+"""Figures of robots: what joints transmit, what the ground gives, where points go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nsopt.plots import style
+from nsopt.plots.scene import rotate
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+MOST_NAMED = 8
+"""Lines of one pair of axes that have a colour and a name; the others are grey."""
+
+
+class Curves(NamedTuple):
+    """Lines over time in one pair of axes."""
+
+    title: str
+    unit: str  # of SI; figures add a prefix
+    values: Mapping[str, Array]  # by label, (time,)
+
+
+class Vectors(NamedTuple):
+    """A column of three axes: the components of a vector over time."""
+
+    title: str
+    symbol: str
+    unit: str  # of SI; figures add a prefix
+
+
+class Recorded(NamedTuple):
+    """What one run or study knows of some vectors."""
+
+    label: str
+    time: Array  # (time,) [s]
+    values: Array  # (time, vector, 3)
+
+
+def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figure:
+    """Draw the size of the reaction force and torque of joints, and the forces of elements.
+
+    Reactions leave out what drives or resists the joint along its freedoms; that is in the lower
+    panels, as far as elements record a force or a torque. Of many lines the eight that reach
+    farthest are named.
+
+    Parameters
+    ----------
+    *results : Result
+        A column for each.
+    joints : sequence of str, optional
+        Which ones; all by default.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a joint, or one that is named is in none of them.
+    """
+    style.require(results, "joint_torques")
+    known = style.names(results, "joint")
+    chosen = known if joints is None else list(joints)
+    for name in chosen:
+        if name not in known:
+            raise ValueError(
+                f"joint_torques: no joint {name!r}; there are {', '.join(known) or 'none'}"
+            )
+    if not chosen:
+        raise ValueError(f"joint_torques: no joint in {results[0].name}")
+    columns = [_panels(result, chosen) for result in results]
+    titles = [p.title for p in max(columns, key=len)]
+    rows = [[_titled(column, text) for column in columns] for text in titles]
+    size = (max(7.5, 5.5 * len(results)), 0.9 + 2.9 * len(rows))
+    figure, axes = style.page("Joint reactions", results, len(rows), len(results), size)
+    for k, result in enumerate(results):
+        for ax, row in zip(axes[:, k], rows, strict=True):
+            _draw(ax, result["time"].values, row[k])
+        if len(results) > 1:
+            style.title(axes[0, k], f"{style.label(result)}\n{rows[0][k].title}")
+        style.axis_labels(axes[-1, k], "time [s]", None)
+    return figure
+
+
+def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
+    """Draw panels below each other over one time, from arrays.
+
+    For what has no result, such as the inverse dynamics of a stated motion.
+
+    Parameters
+    ----------
+    title : str
+    time : (n,) [s]
+    panels : sequence of Curves
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without panels, or if a line has not one value for each time.
+    """
+    if not panels:
+        raise ValueError(f"{title}: there are no curves to draw")
+    for panel in panels:
+        for label, values in panel.values.items():
+            if np.shape(values) != np.shape(time):
+                raise ValueError(
+                    f"{title}: {label!r} must have one value for each of the {len(time)} times, "
+                    f"got shape {np.shape(values)}"
+                )
+    size = (7.5, 0.9 + 2.9 * len(panels))
+    figure, axes = style.page(title, (), len(panels), 1, size)
+    for ax, panel in zip(axes[:, 0], panels, strict=True):
+        _draw(ax, np.asarray(time), panel)
+    style.axis_labels(axes[-1, 0], "time [s]", None)
+    return figure
+
+
+def base_force(*results: Result) -> Figure:
+    """Draw force and torque that the ground gives a robot, as Figs. 12 and 13 of [CHARMIE 2023].
+
+    Of all joints to the ground, their resistance included, in world axes. The torque is about the
+    point where the first of them holds the robot; that point moves with the robot. Drives and
+    springs between robot and ground are not in it.
+
+    Parameters
+    ----------
+    *results : Result
+        Overlaid.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If a result has no joint to the ground.
+    """
+    style.require(results, "base_force")
+    vectors = (Vectors("force", "F", "N"), Vectors("torque", "M", "N m"))
+    recorded = [Recorded(style.label(r), r["time"].values, ground_wrench(r)) for r in results]
+    return draw_vectors("Force of the ground", vectors, recorded)
+
+
+def tracked_points(*results: Result) -> Figure:
+    """Draw x, y and z of the points that a `Tracker` follows, as Fig. 12 of [CHARMIE 2023].
+
+    Parameters
+    ----------
+    *results : Result
+        Overlaid.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has such a point.
+    """
+    style.require(results, "tracked_points")
+    paths = [tracked(result) for result in results]
+    names = list(dict.fromkeys(name for known in paths for name in known))
+    if not names:
+        raise ValueError(
+            f"tracked_points: no point is followed in {results[0].name}: give assemble a Tracker"
+        )
+    recorded = []
+    for result, known in zip(results, paths, strict=True):
+        time = result["time"].values
+        gone = np.full((len(time), 3), np.nan)
+        values = np.stack([known.get(name, gone) for name in names], axis=1)
+        recorded.append(Recorded(style.label(result), time, values))
+    vectors = [Vectors(name, "", "m") for name in names]
+    return draw_vectors("Points of the mechanism", vectors, recorded)
+
+
+def draw_vectors(title: str, vectors: Sequence[Vectors], recorded: Sequence[Recorded]) -> Figure:
+    """Draw components of vectors over time, from arrays: a column for each, what is known overlaid.
+
+    Parameters
+    ----------
+    title : str
+    vectors : sequence of Vectors
+    recorded : sequence of Recorded
+        Their times may differ.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without vectors or records, or if the shape of a record is not (time, vector, 3).
+    """
+    if not vectors or not recorded:
+        raise ValueError(f"{title}: there is nothing to draw")
+    for one in recorded:
+        shape = (len(one.time), len(vectors), 3)
+        if np.shape(one.values) != shape:
+            raise ValueError(
+                f"{title}: the values of {one.label!r} must have shape {shape} (time, vector, "
+                f"axis), got {np.shape(one.values)}"
+            )
+    size = (max(7.0, 3.9 * len(vectors)), 6.6)
+    only = f": {recorded[0].label}" if len(recorded) == 1 else ""
+    figure, axes = style.page(title + only, (), 3, len(vectors), size, sharex=True)
+    for column, vector in enumerate(vectors):
+        _components(axes[:, column], vector, [(r.time, r.values[:, column]) for r in recorded])
+        style.title(axes[0, column], vector.title)
+    if len(recorded) > 1:
+        lines = [
+            style.Line2D([], [], **style.look(k)._asdict(), label=one.label)
+            for k, one in enumerate(recorded)
+        ]
+        style.shared_legend(figure, lines)
+    return figure
+
+
+def _components(axes: Sequence[Axes], vector: Vectors, drawn: list[tuple[Array, Array]]) -> None:
+    values = [value for _, value in drawn]
+    unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
+    for a, ax in enumerate(axes):
+        for k, (time, value) in enumerate(drawn):
+            ax.plot(time, unit.factor * value[:, a], **style.look(k)._asdict())
+        parts = np.concatenate([value[:, a] for value in values])
+        style.settle(ax, unit.factor * parts, unit.factor * scale)
+        name = f"{vector.symbol}$_{'xyz'[a]}$" if vector.symbol else "xyz"[a]
+        style.axis_labels(ax, "time [s]" if a == 2 else None, f"{name} [{unit.text}]")
+
+
+def tracked(result: Result) -> dict[str, Array]:
+    """Return the paths of followed points by name, (time, 3) [m] in world axes.
+
+    Every element that records x, y and z in metres counts.
+    """
+    data = result.data
+    owners = [str(name)[:-2] for name in data.data_vars if str(name).endswith(".x")]
+    found = {}
+    for owner in owners:
+        parts = [data.get(f"{owner}.{axis}") for axis in "xyz"]
+        if all(part is not None and part.attrs.get("units") == "m" for part in parts):
+            found[owner] = np.column_stack([data[f"{owner}.{axis}"].values for axis in "xyz"])
+    return found
+
+
+def ground_wrench(result: Result) -> Array:
+    """Return force and torque that joints to the ground give the rest, (time, 2, 3) [N, N m].
+
+    The torque is about the point where the first of these joints holds the robot.
+
+    Raises
+    ------
+    ValueError
+        If no joint is on the ground.
+    """
+    names = [str(name) for name in result["joint"].values]
+    total, about = np.zeros((result.data.sizes["time"], 2, 3)), None
+    for name, (a, b) in _joint_frames(result).items():
+        if name not in names or (a[0] < 0) == (b[0] < 0):
+            continue
+        # What is recorded acts on the body of frame b, about the origin of frame b.
+        sign, held = (1.0, b) if a[0] < 0 else (-1.0, a)
+        force, torque = (sign * part for part in _wrench(result, names.index(name)))
+        about = _place(result, *held) if about is None else about
+        total[:, 0] += force
+        total[:, 1] += torque + np.cross(_place(result, *b) - about, force)
+    if about is None:
+        raise ValueError(f"base_force: no joint to the ground in {result.name}")
+    return total
+
+
+def _wrench(result: Result, joint: int) -> tuple[Array, Array]:
+    pairs = (
+        ("joint_reaction", "joint_resistance_force"),
+        ("joint_reaction_torque", "joint_resistance"),
+    )
+    force, torque = (
+        np.asarray(result[one].values[:, joint] + result[other].values[:, joint])
+        for one, other in pairs
+    )
+    return force, torque
+
+
+def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
+    """Return body (-1: ground) and origin of the first and last frame of each element."""
+    found: dict[str, list[tuple[int, Array]]] = {}
+    for frame in style.stored(result, "frames"):
+        place = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
+        found.setdefault(str(frame["element"]), []).append(place)
+    return {name: (frames[0], frames[-1]) for name, frames in found.items()}
+
+
+def _place(result: Result, body: int, origin: Array) -> Array:
+    """Return where a point of a body is, (time, 3) [m]."""
+    time = result.data.sizes["time"]
+    if body < 0:
+        return np.tile(origin, (time, 1))
+    r, e = result["body_position"].values[:, body], result["body_quaternion"].values[:, body]
+    return np.array([r[k] + rotate(e[k], origin[None])[0] for k in range(time)])
+
+
+def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
+    places = {str(name): k for k, name in enumerate(result["joint"].values)}
+    here = [name for name in joints if name in places]
+    panels = []
+    for text, unit, variable in (
+        ("force of the joint on its second body", "N", "joint_reaction"),
+        ("torque about the origin of its frame b", "N m", "joint_reaction_torque"),
+    ):
+        size = np.linalg.norm(result[variable].values, axis=-1)
+        panels.append(Curves(text, unit, {name: size[:, places[name]] for name in here}))
+    for text, unit in (("forces of elements", "N"), ("torques of elements", "N m")):
+        readings = {
+            str(name): np.asarray(variable.values)
+            for name, variable in result.data.data_vars.items()
+            if "." in str(name) and variable.attrs.get("units") == unit
+        }
+        if readings:
+            panels.append(Curves(text, unit, readings))
+    return panels
+
+
+def _titled(panels: Sequence[Curves], title: str) -> Curves:
+    return next((p for p in panels if p.title == title), Curves(title, "", {}))
+
+
+def _draw(ax: Axes, time: Array, panel: Curves) -> None:
+    """Draw lines with a legend; of many the largest are named, the others grey."""
+    order = sorted(panel.values, key=lambda name: -style.peak(panel.values[name]))
+    named = set(order[:MOST_NAMED])
+    unit = style.unit_of(panel.unit, *panel.values.values())
+    for name in order[MOST_NAMED:]:
+        ax.plot(time, unit.factor * panel.values[name], color=style.GREY, lw=0.6, label="_other")
+    shown = [name for name in panel.values if name in named]
+    for k, name in enumerate(shown):
+        ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
+    largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
+    style.settle(ax, unit.factor * largest, 1.0)
+    more = f" (the {MOST_NAMED} largest of {len(order)} named)" if len(order) > MOST_NAMED else ""
+    style.title(ax, panel.title + more)
+    if not order:
+        ax.set_axis_off()
+        return
+    style.axis_labels(ax, None, f"[{unit.text}]")
+    ax.legend(
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+        fontsize=style.SMALL,
+        frameon=False,
+        handlelength=1.8,
+    )
