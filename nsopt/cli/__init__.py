@@ -1,11 +1,11 @@
-"""The command line: ``nsopt list``, ``run``, ``sweep``, ``plot``, ``info``."""
+"""The command line: ``nsopt list``, ``run``, ``sweep``, ``plot``, ``view``, ``info``."""
 
 from __future__ import annotations
 
 import typer
 
 from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY
-from nsopt.cli.look import info, list_problems, plot
+from nsopt.cli.look import info, list_problems, plot, view
 from nsopt.cli.run import run
 from nsopt.cli.sweep import run_sweep
 
@@ -29,4 +29,5 @@ app.command("list")(list_problems)
 app.command()(run)
 app.command("sweep")(run_sweep)
 app.command()(plot)
+app.command()(view)
 app.command()(info)

@@ -49,7 +49,7 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
     """Turn an error that is the user's to mend into one line and an exit code."""
     try:
         yield
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         if remedy:
             print(remedy, file=sys.stderr)

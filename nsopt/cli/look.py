@@ -1,4 +1,4 @@
-"""``nsopt list``, ``plot`` and ``info``: look at problems and at saved results."""
+"""``nsopt list``, ``plot``, ``view`` and ``info``: look at problems and at saved results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from nsopt.animation import animate
 from nsopt.cli.common import plain_errors
-from nsopt.plots import FIGURES, save
+from nsopt.plots import FIGURES, save, save_view
 from nsopt.problem import problem_files, problem_title
 from nsopt.result import Result, check_writable
 
@@ -52,6 +52,23 @@ def plot(
                 f"unknown picture {what!r}: choose one of {', '.join(FIGURES)}, animation"
             )
         print(target)
+
+
+def view(
+    result: Annotated[Path, typer.Argument(help="A saved result.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Page to write, .html; beside the result by default."),
+    ] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="2 plays twice as fast as it happened; by default a film of 2 to 30 s."),
+    ] = None,
+) -> None:
+    """Make a page that shows a saved result in space and plays it, for any browser, offline."""
+    with plain_errors():
+        page = save_view(Result.open(result), out or result.with_suffix(".html"), speed)
+    print(f"{page} ({page.stat().st_size / 1e6:.1f} MB), open it in a browser")
 
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:

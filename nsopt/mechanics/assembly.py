@@ -195,6 +195,8 @@ class Symbols:
 
     def _whole(self, function: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
         """Return a map of coordinates that leaves internal states as they are."""
+        if not self.internal_names:  # of one coordinate the empty rest is 1 x 0, not 0 x 1
+            return function
         return lambda q, *more: ca.vertcat(function(q, *more), q[self.placed :])
 
     def joints(self) -> list[Any]:

@@ -72,6 +72,10 @@ class Link:
     rotor: ca.SX
     seats: dict[str, tuple[Body, Seat]] = field(default_factory=dict)
 
+    def rates(self, v: ca.SX) -> ca.SX:
+        """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
+        return self.entry.ratio * v[self.entry.v] if self.step else ca.SX(0, 1)
+
     def inertia(self, value: Value) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return mass, first moment (3,) and inertia about the link's origin (3, 3)."""
         m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)

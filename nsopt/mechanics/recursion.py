@@ -46,9 +46,9 @@ def places(tree: Links, q: ca.SX, move: ca.SX | None = None) -> list[Place]:
 
 def _place(link: Link, q: ca.SX, move: ca.SX | None) -> Place:
     A, step, entry = ca.SX(link.place.A), link.step, link.entry
-    shift = ca.SX.zeros(entry.v.stop - entry.v.start) if move is None else move[entry.v]
     if step is None:
         return Place(A, link.place.c)
+    shift = ca.SX.zeros(entry.v.stop - entry.v.start) if move is None else move[entry.v]
     if isinstance(step, Ball):
         R = rotation_matrix(q[entry.q])
         return Place(A @ (R + R @ ca.skew(shift)), link.place.c)
@@ -63,7 +63,7 @@ def kinematics(tree: Links, at: list[Place], v: ca.SX) -> list[Motion]:
     for link, (R, p) in zip(tree.links, at, strict=True):
         up = found[link.parent] if link.parent >= 0 else Motion(zero, ca.SX.eye(3), zero, zero)
         A, arm = up.A @ R, up.A @ p
-        u = link.entry.ratio * v[link.entry.v]
+        u = link.rates(v)
         w = up.w + A @ (link.turn @ u)
         found.append(Motion(up.r + arm, A, up.v + ca.cross(up.w, arm) + A @ (link.slide @ u), w))
     return found
@@ -99,7 +99,7 @@ def newton_euler(
     for k in reversed(range(len(tree.links))):
         link, (f, n) = tree.links[k], wrenches[k]
         ratio, (R, p) = link.entry.ratio, at[k]
-        felt = link.turn.T @ n + link.slide.T @ f + link.rotor * ratio * vdot[link.entry.v]
+        felt = link.turn.T @ n + link.slide.T @ f + link.rotor * link.rates(vdot)
         for i, j in enumerate(range(link.entry.v.start, link.entry.v.stop)):
             tau[j] += ratio * felt[i]
         if link.parent >= 0:
@@ -118,7 +118,7 @@ def _accelerations(
     found: list[_Turning] = []
     for link, (R, p) in zip(tree.links, at, strict=True):
         up = found[link.parent] if link.parent >= 0 else ground
-        u, udot = (link.entry.ratio * x[link.entry.v] for x in (v, vdot))
+        u, udot = link.rates(v), link.rates(vdot)
         carried, spin, slip = R.T @ up.w, link.turn @ u, link.slide @ u
         w = carried + spin
         wdot = R.T @ up.wdot + link.turn @ udot + ca.cross(carried, spin)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.element import Constraint
 from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.freedom import FREE, Freedom, back
+from nsopt.mechanics.freedom import FREE, Ball, Freedom, back
 
 if TYPE_CHECKING:
     from nsopt.mechanics.mechanism import Mechanism
@@ -64,7 +64,8 @@ def spanning_tree(mechanism: Mechanism, option: Relative) -> tuple[Branch, ...]:
 
     def urgency(joint: Constraint) -> tuple[bool, int, int, int]:
         nearest = min(depth[f.body] for f in joint.frames if f.body in depth)
-        return joint.name not in wanted, len(joint.freedom() or ()), nearest, order[id(joint)]
+        free = sum(3 if isinstance(step, Ball) else 1 for step in joint.freedom() or ())
+        return joint.name not in wanted, free, nearest, order[id(joint)]
 
     while len(branches) < len(tuple(mechanism.bodies)):
         frontier = [j for j in usable if sum(f.body in depth for f in j.frames) == 1]

@@ -12,10 +12,12 @@ from types import MappingProxyType
 
 from matplotlib.figure import Figure
 
+from nsopt.plots.browser import save_view
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
 from nsopt.plots.range_of_motion import range_of_motion
+from nsopt.plots.robot import base_force, draw_curves, draw_vectors, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.style import DPI
 from nsopt.result import Result, check_writable
@@ -34,6 +36,8 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "joint_closure": joint_closure,
         "effort": effort,
         "range_of_motion": range_of_motion,
+        "joint_torques": joint_torques,
+        "base_force": base_force,
     }
 )
 """All figures by name."""
@@ -102,18 +106,24 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 __all__ = [
     "FIGURES",
+    "base_force",
     "contact_forces",
     "contact_paths",
     "draw",
+    "draw_curves",
+    "draw_vectors",
     "effort",
     "energies",
     "gaps",
     "joint_closure",
+    "joint_torques",
     "overview",
     "positions",
     "range_of_motion",
     "residuals",
     "save",
+    "save_view",
     "step_size",
+    "tracked_points",
     "velocities",
 ]

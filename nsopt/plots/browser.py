@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import viser
 
 MOST_FRAMES = 300
-SHORTEST, LONGEST = 4.0, 30.0
+SHORTEST, LONGEST = 2.0, 30.0
 """How long a film may last without a speed of its own [s]."""
 NAMED_BODIES = 8
 FIELD = math.radians(35.0)  # field of view of the camera, vertical
@@ -35,7 +35,7 @@ POLICY = (
     "worker-src blob: data:; base-uri 'none'; form-action 'none'"
 )
 CAPTION = (
-    "position:fixed;top:.8em;left:1em;z-index:1;pointer-events:none;"
+    "position:fixed;top:.8em;right:1em;z-index:1;pointer-events:none;"
     "font:13px/1.5 sans-serif;color:#333"
 )
 
@@ -61,7 +61,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
     path : str or Path
         Ending in .html.
     speed : float, optional
-        2 plays twice as fast as it happened. By default 1, but less where the motion takes under 4
+        2 plays twice as fast as it happened. By default 1, but less where the motion takes under 2
         s and more where it takes over 30 s. The slider counts seconds of the film; the time of the
         motion is written above the mechanism.
 
@@ -176,6 +176,10 @@ class Stage:
         middle = self.poses.position.mean(axis=1)
         self.shift = (middle[0] - middle) * self.far
         self.size = scene.size() or float(np.linalg.norm(np.ptp(scene.swept(), axis=0))) or 1.0
+        lengths = [np.ptp(stick, axis=0) for own in scene.sticks for stick in own]
+        typical = float(np.median(np.linalg.norm(lengths, axis=1))) if lengths else 0.0
+        # Of a long chain of short links the size of the whole would make lumps.
+        self.radius = min(0.011 * self.size, 0.09 * typical or np.inf)
         self.up = _up(scene.gravity)
         self.nodes.set_up_direction(self.up)
         self.nodes.world_axes.visible = False
@@ -199,7 +203,7 @@ class Stage:
 
     def _time(self, k: int) -> str:
         times = self.playback.times
-        digits = max(2, 1 - math.floor(math.log10(float(np.min(np.diff(times))))))
+        digits = max(2, -math.floor(math.log10(float(np.min(np.diff(times))))))
         return f"t = {times[k]:.{min(digits, 6)}f} s"
 
     def _lines(self, name: str, lines: Sequence[Array], colour: Any, width: float) -> None:
@@ -211,7 +215,7 @@ class Stage:
 
     def _sphere(self, name: str, place: Array, colour: Any, radius: float) -> Any:
         return self.nodes.add_icosphere(
-            name, radius * self.size, colour, subdivisions=2, position=place, cast_shadow=False
+            name, radius * self.radius, colour, subdivisions=2, position=place, cast_shadow=False
         )
 
     def _ground(self) -> None:
@@ -219,7 +223,7 @@ class Stage:
         self._lines("/world/ground/lines", scene.ground, BLACK, 2.0)
         self._lines("/world/ground/guides", scene.guides() if self.far else [], (185,) * 3, 1.5)
         for k, pin in enumerate(scene.pins):
-            self._sphere(f"/world/ground/joint {k}", pin, BLACK, 0.010)
+            self._sphere(f"/world/ground/joint {k}", pin, BLACK, 1.0)
         swept = scene.swept()
         low = swept[np.argmin(swept @ self.up)] @ self.up
         middle = scene.poses.position[0].mean(axis=0)
@@ -243,9 +247,9 @@ class Stage:
         colour = _colour(b)
         self._lines(f"{name}/outline", scene.outlines[b], colour, 2.0)
         self._lines(f"{name}/stick", scene.sticks[b], colour, 5.0)
-        self._sphere(f"{name}/centre of mass", np.zeros(3), colour, 0.014)
+        self._sphere(f"{name}/centre of mass", np.zeros(3), colour, 1.4)
         for k, stick in enumerate(scene.sticks[b]):
-            self._sphere(f"{name}/joint {k}", stick[-1], GREY, 0.010)
+            self._sphere(f"{name}/joint {k}", stick[-1], GREY, 1.0)
         return frame
 
     def _points(self, result: Result) -> list[tuple[Any, Array]]:
@@ -254,9 +258,9 @@ class Stage:
         known, times = result["time"].values, self.playback.times
         for k, (name, recorded) in enumerate(tracked(result).items()):
             path = np.column_stack([np.interp(times, known, column) for column in recorded.T])
-            colour, node = _colour(k + 1), f"/world/points/{_node(name)}"
+            colour, node = _colour(k + 3), f"/world/points/{_node(name)}"
             self._lines(f"{node} path", [path], colour, 1.5)
-            sphere = self._sphere(node, path[0], colour, 0.012)
+            sphere = self._sphere(node, path[0], colour, 1.2)
             self.nodes.add_label(f"{node}/name", f" {name}", anchor="center-left")
             found.append((sphere, path))
         return found
@@ -302,8 +306,7 @@ def _all_points(scene: Scene, poses: Poses) -> Array:
 
 def _caption(result: Result, scene: Scene, playback: Playback) -> str:
     """Return the words in a corner of the page: the run, and which colour is which body."""
-    speed = "" if playback.speed == 1 else f", played at {playback.speed:g} of its speed"
-    words = [f"<b>{html.escape(style.label(result))}</b>{speed}"]
+    words = [f"<b>{html.escape(style.label(result))}</b>", *_pace(playback.speed)]
     if len(scene.bodies) <= NAMED_BODIES:
         words += [
             f'<span style="color:{style.look(b).color}">&#9632;</span> {html.escape(name)}'
@@ -312,6 +315,12 @@ def _caption(result: Result, scene: Scene, playback: Playback) -> str:
     else:
         words.append(f"{len(scene.bodies)} bodies: their names are in the tree, below right")
     return f'<div style="{CAPTION}">{"<br>".join(words)}</div>'
+
+
+def _pace(speed: float) -> list[str]:
+    if speed == 1:
+        return []
+    return [f"played {speed:.3g} times faster" if speed > 1 else f"slowed {1 / speed:.3g} times"]
 
 
 def _colour(k: int) -> tuple[int, int, int]:

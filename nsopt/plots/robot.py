@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from nsopt.plots import style
 from nsopt.plots.scene import rotate
@@ -16,6 +17,8 @@ from nsopt.result import Result
 
 MOST_NAMED = 8
 """Lines of one pair of axes that have a colour and a name; the others are grey."""
+TICKS = 5
+KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}
 
 
 class Curves(NamedTuple):
@@ -26,7 +29,7 @@ class Curves(NamedTuple):
     values: Mapping[str, Array]  # by label, (time,)
 
 
-class Vectors(NamedTuple):
+class Vector(NamedTuple):
     """A column of three axes: the components of a vector over time."""
 
     title: str
@@ -78,8 +81,10 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
     columns = [_panels(result, chosen) for result in results]
     titles = [p.title for p in max(columns, key=len)]
     rows = [[_titled(column, text) for column in columns] for text in titles]
-    size = (max(7.5, 5.5 * len(results)), 0.9 + 2.9 * len(rows))
-    figure, axes = style.page("Joint reactions", results, len(rows), len(results), size)
+    size = (max(7.5, 5.5 * len(results)), 0.9 + 2.6 * len(rows))
+    figure, axes = style.page(
+        "Joint reactions", results, len(rows), len(results), size, sharex=True
+    )
     for k, result in enumerate(results):
         for ax, row in zip(axes[:, k], rows, strict=True):
             _draw(ax, result["time"].values, row[k])
@@ -118,8 +123,8 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
                     f"{title}: {label!r} must have one value for each of the {len(time)} times, "
                     f"got shape {np.shape(values)}"
                 )
-    size = (7.5, 0.9 + 2.9 * len(panels))
-    figure, axes = style.page(title, (), len(panels), 1, size)
+    size = (7.5, 0.9 + 2.6 * len(panels))
+    figure, axes = style.page(title, (), len(panels), 1, size, sharex=True)
     for ax, panel in zip(axes[:, 0], panels, strict=True):
         _draw(ax, np.asarray(time), panel)
     style.axis_labels(axes[-1, 0], "time [s]", None)
@@ -148,9 +153,10 @@ def base_force(*results: Result) -> Figure:
         If a result has no joint to the ground.
     """
     style.require(results, "base_force")
-    vectors = (Vectors("force", "F", "N"), Vectors("torque", "M", "N m"))
+    about = ", ".join(dict.fromkeys(grounded(result)[0].name for result in results))
+    vectors = (Vector("force", "F", "N"), Vector(f"torque about {about}", "M", "N m"))
     recorded = [Recorded(style.label(r), r["time"].values, ground_wrench(r)) for r in results]
-    return draw_vectors("Force of the ground", vectors, recorded)
+    return draw_vectors("Force and torque of the ground", vectors, recorded)
 
 
 def tracked_points(*results: Result) -> Figure:
@@ -183,17 +189,17 @@ def tracked_points(*results: Result) -> Figure:
         gone = np.full((len(time), 3), np.nan)
         values = np.stack([known.get(name, gone) for name in names], axis=1)
         recorded.append(Recorded(style.label(result), time, values))
-    vectors = [Vectors(name, "", "m") for name in names]
+    vectors = [Vector(name, "", "m") for name in names]
     return draw_vectors("Points of the mechanism", vectors, recorded)
 
 
-def draw_vectors(title: str, vectors: Sequence[Vectors], recorded: Sequence[Recorded]) -> Figure:
+def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recorded]) -> Figure:
     """Draw components of vectors over time, from arrays: a column for each, what is known overlaid.
 
     Parameters
     ----------
     title : str
-    vectors : sequence of Vectors
+    vectors : sequence of Vector
     recorded : sequence of Recorded
         Their times may differ.
 
@@ -223,14 +229,14 @@ def draw_vectors(title: str, vectors: Sequence[Vectors], recorded: Sequence[Reco
         style.title(axes[0, column], vector.title)
     if len(recorded) > 1:
         lines = [
-            style.Line2D([], [], **style.look(k)._asdict(), label=one.label)
+            Line2D([], [], **style.look(k)._asdict(), label=one.label)
             for k, one in enumerate(recorded)
         ]
         style.shared_legend(figure, lines)
     return figure
 
 
-def _components(axes: Sequence[Axes], vector: Vectors, drawn: list[tuple[Array, Array]]) -> None:
+def _components(axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]]) -> None:
     values = [value for _, value in drawn]
     unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
     for a, ax in enumerate(axes):
@@ -238,6 +244,7 @@ def _components(axes: Sequence[Axes], vector: Vectors, drawn: list[tuple[Array, 
             ax.plot(time, unit.factor * value[:, a], **style.look(k)._asdict())
         parts = np.concatenate([value[:, a] for value in values])
         style.settle(ax, unit.factor * parts, unit.factor * scale)
+        ax.locator_params(axis="x", nbins=TICKS)
         name = f"{vector.symbol}$_{'xyz'[a]}$" if vector.symbol else "xyz"[a]
         style.axis_labels(ax, "time [s]" if a == 2 else None, f"{name} [{unit.text}]")
 
@@ -257,6 +264,33 @@ def tracked(result: Result) -> dict[str, Array]:
     return found
 
 
+class Grounded(NamedTuple):
+    """A joint that holds the robot on the ground."""
+
+    name: str
+    sign: float  # of what is recorded, which acts on the body of frame b
+    held: tuple[int, Array]  # body and origin of its frame on the robot
+    at: tuple[int, Array]  # of its frame b
+
+
+def grounded(result: Result) -> list[Grounded]:
+    """Return the joints to the ground.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    names = {str(name) for name in result["joint"].values}
+    found = []
+    for name, (a, b) in _joint_frames(result).items():
+        if name in names and (a[0] < 0) != (b[0] < 0):
+            found.append(Grounded(name, *((1.0, b) if a[0] < 0 else (-1.0, a)), at=b))
+    if not found:
+        raise ValueError(f"base_force: no joint to the ground in {result.name}")
+    return found
+
+
 def ground_wrench(result: Result) -> Array:
     """Return force and torque that joints to the ground give the rest, (time, 2, 3) [N, N m].
 
@@ -268,18 +302,13 @@ def ground_wrench(result: Result) -> Array:
         If no joint is on the ground.
     """
     names = [str(name) for name in result["joint"].values]
-    total, about = np.zeros((result.data.sizes["time"], 2, 3)), None
-    for name, (a, b) in _joint_frames(result).items():
-        if name not in names or (a[0] < 0) == (b[0] < 0):
-            continue
-        # What is recorded acts on the body of frame b, about the origin of frame b.
-        sign, held = (1.0, b) if a[0] < 0 else (-1.0, a)
-        force, torque = (sign * part for part in _wrench(result, names.index(name)))
-        about = _place(result, *held) if about is None else about
+    joints = grounded(result)
+    about = _place(result, *joints[0].held)
+    total = np.zeros((result.data.sizes["time"], 2, 3))
+    for joint in joints:
+        force, torque = (joint.sign * part for part in _wrench(result, names.index(joint.name)))
         total[:, 0] += force
-        total[:, 1] += torque + np.cross(_place(result, *b) - about, force)
-    if about is None:
-        raise ValueError(f"base_force: no joint to the ground in {result.name}")
+        total[:, 1] += torque + np.cross(_place(result, *joint.at) - about, force)
     return total
 
 
@@ -318,8 +347,8 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
     here = [name for name in joints if name in places]
     panels = []
     for text, unit, variable in (
-        ("force of the joint on its second body", "N", "joint_reaction"),
-        ("torque about the origin of its frame b", "N m", "joint_reaction_torque"),
+        ("reaction force on the body of frame b", "N", "joint_reaction"),
+        ("reaction torque on it, about the origin of frame b", "N m", "joint_reaction_torque"),
     ):
         size = np.linalg.norm(result[variable].values, axis=-1)
         panels.append(Curves(text, unit, {name: size[:, places[name]] for name in here}))
@@ -341,12 +370,10 @@ def _titled(panels: Sequence[Curves], title: str) -> Curves:
 def _draw(ax: Axes, time: Array, panel: Curves) -> None:
     """Draw lines with a legend; of many the largest are named, the others grey."""
     order = sorted(panel.values, key=lambda name: -style.peak(panel.values[name]))
-    named = set(order[:MOST_NAMED])
     unit = style.unit_of(panel.unit, *panel.values.values())
     for name in order[MOST_NAMED:]:
         ax.plot(time, unit.factor * panel.values[name], color=style.GREY, lw=0.6, label="_other")
-    shown = [name for name in panel.values if name in named]
-    for k, name in enumerate(shown):
+    for k, name in enumerate(order[:MOST_NAMED]):
         ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
     largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
     style.settle(ax, unit.factor * largest, 1.0)
@@ -355,7 +382,8 @@ def _draw(ax: Axes, time: Array, panel: Curves) -> None:
     if not order:
         ax.set_axis_off()
         return
-    style.axis_labels(ax, None, f"[{unit.text}]")
+    ax.locator_params(axis="x", nbins=2 * TICKS)
+    style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text}]")
     ax.legend(
         loc="center left",
         bbox_to_anchor=(1.01, 0.5),

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 
@@ -133,7 +134,7 @@ class _Code:
 
     def __init__(self, function: ca.Function) -> None:
         self.function, self.name = function, function.name()
-        options = {"with_header": False, "with_export": False, **TYPES}
+        options: dict[str, Any] = {"with_header": False, "with_export": False, **TYPES}
         generator = ca.CodeGenerator(self.name, options)
         generator.add(function)
         text = str(generator.dump())

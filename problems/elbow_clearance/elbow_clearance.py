@@ -28,6 +28,7 @@ from nsopt.robots import inverse_dynamics
 GRAVITY = (0.0, 0.0, -9.81)
 UPPER, FORE = 0.40, 0.35  # m, from shoulder to elbow, from elbow to tip
 FROM, TO = np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0])  # of shoulder and elbow
+PEAK = np.array([60.0, 40.0])  # N m, what the motors of shoulder and elbow can do
 CLEARANCE = Parameter("clearance", 1e-4)  # m, radial
 AXES = np.column_stack([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])  # turns lift: z against world y
 
@@ -81,11 +82,11 @@ torques = inverse_dynamics(nominal(), GRAVITY)
 
 
 def computed_torque(t, q, v, gains):
-    """Return the torques (2,) that bring the ideal arm back to its path."""
+    """Return the torques (2,) that bring the ideal arm back to its path, as motors can."""
     move_time, stiffness, damping = gains[0], gains[1], gains[2]
     angles, rates, accelerations = path(t, move_time)
     wanted = accelerations + stiffness * (angles - q) + damping * (rates - v)
-    return torques(q, v, wanted)
+    return ca.fmin(ca.fmax(torques(q, v, wanted), -PEAK), PEAK)
 
 
 upper, fore = arm(FROM, drop=CLEARANCE.value)  # at rest, hung on its pin

@@ -1,0 +1,291 @@
+"""Relative coordinates against absolute ones: the same bodies, joints and forces."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Actuator,
+    Body,
+    Fixed,
+    Frame,
+    Mechanism,
+    Mimic,
+    Prismatic,
+    Relative,
+    Revolute,
+    Screw,
+    Spherical,
+    SphericalClearance,
+    SpringDamper,
+    assemble,
+)
+from nsopt.robots import forward_kinematics
+from tests.catalog import JOINTS
+from tests.states import array, axes_of, quaternion, reactions, turn
+
+GRAVITY = (0.4, -9.81, 1.0)
+TREE = [
+    row for row in JOINTS if row.build(Frame(None), Frame(Body("x", 1.0))).freedom() is not None
+]
+each_joint = pytest.mark.parametrize("row", TREE, ids=str)
+ways = pytest.mark.parametrize("inward", [False, True], ids=["outward", "inward"])
+
+
+class Pair:
+    """A body on a hinge and one beyond a joint of the catalog, in both kinds of coordinates."""
+
+    def __init__(self, row, inward, seed=0):
+        self.rng = np.random.default_rng(seed)
+        point, axes = (0.4, 0.1, -0.2), turn(0.3, -0.5, 0.4)
+        a = Body("a", 2.0, (0.03, 0.02, 0.025), position=(0.2, 0, 0.1), orientation=turn(0.3))
+        b = Body("b", 1.5, (0.02, 0.03, 0.04), position=(0.5, 0.2, 0), orientation=turn(0, 0.7))
+        self.bodies = [a, b]
+        frames = [Frame.at(a, point, axes), Frame.at(b, point, axes)]
+        hinge = Revolute("hinge", Frame(None, axes=turn(0.2)), Frame.at(a, (0, 0, 0), turn(0.2)))
+        self.joints = [row.build(*(frames[::-1] if inward else frames)), hinge]
+        spring = SpringDamper(
+            "s", Frame(None, (0, 1.0, 0)), Frame(b, (0.1, 0, 0)), stiffness=30.0, damping=2.0
+        )
+        between = SpringDamper("t", Frame(a, (0, 0.1, 0)), Frame(b, (0, 0.1, 0)), 50.0, 0.1, 1.0)
+        self.elements = [spring, between]
+        self.relative = self.assembled(self.bodies, "relative")
+        self.absolute = self.assembled(self.bodies, "absolute")
+
+    def assembled(self, bodies, coordinates):
+        return assemble(Mechanism(bodies, self.joints, coordinates), self.elements, GRAVITY)
+
+    def sample(self):
+        """Coordinates and velocities of the joints, any and consistent."""
+        d = self.relative
+        q, _ = d.stated_start()
+        q = array(d.retract(q, self.rng.uniform(-0.7, 0.7, d.nv)))
+        return q, self.rng.uniform(-2, 2, d.nv)
+
+    def in_absolute(self, q, v):
+        """The same state by poses and twists."""
+        r, p = (np.asarray(x).T for x in self.relative.poses(q))
+        frames = [Frame(body) for body in self.bodies]
+        twists = np.asarray(forward_kinematics(self.relative.mechanism, frames)(q, v, 0 * v)[2]).T
+        rates = [[*u[:3], *(axes_of(x).T @ u[3:])] for x, u in zip(p, twists, strict=True)]
+        return np.hstack([r, p]).ravel(), np.ravel(rates)
+
+    def acceleration(self, dynamics, q, v):
+        """Accelerations and impulses over a second of the equations of motion."""
+        M, C = np.asarray(dynamics.mass(q, [])), np.asarray(dynamics.closure_matrix(0, q, []))
+        K = array(dynamics.applied(0, q, v, [])) - array(dynamics.bias(q, v, []))
+        n = len(C)
+        matrix = np.block([[M, -C.T], [C, np.zeros((n, n))]])
+        right = np.concatenate([K, -array(dynamics.closure_bias(0, q, v, []))])
+        x = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        return x[: dynamics.nv], x[dynamics.nv :]
+
+
+@each_joint
+@ways
+def test_same_accelerations(row, inward):
+    pair = Pair(row, inward)
+    q, v = pair.sample()
+    x, u = pair.in_absolute(q, v)
+    assert array(pair.absolute.closure(0, x, [])) == pytest.approx(0, abs=1e-14)
+    assert pair.absolute.closure_matrix(0, x, []) @ u == pytest.approx(0, abs=1e-13)
+    inner, _ = pair.acceleration(pair.relative, q, v)
+    outer, _ = pair.acceleration(pair.absolute, x, u)
+    frames = [Frame(body) for body in pair.bodies]
+    found = np.asarray(forward_kinematics(pair.relative.mechanism, frames)(q, v, inner)[3]).T
+    for k, (a, b) in enumerate(zip(found, outer.reshape(-1, 6), strict=True)):
+        A = axes_of(x[7 * k + 3 : 7 * k + 7])
+        assert a == pytest.approx([*b[:3], *(A @ b[3:])], abs=1e-9)
+
+
+@each_joint
+@ways
+def test_same_reactions(row, inward):
+    pair = Pair(row, inward, 1)
+    q, v = pair.sample()
+    x, u = pair.in_absolute(q, v)
+    inner, _ = pair.acceleration(pair.relative, q, v)
+    _, mu = pair.acceleration(pair.absolute, x, u)
+    d = pair.relative
+    found = np.asarray(d.reactions(0, q, v, [], 1, inner, [], [], []))
+    assert found == pytest.approx(reactions(pair.absolute, x, mu), abs=1e-9)
+
+
+@each_joint
+@ways
+def test_same_energies_and_forces(row, inward):
+    pair = Pair(row, inward, 2)
+    q, v = pair.sample()
+    x, u = pair.in_absolute(q, v)
+    for name in ("kinetic", "potential"):
+        energies = [getattr(d, name) for d in (pair.relative, pair.absolute)]
+        assert float(energies[0](0, q, v, [])) == pytest.approx(float(energies[1](0, x, u, [])))
+    resist = [
+        np.asarray(d.resistance(0, *s, [], []))
+        for d, s in zip((pair.relative, pair.absolute), ((q, v), (x, u)), strict=True)
+    ]
+    assert resist[0] == pytest.approx(resist[1], abs=1e-11)
+    power = [
+        array(d.applied(0, *s, [])) @ s[1]
+        for d, s in zip((pair.relative, pair.absolute), ((q, v), (x, u)), strict=True)
+    ]
+    assert power[0] == pytest.approx(power[1], abs=1e-10)
+
+
+@each_joint
+@ways
+def test_bodies_that_state_a_posture_start_there(row, inward):
+    pair = Pair(row, inward, 3)
+    q, v = pair.sample()
+    x, u = (np.reshape(y, (2, -1)) for y in pair.in_absolute(q, v))
+    bodies = [
+        replace(b, position=y[:3], orientation=y[3:], velocity=w[:3], angular_velocity=w[3:])
+        for b, y, w in zip(pair.bodies, x, u, strict=True)
+    ]
+    moved = dict(zip(pair.bodies, bodies, strict=True))
+    joints = [
+        replace(j, a=replace(j.a, body=moved.get(j.a.body)), b=replace(j.b, body=moved[j.b.body]))
+        for j in pair.joints
+    ]
+    start, rates = Mechanism(bodies, joints, "relative").described.start()
+    for k, ball in enumerate(_balls(pair.relative)):
+        start[ball] *= np.sign(start[ball] @ q[ball]) or k
+    assert start == pytest.approx(q, abs=1e-12)
+    assert rates == pytest.approx(v, abs=1e-12)
+
+
+def _balls(d):
+    return [b.q for b in d.mechanism.described.blocks if b.ball]
+
+
+@each_joint
+def test_poses_are_those_of_the_motions(row):
+    pair = Pair(row, False, 4)
+    q, v = pair.sample()
+    r, p = pair.relative.poses(q)
+    kinematics = forward_kinematics(pair.relative.mechanism, [Frame(b) for b in pair.bodies])
+    position, axes, *_ = kinematics(q, v, v)
+    assert np.asarray(r) == pytest.approx(np.asarray(position), abs=1e-14)
+    for k in range(2):
+        A = np.asarray(axes)[:, 3 * k : 3 * k + 3]
+        assert abs(np.asarray(p)[:, k] @ quaternion(A)) == pytest.approx(1, abs=1e-13)
+
+
+def test_a_contact_on_a_tree_is_part_of_what_its_joints_hold():
+    """Statics: the hinge holds the weight less what the contact carries."""
+    a = Body("a", 2.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(a, (0, 0, 0)))
+    end = SphericalClearance("end", Frame(None, (1.0, -1e-3, 0)), Frame.at(a, (1.0, 0, 0)), 1e-3)
+    d = assemble(Mechanism([a], [hinge], "relative"), [end], (0, -10.0, 0))
+    q, v = d.stated_start()
+    found = np.asarray(d.reactions(0, q, v, [], 1, v, [], [10.0], []))
+    normal = np.asarray(d.contact_normals(0, q, []))[:, 0]
+    assert found[:3, 0] == pytest.approx([0, 20, 0] - 10 * normal, abs=1e-12)
+
+
+def four_bodies():
+    bodies = [Body(x, 1.0, (0.1, 0.1, 0.1), position=(k, 0, 0)) for k, x in enumerate("abcd")]
+    a, b, c, d = bodies
+    joints = [
+        Spherical("ball", Frame.at(c, (2.5, 0, 0)), Frame.at(d, (2.5, 0, 0))),
+        Revolute("first", Frame(None), Frame(a)),
+        Prismatic("second", Frame.at(a, (0.5, 0, 0)), Frame.at(b, (0.5, 0, 0))),
+        Fixed("third", Frame.at(c, (1.5, 0, 0)), Frame.at(b, (1.5, 0, 0))),
+        Revolute("loop", Frame(None, (3, 0, 0)), Frame(d)),
+    ]
+    return bodies, joints
+
+
+def test_tree_takes_joints_of_least_freedom_from_the_ground():
+    bodies, joints = four_bodies()
+    mechanism = Mechanism(bodies, joints, "relative")
+    assert [joint.name for joint in mechanism.cut] == ["ball"]
+    names = assemble(mechanism).q_names
+    assert names == ("first.angle", "second.distance", "loop.angle")
+
+
+def test_cuts_may_be_given():
+    bodies, joints = four_bodies()
+    mechanism = Mechanism(bodies, joints, Relative(cut=["loop"]))
+    d = assemble(mechanism)
+    assert d.closure_names == ("loop",) * 5
+    assert d.q_names[:4] == tuple(f"ball.e{k}" for k in range(4))
+    assert d.nv == d.nq - 1 == 5
+
+
+def test_a_body_that_no_joint_leads_to_is_free():
+    bodies, joints = four_bodies()
+    d = assemble(
+        Mechanism(bodies, [j for j in joints if j.name in ("second", "third")], "relative")
+    )
+    assert d.q_names[:7] == tuple(f"a.{x}" for x in ("x", "y", "z", "e0", "e1", "e2", "e3"))
+    assert d.q_names[14:] == ("second.distance",)  # d is free too
+
+
+def test_an_open_joint_is_named():
+    bodies, joints = four_bodies()
+    bodies[1] = replace(bodies[1], position=(1, 0.1, 0))
+    joints[2] = replace(joints[2], b=Frame(bodies[1], (-0.5, 0, 0)))
+    joints[3] = replace(joints[3], b=Frame(bodies[1], (0.5, -0.1, 0)))
+    with pytest.raises(ValueError, match=r"joint 'second': it is open by 0\.1 .* at body 'b'"):
+        Mechanism(bodies, joints, "relative").described.start()
+
+
+def test_velocities_that_tear_a_joint_are_named():
+    bodies, joints = four_bodies()
+    free = replace(bodies[3], velocity=(0, 0, 1.0))
+    joints = [replace(joints[4], b=Frame(free))]
+    with pytest.raises(ValueError, match=r"joint 'loop': it is torn apart by 1 .* at body 'd'"):
+        Mechanism([free], joints, "relative").described.start()
+
+
+@pytest.mark.parametrize("coordinates", ["joint", None, 3])
+def test_unknown_coordinates_are_refused(coordinates):
+    with pytest.raises(ValueError, match="coordinates must be one of 'absolute', 'relative' or"):
+        Mechanism([Body("a", 1.0)], coordinates=coordinates)
+
+
+def test_unknown_cuts_are_refused():
+    bodies, joints = four_bodies()
+    with pytest.raises(ValueError, match="names the joint 'lop', which is not in the mechanism"):
+        assemble(Mechanism(bodies, joints, Relative(cut=["lop"])))
+
+
+@pytest.mark.parametrize(
+    ("drives", "message"),
+    [
+        ({"actuators": [Actuator("ball")]}, "'ball', a Spherical: it must have one freedom"),
+        ({"actuators": [Actuator("balls")]}, "'balls', which is not there"),
+        ({"mimics": [Mimic("third", "first")]}, "'third', a Fixed: it must have one freedom"),
+        (
+            {"mimics": [Mimic("second", "first"), Mimic("first", "loop")]},
+            "'second' mimics 'first', which mimics another",
+        ),
+    ],
+)
+def test_drives_of_joints_without_one_freedom_are_refused(drives, message):
+    bodies, joints = four_bodies()
+    with pytest.raises(ValueError, match=message):
+        Mechanism(bodies, joints, "relative", **drives)
+
+
+def test_rotors_and_mimics_take_relative_coordinates():
+    bodies, joints = four_bodies()
+    with pytest.raises(ValueError, match="rotor of joint 'first' counts in relative coordinates"):
+        Mechanism(bodies, joints, actuators=[Actuator("first", rotor_inertia=1e-4)])
+    with pytest.raises(ValueError, match="'second' mimics 'first', which takes relative"):
+        Mechanism(bodies, joints, mimics=[Mimic("second", "first")])
+
+
+def test_a_joint_that_mimics_is_not_cut():
+    bodies, joints = four_bodies()
+    with pytest.raises(ValueError, match=r"joint 'loop' is cut, but 'second' mimics 'loop'"):
+        assemble(Mechanism(bodies, joints, Relative(["loop"]), mimics=[Mimic("second", "loop")]))
+
+
+def test_a_screw_starts_after_many_turns():
+    nut = Body("nut", 1.0, (0.1, 0.1, 0.1), position=(0, 0, 0.5))
+    joint = Screw("screw", Frame(None), Frame(nut), 0.1)
+    q, _ = Mechanism([nut], [joint], "relative").described.start()
+    assert q == pytest.approx([5 * 2 * np.pi])
