@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 
 from nsopt.plots.browser import save_view
 from nsopt.plots.contact import contact_paths, gaps
+from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
 from nsopt.plots.range_of_motion import range_of_motion
-from nsopt.plots.robot import base_force, draw_curves, draw_vectors, joint_torques, tracked_points
+from nsopt.plots.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.style import DPI
 from nsopt.result import Result, check_writable
@@ -106,6 +107,9 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 __all__ = [
     "FIGURES",
+    "Curves",
+    "Recorded",
+    "Vector",
     "base_force",
     "contact_forces",
     "contact_paths",

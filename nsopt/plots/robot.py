@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from nsopt.plots import style
+from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
 from nsopt.plots.scene import rotate
 from nsopt.plots.style import Array
 from nsopt.result import Result
-
-MOST_NAMED = 8
-"""Lines of one pair of axes that have a colour and a name; the others are grey."""
-TICKS = 5
-KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}
-
-
-class Curves(NamedTuple):
-    """Lines over time in one pair of axes."""
-
-    title: str
-    unit: str  # of SI; figures add a prefix
-    values: Mapping[str, Array]  # by label, (time,)
-
-
-class Vector(NamedTuple):
-    """A column of three axes: the components of a vector over time."""
-
-    title: str
-    symbol: str
-    unit: str  # of SI; figures add a prefix
-
-
-class Recorded(NamedTuple):
-    """What one run or study knows of some vectors."""
-
-    label: str
-    time: Array  # (time,) [s]
-    values: Array  # (time, vector, 3)
 
 
 def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figure:
@@ -87,47 +57,10 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
     )
     for k, result in enumerate(results):
         for ax, row in zip(axes[:, k], rows, strict=True):
-            _draw(ax, result["time"].values, row[k])
+            draw_panel(ax, result["time"].values, row[k])
         if len(results) > 1:
             style.title(axes[0, k], f"{style.label(result)}\n{rows[0][k].title}")
         style.axis_labels(axes[-1, k], "time [s]", None)
-    return figure
-
-
-def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
-    """Draw panels below each other over one time, from arrays.
-
-    For what has no result, such as the inverse dynamics of a stated motion.
-
-    Parameters
-    ----------
-    title : str
-    time : (n,) [s]
-    panels : sequence of Curves
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without panels, or if a line has not one value for each time.
-    """
-    if not panels:
-        raise ValueError(f"{title}: there are no curves to draw")
-    for panel in panels:
-        for label, values in panel.values.items():
-            if np.shape(values) != np.shape(time):
-                raise ValueError(
-                    f"{title}: {label!r} must have one value for each of the {len(time)} times, "
-                    f"got shape {np.shape(values)}"
-                )
-    size = (7.5, 0.9 + 2.6 * len(panels))
-    figure, axes = style.page(title, (), len(panels), 1, size, sharex=True)
-    for ax, panel in zip(axes[:, 0], panels, strict=True):
-        _draw(ax, np.asarray(time), panel)
-    style.axis_labels(axes[-1, 0], "time [s]", None)
     return figure
 
 
@@ -191,62 +124,6 @@ def tracked_points(*results: Result) -> Figure:
         recorded.append(Recorded(style.label(result), time, values))
     vectors = [Vector(name, "", "m") for name in names]
     return draw_vectors("Points of the mechanism", vectors, recorded)
-
-
-def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recorded]) -> Figure:
-    """Draw components of vectors over time, from arrays: a column for each, what is known overlaid.
-
-    Parameters
-    ----------
-    title : str
-    vectors : sequence of Vector
-    recorded : sequence of Recorded
-        Their times may differ.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without vectors or records, or if the shape of a record is not (time, vector, 3).
-    """
-    if not vectors or not recorded:
-        raise ValueError(f"{title}: there is nothing to draw")
-    for one in recorded:
-        shape = (len(one.time), len(vectors), 3)
-        if np.shape(one.values) != shape:
-            raise ValueError(
-                f"{title}: the values of {one.label!r} must have shape {shape} (time, vector, "
-                f"axis), got {np.shape(one.values)}"
-            )
-    size = (max(7.0, 3.9 * len(vectors)), 6.6)
-    only = f": {recorded[0].label}" if len(recorded) == 1 else ""
-    figure, axes = style.page(title + only, (), 3, len(vectors), size, sharex=True)
-    for column, vector in enumerate(vectors):
-        _components(axes[:, column], vector, [(r.time, r.values[:, column]) for r in recorded])
-        style.title(axes[0, column], vector.title)
-    if len(recorded) > 1:
-        lines = [
-            Line2D([], [], **style.look(k)._asdict(), label=one.label)
-            for k, one in enumerate(recorded)
-        ]
-        style.shared_legend(figure, lines)
-    return figure
-
-
-def _components(axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]]) -> None:
-    values = [value for _, value in drawn]
-    unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
-    for a, ax in enumerate(axes):
-        for k, (time, value) in enumerate(drawn):
-            ax.plot(time, unit.factor * value[:, a], **style.look(k)._asdict())
-        parts = np.concatenate([value[:, a] for value in values])
-        style.settle(ax, unit.factor * parts, unit.factor * scale)
-        ax.locator_params(axis="x", nbins=TICKS)
-        name = f"{vector.symbol}$_{'xyz'[a]}$" if vector.symbol else "xyz"[a]
-        style.axis_labels(ax, "time [s]" if a == 2 else None, f"{name} [{unit.text}]")
 
 
 def tracked(result: Result) -> dict[str, Array]:
@@ -365,29 +242,3 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
 
 def _titled(panels: Sequence[Curves], title: str) -> Curves:
     return next((p for p in panels if p.title == title), Curves(title, "", {}))
-
-
-def _draw(ax: Axes, time: Array, panel: Curves) -> None:
-    """Draw lines with a legend; of many the largest are named, the others grey."""
-    order = sorted(panel.values, key=lambda name: -style.peak(panel.values[name]))
-    unit = style.unit_of(panel.unit, *panel.values.values())
-    for name in order[MOST_NAMED:]:
-        ax.plot(time, unit.factor * panel.values[name], color=style.GREY, lw=0.6, label="_other")
-    for k, name in enumerate(order[:MOST_NAMED]):
-        ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
-    largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
-    style.settle(ax, unit.factor * largest, 1.0)
-    more = f" (the {MOST_NAMED} largest of {len(order)} named)" if len(order) > MOST_NAMED else ""
-    style.title(ax, panel.title + more)
-    if not order:
-        ax.set_axis_off()
-        return
-    ax.locator_params(axis="x", nbins=2 * TICKS)
-    style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text}]")
-    ax.legend(
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        fontsize=style.SMALL,
-        frameon=False,
-        handlelength=1.8,
-    )

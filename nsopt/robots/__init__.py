@@ -1,5 +1,6 @@
 """Robots: recursive dynamics, and robots from their files."""
 
+from nsopt.robots.balancing import SpringFit, fit_springs
 from nsopt.robots.closed_loops import ClosedLoops, Loads, Motion
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
@@ -24,10 +25,12 @@ __all__ = [
     "ModifiedDH",
     "Motion",
     "SharingRule",
+    "SpringFit",
     "StandardDH",
     "ToleranceOrder",
     "bias_force",
     "export_c",
+    "fit_springs",
     "forward_dynamics",
     "forward_kinematics",
     "inverse_dynamics",

@@ -177,7 +177,9 @@ def warm_guess(part: Mpcc) -> ca.Function:
     guesses, at = [], 0
     for variable in part.variables:
         n = variable.scaled.numel()
-        known = ca.depends_on(variable.guess, p) if n else False
+        if n == 0:  # of one unknown the empty rest would be 1 x 0, and count as a row
+            continue
+        known = ca.depends_on(variable.guess, p)
         guesses.append(variable.guess / variable.scale if known else last[at : at + n])
         at += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])

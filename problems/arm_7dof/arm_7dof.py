@@ -1,4 +1,4 @@
-"""A collaborative arm of seven joints that sinks from a bent posture, braked by its gears.
+"""A collaborative arm of seven joints that sinks from a bent posture, its motors short-circuited.
 
 A design of our own with numbers that such arms have: 15 kg, 0.9 m from shoulder to flange.
 """
@@ -17,7 +17,7 @@ from nsopt.robots import DHRow, serial_from_dh
 class Part(NamedTuple):
     """A link; its mass is spread over a cylinder about its line from joint to joint.
 
-    ``along`` is that line's axis in link axes, -y or z, ``centre`` the way from the link's origin
+    ``along`` is that line's axis in link axes, ``centre`` the way from the link's origin
     to the centre of mass along it.
     """
 
@@ -38,7 +38,7 @@ class Drive(NamedTuple):
     effort: float  # N m
     rotor: float  # kg m^2
     ratio: float
-    damping: float  # N m s/rad, at the joint
+    damping: float  # N m s/rad, at the joint, of the short-circuited motor
 
 
 # Shoulder of three joints with axes through one point, elbow, wrist of three.
@@ -52,13 +52,13 @@ PARTS = [
     Part(0.11, 0.0, 0.7, "z", -0.03, 0.040, 0.06),
 ]
 DRIVES = [
-    Drive(170.0, 2.2, 90.0, 2.4e-5, 100.0, 4.0),
-    Drive(120.0, 2.2, 90.0, 2.4e-5, 100.0, 4.0),
-    Drive(170.0, 2.2, 90.0, 2.4e-5, 100.0, 3.0),
-    Drive(120.0, 2.2, 90.0, 2.4e-5, 100.0, 3.0),
-    Drive(170.0, 2.6, 15.0, 6e-6, 100.0, 1.0),
-    Drive(120.0, 2.6, 15.0, 6e-6, 100.0, 1.0),
-    Drive(175.0, 2.6, 15.0, 6e-6, 100.0, 1.0),
+    Drive(170.0, 2.2, 90.0, 2.4e-5, 100.0, 40.0),
+    Drive(120.0, 2.2, 90.0, 2.4e-5, 100.0, 40.0),
+    Drive(170.0, 2.2, 90.0, 2.4e-5, 100.0, 30.0),
+    Drive(120.0, 2.2, 90.0, 2.4e-5, 100.0, 30.0),
+    Drive(170.0, 2.6, 15.0, 6e-6, 100.0, 8.0),
+    Drive(120.0, 2.6, 15.0, 6e-6, 100.0, 8.0),
+    Drive(175.0, 2.6, 15.0, 6e-6, 100.0, 8.0),
 ]
 BENT = (0.3, 0.6, -0.2, -1.4, 0.1, 0.9, 0.0)
 """A posture with the elbow bent [rad]."""

@@ -5,8 +5,11 @@ elbow has a radial clearance of 0.1 mm that the controller does not know of. All
 here, of the size of a service robot's arm.
 """
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt import (
     GROUND,
@@ -33,42 +36,40 @@ CLEARANCE = Parameter("clearance", 1e-4)  # m, radial
 AXES = np.column_stack([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])  # turns lift: z against world y
 
 
-def turned(angle):
+def turned(angle: float) -> NDArray[np.float64]:
     """Return the rotation that lifts x by an angle."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
 
 
-def arm(angles, drop):
+def arm(angles: NDArray[np.float64], drop: float) -> tuple[Body, Body]:
     """Return upper arm and forearm, the forearm hung lower at the elbow by ``drop`` [m]."""
     first, second = turned(angles[0]), turned(angles[0] + angles[1])
     elbow = first @ (UPPER, 0, 0)
     # A tube of 2.5 kg with the elbow's motor; a tube of 1 kg with a load of 1 kg at its tip, that
     # holds the load 10 mm beside the middle of the elbow.
     upper = Body("upper arm", 2.5, (3e-3, 4e-2, 4e-2), first @ (0.22, 0, 0), first)
-    hung = elbow + second @ (0.26, 0.005, 0) - (0, 0, drop)
+    hung = elbow + second @ (0.26, 0.005, 0) - np.array([0, 0, drop])
     fore = Body("forearm", 2.0, (2e-3, 2.6e-2, 2.6e-2), hung, second)
     return upper, fore
 
 
-def joints(upper, fore):
+def joints(upper: Body, fore: Body) -> tuple[tuple[Frame, Frame], tuple[Frame, Frame]]:
     """Return the frames of shoulder and elbow."""
     shoulder = Frame(GROUND, axes=AXES), Frame(upper, (-0.22, 0, 0), AXES)
     elbow = Frame(upper, (UPPER - 0.22, 0, 0), AXES), Frame(fore, (-0.26, -0.005, 0), AXES)
     return shoulder, elbow
 
 
-def nominal():
+def nominal() -> Mechanism:
     """Return the arm as the controller knows it, with an ideal elbow."""
     links = arm(FROM, 0.0)
-    hinges = [
-        Revolute(name, *pair)
-        for name, pair in zip(("shoulder", "elbow"), joints(*links), strict=True)
-    ]
+    shoulder, elbow = joints(*links)
+    hinges = [Revolute("shoulder", *shoulder), Revolute("elbow", *elbow)]
     return Mechanism(links, hinges, coordinates="relative")
 
 
-def path(t, move_time):
+def path(t: Any, move_time: Any) -> tuple[Any, Any, Any]:
     """Return angles, rates and accelerations (2,) of a quintic from rest to rest."""
     x = ca.fmin(t / move_time, 1)
     span = TO - FROM
@@ -81,7 +82,7 @@ def path(t, move_time):
 torques = inverse_dynamics(nominal(), GRAVITY)
 
 
-def computed_torque(t, q, v, gains):
+def computed_torque(t: ca.SX, q: ca.SX, v: ca.SX, gains: ca.SX) -> ca.SX:
     """Return the torques (2,) that bring the ideal arm back to its path, as motors can."""
     move_time, stiffness, damping = gains[0], gains[1], gains[2]
     angles, rates, accelerations = path(t, move_time)
@@ -93,7 +94,13 @@ upper, fore = arm(FROM, drop=CLEARANCE.value)  # at rest, hung on its pin
 shoulder, elbow = joints(upper, fore)
 elements = [
     RevoluteClearance(
-        "elbow", *elbow, length=0.06, clearance=CLEARANCE, axial_clearance=1e-4, radius=0.01
+        "elbow",
+        elbow[0],
+        elbow[1],
+        length=0.06,
+        clearance=CLEARANCE,
+        axial_clearance=1e-4,
+        radius=0.01,
     ),
     JointDrives(
         "motors",

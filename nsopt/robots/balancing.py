@@ -1,0 +1,298 @@
+"""Static balancing: springs that hold a robot's weight over a range of postures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import least_squares
+
+from nsopt.elements.drives import JointDrives
+from nsopt.elements.extension_spring import ExtensionSpring
+from nsopt.mechanics.assembly import assemble
+from nsopt.mechanics.checks import finite
+from nsopt.mechanics.coordinates import Array
+from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.element import Contact, Element
+from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.parameter import Numbers
+from nsopt.robots.newton_euler import EARTH
+
+CLOSED = 1e-6
+"""By how much [m, rad] a loop may be open in a posture."""
+
+SINGULAR = 1e-9
+"""Of what motors of loops can do, relative: a singular value that counts as zero."""
+
+TOLERANCE = 1e-15
+"""Relative change of cost and unknowns, and slope, at which the fit ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpringFit:
+    """Fitted springs, and what the motors must hold without and with the fit.
+
+    Attributes
+    ----------
+    parameters : mapping of name to float
+        The fitted values, SI.
+    columns : tuple of str
+        ``joint.rate`` of each column of the torques.
+    before, after : (n, k) [N m] or [N]
+        Static torque that the motors of the joints give, one row a posture, with the stated and
+        with the fitted values.
+    slack : mapping of name to float [m]
+        Of each `ExtensionSpring`: its smallest length in any posture less its free length. Where
+        it is negative, the coils of a real spring would touch.
+    mechanism, elements
+        As stated, with the fitted values.
+    converged : bool
+        Whether the fit ended by its tolerances.
+    """
+
+    parameters: Mapping[str, float]
+    columns: tuple[str, ...]
+    before: Array
+    after: Array
+    slack: Mapping[str, float]
+    mechanism: Mechanism
+    elements: tuple[Element, ...]
+    converged: bool
+
+
+def fit_springs(
+    mechanism: Mechanism,
+    elements: Iterable[Element],
+    gravity: Numbers = EARTH,
+    *,
+    postures: Sequence[Numbers] | Array,
+    joints: Iterable[str],
+    bounds: Mapping[str, tuple[float, float]],
+) -> SpringFit:
+    """Choose Parameters of springs so that joints need the least static torque.
+
+    Least sum of squares over all postures and joints, from the stated values, with the springs'
+    forces of [CHARMIE 2023, eq. 35; the sign in print is wrong, section 5.2] differentiated
+    exactly.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        In relative coordinates.
+    elements : sequence of Element
+        Springs with Parameters in their numbers and the origins of their frames, and any other
+        force. `JointDrives` are left out: what they would have to do is the question.
+    gravity : (3,) [m/s^2]
+    postures : (n, nq)
+        Coordinates over which to balance, in the order of the mechanism's; loops closed.
+    joints : sequence of str
+        Joints of the tree to balance. Without loops the others are held by motors of their own;
+        with loops name as many freedoms as the loops leave: those that are driven.
+    bounds : mapping of Parameter name to (lower, upper)
+        Which Parameters to choose, and from where to where; either end may be infinite. Masses
+        and lengths may be among them, but no length on which loops depend.
+
+    Raises
+    ------
+    ValueError
+        If coordinates are not relative, a posture has another size, is not finite or leaves a loop
+        open, a joint or Parameter is unknown, bounds are reversed or do not hold the stated value,
+        the named joints do not determine the motion of loops, or a contact is among the elements.
+
+    Notes
+    -----
+    The problem is not convex where places are chosen: other stated values may lead to a better fit.
+    """
+    members = tuple(elements)
+    _check(mechanism, members)
+    d = assemble(mechanism, [e for e in members if not isinstance(e, JointDrives)], gravity)
+    low, high = _check_bounds(d, bounds)
+    held = _StaticTorque(d, _places(d, tuple(joints)), _postures(d, postures), tuple(bounds))
+    start = held.values
+    ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
+    for end in ends:  # numbers that an element refuses are refused before the fit
+        d.values(dict(zip(bounds, end, strict=True)))
+    found = least_squares(
+        held.stacked,
+        start,
+        jac=held.slope,
+        bounds=(low, high),
+        x_scale=np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(start), 1.0)),
+        ftol=TOLERANCE,
+        xtol=TOLERANCE,
+        gtol=TOLERANCE,
+        max_nfev=1000,
+    )
+    values = {name: float(x) for name, x in zip(bounds, found.x, strict=True)}
+    whole = assemble(mechanism, members, gravity)
+    restated, springs, _ = whole.restated(whole.values(values))
+    return SpringFit(
+        parameters=values,
+        columns=tuple(d.v_names[i] for i in held.rows),
+        before=held(start),
+        after=held(found.x),
+        slack=_slack(d, held.postures, d.values(values)),
+        mechanism=restated,
+        elements=springs,
+        converged=found.status > 0,
+    )
+
+
+class _StaticTorque:
+    """Torques of motors at rest as a function of some parameters."""
+
+    def __init__(
+        self, d: Dynamics, rows: list[int], postures: Array, names: tuple[str, ...]
+    ) -> None:
+        self.rows, self.postures = rows, postures
+        order = [x.name for x in d.parameters]
+        self.stated, chosen = d.values(), [order.index(name) for name in names]
+        self.values = self.stated[chosen]
+        q, p = ca.SX.sym("q", d.nq), ca.SX.sym("p", len(order))
+        force = d.applied(0, q, ca.SX.zeros(d.nv), p)
+        slope = ca.densify(ca.jacobian(force, p)[:, chosen])
+        self._chosen = chosen
+        self._force = ca.Function("static", [q, p], [ca.densify(force), slope])
+        _check_loops(d, q, p, chosen)
+        self._share = [_share(d, x, self.stated, rows, k) for k, x in enumerate(postures)]
+
+    def _at(self, x: Array, output: int) -> list[Array]:
+        p = self.stated.copy()
+        p[self._chosen] = x
+        found = [-B @ self._force(q, p)[output] for B, q in self._pairs()]
+        return [np.asarray(value) for value in found]
+
+    def _pairs(self) -> Iterable[tuple[Array, Array]]:
+        return zip(self._share, self.postures, strict=True)
+
+    def __call__(self, x: Array) -> Array:
+        """Return the torques, (n, k)."""
+        return np.array([value[:, 0] for value in self._at(x, 0)])
+
+    def stacked(self, x: Array) -> Array:
+        """Return all of them, posture by posture, (n k,)."""
+        return self(x).ravel()
+
+    def slope(self, x: Array) -> Array:
+        """Return the derivatives of all of them, (n k, np)."""
+        return np.vstack(self._at(x, 1))
+
+
+def _share(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
+    """Return what turns generalized forces into forces on the driven freedoms, (k, nv).
+
+    Along the motions Z that loops leave, those of the motors do the same work.
+    """
+    S = np.eye(d.nv)[rows]
+    if not d.constraints:
+        return S
+    off = np.abs(np.asarray(d.closure(0, q, p))).ravel()
+    if off.max(initial=0.0) > CLOSED:
+        worst = int(np.argmax(off))
+        raise ValueError(
+            f"posture {k} leaves joint {d.closure_names[worst]!r} open by {off[worst]:.3g} (m, or "
+            "rad): give postures in which loops are closed"
+        )
+    _, sizes, V = np.linalg.svd(np.asarray(d.closure_matrix(0, q, p)))
+    Z = V[int(np.sum(sizes > SINGULAR * sizes[0])) :].T
+    left = Z.shape[1]
+    if len(rows) != left:
+        raise ValueError(
+            f"loops leave {left} freedoms in posture {k}, but {len(rows)} are to be balanced: name "
+            f"{left} joints that are driven, or leave out a posture where loops can fold"
+        )
+    driven = S @ Z
+    if np.linalg.svd(driven)[1].min(initial=np.inf) < SINGULAR:
+        named = ", ".join(d.v_names[i].rsplit(".", 1)[0] for i in rows)
+        raise ValueError(
+            f"joints {named} do not determine the motion of the loops in posture {k}: name others, "
+            "or leave that posture out"
+        )
+    share: Array = np.linalg.solve(driven.T, Z.T)
+    return share
+
+
+def _check(mechanism: Mechanism, elements: tuple[Element, ...]) -> None:
+    if mechanism.coordinates == "absolute":
+        raise ValueError(
+            "fit_springs takes joint coordinates as postures: state "
+            'Mechanism(..., coordinates="relative")'
+        )
+    for element in elements:
+        if isinstance(element, Contact):
+            raise ValueError(
+                f"{type(element).__name__} {element.name!r} has no static force of its own: give "
+                "an ideal joint in its place"
+            )
+
+
+def _check_loops(d: Dynamics, q: ca.SX, p: ca.SX, chosen: list[int]) -> None:
+    loops = ca.vertcat(d.closure(0, q, p), ca.vec(d.closure_matrix(0, q, p)))
+    for i in chosen:
+        if ca.depends_on(loops, p[i]):
+            raise ValueError(
+                f"loops depend on the Parameter {d.parameters[i].name!r}: choose it beforehand, "
+                "postures would open them"
+            )
+
+
+def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tuple[Array, Array]:
+    known = {x.name: x.value for x in d.parameters}
+    if not bounds:
+        raise ValueError("bounds are empty: name at least one Parameter to choose")
+    for name, pair in bounds.items():
+        if name not in known:
+            raise ValueError(
+                f"bounds name the Parameter {name!r}, which is not there: one of "
+                f"{', '.join(known) or 'none'}"
+            )
+        low, high = pair
+        if not low < high:
+            raise ValueError(
+                f"bounds of the Parameter {name!r} must be lower < upper, got {low} and {high}"
+            )
+        if not low <= known[name] <= high:
+            raise ValueError(
+                f"the Parameter {name!r} is stated as {known[name]:g}, outside its bounds {low:g} "
+                f"and {high:g}: the fit starts there, state a value between"
+            )
+    ends = np.array(list(bounds.values()), dtype=float)
+    return ends[:, 0], ends[:, 1]
+
+
+def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
+    found = [
+        finite(f"posture {k} of fit_springs", posture, (d.nq,))
+        for k, posture in enumerate(postures)
+    ]
+    if not found:
+        raise ValueError("fit_springs needs at least one posture")
+    return np.array(found)
+
+
+def _places(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
+    """Return where in v the joints to balance are."""
+    owners = [name.rsplit(".", 1)[0] for name in d.v_names]
+    for name in joints:
+        if name not in owners:
+            raise ValueError(
+                f"fit_springs is to balance the joint {name!r}, which has no coordinates: one of "
+                f"{', '.join(dict.fromkeys(owners))}"
+            )
+    if not joints:
+        raise ValueError("fit_springs is to balance no joint: name at least one")
+    return [i for name in dict.fromkeys(joints) for i, owner in enumerate(owners) if owner == name]
+
+
+def _slack(d: Dynamics, postures: Array, p: Array) -> dict[str, float]:
+    """Return by how much each extension spring is longer than its free length at least [m]."""
+    found, still = {}, np.zeros(d.nv)
+    readings = np.array([np.asarray(d.readings(0, q, still, p)).ravel() for q in postures])
+    for spring in d.restated(p)[1]:
+        if isinstance(spring, ExtensionSpring):
+            lengths = readings[:, d.reading_names.index(f"{spring.name}.length")]
+            free = finite("free_length", spring.free_length, ())
+            found[spring.name] = float(lengths.min() - free)
+    return found

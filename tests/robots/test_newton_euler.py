@@ -1,0 +1,580 @@
+"""Recursive dynamics of trees against energies, virtual power, and the equilibrium of every body.
+
+The reference knows poses alone, as products of 4x4 matrices along the joints; velocities,
+accelerations, energies and virtual power follow by differentiation.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from nsopt import (
+    GROUND,
+    Body,
+    Cylindrical,
+    Fixed,
+    Frame,
+    Mechanism,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from nsopt.mechanics.actuator import Actuator, Mimic
+from nsopt.robots import (
+    bias_force,
+    forward_dynamics,
+    forward_kinematics,
+    inverse_dynamics,
+    joint_reactions,
+    mass_matrix,
+)
+
+G = np.array([0.3, -0.5, -9.81])
+PITCH = 0.2
+TREE = [
+    # joint, outer body, inner body; bodies before those that hang on them
+    (Revolute, "b0", GROUND),
+    (Prismatic, "b1", "b0"),
+    (Screw, "b2", "b0"),
+    (Cylindrical, "b3", "b2"),
+    (Universal, "b4", "b1"),
+    (Planar, "b5", "b4"),
+    (Spherical, "b6", "b0"),
+    (None, "b7", GROUND),
+    (Fixed, "b8", "b7"),
+    (Spherical, "b9", "b8"),
+    (Planar, "b10", "b9"),
+    (Fixed, "b11", GROUND),
+    (Screw, "b12", "b11"),
+    (Universal, "b13", "b12"),
+]
+AXES_ONLY = [row for row in TREE if row[1] not in ("b6", "b7", "b8", "b9", "b10")]
+WAYS = {"inner to outer": [False], "outer to inner": [True], "mixed": [True, False, False]}
+SIZES = {Fixed: 0, Revolute: 1, Prismatic: 1, Screw: 1, Cylindrical: 2, Universal: 2, Planar: 3}
+
+
+def random_body(rng, name):
+    axes = Rotation.random(random_state=rng).as_matrix()
+    moments = rng.uniform(0.02, 0.03, 3)
+    return Body(name, rng.uniform(0.5, 2), axes @ np.diag(moments) @ axes.T)
+
+
+def random_frame(rng, body):
+    return Frame(body, rng.uniform(-0.5, 0.5, 3), Rotation.random(random_state=rng).as_matrix())
+
+
+def tree(rows=TREE, flips=(False,), seed=0, **options):
+    """A mechanism of random bodies and frames; where flipped, frame a is on the outer body."""
+    rng = np.random.default_rng(seed)
+    bodies = {row[1]: random_body(rng, row[1]) for row in rows}
+    joints = []
+    for k, (kind, outer, inner) in enumerate(rows):
+        if kind is None:
+            continue
+        frames = [random_frame(rng, bodies.get(inner)), random_frame(rng, bodies[outer])]
+        a, b = frames[::-1] if flips[k % len(flips)] else frames
+        more = (PITCH,) if kind is Screw else ()
+        joints.append(kind(f"j_{outer}", a, b, *more))
+    return Mechanism(bodies.values(), joints, coordinates="relative", **options)
+
+
+def homogeneous(R, p):
+    return ca.vertcat(ca.horzcat(ca.SX(R), ca.SX(p)), ca.DM([[0, 0, 0, 1]]))
+
+
+def inverse(T):
+    R = T[:3, :3].T
+    return homogeneous(R, -R @ T[:3, 3])
+
+
+def turn(axis, x):
+    c, s = ca.cos(x), ca.sin(x)
+    rows = {
+        "x": [[1, 0, 0], [0, c, -s], [0, s, c]],
+        "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]],
+        "z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
+    }[axis]
+    return homogeneous(ca.vertcat(*(ca.horzcat(*row) for row in rows)), [0, 0, 0])
+
+
+def slide(*p):
+    return homogeneous(ca.SX.eye(3), ca.vertcat(*p))
+
+
+def of_quaternion(p):
+    """The rotation of Euler parameters, as a quaternion times a vector times its conjugate."""
+    e0, e = p[0], p[1:]
+    S = ca.skew(e)
+    return (e0**2 - ca.dot(e, e)) * ca.SX.eye(3) + 2 * e @ e.T + 2 * e0 * S
+
+
+def motion_of(joint, q):
+    """The pose of frame b in frame a."""
+    if isinstance(joint, Fixed):
+        return ca.SX.eye(4)
+    if isinstance(joint, Revolute):
+        return turn("z", q[0])
+    if isinstance(joint, Prismatic):
+        return slide(0, 0, q[0])
+    if isinstance(joint, Screw):
+        return slide(0, 0, PITCH * q[0] / (2 * np.pi)) @ turn("z", q[0])
+    if isinstance(joint, Cylindrical):
+        return slide(0, 0, q[0]) @ turn("z", q[1])
+    if isinstance(joint, Universal):
+        return turn("x", q[0]) @ turn("y", q[1])
+    assert isinstance(joint, Planar)
+    return slide(q[0], q[1], 0) @ turn("z", q[2])
+
+
+def quasi(p, w):
+    """Rates of Euler parameters at an angular velocity in turning axes: p (0, w) / 2."""
+    return ca.vertcat(-ca.dot(p[1:], w), p[0] * w + ca.cross(p[1:], w)) / 2
+
+
+@dataclass
+class Moving:
+    """A body or frame in the reference, world axes."""
+
+    r: ca.SX
+    R: ca.SX
+    v: ca.SX = None
+    w: ca.SX = None
+    a: ca.SX = None
+    wdot: ca.SX = None
+
+
+class Reference:
+    """Poses of all bodies by products of matrices, and what follows by differentiation."""
+
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
+        outer = {self._outer(j).body.name for j in mechanism.joints}
+        self.free = [body for body in mechanism.bodies if body.name not in outer]
+        balls = [isinstance(j, Spherical) for j in mechanism.joints]
+        nv = sum(3 if x else SIZES[type(j)] for x, j in zip(balls, mechanism.joints, strict=True))
+        nv += 6 * len(self.free)
+        self.v, self.a = ca.SX.sym("v", nv), ca.SX.sym("a", nv)
+        self.q = ca.SX.sym("q", nv + len(self.free) + sum(balls))
+        self.balls, rates, self.at, self.poses = [], [], {}, {None: ca.SX.eye(4)}
+        i = j = 0
+        for body in self.free:
+            p, self.balls = self.q[i + 3 : i + 7], [*self.balls, slice_(i + 3, 4)]
+            self.poses[body.name] = homogeneous(of_quaternion(p), self.q[i : i + 3])
+            rates += [self.v[j : j + 3], quasi(p, self.v[j + 3 : j + 6])]
+            i, j = i + 7, j + 6
+        own = {}
+        for joint, ball in zip(mechanism.joints, balls, strict=True):
+            n = 3 if ball else SIZES[type(joint)]
+            # Coordinates are in the order from the inner to the outer body.
+            step = -1 if not ball and self._outer(joint) is joint.a else 1
+            own[joint.name] = self.q[[*range(i, i + n + ball)][::step]]
+            self.at[joint.name] = [*range(j, j + n)][::step]
+            if ball:
+                self.balls.append(slice_(i, 4))
+                rates.append(quasi(self.q[i : i + 4], self.v[j : j + 3]))
+            else:
+                rates.append(self.v[j : j + n])
+            i, j = i + n + ball, j + n
+        self.rate = ca.vertcat(*rates)
+        for joint in mechanism.joints:  # inner bodies come first
+            self._hang(joint, own[joint.name])
+
+    def _outer(self, joint):
+        """The frame on the body that hangs on the other: bodies are numbered from the ground."""
+        number = [-1 if f.body is None else int(f.body.name[1:]) for f in joint.frames]
+        return joint.frames[int(np.argmax(number))]
+
+    def _hang(self, joint, q):
+        to = self._outer(joint)
+        on = joint.frames[0] if to is joint.frames[1] else joint.frames[1]
+        if isinstance(joint, Spherical):
+            X = homogeneous(of_quaternion(q), [0, 0, 0])
+        else:
+            X = motion_of(joint, q)
+            X = X if on is joint.frames[0] else inverse(X)
+        T = self.pose(on) @ X @ inverse(homogeneous(ca.DM(to.axes), ca.DM(to.origin)))
+        self.poses[to.body.name] = T
+
+    def pose(self, frame):
+        body = self.poses[frame.body.name if frame.body else None]
+        return body @ homogeneous(ca.DM(np.array(frame.axes)), ca.DM(np.array(frame.origin)))
+
+    def change(self, x):
+        """The rate of an expression of q and v."""
+        return ca.jtimes(x, ca.vertcat(self.q, self.v), ca.vertcat(self.rate, self.a))
+
+    def moving(self, frame):
+        T = self.pose(frame)
+        r, R = T[:3, 3], T[:3, :3]
+        spin = ca.reshape(self.change(ca.vec(R)), 3, 3) @ R.T
+        v, w = self.change(r), ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+        return Moving(r, R, v, w, self.change(v), self.change(w))
+
+    def inertia(self, body, R):
+        return R @ ca.DM(np.array(body.inertia)) @ R.T
+
+    def kinetic(self):
+        T = 0
+        for body in self.mechanism.bodies:
+            m = self.moving(Frame(body, axes=np.eye(3)))
+            T += body.mass * ca.sumsqr(m.v) / 2 + m.w.T @ self.inertia(body, m.R) @ m.w / 2
+        return T
+
+    def potential(self):
+        bodies = self.mechanism.bodies
+        return -sum(body.mass * ca.dot(ca.DM(G), self.poses[body.name][:3, 3]) for body in bodies)
+
+    def needed(self, body):
+        """Force and torque about the centre of mass that a body's motion takes."""
+        m = self.moving(Frame(body, axes=np.eye(3)))
+        J = self.inertia(body, m.R)
+        return m, body.mass * (m.a - ca.DM(G)), J @ m.wdot + ca.cross(m.w, J @ m.w)
+
+    def virtual_power(self):
+        tau = 0
+        for body in self.mechanism.bodies:
+            m, force, torque = self.needed(body)
+            tau += ca.jacobian(m.v, self.v).T @ force + ca.jacobian(m.w, self.v).T @ torque
+        return tau
+
+    def evaluate(self, expressions, state):
+        function = ca.Function("f", [self.q, self.v, self.a], expressions)
+        return [np.array(x) for x in function.call([ca.DM(x) for x in state])]
+
+    def state(self, seed):
+        rng = np.random.default_rng(seed)
+        q = rng.uniform(-1.5, 1.5, self.q.numel())
+        for at in self.balls:
+            q[at] /= np.linalg.norm(q[at])
+        return q, rng.normal(size=self.v.numel()), rng.normal(size=self.v.numel())
+
+
+def slice_(start, size):
+    return slice(start, start + size)
+
+
+@cache
+def case(ways, axes_only=False):
+    mechanism = tree(AXES_ONLY if axes_only else TREE, WAYS[ways])
+    return mechanism, Reference(mechanism)
+
+
+def flat(x):
+    return np.array(x).ravel()
+
+
+def close(found, expected, limit=1e-11):
+    found, expected = np.array(found), np.array(expected)
+    assert found == pytest.approx(expected, rel=limit, abs=limit * np.abs(expected).max())
+
+
+either_way = pytest.mark.parametrize("ways", WAYS)
+SEEDS = range(3)
+
+
+@either_way
+def test_mass_matrix_is_the_hessian_of_the_kinetic_energy(ways):
+    mechanism, reference = case(ways)
+    hessian, _ = ca.hessian(reference.kinetic(), reference.v)
+    for seed in SEEDS:
+        q, v, a = reference.state(seed)
+        (expected,) = reference.evaluate([hessian], (q, v, a))
+        M = np.array(mass_matrix(mechanism)(q))
+        close(M, expected)
+        assert np.array_equal(M, M.T) or np.allclose(M, M.T, rtol=0, atol=1e-14)
+        assert np.linalg.eigvalsh(M)[0] > 0
+
+
+@either_way
+def test_inverse_dynamics_is_virtual_power(ways):
+    mechanism, reference = case(ways)
+    tau = reference.virtual_power()
+    for seed in SEEDS:
+        state = reference.state(seed)
+        (expected,) = reference.evaluate([tau], state)
+        close(inverse_dynamics(mechanism, G)(*state), expected)
+
+
+@either_way
+def test_inverse_dynamics_is_lagranges_equations(ways):
+    mechanism, reference = case(ways, axes_only=True)
+    L = reference.kinetic() - reference.potential()
+    lagrange = reference.change(ca.gradient(L, reference.v)) - ca.gradient(L, reference.q)
+    for seed in SEEDS:
+        state = reference.state(seed)
+        (expected,) = reference.evaluate([lagrange], state)
+        close(inverse_dynamics(mechanism, G)(*state), expected)
+
+
+@either_way
+def test_power_is_the_rate_of_energy(ways):
+    mechanism, reference = case(ways)
+    rate = reference.change(reference.kinetic() + reference.potential())
+    state = reference.state(4)
+    (expected,) = reference.evaluate([rate], state)
+    tau = np.array(inverse_dynamics(mechanism, G)(*state))
+    close(state[1] @ tau, expected.ravel())
+
+
+@either_way
+def test_forward_dynamics_inverts_inverse_dynamics(ways):
+    mechanism, reference = case(ways)
+    for seed in SEEDS:
+        q, v, a = reference.state(seed)
+        tau = inverse_dynamics(mechanism, G)(q, v, a)
+        close(flat(forward_dynamics(mechanism, G)(q, v, tau)), a, 1e-9)
+
+
+def test_bias_force_is_inverse_dynamics_without_acceleration():
+    mechanism, reference = case("mixed")
+    q, v, a = reference.state(0)
+    tau = np.array(inverse_dynamics(mechanism, G)(q, v, a)).ravel()
+    M = np.array(mass_matrix(mechanism)(q))
+    close(flat(bias_force(mechanism, G)(q, v)), tau - M @ a)
+
+
+@either_way
+def test_kinematics_of_frames(ways):
+    mechanism, reference = case(ways)
+    rng = np.random.default_rng(9)
+    frames = [random_frame(rng, body) for body in [*mechanism.bodies, GROUND]]
+    moving = [reference.moving(frame) for frame in frames]
+    expected = [
+        ca.horzcat(*(m.r for m in moving)),
+        ca.horzcat(*(m.R for m in moving)),
+        ca.horzcat(*(ca.vertcat(m.v, m.w) for m in moving)),
+        ca.horzcat(*(ca.vertcat(m.a, m.wdot) for m in moving)),
+    ]
+    state = reference.state(1)
+    found = forward_kinematics(mechanism, frames)(*state)
+    for x, y in zip(found, reference.evaluate(expected, state), strict=True):
+        close(x, y)
+
+
+def test_velocities_and_accelerations_are_finite_differences():
+    """Along q(t) = retract(q, v t + a t^2 / 2), by central differences."""
+    mechanism, reference = case("mixed")
+    coordinates = mechanism.tree
+    frames = [Frame(body) for body in mechanism.bodies]
+    kinematics = forward_kinematics(mechanism, frames)
+    q, v, a = reference.state(2)
+    h = 1e-5
+
+    def at(t):
+        moved = coordinates.retract(ca.SX(ca.DM(q)), ca.SX(ca.DM(v * t + a * t**2 / 2)))
+        return [np.array(x) for x in kinematics(ca.evalf(moved), v + a * t, a)]
+
+    before, now, after = at(-h), at(0.0), at(h)
+    rate = (after[0] - before[0]) / (2 * h)
+    assert now[2][:3] == pytest.approx(rate, abs=1e-7)
+    # A turn under changing angular velocity is exact to the second order at t = 0.
+    change = (after[2] - before[2]) / (2 * h)
+    assert now[3] == pytest.approx(change, abs=1e-6 * np.abs(change).max())
+
+
+def drives(reference, tau):
+    """Force and torque of each joint's drive on the body of its frame b, about b's origin."""
+    found = {}
+    for joint in reference.mechanism.joints:
+        a, b = (reference.pose(frame)[:3, :3] for frame in joint.frames)
+        mine, none = tau[reference.at[joint.name]], ca.SX.zeros(3)
+        if isinstance(joint, Fixed):
+            pair = none, none
+        elif isinstance(joint, Revolute):
+            pair = none, a[:, 2] * mine[0]
+        elif isinstance(joint, Prismatic):
+            pair = a[:, 2] * mine[0], none
+        elif isinstance(joint, Screw):
+            lead = PITCH / (2 * np.pi)
+            share = mine[0] / (1 + lead**2)
+            pair = a[:, 2] * lead * share, a[:, 2] * share
+        elif isinstance(joint, Cylindrical):
+            pair = a[:, 2] * mine[0], a[:, 2] * mine[1]
+        elif isinstance(joint, Universal):
+            pair = none, a[:, 0] * mine[0] + b[:, 1] * mine[1]
+        elif isinstance(joint, Planar):
+            pair = a[:, 0] * mine[0] + a[:, 1] * mine[1], a[:, 2] * mine[2]
+        else:  # the torque acts on what turns, in its axes
+            outer = reference._outer(joint)
+            torque = reference.pose(outer)[:3, :3] @ mine
+            pair = none, torque if outer is joint.b else -torque
+        found[joint.name] = pair
+    return found
+
+
+def unbalanced(mechanism, reference, reactions, tau, loaded=(), load=None):
+    """Force and torque (6, n) that each body lacks; free ones are pushed by their own forces."""
+    driving = drives(reference, tau)
+    at = {joint.name: k for k, joint in enumerate(mechanism.joints)}
+    found = []
+    for body in mechanism.bodies:
+        m, force, torque = reference.needed(body)
+        wrenches = []
+        for joint in mechanism.joints:
+            if body not in (joint.a.body, joint.b.body):
+                continue
+            sign = 1 if body is joint.b.body else -1
+            column, (f, n) = reactions[:, at[joint.name]], driving[joint.name]
+            origin = reference.pose(joint.b)[:3, 3]
+            wrenches.append((origin, sign * (column[:3] + f), sign * (column[3:] + n)))
+        for k, frame in enumerate(loaded):
+            if frame.body is body:
+                wrenches.append((reference.pose(frame)[:3, 3], load[:3, k], load[3:, k]))
+        if body in reference.free:
+            (first,) = [k for k, x in enumerate(reference.free) if x is body]
+            own = tau[slice_(6 * first, 6)]
+            wrenches.append((m.r, own[:3], m.R @ own[3:]))
+        for r, f, n in wrenches:
+            force = force - f
+            torque = torque - n - ca.cross(r - m.r, f)
+        found.append(ca.vertcat(force, torque))
+    return ca.horzcat(*found)
+
+
+@either_way
+@pytest.mark.parametrize("with_loads", [False, True])
+def test_joint_reactions_and_drives_keep_every_body_in_equilibrium(ways, with_loads):
+    mechanism, reference = case(ways)
+    rng = np.random.default_rng(3)
+    bodies = list(mechanism.bodies)
+    loaded = [random_frame(rng, bodies[k]) for k in (5, 5, 8, 10)] if with_loads else []
+    load = rng.normal(size=(6, 4))
+    more = (load,) if with_loads else ()
+    for seed in SEEDS:
+        state = reference.state(seed)
+        tau = np.array(inverse_dynamics(mechanism, G, loaded)(*state, *more))
+        held = np.array(joint_reactions(mechanism, G, loaded)(*state, *more))
+        lacking = unbalanced(
+            mechanism, reference, ca.DM(held), ca.SX(ca.DM(tau)), loaded, ca.DM(load)
+        )
+        (found,) = reference.evaluate([lacking], state)
+        assert found == pytest.approx(0, abs=1e-10)
+
+
+@either_way
+def test_reactions_do_no_work_on_the_freedoms_of_their_joint(ways):
+    mechanism, reference = case(ways)
+    powers = []
+    reactions = ca.SX.sym("reactions", 6, len(mechanism.joints))
+    for k, joint in enumerate(mechanism.joints):
+        a, b = (reference.moving(frame) for frame in joint.frames)
+        # Both at the origin of b.
+        slip, spin = b.v - a.v - ca.cross(a.w, b.r - a.r), b.w - a.w
+        power = ca.dot(reactions[:3, k], slip) + ca.dot(reactions[3:, k], spin)
+        powers.append(ca.jacobian(power, reference.v[reference.at[joint.name]]).T)
+    state = reference.state(0)
+    held = joint_reactions(mechanism, G)(*state)
+    work = ca.Function("work", [reference.q, reactions], [ca.vertcat(*powers)])(state[0], held)
+    assert np.array(work) == pytest.approx(0, abs=1e-11)
+
+
+def test_loads_are_the_transpose_of_their_jacobian():
+    mechanism, reference = case("mixed")
+    rng = np.random.default_rng(5)
+    frames = [random_frame(rng, body) for body in mechanism.bodies]
+    load = rng.normal(size=(6, len(frames)))
+    moving = [reference.moving(frame) for frame in frames]
+    twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in moving))
+    power = ca.dot(ca.DM(load), twists)
+    state = reference.state(6)
+    (expected,) = reference.evaluate([ca.gradient(power, reference.v)], state)
+    without = np.array(inverse_dynamics(mechanism, G)(*state))
+    found = without - np.array(inverse_dynamics(mechanism, G, frames)(*state, load))
+    close(found, expected, 1e-10)
+
+
+def test_a_load_on_the_ground_is_refused():
+    with pytest.raises(ValueError, match="load on the ground moves nothing"):
+        inverse_dynamics(tree(AXES_ONLY), loaded=[Frame(GROUND)])
+
+
+CHAIN = [(Revolute, "b0", GROUND), (Prismatic, "b1", "b0"), (Screw, "b2", "b1")]
+CHAIN += [(Revolute, "b3", "b1"), (Prismatic, "b4", "b3")]
+DRIVES = [Actuator("j_b0", rotor_inertia=2e-4, gear_ratio=-50.0)]
+DRIVES += [Actuator("j_b1", rotor_inertia=0.3), Actuator("j_b2", rotor_inertia=1e-3, gear_ratio=7)]
+
+
+def test_rotors_count_with_the_square_of_their_gears():
+    plain, driven = tree(CHAIN), tree(CHAIN, actuators=DRIVES)
+    q, v, a = np.random.default_rng(0).normal(size=(3, 5))
+    rotors = np.diag([2e-4 * 50**2, 0.3, 1e-3 * 49, 0, 0])
+    close(mass_matrix(driven)(q), np.array(mass_matrix(plain)(q)) + rotors)
+    tau = flat(inverse_dynamics(plain)(q, v, a)) + rotors @ a
+    close(flat(inverse_dynamics(driven)(q, v, a)), tau)
+    close(flat(forward_dynamics(driven)(q, v, tau)), a)
+
+
+@either_way
+def test_mimics_project_the_free_mechanism(ways):
+    """q = P x + p; forces and masses are P^T tau and P^T M P, rotors of followers included."""
+    mimics = [Mimic("j_b1", "j_b3", -0.7, 0.2), Mimic("j_b2", "j_b0", 2.0, -0.1)]
+    flips = WAYS[ways]
+    free = tree(CHAIN, flips, actuators=DRIVES)
+    bound = tree(CHAIN, flips, actuators=DRIVES, mimics=mimics)
+    P = np.array([[1, 0, 0], [0, -0.7, 0], [2, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+    p = np.array([0, 0.2, -0.1, 0, 0])
+    assert bound.tree.v_names == ("j_b0.rate", "j_b3.rate", "j_b4.speed")
+    q, v, a = np.random.default_rng(0).normal(size=(3, 3))
+    full = P @ q + p, P @ v, P @ a
+    tau = P.T @ flat(inverse_dynamics(free, G)(*full))
+    close(flat(inverse_dynamics(bound, G)(q, v, a)), tau)
+    close(mass_matrix(bound)(q), P.T @ np.array(mass_matrix(free)(full[0])) @ P)
+    close(flat(forward_dynamics(bound, G)(q, v, tau)), a, 1e-10)
+    close(joint_reactions(bound, G)(q, v, a), joint_reactions(free, G)(*full))
+
+
+def test_bodies_fixed_to_each_other_are_one():
+    """Masses, centre and inertia by hand [Huygens, Steiner]."""
+    rng = np.random.default_rng(1)
+    one, other = random_body(rng, "b0"), random_body(rng, "b1")
+    hinge, to = random_frame(rng, GROUND), random_frame(rng, one)
+    a, b = random_frame(rng, one), random_frame(rng, other)
+    two = Mechanism(
+        [one, other], [Revolute("j", hinge, to), Fixed("f", b, a)], coordinates="relative"
+    )
+    R = a.axes @ np.transpose(b.axes)
+    c = a.origin - R @ b.origin
+    mass = one.mass + other.mass
+    centre = other.mass * c / mass
+
+    def about(body, turned, arm):
+        J = turned @ body.inertia @ turned.T
+        return J + body.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+
+    J = about(one, np.eye(3), -centre) + about(other, R, c - centre)
+    whole = Body("whole", mass, (J + J.T) / 2)
+    joint = Revolute("j", hinge, Frame(whole, to.origin - centre, to.axes))
+    merged = Mechanism([whole], [joint], coordinates="relative")
+    state = rng.normal(size=3)
+    close(inverse_dynamics(two, G)(*state), inverse_dynamics(merged, G)(*state))
+    close(mass_matrix(two)(state[0]), mass_matrix(merged)(state[0]))
+    close(joint_reactions(two, G)(*state)[:, 0], joint_reactions(merged, G)(*state))
+
+
+@pytest.mark.parametrize("kind", [Revolute, Prismatic])
+def test_a_joint_that_moves_no_mass_is_named(kind):
+    rng = np.random.default_rng(0)
+    arm, leaf = random_body(rng, "b0"), Body("b1", 0.0)
+    joints = [
+        Revolute("shoulder", random_frame(rng, GROUND), random_frame(rng, arm)),
+        kind("wrist", random_frame(rng, arm), random_frame(rng, leaf)),
+    ]
+    mechanism = Mechanism([arm, leaf], joints, coordinates="relative")
+    with pytest.raises(ValueError, match=r"joint 'wrist' can move .* without any inertia"):
+        forward_dynamics(mechanism)
+    held = Actuator("wrist", rotor_inertia=1e-3)
+    with_rotor = Mechanism([arm, leaf], joints, coordinates="relative", actuators=[held])
+    accelerations = flat(forward_dynamics(with_rotor)([0, 0], [0, 0], [0, 1e-3]))
+    assert accelerations[1] == pytest.approx(1.0)
+
+
+def test_gravity_must_be_a_vector():
+    with pytest.raises(ValueError, match="gravity must have shape"):
+        inverse_dynamics(tree(CHAIN), gravity=(0, -9.81))
