@@ -74,8 +74,8 @@ class Stage:
 
     def _time(self, k: int) -> str:
         times = self.playback.times
-        digits = max(2, -math.floor(math.log10(float(np.min(np.diff(times))))))
-        return f"t = {times[k]:.{min(digits, 6)}f} s"
+        gap = max(float(np.median(np.diff(times))), 1e-6)
+        return f"t = {times[k]:.{max(2, -math.floor(math.log10(gap)))}f} s"
 
     def _lines(self, name: str, lines: Sequence[Array], colour: Any, width: float) -> None:
         pieces = [np.stack([line[:-1], line[1:]], axis=1) for line in lines if len(line) > 1]

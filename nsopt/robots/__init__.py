@@ -12,6 +12,7 @@ from nsopt.robots.newton_euler import (
     joint_reactions,
     mass_matrix,
 )
+from nsopt.robots.resistances import resistances
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
 from nsopt.robots.urdf import load_urdf
@@ -38,6 +39,7 @@ __all__ = [
     "load_urdf",
     "mass_matrix",
     "mechanism_from_table",
+    "resistances",
     "row_from_letters",
     "serial_from_dh",
     "zxz",

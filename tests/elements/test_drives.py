@@ -182,7 +182,7 @@ def test_names_and_units_of_readings():
         [link],
         [Cylindrical("j", *ends), JointDrives("d", [Slide(*ends), Turn(*ends)], lambda t, q, v: q)],
     )
-    names = "distance[0] speed[0] force[0] angle[1] rate[1] torque[1]".split()
+    names = ["distance[0]", "speed[0]", "force[0]", "angle[1]", "rate[1]", "torque[1]"]
     assert d.reading_names == tuple(f"d.{name}" for name in names)
     assert d.reading_units == ("m", "m/s", "N", "rad", "rad/s", "N m")
 
@@ -203,7 +203,12 @@ PARTICLE = Body("p", 1.0, point_mass=True)
             ValueError,
             "joint 1 of JointDrives 'd' has both frames on body 'b'",
         ),
-        ([Turn(Frame(None), GOOD)], lambda t, q, v: q, TypeError, "is between two frames, got Body"),
+        (
+            [Turn(Frame(None), GOOD)],
+            lambda t, q, v: q,
+            TypeError,
+            "is between two frames, got Body",
+        ),
         (
             [Turn(Frame(None), Frame(PARTICLE))],
             lambda t, q, v: q,
