@@ -1,8 +1,9 @@
 """Recursive dynamics: time per state beside pinocchio, growth with size, and the paper's measure.
 
 Pinocchio is left out with a word where it is missing, and so are the files of robots:
-``pip install 'nsopt[bench,robots]'``. Its functions are called from Python, one state a call;
-what such a call takes on one body is printed. nsopt's take all states in one call.
+``pip install 'nsopt[bench,robots]'``. All states are given in one call, on one thread, but for
+pinocchio's crba, which Python calls state by state. nsopt compiles for one robot, whose numbers
+are in the code; pinocchio reads any robot's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from statistics import median
@@ -32,13 +32,13 @@ from nsopt import (
     Prismatic,
     Solver,
     Sqp,
-    Start,
     StepBounds,
     Variational,
     assemble,
     simulate,
 )
 from nsopt.animation import animate
+from nsopt.mechanics.spanning_tree import Branch
 from nsopt.mpcc import compile_native
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.problem import problem_folder
@@ -55,6 +55,7 @@ from nsopt.robots import (
 STATES = 10_000
 AGREEMENT = 1e-9
 FILES = ("ur5_robot", "panda", "solo12")
+CHARMIE = "CHARMIE, main tree"
 CHAINS = (2, 4, 8, 16, 32, 64)
 ELIMINATED = 16
 """Bodies of the longest chain of which forward dynamics is compiled: its mass matrix is full."""
@@ -92,19 +93,15 @@ def robots() -> dict[str, Mechanism]:
     """Return the robots of the comparison."""
     found = {}
     try:
-        listed = {p.stem: p for p in map(located, metadata.files("example-robot-data") or [])}
+        files = metadata.files("example-robot-data") or []
+        listed = {file.stem: str(file.locate()) for file in files if file.suffix == ".urdf"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what a file states in vain
             for name in FILES:
                 found[name] = replace(load_urdf(listed[name], merge_fixed=True), mimics=())
     except (ImportError, metadata.PackageNotFoundError) as error:
         print(f"robots of example-robot-data are left out: {error}")
-    return {**found, "CHARMIE, main tree": charmie_tree()}
-
-
-def located(file: Any) -> Path:
-    """Return where a file of a package is."""
-    return Path(str(file.locate()))
+    return {**found, CHARMIE: charmie_tree()}
 
 
 def operations(function: ca.Function) -> int:
@@ -142,6 +139,15 @@ def timed(call: Callable[[], Any]) -> float:
     return 1e6 * (time.perf_counter() - begin)
 
 
+def depth_first(mechanism: Mechanism) -> list[Branch]:
+    """Return the branches with each subtree in one piece, which pinocchio's crba relies on."""
+    ways: dict[str, tuple[int, ...]] = {}
+    for k, branch in enumerate(mechanism.tree.branches):
+        before = ways[branch.on.body.name] if branch.on.body else ()
+        ways[branch.body.name] = (*before, k)
+    return sorted(mechanism.tree.branches, key=lambda branch: ways[branch.body.name])
+
+
 class Pinocchio:
     """A tree of revolute, prismatic and fixed joints, frame a inside, as a model of pinocchio."""
 
@@ -151,7 +157,7 @@ class Pinocchio:
         self.model = pin.Model()
         seats = {None: (0, pin.SE3.Identity())}
         ids = {}
-        for branch in mechanism.tree.branches:
+        for branch in depth_first(mechanism):
             joint, body = branch.joint, branch.body
             parent, seat = seats[branch.on.body.name if branch.on.body else None]
             at = seat * self._pose(branch.on)
@@ -178,28 +184,30 @@ class Pinocchio:
         sorted_[self.at] = x
         return [np.ascontiguousarray(column) for column in sorted_.T]
 
-    def rnea(self, *state: Array) -> Array:
-        """Return inverse dynamics."""
-        return np.array(self.pin.rnea(self.model, self.data, *state))[self.at]
-
-    def crba(self, q: Array) -> Array:
-        """Return the mass matrix, column by column."""
-        M = np.triu(self.pin.crba(self.model, self.data, q))
-        M = M + np.triu(M, 1).T
-        return np.asarray(M[np.ix_(self.at, self.at)].ravel())
-
-    def aba(self, *state: Array) -> Array:
-        """Return forward dynamics."""
-        return np.array(self.pin.aba(self.model, self.data, *state))[self.at]
+    def value(self, name: str, *state: Array) -> Array:
+        """Return what a function of pinocchio gives, in nsopt's order, column by column."""
+        found = np.array(getattr(self.pin, name)(self.model, self.data, *state))
+        if found.ndim == 1:
+            return np.asarray(found[self.at])
+        full = np.triu(found) + np.triu(found, 1).T
+        return np.asarray(full[np.ix_(self.at, self.at)].ravel())
 
     def loop(self, name: str, inputs: Sequence[Array]) -> Callable[[], float]:
-        """Return what calls a function of pinocchio for all states: time per state [us]."""
-        function = partial(getattr(self.pin, name), self.model, self.data)
-        arrays = list(zip(*(self.columns(x) for x in inputs), strict=True))
+        """Return what evaluates a function for all states: time per state [us].
+
+        In one call on one thread where pinocchio has that, else state by state from Python.
+        """
+        pin, columns = self.pin, [self.columns(x) for x in inputs]
+        if batched := getattr(pin, f"{name}InParallel", None):
+            pool, matrices = pin.ModelPool(self.model, 1), [np.array(x).T for x in columns]
+            matrices = [np.asfortranarray(x) for x in matrices]
+            found = np.zeros_like(matrices[0], order="F")
+            return lambda: timed(lambda: batched(1, pool, *matrices, found)) / found.shape[1]
+        function, arrays = getattr(pin, name), list(zip(*columns, strict=True))
 
         def call() -> None:
             for state in arrays:
-                function(*state)
+                function(self.model, self.data, *state)
 
         return lambda: timed(call) / len(arrays)
 
@@ -229,7 +237,7 @@ def disagreement(function: ca.Function, peer: Pinocchio, name: str) -> float:
     worst = 0.0
     for k in range(10):
         ours = np.array(function(*(x[:, k] for x in inputs))).ravel(order="F")
-        theirs = getattr(peer, name)(*(peer.columns(x)[k] for x in inputs))
+        theirs = peer.value(name, *(peer.columns(x)[k] for x in inputs))
         worst = max(worst, float(np.abs(ours - theirs).max() / np.abs(theirs).max()))
     return worst
 
@@ -256,41 +264,19 @@ def compare(repeats: int) -> None:
             for call in calls.values():
                 call()
             times = in_turn(calls, repeats)
-            rows.append(row(name, robot, what, batch, times, off))
+            size = str(len(robot.tree.v_names))
+            ours = [f"{batch.seconds:.1f}{batch.known}", f"{median(times['nsopt']):.3f}"]
+            rows.append([name, size, what, *ours, *beside(times, off)])
     head = ["robot", "freedoms", "", "compile [s]", "nsopt [us]", "pinocchio [us]", "ratio", "off"]
     print(f"\n(a) time per state, {STATES} states in a batch, medians\n\n{table(head, rows)}")
 
 
-def row(
-    name: str,
-    robot: Mechanism,
-    what: str,
-    batch: Batch,
-    times: Mapping[str, list[float]],
-    off: float,
-) -> list[str]:
-    """Return one line of the comparison."""
-    ours, theirs = times["nsopt"], times.get("pinocchio")
-    figures = ["-"] * 3
-    if theirs:
-        figures = [f"{median(theirs):.3f}", f"{ratio(ours, theirs):.2f}", f"{off:.0e}"]
-    size = str(len(robot.tree.v_names))
-    compiled = f"{batch.seconds:.1f}{batch.known}"
-    return [name, size, what, compiled, f"{median(ours):.3f}", *figures]
-
-
-def empty(repeats: int) -> None:
-    """Print what a call of pinocchio from Python takes on one body."""
-    try:
-        peer = Pinocchio(chain(1))
-    except ImportError:
-        return
-    calls = {}
-    for make, name in MODULES.values():
-        calls[name] = peer.loop(name, states(make(chain(1)), STATES))
-    times = in_turn(calls, repeats)
-    figures = ", ".join(f"{name} {median(x):.3f} us" for name, x in times.items())
-    print(f"\npinocchio, one body, one call from Python: {figures}")
+def beside(times: Mapping[str, list[float]], off: float) -> list[str]:
+    """Return pinocchio's time, nsopt's over it, and how far both are apart."""
+    if "pinocchio" not in times:
+        return ["-"] * 3
+    theirs = times["pinocchio"]
+    return [f"{median(theirs):.3f}", f"{ratio(times['nsopt'], theirs):.2f}", f"{off:.0e}"]
 
 
 def scaling(repeats: int) -> None:
@@ -319,14 +305,15 @@ def scaling(repeats: int) -> None:
     head = ["bodies", "ops inverse", "ops mass", "ops forward", "compile [s]", "inverse [us]"]
     head += ["per body [ns]", "compile forward [s]", "forward [us]"]
     print(f"\n(b) serial chains\n\n{table(head, rows)}")
-    growth = slope(CHAINS[2:], counts[2:]), slope(CHAINS[2:], times[2:])
-    print(f"\nfrom 8 bodies on, inverse dynamics ~ n^k: operations k = {growth[0]:.2f}, ", end="")
-    print(f"time k = {growth[1]:.2f}")
+    each, k = (counts[-1] - counts[-2]) / (CHAINS[-1] - CHAINS[-2]), slope(CHAINS[2:], times[2:])
+    print(
+        f"\ninverse dynamics: {each:.0f} operations a further body; time ~ n^{k:.2f} from n = 8 on"
+    )
 
 
 def arms() -> dict[str, Mechanism]:
     """Return the robots of the paper's measure."""
-    return {**{f"arm, {n} freedoms": chain(n) for n in (2, 4, 6)}, "CHARMIE": charmie_tree()}
+    return {**{f"arm, {n} freedoms": chain(n) for n in (2, 4, 6)}, CHARMIE: charmie_tree()}
 
 
 def single(function: ca.Function) -> Callable[[], float]:
@@ -350,19 +337,9 @@ def whole(function: ca.Function) -> Callable[[], float]:
 def drawing(mechanism: Mechanism) -> float:
     """Return the time that a GIF of 1000 pictures would take, from one of fewer [ms]."""
     dynamics = assemble(mechanism, gravity=(0.0, 0.0, -9.81))
-    n = len(mechanism.tree.v_names)
-    start = Start(np.array(mechanism.tree.start()[0]), np.zeros(n))
     h = 1e-3
-    steps, solver = StepBounds(h, h), Solver(backend=Sqp())
-    result = simulate(
-        dynamics,
-        start,
-        FRAMES * h,
-        steps=steps,
-        scheme=Variational(),
-        solver=solver,
-        progress=False,
-    )
+    options = {"steps": StepBounds(h, h), "solver": Solver(backend=Sqp()), "progress": False}
+    result = simulate(dynamics, duration=FRAMES * h, scheme=Variational(), **options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "arm.gif")
         return timed(lambda: animate(result, path, fps=1 / h)) / 1e3 * STEPS / (FRAMES + 1)
@@ -393,14 +370,14 @@ def paper(repeats: int) -> None:
     print(f"\nanimation: a GIF of {FRAMES + 1} pictures, scaled to {STEPS}")
 
 
-def counts() -> None:
+def modules() -> None:
     """Print operations per module (d)."""
     rows = []
-    modules = {"poses": poses, "kinematics": kinematics}
-    modules |= {what: make for what, (make, _) in MODULES.items()}
+    makers = {"poses": poses, "kinematics": kinematics}
+    makers |= {what: make for what, (make, _) in MODULES.items()}
     for name, robot in {**arms(), **robots()}.items():
-        rows.append([name, *(str(operations(make(robot))) for make in modules.values())])
-    print(f"\n(d) operations\n\n{table(['robot', *modules], rows)}")
+        rows.append([name, *(str(operations(make(robot))) for make in makers.values())])
+    print(f"\n(d) operations\n\n{table(['robot', *makers], rows)}")
 
 
 def main() -> None:
@@ -412,13 +389,12 @@ def main() -> None:
     print(machine())
     if "a" in options.only:
         compare(options.repeats)
-        empty(options.repeats)
     if "b" in options.only:
         scaling(options.repeats)
     if "c" in options.only:
         paper(options.repeats)
     if "d" in options.only:
-        counts()
+        modules()
 
 
 if __name__ == "__main__":

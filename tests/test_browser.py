@@ -28,7 +28,7 @@ def record(count=40, end=3.0, far=0.0, recorded=None, **attrs):
     """A rod that turns about its end at a constant rate, a cart that slides; at uneven times."""
     time = end * np.linspace(0, 1, count) ** 1.5
     angle, zero = RATE * time, np.zeros_like(time)
-    rod = np.column_stack([LENGTH * np.cos(angle), LENGTH * np.sin(angle), zero])
+    rod = np.column_stack([LENGTH * np.cos(angle) + far * time, LENGTH * np.sin(angle), zero])
     cart = np.column_stack([FAR * np.sin(time) + far * time, zero + 0.4, zero])
     turned = np.column_stack([np.cos(angle / 2), zero, zero, np.sin(angle / 2)])
     still = np.column_stack([zero + 1, zero, zero, zero])
@@ -168,6 +168,7 @@ def test_what_goes_far_stays_in_the_picture(tmp_path):
     result = record(far=20.0)
     film = Film(save_view(result, tmp_path / "far.html").read_text(encoding="utf-8"))
     _, shift = film.last("SetPositionMessage", "/world", "position")
+    assert shift[-1][0] == pytest.approx(-20.0 * 3.0, abs=1.0)
     middle = result["body_position"].values.mean(axis=1)
     assert np.allclose(shift[-1] + middle[-1], middle[0], atol=1e-5)
 

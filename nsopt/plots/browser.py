@@ -111,7 +111,7 @@ def playback_of(result: Result, speed: float | None = None) -> Playback:
         times = np.linspace(times[0], times[-1], MOST_FRAMES)
     if speed is None:
         speed = length / min(max(length, SHORTEST), LONGEST)
-        speed = 1.0 if speed == 1 else float(f"{speed:.1g}")
+        speed = float(f"{speed:.1g}") if speed >= 1 else 1 / float(f"{1 / speed:.1g}")
     return Playback(times, speed)
 
 

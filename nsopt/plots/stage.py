@@ -144,21 +144,27 @@ class Stage:
 
     def _camera(self, server: viser.ViserServer) -> Any:
         """Look at all that is swept, nearly as pictures do; return the node of the clock."""
-        view, camera = view_of(self.scene), server.initial_camera
-        swept = self._seen()
+        camera, swept, up = server.initial_camera, self._seen(), self.up
         middle = (swept.min(axis=0) + swept.max(axis=0)) / 2
-        across, up = view.matrix
-        toward = np.cross(across, up)
+        view = view_of(self.scene).matrix
+        toward = np.cross(*view)
+        level = abs(toward @ up) > 0.7
+        if level:  # what moves in a level plane is seen from aside and higher above
+            toward = -view[1]
+        toward = toward - (toward @ up) * up
+        toward /= np.linalg.norm(toward)
+        across = np.cross(up, toward)
         half = np.abs((swept - middle) @ np.array([across, up, toward]).T).max(axis=0)
-        room = max(half[1], half[0] / 1.5, 0.1 * self.size)
+        tall = half[1] + 0.6 * half[2] * level
+        room = max(tall, half[0] / 1.5, 0.1 * self.size)
         distance = 1.35 * room / math.tan(FIELD / 2) + half[2]
-        sight = toward + 0.30 * across + 0.28 * self.up
+        sight = toward + 0.30 * across + (0.65 if level else 0.28) * up
         camera.position = middle + distance * sight / np.linalg.norm(sight)
         camera.look_at = middle
-        camera.up = self.up
+        camera.up = up
         camera.fov = FIELD
         camera.near, camera.far = distance / 200, 200 * distance
-        place = middle + 1.2 * max(half[1], 0.3 * room) * self.up
+        place = middle + 1.2 * max(tall, 0.3 * room) * up
         return self.nodes.add_label(
             "/time", self._time(0), position=place, anchor="bottom-center", font_screen_scale=1.2
         )

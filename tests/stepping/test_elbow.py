@@ -119,6 +119,7 @@ def test_the_elbow_bears_what_an_ideal_one_would():
     assert np.abs(data["gap"].values[:, :2]).max() < 1e-15
 
 
+@pytest.mark.slow
 def test_the_same_by_contact_aligned():
     """Where no contact opens or closes both schemes take the same steps."""
     tips = [run(SIZES[1], scheme, 0.2).tip for scheme in (Variational, ContactAligned)]

@@ -18,6 +18,18 @@ NAMES = [
     "revolute_pendulum",
 ]
 RANGES = ["ball_joint", "hip", "rom_pendulum_damped", "rom_pendulum_elastic", "rom_pendulum_free"]
+TREES = [
+    "andrews_squeezer",
+    "arm_7dof",
+    "charmie",
+    "double_pendulum",
+    "elbow_clearance",
+    "four_bar",
+    "n_four_bar",
+    "planar_2r",
+    "puma560",
+    "slider_crank",
+]
 SETTLED = 0.2  # s
 
 
@@ -37,7 +49,7 @@ def run(name, backend="sqp", steps=None, duration=None, **parameters):
 
 
 def test_every_named_problem_is_tested():
-    assert sorted(problem_files()) == sorted(NAMES + RANGES)
+    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES)
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -183,3 +195,24 @@ def test_smaller_bounds_lose_less_energy():
     """Down to the loss of the impacts themselves, which finer bounds than these approach."""
     wide, base, low = StepBounds(1e-3, 4e-3), StepBounds(1e-3, 2e-3), StepBounds(5e-4, 2e-3)
     assert mean_loss(wide) > mean_loss(base) > mean_loss(low) > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "charmie" else name for name in TREES],
+)
+def test_loops_and_robots_run_by_the_default_scheme(name):
+    """Their motions are tested elsewhere; here that the named problem itself runs and closes."""
+    problem = load_problem(name)
+    h = problem.steps.h_max
+    result = simulate(
+        problem.dynamics,
+        problem.start,
+        5 * h,
+        steps=StepBounds(h, h),
+        solver=Solver(backend=Sqp()),
+        progress=False,
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert float(result["constraint_violation"].max()) < 1e-9
+    assert float(np.nanmax(result["motion_residual"])) < 1e-6
