@@ -59,8 +59,7 @@ CHARMIE = "CHARMIE, main tree"
 CHAINS = (2, 4, 8, 16, 32, 64)
 ELIMINATED = 16
 """Bodies of the longest chain of which forward dynamics is compiled: its mass matrix is full."""
-STEPS = 1000
-FRAMES = 25
+STEPS, FRAMES = 1000, 25
 KEPT = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_PARAMETER)
 """Instructions that are no operations."""
 
@@ -286,8 +285,7 @@ def scaling(repeats: int) -> None:
         robot = chain(n)
         functions = {what: make(robot) for what, (make, _) in MODULES.items()}
         batch = Batch(functions["inverse dynamics"], STATES // 4)
-        forward = functions["forward dynamics"]
-        solved = Batch(forward, STATES // 4) if n <= ELIMINATED else None
+        solved = Batch(functions["forward dynamics"], STATES // 4) if n <= ELIMINATED else None
         found = in_turn({"inverse": batch, "forward": solved or (lambda: np.nan)}, repeats)
         counts.append(operations(functions["inverse dynamics"]))
         times.append(median(found["inverse"]))
@@ -305,10 +303,9 @@ def scaling(repeats: int) -> None:
     head = ["bodies", "ops inverse", "ops mass", "ops forward", "compile [s]", "inverse [us]"]
     head += ["per body [ns]", "compile forward [s]", "forward [us]"]
     print(f"\n(b) serial chains\n\n{table(head, rows)}")
-    each, k = (counts[-1] - counts[-2]) / (CHAINS[-1] - CHAINS[-2]), slope(CHAINS[2:], times[2:])
-    print(
-        f"\ninverse dynamics: {each:.0f} operations a further body; time ~ n^{k:.2f} from n = 8 on"
-    )
+    each = (counts[-1] - counts[-2]) / (CHAINS[-1] - CHAINS[-2])
+    growth = f"time ~ n^{slope(CHAINS[2:], times[2:]):.2f} from n = 8 on"
+    print(f"\ninverse dynamics: {each:.0f} operations a further body; {growth}")
 
 
 def arms() -> dict[str, Mechanism]:

@@ -21,6 +21,7 @@ from nsopt import (
     Solver,
     Sqp,
     StepBounds,
+    Tracker,
     assemble,
     simulate,
 )
@@ -134,13 +135,13 @@ def coned(body):
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
-    result = run("held", joints=[tight], contacts=[coned])
+    result = run("held", joints=[tight], contacts=[coned, lambda body: Tracker("tip", Frame(body))])
     return Result.open(result.save(tmp_path_factory.mktemp("results") / "held.nc"))
 
 
 @pytest.fixture(scope="module", params=FIGURES)
 def figure(request, opened, held):
-    result = held if request.param == "range_of_motion" else opened
+    result = held if request.param in ("range_of_motion", "tracked_points") else opened
     before = result.data.copy(deep=True)
     figure = draw(request.param, result)
     assert before.identical(result.data)  # results are left alone

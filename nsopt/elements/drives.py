@@ -125,6 +125,7 @@ class JointDrives(Force):
     gains: Numbers = ()
 
     external = True
+    feedback = True
 
     def __post_init__(self) -> None:
         of = f"of JointDrives {self.name!r}"

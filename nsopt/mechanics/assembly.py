@@ -181,7 +181,7 @@ class Symbols:
                 ["moved"],
             ),
             renormalise=self.function("renormalise", "q", self._whole(coordinates.renormalise)(q)),
-            poses=self.function("poses", "q", *self._poses()),
+            poses=self.function("poses", "q v p", *self._poses()),
             masses=self.function(
                 "masses",
                 "p",
@@ -203,12 +203,13 @@ class Symbols:
         """Return the ideal joints, then the contacts."""
         return [*self.mechanism.joints, *(e for e in self.elements if isinstance(e, Contact))]
 
-    def _poses(self) -> tuple[ca.SX, ca.SX]:
+    def _poses(self) -> tuple[ca.SX, ca.SX, ca.SX]:
         names = [body.name for body in self.mechanism.bodies]
         turned = self.coordinates.quaternions(self.q)
         return (
             ca.horzcat(*(self.motions[name].r for name in names)),
             ca.horzcat(*(turned[name] for name in names)),
+            ca.horzcat(*(self.motions[name].v for name in names)),
         )
 
     @cached_property

@@ -33,6 +33,8 @@ class Dynamics:
         Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
     applied, external : (t, q, v, p) -> (nv,)
         All applied forces but those of `rubbing`, and those of them that do work from outside.
+    scheduled : (t, q, v, p) -> (nv,)
+        `applied` but for forces by feedback.
     rate_matrix : (q) -> N (nq, nv)
         qdot = N v.
     velocity : (q, qdot) -> v (nv,)
@@ -82,7 +84,8 @@ class Dynamics:
         a ``change`` of v (nv,) over h takes; the others go by mu, lam and slip_impulse alone.
     masses : (p) -> (nb,) [kg]
         Of the bodies.
-    poses : (q) -> positions (3, nb), Euler parameters (4, nb)
+    poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities (3, nb)
+        Of the centres of mass, world axes; of the axes of bodies.
     """
 
     mechanism: Mechanism
@@ -105,6 +108,7 @@ class Dynamics:
     bias: ca.Function
     applied: ca.Function
     external: ca.Function
+    scheduled: ca.Function
     rate_matrix: ca.Function
     velocity: ca.Function
     norms: ca.Function

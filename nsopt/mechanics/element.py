@@ -144,6 +144,9 @@ class Force(Element):
     external: bool = False
     """Whether its power is work done on the mechanism from outside."""
 
+    feedback: bool = False
+    """Whether it follows a course by what it measures: off the course its size says nothing."""
+
     joint: str | None = None
     """The joint whose resistance it is part of, "" for the only one between its bodies."""
 

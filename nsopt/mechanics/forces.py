@@ -31,15 +31,18 @@ class ForceFunctions:
         for body in of.mechanism.bodies:
             weight -= s.value(body.mass) * ca.dot(g, of.motions[body.name].r)
         applied, external, energy = -of.gradient(weight).T, ca.SX.zeros(of.v.numel()), weight
+        controlled = ca.SX.zeros(of.v.numel())
         for force, push in of.pushes:
             loads = self._of_loads(push.velocities)
             applied += loads
             external += loads if force.external else 0
+            controlled += loads if force.feedback else 0
             for potential, sign in push.displacements:
                 applied += sign * of.gradient(potential).T
                 energy -= sign * potential
         return {
             "applied": of.function("applied", "t q v p", applied),
+            "scheduled": of.function("scheduled", "t q v p", applied - controlled),
             "external": of.function("external", "t q v p", external),
             "kinetic": of.function("kinetic", "t q v p", of.v.T @ M @ of.v / 2),
             "potential": of.function("potential", "t q v p", energy),

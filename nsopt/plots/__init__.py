@@ -39,6 +39,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "range_of_motion": range_of_motion,
         "joint_torques": joint_torques,
         "base_force": base_force,
+        "tracked_points": tracked_points,
     }
 )
 """All figures by name."""

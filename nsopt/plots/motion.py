@@ -73,9 +73,7 @@ def joint_force(result: Result) -> Array:
 
 def body_velocity(result: Result) -> Array:
     """Return the velocity of the centres of mass in world axes, (time, body, 3) [m/s]."""
-    places = {str(name): k for k, name in enumerate(result["v_name"].values)}
-    columns = [[places[f"{body}.v{axis}"] for axis in "xyz"] for body in result["body"].values]
-    v: Array = result["v"].values[:, columns]
+    v: Array = result["body_velocity"].values
     return v
 
 

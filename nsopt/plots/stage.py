@@ -150,7 +150,7 @@ class Stage:
         toward = np.cross(*view)
         level = abs(toward @ up) > 0.7
         if level:  # what moves in a level plane is seen from aside and higher above
-            toward = -view[1]
+            toward = np.cross(view[0], up)
         toward = toward - (toward @ up) * up
         toward /= np.linalg.norm(toward)
         across = np.cross(up, toward)

@@ -216,7 +216,8 @@ class ClosedLoops:
         q, v, a = motion
         J = np.asarray(self._transmission(0, q, v, self._p, 1, a, mu, NONE, NONE))
         r0 = self._reactions(motion, mu).ravel(order="F")
-        names, (_, turned) = [b.name for b in d.mechanism.bodies], d.poses(motion.q)
+        names = [body.name for body in d.mechanism.bodies]
+        turned = d.poses(q, v, self._p)[1]
         levels = []
         for rule in rules:
             k = names.index(rule.body.name)

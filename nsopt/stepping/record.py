@@ -66,6 +66,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "tried": (TIME, "", "attempts that failed before the step was found, and why"),
     "body_position": (("time", "body", "axis"), "m", "centres of mass"),
     "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
+    "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
 }
 
 
@@ -124,13 +125,14 @@ class Record:
 
     def states(self) -> dict[str, Array]:
         """Return coordinates, velocities and poses."""
-        position, quaternion = self.poses()
+        position, quaternion, velocity = self.poses()
         return {
             "h": self.h,
             "q": self.q,
             "v": self.v,
             "body_position": position,
             "body_quaternion": quaternion,
+            "body_velocity": velocity,
             "euler_norm_error": self.norm_error(),
         }
 
@@ -276,11 +278,11 @@ class Record:
         error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
         return error
 
-    def poses(self) -> tuple[Array, Array]:
-        """Return positions (time, body, 3) and Euler parameters (time, body, 4)."""
+    def poses(self) -> tuple[Array, Array, Array]:
+        """Return positions (time, body, 3), Euler parameters (time, body, 4) and velocities."""
         n = len(self.t)
-        r, e = at_all(self.dynamics.poses, self.q)
-        return r.reshape(n, -1, 3), e.reshape(n, -1, 4)
+        r, e, u = at_all(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
+        return r.reshape(n, -1, 3), e.reshape(n, -1, 4), u.reshape(n, -1, 3)
 
     def redundant(self) -> dict[str, int]:
         """Return how many joint rows, and at most contacts at once, others imply."""

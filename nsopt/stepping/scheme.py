@@ -67,7 +67,8 @@ class Scales:
         """Return the scales of a run; time-dependent loads are looked at all along it."""
         mass = float(np.sum(np.asarray(dynamics.masses(p)))) or 1.0
         times = start.t + duration * np.linspace(0, 1, 17)
-        loads = [dynamics.applied(t, start.q, start.v, p) for t in times]
+        loads = [dynamics.scheduled(t, start.q, start.v, p) for t in times]
+        loads.append(dynamics.applied(start.t, start.q, start.v, p))
         # A load that is no number somewhere is told by the step that meets it.
         sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
         force = max(mass, float(np.max(sizes, initial=0.0)))

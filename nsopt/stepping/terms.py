@@ -65,11 +65,28 @@ def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
 
 
-def external_work(d: Dynamics, start: StepStart, step_h: ca.SX, q: ca.SX, v: ca.SX) -> ca.SX:
-    """Return the work of applied loads over a step [J], by the trapezoid rule."""
-    loads = d.external(start.t, start.q, start.v, start.p)
-    loads += d.external(start.t + step_h, q, v, start.p)
-    return step_h / 4 * ca.dot(loads, start.v + v)
+def external_work(
+    d: Dynamics,
+    start: StepStart,
+    h: ca.SX,
+    q: ca.SX,
+    u: ca.SX,
+    means: tuple[ca.SX, ca.SX],
+) -> ca.SX:
+    """Return the work of applied loads in a step of two half kicks [J].
+
+    Parameters
+    ----------
+    q : SX (nq,)
+        At the end.
+    u : SX (nv,)
+        At which both kicks are taken.
+    means : SX (nv,), SX (nv,)
+        Velocities over the first and the second kick.
+    """
+    first = d.external(start.t, start.q, u, start.p)
+    second = d.external(start.t + h, q, u, start.p)
+    return h / 2 * (ca.dot(first, means[0]) + ca.dot(second, means[1]))
 
 
 def joint_work(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], mu: ca.SX) -> ca.SX:

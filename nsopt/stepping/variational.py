@@ -198,6 +198,7 @@ class Variational(Scheme):
         )
         mpcc.least_norm(("contact_end", "joint_end"))
         first, second = (start.v + step.v) / 2, (u + v) / 2
+        kicks = ca.if_else(blow, second, (start.v + u) / 2), second
         loss = -frozen * (contacts.D.T @ first) - lam * (W.T @ second)
         loss -= friction.by_contact(sliding * (T_start.T @ first) + slip * (T.T @ second))
         K_start = kick(d, *before, u)
@@ -225,7 +226,7 @@ class Variational(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v, bent, u),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
-            work=external_work(d, start, h, step.q, v)
+            work=external_work(d, start, h, step.q, u, kicks)
             + joint_work(d, before, joint)
             + joint_work(d, at, mu),
             rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
