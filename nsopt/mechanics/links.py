@@ -9,9 +9,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from nsopt.mechanics.actuator import Mimic
 from nsopt.mechanics.bodies import Body
-from nsopt.mechanics.coordinates import Array, Block, Value
+from nsopt.mechanics.coordinates import Array, Value
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.freedom import Axis, Ball
 from nsopt.mechanics.spanning_tree import Branch
@@ -138,27 +137,6 @@ class Links:
         )
         self.seats[branch.body.name] = (parent, own)
         self.links[parent].seats[branch.body.name] = (branch.body, own)
-
-
-def mimicked(entries: dict[str, Entry], mimics: Sequence[Mimic]) -> dict[str, Entry]:
-    """Return entries of joints by name, those of mimics put through to what they follow."""
-    found = dict(entries)
-    for mimic in mimics:
-        of = found[mimic.of]
-        found[mimic.joint] = Entry(
-            of.q, of.v, mimic.ratio * of.ratio, mimic.ratio * of.offset + mimic.offset
-        )
-    return found
-
-
-def blocks_of(branches: Sequence[Branch]) -> list[Block]:
-    """Return the blocks of the freedoms of branches, in their order."""
-    found, i, j = [], 0, 0
-    for step in (step for branch in branches for step in branch.freedom):
-        nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
-        found.append(Block(slice(i, i + nq), slice(j, j + nv), isinstance(step, Ball)))
-        i, j = i + nq, j + nv
-    return found
 
 
 def _subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:

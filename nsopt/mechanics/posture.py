@@ -61,7 +61,7 @@ def _coordinates(branch: Branch) -> Array:
     if branch.on is not branch.joint.frames[0]:
         R, d, steps = R.T, -R.T @ d, back(branch.freedom)
     values = _along([step for step in steps if isinstance(step, Axis)], R, d)
-    return np.array([values[step.name] for step in branch.freedom if isinstance(step, Axis)])
+    return np.array([values[step.name] for step in branch.stated if isinstance(step, Axis)])
 
 
 def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:

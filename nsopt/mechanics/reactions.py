@@ -133,11 +133,19 @@ def transmitted(
         if branch.joint is None:
             continue
         k = tree.seats[branch.body.name][0]
-        held = _without(_subspace(tree, at, k, branch.freedom), *wrenches[k])
-        f, n = (moving[k].A @ part for part in held)
-        if branch.to is not branch.joint.frames[-1]:
-            arm = moving[k].r - _hung_from(tree, moving, k, branch.freedom)
-            f, n = -f, -n - ca.cross(arm, f)
+        f, n = wrenches[k]
+        free, away = (
+            _subspace(tree, at, k, branch.freedom),
+            branch.to is not branch.joint.frames[-1],
+        )
+        if away:
+            # About frame b, where slides and turns of a joint are perpendicular.
+            arm = moving[k].A.T @ (_hung_from(tree, moving, k, branch.freedom) - moving[k].r)
+            n = n - ca.cross(arm, f)
+            free = [(turn, slide - ca.skew(arm) @ turn) for turn, slide in free]
+        f, n = (moving[k].A @ part for part in _without(free, f, n))
+        if away:
+            f, n = -f, -n
         found[branch.joint.name] = ca.vertcat(f, n)
     return found
 

@@ -54,11 +54,12 @@ class RelativeCoordinates(Coordinates):
         i = j = 0
         for branch in self.owners:
             own = []
-            for step in branch.freedom:
+            for step in branch.stated:
                 nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
                 own.append(Entry(slice(i, i + nq), slice(j, j + nv)))
                 i, j = i + nq, j + nv
-            found[branch.body.name] = tuple(own)
+            outward = branch.stated is branch.freedom
+            found[branch.body.name] = tuple(own if outward else own[::-1])
         hung = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
         for mimic in self.mimics:
             (of,) = found[hung[mimic.of]]
@@ -67,11 +68,12 @@ class RelativeCoordinates(Coordinates):
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
-        return tuple(
+        found = [
             Block(entry.q, entry.v, isinstance(step, Ball))
             for branch in self.owners
             for step, entry in zip(branch.freedom, self.entries[branch.body.name], strict=True)
-        )
+        ]
+        return tuple(sorted(found, key=lambda block: block.q.start))
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ class RelativeCoordinates(Coordinates):
         return tuple(
             f"{(branch.joint or branch.body).name}.{name}"
             for branch in self.owners
-            for step in branch.freedom
+            for step in branch.stated
             for name in of(step)
         )
 

@@ -41,6 +41,12 @@ class Branch(NamedTuple):
     to: Frame  # on the body
     freedom: Freedom  # from ``on`` to ``to``
 
+    @property
+    def stated(self) -> Freedom:
+        """The freedom in the order of its coordinates: from frame a to frame b of the joint."""
+        outward = self.joint is None or self.on is self.joint.frames[0]
+        return self.freedom if outward else self.freedom[::-1]
+
 
 def spanning_tree(mechanism: Mechanism, option: Relative) -> tuple[Branch, ...]:
     """Return the branches, each after the one it hangs on.

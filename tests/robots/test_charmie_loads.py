@@ -13,7 +13,7 @@ from tests.states import array
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 TIMES = np.linspace(0, 5, 21)  # s
-SOURCES = ("_geometry", "_closed_forms", "_robot")
+SOURCES = ("_geometry", "_closed_forms", "_robot", "_validation")
 
 
 def _import():
@@ -25,42 +25,12 @@ def _import():
         sys.path.pop(0)
 
 
-geo, forms, model = _import()
+geo, forms, model, study = _import()
 ROBOT = model.charmie(Relative(model.CUTS))
 MECHANISM = ROBOT.mechanism
 BODIES = {body.name: body for body in MECHANISM.bodies}
 JOINTS = {joint.name: joint for joint in MECHANISM.joints}
 CENTRES = forward_kinematics(MECHANISM, [Frame(body) for body in MECHANISM.bodies])
-X, XY, YZ, Z, ALL = (1, 0, 0), (1, 1, 0), (0, 1, 1), (0, 0, 1), (1, 1, 1)
-
-
-def rules():
-    """What the paper states in section 5.2, in its order."""
-    five, four = BODIES["body_5"], BODIES["body_4"]
-    both, back = ("joint_5", "joint_5d_2"), ("joint_5", "joint_5s_2")
-    halves = ("joint_4slc", "joint_4src")
-    return [
-        ToleranceOrder(back, five, force=ALL, torque=ALL),  # the spring only pulls
-        EqualSharing(both, five, force=X),
-        EqualSharing(both, five, torque=YZ),
-        ToleranceOrder(("joint_4", *halves, "joint_4d_2"), four, force=XY),
-        ToleranceOrder(("joint_4", *halves, "joint_4d_2"), four, torque=XY),
-        ToleranceOrder((halves[0], "joint_4", "joint_4d_2"), four, torque=Z),
-        EqualSharing(halves, four, torque=Z),
-    ]
-
-
-def driven(t):
-    """Coordinates, rates and accelerations of the 21 joints, each (21,)."""
-    rates = []
-    for name in model.ACTUATED:
-        if name in model.LENGTHS:
-            rates.append(forms.validation_lengths(t))
-        else:
-            slides = name in ("joint_1", "joint_2")
-            size = geo.SLIDE_ACCELERATION if slides else geo.TURN_ACCELERATION
-            rates.append(forms.validation_motion(t, size))
-    return np.array(rates).T
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +43,14 @@ def loops():
 def motions(loops):
     found, near = [], None
     for t in TIMES:
-        found.append(loops.motion(*driven(t), near=near))
+        found.append(loops.motion(*study.driven(t), near=near))
         near = found[-1].q
     return found
 
 
 @pytest.fixture(scope="module")
 def shared(loops, motions):
-    return [loops.loads(motion, rules()) for motion in motions]
+    return [loops.loads(motion, study.rules(MECHANISM)) for motion in motions]
 
 
 class Snapshot:
@@ -257,12 +227,10 @@ def test_the_looser_joint_takes_nothing_and_equal_ones_take_halves(loops, motion
     motion, four = motions[5], BODIES["body_4"]
     names = ("joint_4", "joint_4d_2")
     k = loops.dynamics.joint_names.index("joint_4d_2")
-    strict = loops.loads(motion, [ToleranceOrder(names, four, force=XY)])
-    A = axes_of(
-        np.asarray(loops.dynamics.poses(motion.q, motion.v, [])[1])[:, list(BODIES).index("body_4")]
-    )
+    strict = loops.loads(motion, [ToleranceOrder(names, four, force=study.XY)])
+    A = Snapshot(motion).A["body_4"]
     assert (A.T @ strict.reactions[:3, k])[0] == pytest.approx(0, abs=1e-10)
-    even = loops.loads(motion, [EqualSharing(names, four, force=X)])
+    even = loops.loads(motion, [EqualSharing(names, four, force=study.X)])
     k_4, k_4d = (loops.dynamics.joint_names.index(x) for x in names)
     assert [JOINTS[x].b.body.name for x in names] == ["body_4", "body_4"]
     sides = [(A.T @ even.reactions[:3, i])[0] for i in (k_4, k_4d)]
@@ -277,7 +245,7 @@ def test_driving_too_few_joints_is_refused(loops):
 
 
 def test_lengths_out_of_reach_are_refused_by_the_joint_that_stays_open(loops):
-    values, rates, changes = driven(0.0)
+    values, rates, changes = study.driven(0.0)
     values[model.ACTUATED.index("length_4d")] = 0.05
     with pytest.raises(ValueError, match="cannot be closed: joint 'joint_4"):
         loops.motion(values, rates, changes)
@@ -286,11 +254,11 @@ def test_lengths_out_of_reach_are_refused_by_the_joint_that_stays_open(loops):
 def test_rules_name_their_joints(loops, motions):
     five = BODIES["body_5"]
     with pytest.raises(ValueError, match="'joint_9', which is not there"):
-        loops.loads(motions[0], [EqualSharing(("joint_5", "joint_9"), five, force=X)])
+        loops.loads(motions[0], [EqualSharing(("joint_5", "joint_9"), five, force=study.X)])
     with pytest.raises(ValueError, match="'joint_4' is not on it"):
-        loops.loads(motions[0], [EqualSharing(("joint_4", "joint_7a"), five, force=X)])
+        loops.loads(motions[0], [EqualSharing(("joint_4", "joint_7a"), five, force=study.X)])
     with pytest.raises(ValueError, match="two joints and a component"):
-        EqualSharing(("joint_5",), five, force=X)
+        EqualSharing(("joint_5",), five, force=study.X)
 
 
 def test_power_of_the_drives_is_the_rate_of_energy(loops, motions, shared):
@@ -301,7 +269,7 @@ def test_power_of_the_drives_is_the_rate_of_energy(loops, motions, shared):
             continue
         ends = []
         for side in (-1, 1):
-            q, v, _ = loops.motion(*driven(t + side * eps), near=motion.q)
+            q, v, _ = loops.motion(*study.driven(t + side * eps), near=motion.q)
             ends.append(float(d.kinetic(0, q, v, [])) + float(d.potential(0, q, v, [])))
-        rates = driven(t)[1]
+        rates = study.driven(t)[1]
         assert loads.tau @ rates == pytest.approx((ends[1] - ends[0]) / (2 * eps), rel=1e-6)

@@ -62,20 +62,6 @@ def close(found, expected, limit=1e-11):
 
 
 either_way = pytest.mark.parametrize("ways", WAYS)
-reactions_either_way = pytest.mark.parametrize(
-    "ways",
-    [
-        pytest.param(
-            ways,
-            marks=pytest.mark.xfail(
-                ways == "outer to inner",
-                reason="a Planar with frame a on its outer body: reactions work on its slides",
-                strict=True,
-            ),
-        )
-        for ways in WAYS
-    ],
-)
 SEEDS = range(3)
 
 
@@ -238,7 +224,7 @@ def unbalanced(mechanism, reference, reactions, tau, loaded=(), load=None):
     return ca.horzcat(*found)
 
 
-@reactions_either_way
+@either_way
 @pytest.mark.parametrize("with_loads", [False, True])
 def test_joint_reactions_and_drives_keep_every_body_in_equilibrium(ways, with_loads):
     mechanism, reference = case(ways)
@@ -258,7 +244,7 @@ def test_joint_reactions_and_drives_keep_every_body_in_equilibrium(ways, with_lo
         assert found == pytest.approx(0, abs=1e-10)
 
 
-@reactions_either_way
+@either_way
 def test_reactions_do_no_work_on_the_freedoms_of_their_joint(ways):
     mechanism, reference = case(ways)
     powers = []

@@ -160,10 +160,8 @@ class Reference:
         own = {}
         for joint, ball in zip(mechanism.joints, balls, strict=True):
             n = 3 if ball else SIZES[type(joint)]
-            # Coordinates are in the order from the inner to the outer body.
-            step = -1 if not ball and self._outer(joint) is joint.a else 1
-            own[joint.name] = self.q[[*range(i, i + n + ball)][::step]]
-            self.at[joint.name] = [*range(j, j + n)][::step]
+            own[joint.name] = self.q[[*range(i, i + n + ball)]]
+            self.at[joint.name] = [*range(j, j + n)]
             if ball:
                 self.balls.append(slice_(i, 4))
                 rates.append(quasi(self.q[i : i + 4], self.v[j : j + 3]))
