@@ -37,6 +37,8 @@ class DHRow:
         About the centre of mass, in the axes of link frame i.
     rotor_inertia, gear_ratio : float or Parameter
         As in `Actuator`.
+    physical : bool
+        As in `Body`; published tables hold inertias that no body has.
     """
 
     a: float = 0.0
@@ -49,6 +51,7 @@ class DHRow:
     inertia: Numbers = (0.0, 0.0, 0.0)
     rotor_inertia: Scalar = 0.0
     gear_ratio: Scalar = 1.0
+    physical: bool = True
 
 
 class DHConvention(ABC):
@@ -142,7 +145,7 @@ def serial_from_dh(
         link, joint = f"{prefix}link{i}", f"{prefix}joint{i}"
         _check(row, joint)
         com = length(f"com of body {link!r}", row.com)
-        links.append(Link(link, row.mass, com, row.inertia))
+        links.append(Link(link, row.mass, com, row.inertia, row.physical))
         parent = f"{prefix}link{i - 1}" if i > 1 else None
         at = pose.then(convention.link(row)) if i == 1 else convention.link(row)
         hinges.append(Hinge(joint, row.joint, parent, link, at, convention.joint(row)))

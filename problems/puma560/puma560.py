@@ -7,14 +7,14 @@ Armstrong-Helouvry (1994) in standard Denavit-Hartenberg parameters, limits thos
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from nsopt import Mechanism, Problem, Revolute, Start, StepBounds, TorsionSpringDamper, assemble
+from nsopt import Mechanism, Problem, Start, StepBounds, TorsionSpringDamper, assemble
 from nsopt.mechanics.actuator import Actuator
-from nsopt.robots import DHRow, StandardDH
-from nsopt.robots.tree import Hinge, Link, build
+from nsopt.robots import DHRow, serial_from_dh
 
 
 class Geometry(NamedTuple):
@@ -79,17 +79,20 @@ def puma560(rotors: bool = True) -> Mechanism:
     rotors : bool
         Whether the inertia of the motors counts.
     """
-    links, hinges = [], []
-    for i, (row, solid) in enumerate(zip(GEOMETRY, SOLIDS, strict=True), 1):
-        name, parent = f"link{i}", f"link{i - 1}" if i > 1 else None
-        frame = DHRow(a=row.a, alpha=np.radians(row.alpha), d=row.d)
-        at, joint = StandardDH().link(frame), StandardDH().joint(frame)
-        # The moments of links 1 and 3 are those of no body; they are taken as published.
-        links.append(Link(name, solid.mass, np.array(solid.com), solid.inertia, physical=False))
-        hinges.append(Hinge(f"joint{i}", Revolute, parent, name, at, joint))
-    bodies, joints = build(links, hinges)
+    rows = [
+        DHRow(
+            a=row.a,
+            alpha=np.radians(row.alpha),
+            d=row.d,
+            mass=solid.mass,
+            com=solid.com,
+            inertia=solid.inertia,
+            physical=False,  # links 1 and 3 are no body's; they are taken as published
+        )
+        for row, solid in zip(GEOMETRY, SOLIDS, strict=True)
+    ]
     actuators = [_actuator(f"joint{i}", motor, rotors) for i, motor in enumerate(MOTORS, 1)]
-    return Mechanism(bodies, joints, coordinates="relative", actuators=actuators)
+    return replace(serial_from_dh(rows), actuators=actuators)
 
 
 def _actuator(joint: str, motor: Motor, rotors: bool) -> Actuator:
