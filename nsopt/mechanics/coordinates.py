@@ -74,6 +74,10 @@ class Coordinates(ABC):
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         """Return gyroscopic and Coriolis terms, shape (nv,)."""
 
+    def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
+        """Return M a + bias, shape (nv,)."""
+        return self.mass(q, value) @ a + self.bias(q, v, value)
+
     @abstractmethod
     def start(self) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) of the poses and velocities that the bodies state.

@@ -133,8 +133,11 @@ class RelativeCoordinates(Coordinates):
         return mass_matrix(tree, places(tree, q), len(self.v_names), value)
 
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
-        tree, still = self.links(value), ca.SX.zeros(v.numel())
-        return newton_euler(tree, places(tree, q), v, still, ca.SX.zeros(3), value)[0]
+        return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
+
+    def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
+        tree = self.links(value)
+        return newton_euler(tree, places(tree, q), v, a, ca.SX.zeros(3), value)[0]
 
     def start(self) -> tuple[Array, Array]:
         return posture(self)

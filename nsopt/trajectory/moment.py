@@ -1,0 +1,79 @@
+"""What costs and conditions see of a motion: one moment of it, as expressions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics, Frame, Motion, State
+from nsopt.mechanics.forces import NOW
+
+
+class Moment:
+    """A motion at one time.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    t : SX scalar [s]
+    q, v, a : SX (nq,), (nv,), (nv,)
+        Coordinates, velocities and accelerations.
+    p : SX (np,)
+        Parameters, inputs among them.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, t: ca.SX, q: ca.SX, v: ca.SX, a: ca.SX, p: ca.SX
+    ) -> None:
+        self.dynamics = dynamics
+        self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
+
+    @cached_property
+    def state(self) -> State:
+        """What elements see."""
+        symbols = {x.name: self.p[i] for i, x in enumerate(self.dynamics.parameters)}
+        value = State(self.t, {}, symbols).value
+        moving = self.dynamics.mechanism.described.motions(self.q, self.v, value)
+        motions: dict[str | None, Motion] = dict(moving.items())
+        return State(self.t, motions, symbols)
+
+    def motion(self, frame: Frame) -> Motion:
+        """Return position, axes and velocities of a frame, world axes."""
+        return self.state.motion(frame)
+
+    def input(self, name: str) -> ca.SX:
+        """Return the value of an input, or of any parameter."""
+        return self.p[[x.name for x in self.dynamics.parameters].index(name)]
+
+    @cached_property
+    def drive(self) -> ca.SX:
+        """Generalized forces that the motion takes beside all applied ones, (nv,)."""
+        d = self.dynamics
+        inertial = d.mechanism.described.inertial(self.q, self.v, self.a, self.state.value)
+        found = inertial - d.applied(self.t, self.q, self.v, self.p)
+        if d.rubbed:
+            known = (self.t, self.q, self.v, self.p, NOW, ca.SX(0, 1))
+            found -= d.rubbing(*known, self.wrenches[:, list(d.rubbed)])
+        return found
+
+    @cached_property
+    def wrenches(self) -> ca.SX:
+        """Reactions of all joints, (6, nj), as `Dynamics.reactions` tells them; forces."""
+        d = self.dynamics
+        none = [ca.SX(0, 1)] * 3
+        return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
+
+    def reaction(self, joint: str) -> ca.SX:
+        """Return force [N] and torque [N m] that a joint holds, (6,)."""
+        return self.wrenches[:, self.dynamics.joint_names.index(joint)]
+
+    def resistance(self, joint: str) -> ca.SX:
+        """Return force [N] and torque [N m] by which a joint resists its motion, (6,).
+
+        Moments beyond its range of motion, damping and friction [RoM 2023, eq. 2].
+        """
+        d = self.dynamics
+        rubbed = self.wrenches[:, list(d.rubbed)]
+        all_joints = d.resistance(self.t, self.q, self.v, self.p, rubbed)
+        return all_joints[:, d.joint_names.index(joint)]

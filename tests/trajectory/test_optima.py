@@ -1,0 +1,160 @@
+"""Optima that are known, in closed form or by an independent program."""
+
+import json
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt import Actuator, Body, Frame, Mechanism, Parameter, Prismatic, assemble
+from nsopt.mechanics import Force, Load
+from nsopt.trajectory import (
+    Duration,
+    Earlier,
+    Effort,
+    EndAt,
+    Horizon,
+    InputEffort,
+    StartAt,
+    Straight,
+    Within,
+    optimize,
+)
+
+
+def cart():
+    """1 kg on a rail, driven by an actuator."""
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    return assemble(Mechanism([body], [rail], "relative", [Actuator("rail")]))
+
+
+def test_double_integrator():
+    """From 0 to 1 in 1 s, rest to rest, at least integral of u^2: 12, u = 6 - 12 t."""
+    result = optimize(
+        cart(),
+        Horizon(1.0, 20),
+        [Effort()],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+    )
+    assert result.completed
+    assert result.data.attrs["objective"] == pytest.approx(12, abs=1e-9)
+    t = result["time"].values
+    assert result["drive"].values[:, 0] == pytest.approx(6 - 12 * t, abs=1e-8)
+    assert result["q"].values[:, 0] == pytest.approx(3 * t**2 - 2 * t**3, abs=1e-9)
+    assert json.loads(result.data.attrs["detailed_cost"]) == {"Effort": pytest.approx(12)}
+    assert result.data.attrs["deviation"] < 1e-12
+
+
+def test_bryson_denham():
+    """Half the integral of u^2 with x <= l = 1/9: 4 / (9 l) = 4 [Bryson, Denham 1963]."""
+    result = optimize(
+        cart(),
+        Horizon(1.0, 90),
+        [Effort(weight=0.5)],
+        [StartAt([0], [1]), EndAt([0], [-1]), Within("rail.distance", upper=1 / 9)],
+        Straight([0], [0]),
+    )
+    assert result.data.attrs["objective"] == pytest.approx(4, abs=1e-5)
+    x = result["q"].values[:, 0]
+    assert x.max() == pytest.approx(1 / 9, abs=1e-8)
+    # On the limit from 3 l to 1 - 3 l.
+    assert np.mean(x > 1 / 9 - 1e-5) == pytest.approx(1 / 3, abs=0.05)
+
+
+@dataclass(frozen=True, eq=False)
+class Steering(Force):
+    """Turns the velocity of a body without work: m u (-v_y, v_x)."""
+
+    name: str
+    frame: Frame
+    u: Parameter
+
+    @property
+    def frames(self):
+        return (self.frame,)
+
+    def loads(self, s):
+        v = s.motion(self.frame).v
+        return [Load(v, s.value(self.u) * ca.vertcat(-v[1], v[0], 0))]
+
+
+def bead():
+    body = Body("bead", 1.0, point_mass=True)
+    steering = Steering("wire", Frame(body), Parameter("u", 0.0))
+    return assemble(Mechanism([body], coordinates="relative"), [steering], (0, -9.81, 0))
+
+
+def test_brachistochrone():
+    """Fastest way to (2, -2) from rest: 0.82434 s; a wire does no work, so energy stays."""
+    result = optimize(
+        bead(),
+        Horizon((0.3, 2.0), 80),
+        [Duration(), InputEffort(input="u", weight=1e-4)],
+        [StartAt([0, 0, 0], [0, 0, 0]), EndAt([2, -2, 0]), Within("u", -5.0, 5.0)],
+        Straight([0, 0, 0], [2, -2, 0], {"u": 1.0}, 0.9),
+        inputs=["u"],
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    time = json.loads(result.data.attrs["detailed_cost"])["Duration"]
+    assert time == pytest.approx(0.8243386694391838, abs=1e-4)
+    energy = result["total_energy"].values
+    assert energy == pytest.approx(0, abs=1e-3)
+    assert result["input"].sizes == {"time": 81, "input_name": 1}
+
+
+def test_a_motion_between_nodes_that_is_none_is_no_solution():
+    """Free steering chatters between nodes: conditions hold there, energy does not."""
+    result = optimize(
+        bead(),
+        Horizon((0.3, 2.0), 20),
+        [Duration()],
+        [StartAt([0, 0, 0], [0, 0, 0]), EndAt([2, -2, 0])],
+        Straight([0, 0, 0], [2, -2, 0], {"u": 1.0}, 0.9),
+        inputs=["u"],
+    )
+    assert not result.completed
+    assert "give it more steps" in result.data.attrs["stop_reason"]
+
+
+def test_an_earlier_optimum_on_another_grid_is_a_guess():
+    """The same optimum."""
+    conditions = [StartAt([0], [0]), EndAt([1], [0]), Within("rail.speed", upper=1.3)]
+    first = optimize(cart(), Horizon(1.0, 20), [Effort()], conditions, Straight([0], [1]))
+    again = optimize(cart(), Horizon(1.0, 50), [Effort()], conditions, Earlier(first))
+    assert again.data.attrs["objective"] == pytest.approx(first.data.attrs["objective"], rel=2e-3)
+
+
+def test_an_input_is_charged_by_its_own_cost():
+    """The double integrator with its force as an input instead of an actuator."""
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+
+    @dataclass(frozen=True, eq=False)
+    class Push(Force):
+        name: str
+        frame: Frame
+        force: Parameter
+
+        @property
+        def frames(self):
+            return (self.frame,)
+
+        def loads(self, s):
+            return [Load(s.motion(self.frame).v, ca.vertcat(0, 0, s.value(self.force)))]
+
+    push = Push("push", Frame(body), Parameter("force", 0.0))
+    d = assemble(Mechanism([body], [rail], "relative"), [push])
+    result = optimize(
+        d,
+        Horizon(1.0, 20),
+        [InputEffort(input="force")],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+        inputs=["force"],
+    )
+    assert result.data.attrs["objective"] == pytest.approx(12, abs=1e-8)
+    t = result["time"].values
+    assert result["input"].values[:, 0] == pytest.approx(6 - 12 * t, abs=1e-6)
