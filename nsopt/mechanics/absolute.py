@@ -97,7 +97,8 @@ class AbsoluteCoordinates(Coordinates):
                 parts.append(ca.cross(v[turn], M[turn, turn] @ v[turn]))
         return ca.vertcat(*parts)
 
-    def start(self) -> tuple[Array, Array]:
+    def start(self, refuse: bool = True) -> tuple[Array, Array]:
+        del refuse  # free bodies start anywhere
         q, v = [], []
         for body in self.bodies:
             turns = not body.point_mass

@@ -43,7 +43,7 @@ def acceleration(d: Dynamics, alpha: float = 5.0, beta: float = 5.0) -> ca.Funct
             f"friction in {d.joint_names[d.rubbed[0]]!r} is a mean over a step, under a reaction: "
             "use simulate"
         )
-    if n := redundancy(d, 0.0, d.stated_start()[0], d.values()):
+    if n := redundancy(d, 0.0, d.stated_start(refuse=False)[0], d.values()):
         raise ValueError(
             f"{n} rows of the ideal joints are implied by the others: leave out a joint"
         )

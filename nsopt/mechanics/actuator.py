@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mechanics.checks import not_negative, numbers
+from nsopt.mechanics.checks import finite, not_negative, numbers, plain
 from nsopt.mechanics.parameter import Scalar
 
 
@@ -76,9 +76,22 @@ class Mimic:
         Names of two joints of one freedom; the second is free.
     ratio, offset : float
         The offset in [rad] or [m].
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite or a Parameter, or the joint is to follow itself.
     """
 
     joint: str
     of: str
     ratio: float = 1.0
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        of = f"of the mimic joint {self.joint!r}"
+        for name in ("ratio", "offset"):
+            plain(f"{name} {of}", getattr(self, name))
+            finite(f"{name} {of}", getattr(self, name), ())
+        if self.joint == self.of:
+            raise ValueError(f"joint {self.joint!r} cannot mimic itself: name another joint")

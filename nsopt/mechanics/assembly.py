@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.parameter import Numbers, Parameter, parameters_in
 from nsopt.mechanics.rank import check_mass
 from nsopt.mechanics.reactions import Push, ReactionFunction
+from nsopt.mechanics.resistance import resisted
 
 LAW = ("restitution", "friction", "viscous", "creep")
 
@@ -66,7 +67,7 @@ def assemble(
     mechanism.check_members([*mechanism.joints, *members])
     found = parameters_in((mechanism, members, gravity))
     dynamics = Symbols(mechanism, members, gravity, tuple(found.values())).close()
-    check_mass(dynamics, dynamics.stated_start()[0], dynamics.values())
+    check_mass(dynamics, dynamics.stated_start(refuse=False)[0], dynamics.values())
     return dynamics
 
 
@@ -198,6 +199,14 @@ class Symbols:
         if not self.internal_names:  # of one coordinate the empty rest is 1 x 0, not 0 x 1
             return function
         return lambda q, *more: ca.vertcat(function(q, *more), q[self.placed :])
+
+    def rubbers(self) -> Iterator[tuple[Rubbing, Element | None, slice]]:
+        """Yield what rubs, the joint it rubs in, and its internal states among all of them."""
+        at = 0
+        for element in self.rubbing:
+            n = len(element.states)
+            yield element, resisted(element, self.joints()), slice(at, at + n)
+            at += n
 
     def joints(self) -> list[Any]:
         """Return the ideal joints, then the contacts."""

@@ -79,13 +79,18 @@ class Coordinates(ABC):
         return self.mass(q, value) @ a + self.bias(q, v, value)
 
     @abstractmethod
-    def start(self) -> tuple[Array, Array]:
+    def start(self, refuse: bool = True) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) of the poses and velocities that the bodies state.
+
+        Parameters
+        ----------
+        refuse : bool
+            Whether a start that has no such coordinates is refused; else they are near it.
 
         Raises
         ------
         ValueError
-            If there are no such coordinates, naming the joint.
+            If there are none, naming the joint.
         """
 
     def rate_matrix(self, q: ca.SX) -> ca.SX:

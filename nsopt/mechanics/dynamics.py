@@ -201,7 +201,7 @@ class Dynamics:
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)
-            check_mass(self, self._with_internal(mechanism.described.start()[0]), p)
+            check_mass(self, self._with_internal(mechanism.described.start(refuse=False)[0]), p)
         return p
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
@@ -212,10 +212,15 @@ class Dynamics:
         )
         return mechanism, elements, gravity
 
-    def stated_start(self, numbers: Mapping[str, float] | None = None) -> tuple[Array, Array]:
-        """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values."""
+    def stated_start(
+        self, numbers: Mapping[str, float] | None = None, refuse: bool = True
+    ) -> tuple[Array, Array]:
+        """Return q (nq,) and v (nv,) as stated by the bodies, for the given parameter values.
+
+        ``refuse`` as for `Coordinates.start`.
+        """
         mechanism, _, _ = self.restated(self.values(numbers))
-        q, v = mechanism.described.start()
+        q, v = mechanism.described.start(refuse)
         return self._with_internal(q), v
 
     def _with_internal(self, q: Array) -> Array:

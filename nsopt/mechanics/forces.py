@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from nsopt.mechanics.element import Element, Force, Rub, Rubbing
-from nsopt.mechanics.reactions import Push
+from nsopt.mechanics.element import Force, Rub
+from nsopt.mechanics.reactions import NOW, Push
+from nsopt.mechanics.resistance import resisted
 
 if TYPE_CHECKING:
     from nsopt.mechanics.assembly import Symbols
-
-NOW = 1e-12
-"""A time [s] over which a mean is the value."""
 
 
 class ForceFunctions:
@@ -55,14 +53,6 @@ class ForceFunctions:
         zero = ca.SX.zeros(self._of.v.numel())
         return sum((ca.jacobian(u, self._of.v).T @ force for u, force in loads), zero)
 
-    def _rubbers(self) -> Iterator[tuple[Rubbing, Element | None, slice]]:
-        """Yield what rubs, the joint it rubs in, and its internal states among all of them."""
-        at = 0
-        for element in self._of.rubbing:
-            n = len(element.states)
-            yield element, resisted(element, self._of.joints()), slice(at, at + n)
-            at += n
-
     def _resistance(self) -> ca.Function:
         of, joints = self._of, self._of.joints()
         found = [ca.SX.zeros(6) for _ in joints]
@@ -70,7 +60,7 @@ class ForceFunctions:
             if (joint := resisted(force, joints)) is not None:
                 found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
         reactions = ca.SX.sym("reactions", 6, len(of.rubbing))
-        for k, (element, joint, states) in enumerate(self._rubbers()):
+        for k, (element, joint, states) in enumerate(of.rubbers()):
             if joint is not None:
                 now = Rub(ca.SX(NOW), of.q[of.placed :][states], reactions[:, k])
                 push = Push.of(ca.SX(0), [element.rub(of.state, now)])
@@ -100,7 +90,7 @@ class ForceFunctions:
         of, z = self._of, ca.SX.sym("z", len(self._of.internal_names))
         h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(of.rubbing))
         push, settled, rubbed = ca.SX.zeros(of.v.numel()), [], []
-        for k, (element, joint, states) in enumerate(self._rubbers()):
+        for k, (element, joint, states) in enumerate(of.rubbers()):
             if joint is None:
                 raise ValueError(
                     f"{type(element).__name__} {element.name!r} rubs in no joint: none connects "
@@ -117,34 +107,3 @@ class ForceFunctions:
             "rubbing": ca.Function("rubbing", [*known, reactions], of.in_place(push)),
             "settled": ca.Function("settled", known, of.in_place(end)),
         }
-
-
-def resisted(force: Force, joints: Sequence[Element]) -> Element | None:
-    """Return the joint whose resistance a force is part of, if any.
-
-    Raises
-    ------
-    ValueError
-        If the joint named is unknown, or none is named and several connect the same bodies.
-    """
-    if force.joint is None:
-        return None
-    named = [joint for joint in joints if joint.name == force.joint]
-    if force.joint and not named:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which is not "
-            f"there: one of {', '.join(joint.name for joint in joints) or 'none'}"
-        )
-    bodies = {frame.body for frame in force.frames}
-    if named and {frame.body for frame in named[0].frames} != bodies:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
-            "connects other bodies"
-        )
-    found = named or [joint for joint in joints if {frame.body for frame in joint.frames} == bodies]
-    if len(found) > 1:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} may resist {found[0].name!r} or "
-            f"{found[1].name!r}: name one by joint=..."
-        )
-    return found[0] if found else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,12 @@ from nsopt.mechanics.relative import RelativeCoordinates
 from nsopt.mechanics.spanning_tree import Relative, spanning_tree
 
 CHOICES = ("absolute", "relative")
+
+
+def _check_once(what: str, names: Sequence[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"joint {name!r} has {count} {what}: leave one of them")
 
 
 def _check_single(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
@@ -95,6 +101,8 @@ class Mechanism:
         """Check that actuators and mimics name joints of one freedom."""
         joints = {joint.name: joint for joint in self.joints}
         relative = self.coordinates != "absolute"
+        for what, drives in (("actuators", self.actuators), ("mimics", self.mimics)):
+            _check_once(what, [drive.joint for drive in drives])
         for drive in self.actuators:
             _check_single(type(drive).__name__, drive.joint, joints)
             if not relative and number(drive.rotor_inertia):
@@ -130,6 +138,14 @@ class Mechanism:
                         f"{type(element).__name__} {element.name!r} uses body "
                         f"{frame.body.name!r}, which is not in the mechanism: add it to the bodies"
                     )
+
+    def __repr__(self) -> str:
+        """Return what it is made of, in a line."""
+        bodies, joints = tuple(self.bodies), tuple(self.joints)
+        return (
+            f"Mechanism({len(bodies)} bodies, {len(joints)} joints, "
+            f"coordinates={self.coordinates!r})"
+        )
 
     @property
     def described(self) -> Coordinates:

@@ -28,8 +28,8 @@ def stated(x: object) -> ca.SX:
     return ca.SX(ca.DM(number(x)))
 
 
-def posture(coordinates: RelativeCoordinates) -> tuple[Array, Array]:
-    """Return q (nq,) and v (nv,) of what the bodies state.
+def posture(coordinates: RelativeCoordinates, refuse: bool) -> tuple[Array, Array]:
+    """Return q (nq,) and v (nv,) of what the bodies state, or near it unless ``refuse``.
 
     Raises
     ------
@@ -39,14 +39,14 @@ def posture(coordinates: RelativeCoordinates) -> tuple[Array, Array]:
     q = np.concatenate([np.zeros(0), *(_coordinates(b) for b in coordinates.owners)])
     v = ca.SX.sym("v", len(coordinates.v_names))
     found = coordinates.motions(ca.SX(q), v, stated)
-    for branch in coordinates.branches:
+    for branch in coordinates.branches if refuse else ():
         motion, body = found[branch.body.name], branch.body
         off = [
             ca.evalf(motion.r) - number(body.position),
             ca.evalf(motion.A) - (np.eye(3) if body.point_mass else body.rotation),
         ]
         _refuse(branch, max(float(ca.norm_inf(ca.vec(ca.DM(x)))) for x in off), "open")
-    return q, _velocities(coordinates, found, v)
+    return q, _velocities(coordinates, found, v, refuse)
 
 
 def _coordinates(branch: Branch) -> Array:
@@ -97,7 +97,9 @@ def _placed(frame: Frame) -> tuple[Array, Array]:
     return turned @ axes, np.asarray(number(body.position)) + turned @ origin
 
 
-def _velocities(coordinates: RelativeCoordinates, at: Mapping[str, Motion], v: ca.SX) -> Array:
+def _velocities(
+    coordinates: RelativeCoordinates, at: Mapping[str, Motion], v: ca.SX, refuse: bool
+) -> Array:
     """Return the velocities of the joints, given motions that are linear in them."""
     stated_twists = []
     for body in coordinates.bodies:
@@ -111,7 +113,7 @@ def _velocities(coordinates: RelativeCoordinates, at: Mapping[str, Motion], v: c
     rates: Array = np.linalg.lstsq(J, wanted, rcond=None)[0]
     off = np.abs(J @ rates - wanted).reshape(-1, 6).max(axis=1)
     by_body = dict(zip((b.name for b in coordinates.bodies), off, strict=True))
-    for branch in coordinates.branches:
+    for branch in coordinates.branches if refuse else ():
         _refuse(branch, by_body[branch.body.name], "torn apart")
     return rates
 
@@ -121,6 +123,6 @@ def _refuse(branch: Branch, off: float, how: str) -> None:
         name = branch.joint.name if branch.joint else branch.body.name
         raise ValueError(
             f"the start violates joint {name!r}: it is {how} by {off:.3g} (m, rad or per second) "
-            f"at body {branch.body.name!r}; correct the pose or velocity of its bodies, or start "
-            "from joint coordinates, Start(q, v)"
+            f"at body {branch.body.name!r}; correct the pose or velocity of its bodies, start "
+            "from joint coordinates, Start(q, v), or give start=consistent(dynamics) to the run"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.element import Contact, Element, Load
+from nsopt.mechanics.element import Contact, Element, Load, Rub
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.links import Links
@@ -17,6 +17,10 @@ from nsopt.mechanics.spanning_tree import Branch
 
 if TYPE_CHECKING:
     from nsopt.mechanics.assembly import Symbols
+
+
+NOW = 1e-12
+"""A time [s] over which a mean is the value."""
 
 
 class Push(NamedTuple):
@@ -54,6 +58,22 @@ class ReactionFunction:
             rates = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in group))
             push = Push(((gaps, next(lam)),), ((rates, next(slip)),))
             self._pushes[contact.name] = (contact, push)
+        self._rubs = self._friction() if symbols.mechanism.coordinates != "absolute" else []
+
+    def _friction(self) -> list[tuple[Element, Push]]:
+        """Return the friction of joints that are constraints or contacts, under their reactions.
+
+        That of joints of the tree acts within what hangs on them, and along their freedoms.
+        """
+        s = self._of
+        found: list[tuple[Element, Push]] = []
+        for element, joint, states in s.rubbers():
+            if joint is not None and joint.name in self._pushes:
+                held = s.wrench(joint.frames[-1], self._pushes[joint.name][1]) / self.h
+                z = s.q[s.placed :][states] if element.states else ca.SX(0, 1)
+                load = element.rub(s.state, Rub(ca.SX(NOW), z, held))
+                found.append((element, Push.of(ca.SX(0), [load])))
+        return found
 
     def make(self) -> ca.Function:
         """Return the function."""
@@ -99,7 +119,7 @@ class ReactionFunction:
         for body, seat in tree.links[k].seats.values():
             at = Frame(body)
             total = ca.SX.zeros(6)
-            for force, push in s.pushes:
+            for force, push in [*s.pushes, *self._rubs]:
                 if _touches(force, body):
                     total += self.h * s.wrench(at, push)
             for element, push in self._pushes.values():
@@ -180,9 +200,13 @@ def _without(free: list[Wrench], f: ca.SX, n: ca.SX) -> Wrench:
     What is left out drives or resists the joint: it is known otherwise, and is no reaction.
     """
     for turn, slide in free:
-        size = ca.sum1(turn**2 + slide**2).T
-        share = (turn.T @ n + slide.T @ f) / size
-        f, n = f - slide @ share, n - turn @ share
+        power = turn.T @ n + slide.T @ f
+        if (
+            not turn.is_zero()
+        ):  # a torque drives what turns, a screw too: no sum of lengths and numbers
+            n -= turn @ (power / ca.sum1(turn**2).T)
+        else:
+            f -= slide @ (power / ca.sum1(slide**2).T)
     return f, n
 
 

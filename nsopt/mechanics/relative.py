@@ -139,5 +139,5 @@ class RelativeCoordinates(Coordinates):
         tree = self.links(value)
         return newton_euler(tree, places(tree, q), v, a, ca.SX.zeros(3), value)[0]
 
-    def start(self) -> tuple[Array, Array]:
-        return posture(self)
+    def start(self, refuse: bool = True) -> tuple[Array, Array]:
+        return posture(self, refuse)

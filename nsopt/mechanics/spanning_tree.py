@@ -10,6 +10,7 @@ from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.element import Constraint
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.freedom import FREE, Ball, Freedom, back
+from nsopt.mechanics.parameter import number, parameters_in
 
 if TYPE_CHECKING:
     from nsopt.mechanics.mechanism import Mechanism
@@ -29,6 +30,10 @@ class Relative:
     cut: Iterable[str] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.cut, str):
+            raise TypeError(
+                f"cut must be a sequence of names, got {self.cut!r}: use [{self.cut!r}]"
+            )
         object.__setattr__(self, "cut", tuple(self.cut))
 
 
@@ -58,7 +63,7 @@ def spanning_tree(mechanism: Mechanism, option: Relative) -> tuple[Branch, ...]:
     Raises
     ------
     ValueError
-        If a joint to cut is unknown, or a joint that mimics or is actuated would be cut.
+        If a joint to cut is unknown, or one that mimics, is mimicked or has a rotor would be cut.
     """
     _check_names(mechanism, option)
     wanted = {x.joint for x in mechanism.actuators} | {x.joint for x in mechanism.mimics}
@@ -119,6 +124,13 @@ def _check_names(mechanism: Mechanism, option: Relative) -> None:
 
 def _check_wanted(mechanism: Mechanism, branches: Sequence[Branch]) -> None:
     inside = {branch.joint.name for branch in branches if branch.joint is not None}
+    for drive in mechanism.actuators:
+        turns = parameters_in(drive.rotor_inertia) or number(drive.rotor_inertia)
+        if turns and drive.joint not in inside:
+            raise ValueError(
+                f"joint {drive.joint!r} is cut, but its actuator has a rotor, which counts in the "
+                "tree only: cut another joint of its loop by Relative(cut=...)"
+            )
     for mimic in mechanism.mimics:
         for name in (mimic.joint, mimic.of):
             if name not in inside:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from nsopt.plots.browser import save_view
 from nsopt.plots.contact import contact_paths, gaps
+from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
@@ -30,6 +31,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "contact_forces": contact_forces,
         "velocities": velocities,
         "positions": positions,
+        "coordinates": coordinates,
         "step_size": step_size,
         "residuals": residuals,
         "energies": energies,
@@ -114,6 +116,7 @@ __all__ = [
     "base_force",
     "contact_forces",
     "contact_paths",
+    "coordinates",
     "draw",
     "draw_curves",
     "draw_vectors",

@@ -15,6 +15,7 @@ from nsopt.algebra import rotation_matrix
 from nsopt.mechanics.checks import finite
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.rank import null_space, rank
+from nsopt.mechanics.reactions import NOW
 from nsopt.robots.sharing import SharingRule, settle
 
 Array = NDArray[np.float64]
@@ -25,23 +26,38 @@ CLOSED = 1e-12
 SINGULAR = 1e-9
 """Singular values below this part of the largest count as zero."""
 
+SETTLING = 50
+"""Rounds in which friction and the reactions it depends on must agree."""
+
 NONE = np.zeros(0)
 
 
 class Motion(NamedTuple):
-    """Coordinates, velocities and accelerations of all joints of the tree."""
+    """How all joints of the tree move, in the order of `Dynamics.q_names` and ``v_names``."""
 
-    q: Array  # (nq,)
-    v: Array  # (nv,)
-    a: Array  # (nv,)
+    q: Array  # (nq,) coordinates
+    v: Array  # (nv,) velocities
+    a: Array  # (nv,) accelerations
+    t: float = 0.0  # [s]
 
 
 class Loads(NamedTuple):
-    """What a motion takes."""
+    """What a motion takes.
 
-    tau: Array  # (n,) [N m or N] of the driven coordinates
-    mu: Array  # (nc,) of the rows of cut joints
-    reactions: Array  # (6, nj) of all joints on the bodies of their frames b, world axes
+    Attributes
+    ----------
+    tau : (n,) [N m or N]
+        Of the driven joints, in their order.
+    mu : (nc,)
+        Multipliers of the rows of cut joints, `Dynamics.closure_names`.
+    reactions : (6, nj)
+        Force [N] and torque [N m] about the origin of frame b of each joint, in the order of
+        `Dynamics.joint_names`, on the body of its frame b, world axes; what drives it left out.
+    """
+
+    tau: Array
+    mu: Array
+    reactions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +86,18 @@ class ClosedLoops:
 
     def __post_init__(self) -> None:
         d = self.dynamics
+        if not isinstance(d, Dynamics):
+            raise TypeError(f"ClosedLoops takes a Dynamics, got {type(d).__name__}: assemble() it")
+        if d.mechanism.coordinates == "absolute":
+            raise ValueError(
+                "ClosedLoops takes joint coordinates: state the mechanism with "
+                'coordinates="relative"'
+            )
+        if d.internal_names:
+            raise ValueError(
+                f"friction with internal states, such as {d.internal_names[0]!r}, has no value at "
+                "one moment: use another law, or simulate"
+            )
         object.__setattr__(self, "driven", tuple(self.driven))
         if d.contact_names:
             raise ValueError(f"contact {d.contact_names[0]!r} drives no loop: leave contacts out")
@@ -80,7 +108,7 @@ class ClosedLoops:
                     "is cut, mimics another or has more freedoms; coordinates are those of "
                     f"{', '.join(dict.fromkeys(n.rsplit('.', 1)[0] for n in d.v_names))}"
                 )
-        free = d.nv - rank(self._matrix(self.stated[0]))
+        free = d.nv - rank(self._matrix(self.stated[0], 0.0))
         if free != len(self.driven):
             raise ValueError(
                 f"the mechanism has {free} degrees of freedom at its start, but "
@@ -105,11 +133,16 @@ class ClosedLoops:
         in_q = [[n.rsplit(".", 1)[0] for n in d.q_names].index(name) for name in self.driven]
         return at, in_q, [k for k in range(d.nv) if k not in at]
 
-    def _matrix(self, q: Array) -> Array:
-        return np.asarray(self.dynamics.closure_matrix(0, q, self._p))
+    def _matrix(self, q: Array, t: float) -> Array:
+        return np.asarray(self.dynamics.closure_matrix(t, q, self._p))
 
     def motion(
-        self, values: ArrayLike, rates: ArrayLike, changes: ArrayLike, near: Array | None = None
+        self,
+        values: ArrayLike,
+        rates: ArrayLike,
+        changes: ArrayLike,
+        near: Array | None = None,
+        t: float = 0.0,
     ) -> Motion:
         """Return the motion of all joints from that of the driven ones.
 
@@ -120,6 +153,8 @@ class ClosedLoops:
         near : (nq,), optional
             From where loops are closed; by default the start. Loops close in several ways: this
             says which.
+        t : float [s]
+            For joints and loads that are functions of time.
 
         Raises
         ------
@@ -127,29 +162,29 @@ class ClosedLoops:
             If loops cannot be closed, or the driven joints do not determine the others there.
         """
         d, (at, _, follow) = self.dynamics, self._places
-        q = self.positions(values, self.stated[0] if near is None else near)
-        C = self._matrix(q)
+        q = self.positions(values, self.stated[0] if near is None else near, t)
+        C = self._matrix(q, t)
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
         v[at], a[at] = self._given("rates", rates), self._given("changes", changes)
-        drift = _column(d.closure_drift(0, q, self._p))
+        drift = _column(d.closure_drift(t, q, self._p))
         v[follow] = _least(C[:, follow], -drift - C @ v)
-        bend = _column(d.closure_bias(0, q, v, self._p))
+        bend = _column(d.closure_bias(t, q, v, self._p))
         a[follow] = _least(C[:, follow], -bend - C @ a)
-        return Motion(q, v, a)
+        return Motion(q, v, a, t)
 
-    def positions(self, values: ArrayLike, near: Array) -> Array:
+    def positions(self, values: ArrayLike, near: Array, t: float = 0.0) -> Array:
         """Return q (nq,) with closed loops, by Gauss-Newton from ``near``; errors as `motion`."""
         d, (_, in_q, follow) = self.dynamics, self._places
         q = np.array(near, dtype=float)
         q[in_q] = self._given("values", values)
-        residual = _column(d.closure(0, q, self._p))
+        residual = _column(d.closure(t, q, self._p))
         for _ in range(50):
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
                 return q
             move = np.zeros(d.nv)
-            move[follow] = _least(self._matrix(q)[:, follow], -residual)
-            q, residual, size = self._shortened(q, move, residual)
+            move[follow] = _least(self._matrix(q, t)[:, follow], -residual)
+            q, residual, size = self._shortened(q, move, residual, t)
             if size == 0:
                 break
         k = int(np.argmax(np.abs(residual)))
@@ -159,12 +194,14 @@ class ClosedLoops:
             "steps, each near the last, or drive within reach"
         )
 
-    def _shortened(self, q: Array, move: Array, residual: Array) -> tuple[Array, Array, float]:
+    def _shortened(
+        self, q: Array, move: Array, residual: Array, t: float
+    ) -> tuple[Array, Array, float]:
         """Return where a part of a move leads that does not open the loops further."""
         d, size = self.dynamics, 1.0
         while size > 1e-6:
             there = _column(d.retract(q, size * move))
-            found = _column(d.closure(0, there, self._p))
+            found = _column(d.closure(t, there, self._p))
             if np.linalg.norm(found) < np.linalg.norm(residual):
                 return there, found, size
             size /= 2
@@ -182,13 +219,32 @@ class ClosedLoops:
         Raises
         ------
         ValueError
-            If a rule names a joint that is not there or not on its body.
+            If a rule names a joint that is not there or not on its body, or friction under the
+            reactions of joints does not settle.
         """
-        d, (at, _, _) = self.dynamics, self._places
-        q, v, a = motion
-        C = self._matrix(q)
+        d = self.dynamics
+        q, v, a, t = motion
         needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
-        needed -= _column(d.applied(0, q, v, self._p))
+        needed -= _column(d.applied(t, q, v, self._p))
+        found = self._balanced(motion, needed, rules)
+        for _ in range(SETTLING if d.rubbed else 0):
+            before, rubbed = found, found.reactions[:, list(d.rubbed)]
+            friction = _column(d.rubbing(t, q, v, self._p, NOW, NONE, rubbed))
+            found = self._balanced(motion, needed - friction, rules)
+            size = np.max(np.abs(found.reactions))
+            if np.max(np.abs(found.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
+                return found
+        if d.rubbed:
+            raise ValueError(
+                "friction under the reactions of joints does not settle: the loops jam, or lower "
+                "the coefficients of friction"
+            )
+        return found
+
+    def _balanced(self, motion: Motion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
+        """Return the loads whose generalized force is ``needed``."""
+        at, C = self._places[0], self._matrix(motion.q, motion.t)
+        d = self.dynamics
         select = np.eye(d.nv)[:, at]
         A = np.hstack([select, C.T])
         found = _least(A, needed)
@@ -198,8 +254,8 @@ class ClosedLoops:
         return Loads(tau, mu, self._reactions(motion, mu))
 
     def _reactions(self, motion: Motion, mu: Array) -> Array:
-        q, v, a = motion
-        return np.asarray(self.dynamics.reactions(0, q, v, self._p, 1, a, mu, NONE, NONE))
+        q, v, a, t = motion
+        return np.asarray(self.dynamics.reactions(t, q, v, self._p, 1, a, mu, NONE, NONE))
 
     @cached_property
     def _transmission(self) -> ca.Function:
@@ -213,8 +269,8 @@ class ClosedLoops:
     def _levels(self, motion: Motion, rules: Sequence[SharingRule]) -> list[tuple[Array, Array]]:
         d = self.dynamics
         mu = np.zeros(len(d.closure_names))
-        q, v, a = motion
-        J = np.asarray(self._transmission(0, q, v, self._p, 1, a, mu, NONE, NONE))
+        q, v, a, t = motion
+        J = np.asarray(self._transmission(t, q, v, self._p, 1, a, mu, NONE, NONE))
         r0 = self._reactions(motion, mu).ravel(order="F")
         names = [body.name for body in d.mechanism.bodies]
         turned = d.poses(q, v, self._p)[1]

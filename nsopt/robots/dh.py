@@ -133,6 +133,9 @@ def serial_from_dh(
         If a joint is neither Revolute nor Prismatic, or the convention is none.
     """
     rows, prefix = tuple(rows), f"{name}_" if name else ""
+    for row in rows:
+        if not isinstance(row, DHRow):
+            raise TypeError(f"rows must be DHRow(a=..., alpha=..., ...), got {row!r}")
     if not isinstance(convention, DHConvention):
         raise TypeError(f"convention must be StandardDH() or ModifiedDH(), got {convention!r}")
     if not rows:

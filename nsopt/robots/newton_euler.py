@@ -1,8 +1,8 @@
 """Recursive Newton-Euler dynamics of trees: functions of joint coordinates.
 
 q, v and their like have the order of `RelativeCoordinates`: free bodies first, then the joints in
-the order of the mechanism. Parameters count by their values. Where loops are cut, these functions
-are those of the open tree; `nsopt.robots.closed_loops` closes them.
+the order of the mechanism. Parameters count by their values. Functions of forces refuse a mechanism
+with loops, which `nsopt.robots.closed_loops` closes; kinematics are those of its tree.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def inverse_dynamics(
     Parameters
     ----------
     mechanism : Mechanism
-        Its tree; joints with springs, friction or damping are not resisted here.
+        Without loops; springs, friction and damping of its joints are not counted here.
     gravity : (3,) [m/s^2]
     loaded : sequence of Frame
         Where wrenches act from outside, on bodies. The function then has a fourth input ``load``
@@ -99,7 +99,7 @@ def forward_kinematics(mechanism: Mechanism, frames: Sequence[Frame]) -> ca.Func
         On bodies; velocity and acceleration hold the linear ones of their origins, then the angular
         ones, world axes.
     """
-    s = _Tree(mechanism)
+    s = _Tree(mechanism, loops=True)
     found = [s.motion(frame) for frame in frames]
     twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in found))
     rate = s.coordinates.rate_matrix(s.q) @ s.v
@@ -141,8 +141,17 @@ def joint_reactions(
 class _Tree:
     """The tree of a mechanism with its symbols."""
 
-    def __init__(self, mechanism: Mechanism, weld: bool = True) -> None:
+    def __init__(self, mechanism: Mechanism, weld: bool = True, loops: bool = False) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"a Mechanism is needed, got {type(mechanism).__name__} {mechanism!r}")
         self.coordinates = mechanism.tree
+        held = {id(branch.joint) for branch in self.coordinates.branches}
+        for joint in mechanism.joints:
+            if not loops and id(joint) not in held:
+                raise ValueError(
+                    f"joint {joint.name!r} closes a loop, so forces in the tree alone say nothing: "
+                    "use ClosedLoops, simulate, or a mechanism without that joint"
+                )
         nq, nv = len(self.coordinates.q_names), len(self.coordinates.v_names)
         self.q = ca.SX.sym("q", nq)
         self.v, self.a, self.tau = (ca.SX.sym(name, nv) for name in ("v", "a", "tau"))
@@ -156,6 +165,7 @@ class _Tree:
 
     def motion(self, frame: Frame) -> Motion:
         """Return the motion of a frame, world axes."""
+        self.check_frame(frame)
         k, seat = self.links.seats[frame.body.name if frame.body else None]
         r, A, v, w = self.moving[k] if k >= 0 else STILL
         place = seat.hold(frame, stated)
@@ -175,6 +185,7 @@ class _Tree:
         """Return wrenches (6, n) at frames as loads on links."""
         found: dict[int, Wrench] = {}
         for i, frame in enumerate(frames):
+            self.check_frame(frame)
             if frame.body is None:
                 raise ValueError("a load on the ground moves nothing: put its frame on a body")
             k, seat = self.links.seats[frame.body.name]
@@ -184,6 +195,16 @@ class _Tree:
             sums = found.get(k, (ca.SX.zeros(3), ca.SX.zeros(3)))
             found[k] = (sums[0] + f, sums[1] + n)
         return found
+
+    def check_frame(self, frame: Frame) -> None:
+        """Refuse what is no frame of this mechanism."""
+        if not isinstance(frame, Frame):
+            raise TypeError(f"frames are needed, such as Frame(body, origin), got {frame!r}")
+        if frame.body is not None and all(x is not frame.body for x in self.coordinates.bodies):
+            raise ValueError(
+                f"a frame sits on {frame.place}, which is not in the mechanism: take the bodies "
+                "of mechanism.bodies"
+            )
 
     def check_regular(self, M: ca.SX) -> None:
         """Refuse a mass matrix that is singular, as it is then everywhere or nearly so."""

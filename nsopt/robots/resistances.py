@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
+from nsopt.elements.friction_laws import StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import Prismatic
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.range_of_motion import Law
+from nsopt.elements.springs import TorsionSpringDamper
 from nsopt.mechanics.actuator import Actuator
 from nsopt.mechanics.element import Constraint, Force
 from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics.parameter import number
+
+LEAST_GAP = 1.0
+"""What must be left of a full turn beside a range, for stops on both sides [rad]."""
 
 
 def resistances(
-    mechanism: Mechanism, stop: Law | None = None, creep: float = 1e-3
+    mechanism: Mechanism, stop: Law | Mapping[str, Law] | None = None, creep: float = 1e-3
 ) -> tuple[Force, ...]:
     """Return what resists in the joints of a robot, for `assemble`.
 
@@ -26,9 +31,9 @@ def resistances(
     ----------
     mechanism : Mechanism
         With actuators, as `load_urdf` returns it.
-    stop : Law, optional
-        Of the moment or force beyond the limits of every joint that has both; by default there are
-        no stops.
+    stop : Law or mapping of joint name to Law, optional
+        Of the moment [N m] or force [N] beyond the limits of joints that have both; a law alone is
+        for all that turn. By default there are no stops; joints that mimic others have none.
     creep : float [rad/s or m/s]
         Speed below which dry friction is slow sliding, `StribeckLaw`.
 
@@ -36,30 +41,80 @@ def resistances(
     -------
     tuple of Force
         Named after the joint: ``<joint>_damping``, ``<joint>_friction``, ``<joint>_stop``.
+
+    Warns
+    -----
+    UserWarning
+        Once, naming joints whose range leaves less than `LEAST_GAP` to a full turn: they have no
+        stop, for angles between frames come round.
+
+    Raises
+    ------
+    ValueError
+        If a law is for a joint without limits.
+
+    Notes
+    -----
+    A law that grows to a plateau, as `CubicLaw`, lets a joint pass that hits it hard enough.
     """
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"resistances takes a Mechanism, got {type(mechanism).__name__}")
     joints = {joint.name: joint for joint in mechanism.joints}
     found: list[Force] = []
     for actuator in mechanism.actuators:
-        found += _of(actuator, joints[actuator.joint], stop, creep)
-    return tuple(found)
+        found += _rubbing(actuator, joints[actuator.joint], creep)
+    return (*found, *_stops(mechanism, joints, stop))
 
 
-def _of(actuator: Actuator, joint: Constraint, stop: Law | None, creep: float) -> Iterator[Force]:
-    if number(actuator.damping):
-        yield _rubbing(joint, "damping", ViscousLaw(actuator.damping), 0.0)
+def _rubbing(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:
+    """Yield damping and dry friction under a given load, at a lever of one."""
+    a, b = joint.frames
+    slides = isinstance(joint, Prismatic)
+    if number(actuator.damping) and slides:
+        law = ViscousLaw(actuator.damping)
+        yield SlideFriction(f"{joint.name}_damping", a, b, law, 0.0, joint=joint.name)
+    elif number(actuator.damping):
+        name = f"{joint.name}_damping"
+        yield TorsionSpringDamper(name, a, b, 0.0, 0.0, actuator.damping, joint=joint.name)
     if number(actuator.friction):
-        yield _rubbing(joint, "friction", StribeckLaw(1.0, creep=creep), actuator.friction)
-    if stop is not None and np.all(np.isfinite([actuator.lower, actuator.upper])):
-        kind = SlideRange if isinstance(joint, Prismatic) else TurnRange
-        a, b = joint.frames
-        yield kind(
-            f"{joint.name}_stop", a, b, actuator.lower, actuator.upper, stop, joint=joint.name
+        coulomb, load = StribeckLaw(1.0, creep=creep), actuator.friction
+        name = f"{joint.name}_friction"
+        if slides:
+            yield SlideFriction(name, a, b, coulomb, load, joint=joint.name)
+        else:
+            yield TurnFriction(name, a, b, coulomb, load, radius=1.0, joint=joint.name)
+
+
+def _stops(
+    mechanism: Mechanism, joints: Mapping[str, Constraint], stop: Law | Mapping[str, Law] | None
+) -> list[Force]:
+    found: list[Force] = []
+    round_about = []
+    followers = {mimic.joint for mimic in mechanism.mimics}
+    limited = [
+        x
+        for x in mechanism.actuators
+        if np.all(np.isfinite([x.lower, x.upper])) and x.joint not in followers
+    ]
+    given = stop if isinstance(stop, Mapping) else {}
+    for name in set(given) - {x.joint for x in limited}:
+        raise ValueError(f"a stop is given for joint {name!r}, which has no two limits of its own")
+    for x in limited:
+        slides = isinstance(joints[x.joint], Prismatic)
+        law = given.get(x.joint) if isinstance(stop, Mapping) else (None if slides else stop)
+        if law is None:
+            continue
+        (a, b), name = joints[x.joint].frames, f"{x.joint}_stop"
+        if slides:
+            found.append(SlideRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
+        elif x.upper - x.lower < 2 * np.pi - LEAST_GAP:
+            found.append(TurnRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
+        else:
+            round_about.append(x.joint)
+    if round_about:
+        warnings.warn(
+            f"no stop in {', '.join(round_about)}: their ranges come within {LEAST_GAP} rad of a "
+            "full turn, and angles between frames come round",
+            stacklevel=3,
         )
-
-
-def _rubbing(joint: Constraint, what: str, law: FrictionLaw, load: Scalar) -> Force:
-    """Return friction under a given load, at a lever of one."""
-    (a, b), name = joint.frames, f"{joint.name}_{what}"
-    if isinstance(joint, Prismatic):
-        return SlideFriction(name, a, b, law, load, joint=joint.name)
-    return TurnFriction(name, a, b, law, load, radius=1.0, joint=joint.name)
+    return found

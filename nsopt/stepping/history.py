@@ -143,7 +143,7 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "outline": json.dumps(outline),
         "portraits": json.dumps({e.name: e.portrait() for e in elements if isinstance(e, Force)}),
         "frames": json.dumps(frames),
-        "ideal_joints": len(dynamics.constraints),
+        "ideal_joints": len(tuple(mechanism.joints)),
     }
 
 

@@ -40,6 +40,35 @@ class Start:
         """Return the start stated by the bodies of a mechanism."""
         return cls(*dynamics.stated_start(parameters))
 
+    @classmethod
+    def named(
+        cls,
+        dynamics: Dynamics,
+        coordinates: Mapping[str, float],
+        velocities: Mapping[str, float] | None = None,
+    ) -> Start:
+        """Return the stated start with some coordinates and velocities given by name.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        coordinates, velocities : mapping of name to float
+            Names of `Dynamics.q_names` and ``v_names``, or of joints of one freedom.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or that of a joint of several freedoms.
+        """
+        q, v = dynamics.stated_start()
+        for x, names, given in (
+            (q, dynamics.q_names, coordinates),
+            (v, dynamics.v_names, velocities or {}),
+        ):
+            for name, value in given.items():
+                x[_place(name, names)] = value
+        return cls(q, v)
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -58,6 +87,15 @@ class Run:
     p: Array
     t_end: float
     steps: StepBounds
+
+
+def _place(name: str, names: tuple[str, ...]) -> int:
+    """Return the entry of a coordinate, or of the joint that has only one."""
+    found = [k for k, x in enumerate(names) if name in (x, x.rsplit(".", 1)[0])]
+    if len(found) != 1:
+        what = f"is {len(found)} coordinates" if found else "is no coordinate"
+        raise ValueError(f"{name!r} {what}: name one of {', '.join(names)}")
+    return found[0]
 
 
 def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
@@ -137,7 +175,7 @@ def consistent(
         If the joints cannot be closed from there.
     """
     p = dynamics.values(parameters)
-    start = start or Start.stated(dynamics, parameters)
+    start = start or Start(*dynamics.stated_start(parameters, refuse=False))
     t, q = start.t, np.asarray(dynamics.renormalise(start.q)).ravel()
     for _ in range(50):
         inside = _column(dynamics.distance(t, q, p)) < 0

@@ -83,7 +83,7 @@ class MoreauJean(Scheme):
         slip = friction.impulse(at, v, lam, active, h)
         T = d.slip_matrix(*at)
         motion = M @ (v - start.v) - h * K - W @ lam - T @ slip - C.T @ mu
-        rubbing = h * rub(d, start, at, mean, h, v - start.v, mu, lam * active, h)
+        rubbing = h * rub(d, start, at, mean, h, v - start.v, mu, lam * active, slip, h)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at))

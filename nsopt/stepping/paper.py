@@ -153,7 +153,8 @@ class PaperStep(Scheme):
 
         M = dynamics.mass(start.q, start.p)
         mean = (v + start.v) / 2
-        K = smooth_forces(dynamics, *at, start.v if self.explicit else mean)
+        taken = start.v if self.explicit else mean
+        K = smooth_forces(dynamics, *at, taken)
         motion = M @ (v - start.v) - h * K - W @ lam - C.T @ mu
         gap = self.closure.gap(dynamics, start, end)
         mpcc.equal("motion", motion, scale=scales.impulse)
@@ -191,7 +192,7 @@ class PaperStep(Scheme):
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
             energy_error=error,
             local_error=ca.SX(0),
-            work=h * ca.dot(dynamics.external(*at[:2], start.v, start.p), mean)
+            work=h * ca.dot(dynamics.external(*at[:2], taken, start.p), mean)
             + joint_work(dynamics, at, mu),
         )
 

@@ -45,7 +45,7 @@ def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
     TypeError
         If ``dynamics`` is not what `assemble` returns, or ``steps`` are no StepBounds.
     ValueError
-        If the duration is not a positive number.
+        If the duration is not a positive number, or nothing can move.
     """
     for what, value, kind in (("dynamics", dynamics, Dynamics), ("steps", steps, StepBounds)):
         if not isinstance(value, kind):
@@ -53,6 +53,8 @@ def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
             raise TypeError(f"{what} must be {kind.__name__}, got {type(value).__name__}: {hint}")
     if not isinstance(duration, Real) or not 0 < float(duration) < np.inf:
         raise ValueError(f"duration must be a positive number of seconds, got {duration!r}")
+    if dynamics.nv == 0:
+        raise ValueError("nothing moves: every joint of the mechanism is Fixed")
 
 
 EXAMPLES = {

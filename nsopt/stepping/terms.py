@@ -31,6 +31,7 @@ def rub(
     change: ca.SX,
     mu: ca.SX,
     lam: ca.SX,
+    slip: ca.SX,
     time: ca.SX,
 ) -> ca.SX:
     """Return the mean friction in joints over the step, (nv,).
@@ -43,26 +44,40 @@ def rub(
         On the way.
     change : SX (nv,)
         Of v over ``time`` [s].
-    mu, lam : SX (nc,), (ng,)
+    mu, lam, slip : SX (nc,), (ng,), (ns,)
         Impulses over that time, which make the reactions with it.
     """
     if not d.rubbed:
         return ca.SX(d.nv, 1)
     t, q, p = at
-    no_slip = ca.SX.zeros(len(d.slip_contacts))
-    reactions = d.reactions(t, q, v, p, time, change, mu, lam, no_slip)[:, list(d.rubbed)] / time
+    reactions = d.reactions(t, q, v, p, time, change, mu, lam, slip)[:, list(d.rubbed)] / time
     n = len(d.internal_names)
     return d.rubbing(t, q, v, p, h, start.q[d.nq - n :], reactions)
 
 
 def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
-    K = smooth_forces(d, t, q, p, v)
+    return smooth_forces(d, t, q, p, v) + inertia_rate(d, q, p, v)
+
+
+def inertia_rate(d: Dynamics, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return (dM/dt) v at velocity v, (nv,)."""
     if d.constant_mass:
-        return K
+        return ca.SX(d.nv, 1)
     x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
     rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
-    return K + ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
+    return ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
+
+
+def forced(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, change: ca.SX, h: ca.SX) -> ca.SX:
+    """Return what of a change of v in a kick over h comes of forces, (nv,).
+
+    A kick adds (dM/dt) v to the momentum, which the move takes away again.
+    """
+    if not d.rubbed or not d.tree_joints or d.constant_mass:
+        return change
+    _, q, p = at
+    return change - h * ca.solve(metric(d.mass(q, p)), inertia_rate(d, q, p, v))
 
 
 def external_work(

@@ -16,6 +16,7 @@ from nsopt.stepping.terms import (
     bend,
     energy_error,
     external_work,
+    forced,
     joint_work,
     kick,
     kinetic,
@@ -118,7 +119,9 @@ class Variational(Scheme):
         end = (start.t + h, q, start.p)
         motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
         motion -= d.slip_matrix(*at) @ slip
-        rubbing = h / 2 * rub(d, start, at, v, h, v - start.v, mu, lam * contacts.lasting, h / 2)
+        change = forced(d, at, v, v - start.v, h / 2)
+        pressing = lam * contacts.lasting
+        rubbing = h / 2 * rub(d, start, at, v, h, change, mu, pressing, slip, h / 2)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         if after is not v:
@@ -182,7 +185,8 @@ class Variational(Scheme):
         joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         part = h / 2 * (1 + blow)  # of the step that the impulses are of
-        rubbing = part * rub(d, start, at, u, h, v - u, mu, lam, part)
+        change = forced(d, at, u, v - u, part * (1 - blow))  # after a blow all of v is changed
+        rubbing = part * rub(d, start, at, u, h, change, mu, lam, slip, part)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
         mpcc.equal("joint_rate", C @ v + d.closure_drift(*at), scale=1.0)

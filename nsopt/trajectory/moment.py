@@ -7,7 +7,7 @@ from functools import cached_property
 import casadi as ca
 
 from nsopt.mechanics import Dynamics, Frame, Motion, State
-from nsopt.mechanics.forces import NOW
+from nsopt.mechanics.reactions import NOW
 
 
 class Moment:

@@ -72,7 +72,7 @@ def study(times: Array) -> tuple[Array, Array, Array]:
         motion = loops.motion(values, rates, changes, near)
         near = motion.q
         loads = loops.loads(motion, rules(mechanism))
-        position, _, _, acceleration = (np.asarray(x) for x in places(*motion))
+        position, _, _, acceleration = (np.asarray(x) for x in places(*motion[:3]))
         needed = (acceleration[:3, 1:].T - GRAVITY).T @ masses
         found.append((position[:, 0], loads.reactions[:3, base], needed))
     path, force, needed = (np.array(x) for x in zip(*found, strict=True))

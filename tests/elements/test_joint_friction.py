@@ -300,7 +300,7 @@ def test_joint_resistance_is_that_of_the_record():
     C = d.closure_matrix(t, q, []).full()
     force = C.T @ np.linalg.lstsq(C.T, [0, 0, 9.81, 0, 0, 0], rcond=None)[0]
     mu = np.linalg.lstsq(C.T, force, rcond=None)[0]
-    resistance, reaction = resists(t, q, v, [], 0 * v, mu, [])
+    resistance, reaction = resists(t, q, v, [], 0 * v, mu, [], [])
     assert np.ravel(resistance.full()) == pytest.approx(
         [*data["joint_resistance_force"].values[k, 0], *data["joint_resistance"].values[k, 0]],
         abs=1e-8,

@@ -34,7 +34,6 @@ from nsopt.robots import (
 )
 from tests.robots.trees import (
     AXES_ONLY,
-    PITCH,
     TREE,
     WAYS,
     G,
@@ -178,9 +177,7 @@ def drives(reference, tau):
         elif isinstance(joint, Prismatic):
             pair = a[:, 2] * mine[0], none
         elif isinstance(joint, Screw):
-            lead = PITCH / (2 * np.pi)
-            share = mine[0] / (1 + lead**2)
-            pair = a[:, 2] * lead * share, a[:, 2] * share
+            pair = none, a[:, 2] * mine[0]  # by a torque
         elif isinstance(joint, Cylindrical):
             pair = a[:, 2] * mine[0], a[:, 2] * mine[1]
         elif isinstance(joint, Universal):

@@ -67,7 +67,9 @@ def test_rotor_adds_its_inertia_by_the_square_of_the_ratio():
 
 @pytest.mark.parametrize("robot", [turning, sliding])
 def test_stops_turn_the_motion_round(robot):
-    _, v, q = rates(robot(lower=-0.1, upper=0.1), 1.0, 1.0, CubicLaw(200.0, 0.1))
+    mechanism = robot(lower=-0.1, upper=0.1)
+    stops = {mechanism.joints[0].name: CubicLaw(200.0, 0.1)}
+    _, v, q = rates(mechanism, 1.0, 1.0, stops)
     assert -0.2 < q.min() < -0.1 < 0.1 < q.max() < 0.2
     assert np.abs(v).max() == pytest.approx(1.0, abs=1e-4)
 
@@ -76,3 +78,13 @@ def test_without_a_law_there_are_no_stops():
     mechanism = turning(lower=-0.1, upper=0.1, damping=1.0)
     assert [e.name for e in resistances(mechanism)] == ["axle_damping"]
     assert [e.name for e in resistances(mechanism, CubicLaw(1.0, 0.1))][-1] == "axle_stop"
+
+
+def test_ranges_near_a_full_turn_have_no_stop_and_say_so():
+    with pytest.warns(UserWarning, match="no stop in axle: their ranges come within"):
+        assert resistances(turning(lower=-2.9, upper=2.9), CubicLaw(1.0, 0.1)) == ()
+
+
+def test_a_law_for_a_joint_without_limits_is_refused():
+    with pytest.raises(ValueError, match="given for joint 'axle', which has no two limits"):
+        resistances(turning(damping=1.0), {"axle": CubicLaw(1.0, 0.1)})

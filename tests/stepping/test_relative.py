@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import (
+    AppliedTorque,
     Body,
     Compiled,
     ContactLaw,
@@ -14,7 +15,10 @@ from nsopt import (
     MoreauJean,
     PlanarRevoluteClearance,
     PlaneContact,
+    Prismatic,
+    Relative,
     Revolute,
+    SlideFriction,
     Spherical,
     StepBounds,
     StribeckLaw,
@@ -154,3 +158,49 @@ def test_momentum_is_kept_in_relative_coordinates():
     assert np.ptp(rates[2:-2], axis=0) == pytest.approx(0, abs=2e-5)
     energy = data["total_energy"].values
     assert np.ptp(energy) < 1e-4 * np.abs(energy[0])
+
+
+def crank(coordinates):
+    """A slider-crank whose slide is cut and rubs, and whose crank rubs under its own reaction."""
+    rod, link = arm("rod"), Body("link", 0.5, (0.01, 0.04, 0.04), position=(1.5, 0, 0))
+    slider = Body("slider", 1.0, (0.01, 0.01, 0.01), position=(2.0, 0, 0))
+    along = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])  # z along x
+    rail = Frame(None, (2, 0, 0), along), Frame.at(slider, (2, 0, 0), along)
+    pin = Frame(None), Frame.at(rod, (0, 0, 0))
+    joints = [
+        Revolute("A", *pin),
+        Revolute("B", Frame.at(rod, (1, 0, 0)), Frame.at(link, (1, 0, 0))),
+        Revolute("C", Frame.at(link, (2, 0, 0)), Frame.at(slider, (2, 0, 0))),
+        Prismatic("P", *rail),
+    ]
+    way = Relative(["P"]) if coordinates == "relative" else coordinates
+    elements = [
+        SlideFriction("guide", *rail, StribeckLaw(1.0), load=5.0),
+        TurnFriction("bearing", *pin, StribeckLaw(0.3), radius=0.05),
+    ]
+    drive = AppliedTorque("drive", Frame(rod), (0, 0, 3.0))
+    return assemble(Mechanism([rod, link, slider], joints, way), [*elements, drive], GRAVITY)
+
+
+def test_friction_of_a_cut_joint_is_carried_by_those_of_the_tree():
+    names = ("body_position", "joint_reaction")
+    coarse, fine = (both(crank, names, 0.3, h) for h in (1e-3, 5e-4))
+    assert fine[0] < 2e-6
+    assert coarse[0] / fine[0] > 3
+    assert coarse[1] / fine[1] > 1.8  # reactions in a tree are of first order
+
+
+def scraping(coordinates):
+    """A pendulum on a bearing that rubs, its tip rubbing in a clearance."""
+    rod, law = arm("rod"), ContactLaw(friction=0.5)
+    pin, tip = (Frame(None), Frame.at(rod, (0, 0, 0))), Frame.at(rod, (1, 0, 0))
+    slot = PlanarRevoluteClearance("slot", Frame(None, (1, -1e-3, 0)), tip, 2e-3, 0.01, law=law)
+    bearing = TurnFriction("bearing", *pin, StribeckLaw(0.3), radius=0.05, joint="A")
+    mechanism = Mechanism([rod], [Revolute("A", *pin)], coordinates)
+    return assemble(mechanism, [slot, bearing], GRAVITY)
+
+
+def test_friction_of_a_contact_counts_in_the_reaction_that_rubs():
+    names = ("body_position",)
+    coarse, fine = (both(scraping, names, 0.05, h, MoreauJean()) for h in (1e-3, 2.5e-4))
+    assert fine[0] < max(1e-6, 0.6 * coarse[0])

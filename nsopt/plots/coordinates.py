@@ -1,0 +1,56 @@
+"""Coordinates and velocities over time, as the mechanism counts them."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from nsopt.plots import style
+from nsopt.plots.curves import Curves, draw_curves
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+LENGTHS = ("distance", "x", "y", "z")
+SPEEDS = ("speed", "vx", "vy", "vz")
+PARAMETERS = ("e0", "e1", "e2", "e3")
+
+
+def coordinates(result: Result, *others: Result) -> Figure:
+    """Draw every coordinate and velocity over time: angles, lengths, rates, speeds.
+
+    Parameters
+    ----------
+    result : Result
+    *others : Result
+        Not drawn: the curves of one run are many.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        For a result that has no step.
+    """
+    del others
+    style.require((result,), "coordinates")
+    q = _columns(result, "q")
+    v = _columns(result, "v")
+    kinds = (
+        ("Angles", "rad", {k: x for k, x in q.items() if not _is(k, (*LENGTHS, *PARAMETERS))}),
+        ("Lengths", "m", {k: x for k, x in q.items() if _is(k, LENGTHS)}),
+        ("Euler parameters", "", {k: x for k, x in q.items() if _is(k, PARAMETERS)}),
+        ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not _is(k, SPEEDS)}),
+        ("Speeds", "m/s", {k: x for k, x in v.items() if _is(k, SPEEDS)}),
+    )
+    panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
+    return draw_curves(f"{result.name}: coordinates", result["time"].values, panels)
+
+
+def _columns(result: Result, name: str) -> dict[str, Array]:
+    labels = result[f"{name}_name"].values
+    return dict(zip(map(str, labels), result[name].values.T, strict=True))
+
+
+def _is(name: str, tags: tuple[str, ...]) -> bool:
+    return name.rsplit(".", 1)[-1] in tags
