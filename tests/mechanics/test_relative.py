@@ -12,6 +12,7 @@ from nsopt import (
     Frame,
     Mechanism,
     Mimic,
+    Parameter,
     Prismatic,
     Relative,
     Revolute,
@@ -19,7 +20,11 @@ from nsopt import (
     Spherical,
     SphericalClearance,
     SpringDamper,
+    Start,
+    StepBounds,
     assemble,
+    consistent,
+    simulate,
 )
 from nsopt.robots import forward_kinematics
 from tests.catalog import JOINTS
@@ -290,3 +295,73 @@ def test_a_screw_starts_after_many_turns():
     joint = Screw("screw", Frame(None), Frame(nut), 0.1)
     q, _ = Mechanism([nut], [joint], "relative").described.start()
     assert q == pytest.approx([5 * 2 * np.pi])
+
+
+def test_a_length_that_is_a_parameter_may_change():
+    """Its bodies then state an open joint; a start of one's own does not mind."""
+    a = Body("a", 1.0, (0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    b = Body("b", 1.0, (0.1, 0.1, 0.1), position=(1.5, 0, 0))
+    length = Parameter("length", 0.5)
+    joints = [
+        Revolute("A", Frame(None), Frame(a, (-0.5, 0, 0))),
+        Revolute("B", Frame(a, (length, 0, 0)), Frame(b, (-0.5, 0, 0))),
+    ]
+    d = assemble(Mechanism([a, b], joints, "relative"))
+    p = d.values({"length": 0.7})
+    r, *_ = d.poses(np.zeros(2), np.zeros(2), p)
+    assert np.asarray(r)[0, 1] == pytest.approx(1.7)
+    with pytest.raises(ValueError, match="joint 'B': it is open by 0.2"):
+        d.stated_start({"length": 0.7})
+    start = consistent(d, parameters={"length": 0.7})
+    assert start.q == pytest.approx([0, 0])
+
+
+def test_starts_may_be_given_by_name():
+    bodies, joints = four_bodies()
+    d = assemble(Mechanism(bodies, joints, Relative(["ball"])))
+    start = Start.named(d, {"second": 0.1, "first.angle": 0.2}, {"loop": 3.0})
+    assert dict(zip(d.q_names, start.q, strict=True))["second.distance"] == 0.1
+    assert dict(zip(d.v_names, start.v, strict=True))["loop.rate"] == 3.0
+    with pytest.raises(ValueError, match="'third' is no coordinate: name one of first.angle"):
+        Start.named(d, {"third": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("drives", "message"),
+    [
+        ({"actuators": [Actuator("first"), Actuator("first")]}, "'first' has 2 actuators"),
+        ({"mimics": [Mimic("first", "second"), Mimic("first", "loop")]}, "'first' has 2 mimics"),
+    ],
+)
+def test_a_joint_is_driven_once(drives, message):
+    bodies, joints = four_bodies()
+    with pytest.raises(ValueError, match=message):
+        Mechanism(bodies, joints, "relative", **drives)
+
+
+def test_mimics_refuse_what_is_no_number_and_themselves():
+    with pytest.raises(ValueError, match="ratio of the mimic joint 'a' must be finite"):
+        Mimic("a", "b", ratio=np.nan)
+    with pytest.raises(ValueError, match="ratio of the mimic joint 'a' must be plain"):
+        Mimic("a", "b", ratio=Parameter("k", 1.0))
+    with pytest.raises(ValueError, match="joint 'a' cannot mimic itself"):
+        Mimic("a", "a")
+
+
+def test_a_rotor_is_not_cut_silently():
+    bodies, joints = four_bodies()
+    drive = Actuator("loop", rotor_inertia=1e-3)
+    with pytest.raises(ValueError, match="joint 'loop' is cut, but its actuator has a rotor"):
+        assemble(Mechanism(bodies, joints, Relative(["loop"]), actuators=[drive]))
+
+
+def test_one_name_is_no_sequence_of_cuts():
+    with pytest.raises(TypeError, match=r"use \['loop'\]"):
+        Relative("loop")
+
+
+def test_nothing_that_moves_is_refused():
+    a = Body("a", 1.0, (0.1, 0.1, 0.1))
+    d = assemble(Mechanism([a], [Fixed("f", Frame(None), Frame(a))], "relative"))
+    with pytest.raises(ValueError, match="nothing moves"):
+        simulate(d, duration=1.0, steps=StepBounds(1e-3, 1e-3))

@@ -4,6 +4,7 @@ The reference knows poses alone, as products of 4x4 matrices along the joints; v
 accelerations, energies and virtual power follow by differentiation.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import casadi as ca
@@ -19,9 +20,11 @@ from nsopt import (
     Mechanism,
     Planar,
     Prismatic,
+    Relative,
     Revolute,
     Screw,
     Universal,
+    assemble,
 )
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.robots import (
@@ -361,3 +364,25 @@ def test_a_joint_that_moves_no_mass_is_named(kind):
 def test_gravity_must_be_a_vector():
     with pytest.raises(ValueError, match="gravity must have shape"):
         inverse_dynamics(tree(CHAIN), gravity=(0, -9.81))
+
+
+def test_a_loop_is_no_tree():
+    mechanism = tree(CHAIN)
+    last = mechanism.bodies[-1]
+    closing = Revolute("closing", Frame(GROUND, (3, 0, 0)), Frame(last))
+    joints = [*mechanism.joints, closing]
+    closed = replace(mechanism, joints=joints, coordinates=Relative(["closing"]))
+    for make in (inverse_dynamics, mass_matrix, forward_dynamics, bias_force, joint_reactions):
+        with pytest.raises(ValueError, match="joint 'closing' closes a loop"):
+            make(closed)
+    forward_kinematics(closed, [Frame(last)])
+
+
+def test_what_is_no_mechanism_or_frame_is_named():
+    mechanism = tree(CHAIN)
+    with pytest.raises(TypeError, match="a Mechanism is needed, got Dynamics"):
+        inverse_dynamics(assemble(mechanism))
+    with pytest.raises(TypeError, match="frames are needed"):
+        forward_kinematics(mechanism, ["tool"])
+    with pytest.raises(ValueError, match="body 'stranger', which is not in the mechanism"):
+        inverse_dynamics(mechanism, loaded=[Frame(Body("stranger", 1.0))])
