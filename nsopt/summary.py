@@ -25,7 +25,7 @@ def summary(data: xr.Dataset) -> str:
     rows = head(data)
     if data.sizes["time"] > 1:
         rows += steps(data) + energy(data) + residuals(data) + contacts(data) + ranges(data)
-    return "\n".join(f"{label:<22}{text}" for label, text in rows)
+    return "\n".join(f"{label:<21} {text}" for label, text in rows)
 
 
 def head(data: xr.Dataset) -> list[Row]:

@@ -310,7 +310,7 @@ def test_a_length_that_is_a_parameter_may_change():
     p = d.values({"length": 0.7})
     r, *_ = d.poses(np.zeros(2), np.zeros(2), p)
     assert np.asarray(r)[0, 1] == pytest.approx(1.7)
-    with pytest.raises(ValueError, match="joint 'B': it is open by 0.2"):
+    with pytest.raises(ValueError, match=r"joint 'B': it is open by 0\.2"):
         d.stated_start({"length": 0.7})
     start = consistent(d, parameters={"length": 0.7})
     assert start.q == pytest.approx([0, 0])
@@ -322,7 +322,7 @@ def test_starts_may_be_given_by_name():
     start = Start.named(d, {"second": 0.1, "first.angle": 0.2}, {"loop": 3.0})
     assert dict(zip(d.q_names, start.q, strict=True))["second.distance"] == 0.1
     assert dict(zip(d.v_names, start.v, strict=True))["loop.rate"] == 3.0
-    with pytest.raises(ValueError, match="'third' is no coordinate: name one of first.angle"):
+    with pytest.raises(ValueError, match=r"'third' is no coordinate: name one of first\.angle"):
         Start.named(d, {"third": 1.0})
 
 
