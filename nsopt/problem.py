@@ -11,6 +11,7 @@ from types import ModuleType
 
 from nsopt.mechanics import Dynamics
 from nsopt.stepping import Start, StepBounds, check_run
+from nsopt.trajectory import Optimization
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +96,33 @@ def load_problem(name: str) -> Problem:
         If there is no such problem, or the file defines no ``problem``.
     """
     file = find_problem(name)
-    problem = getattr(_run(file), "problem", None)
+    module = _run(file)
+    problem = getattr(module, "problem", None)
+    if problem is None and isinstance(getattr(module, "optimization", None), Optimization):
+        raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if not isinstance(problem, Problem):
         found = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(
             f"{file.name} defines {found}: end it with problem = Problem(dynamics, duration, steps)"
         )
     return problem
+
+
+def load_optimization(name: str) -> Optimization:
+    """Return the optimization of a name in ``problems/`` or of a Python file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it defines no ``optimization``.
+    """
+    file = find_problem(name)
+    found = getattr(_run(file), "optimization", None)
+    if not isinstance(found, Optimization):
+        raise ValueError(
+            f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
+        )
+    return found
 
 
 def _run(file: Path) -> ModuleType:

@@ -1,4 +1,4 @@
-"""The command line: ``nsopt list``, ``run``, ``sweep``, ``plot``, ``view``, ``info``."""
+"""The command line, ``nsopt``: list, run, sweep, optimize, plot, view, info."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import typer
 
 from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY
 from nsopt.cli.look import info, list_problems, plot, view
+from nsopt.cli.optimize import optimize
 from nsopt.cli.run import run
 from nsopt.cli.sweep import run_sweep
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command("list")(list_problems)
 app.command()(run)
 app.command("sweep")(run_sweep)
+app.command()(optimize)
 app.command()(plot)
 app.command()(view)
 app.command()(info)

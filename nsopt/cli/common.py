@@ -12,7 +12,8 @@ from typing import TypeVar
 import typer
 
 from nsopt.mpcc import Ipopt, Solver, Sqp
-from nsopt.problem import Problem, find_problem, load_problem
+from nsopt.problem import find_problem
+from nsopt.result import check_writable
 from nsopt.stepping import (
     Compiled,
     Composition,
@@ -63,11 +64,11 @@ def choose(table: dict[str, Callable[[], T]], name: str, what: str) -> T:
     return table[name]()
 
 
-def load(name: str) -> Problem:
-    """Load a problem; an error in the user's own file is told with its line, not as a traceback."""
+def load(name: str, how: Callable[[str], T]) -> T:
+    """Load a file; an error in the user's own file is told with its line, not as a traceback."""
     file = find_problem(name)
     try:
-        return load_problem(name)
+        return how(name)
     except Exception as error:
         lines = [
             f.lineno
@@ -79,3 +80,24 @@ def load(name: str) -> Problem:
         where = f"{file.name}, line {lines[-1]}: " if lines else ""
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{where}{kind}{error}") from error
+
+
+def settings(assignments: list[str]) -> dict[str, float]:
+    """Return the values of --set NAME=VALUE."""
+    values = {}
+    for text in assignments:
+        name, equals, number = text.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"--set takes NAME=NUMBER, got {text!r}")
+    return values
+
+
+def result_path(path: Path) -> Path:
+    """Return where a result goes, if it can be written there."""
+    if path.suffix != ".nc" and not path.is_dir():
+        raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
+    return check_writable(path)

@@ -18,8 +18,11 @@ from nsopt.cli.common import (
     choose,
     load,
     plain_errors,
+    result_path,
+    settings,
 )
 from nsopt.plots import overview, save
+from nsopt.problem import load_problem
 from nsopt.result import Result, check_writable
 from nsopt.stepping import (
     Checkpoint,
@@ -97,10 +100,10 @@ def run(
     """Simulate a problem, save the result and a picture, print what happened."""
     with plain_errors():
         name = Path(problem).stem
-        chosen = load(problem)
+        chosen = load(problem, load_problem)
         given = {"h_min": h_min, "h_max": h_max}
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
-        target = _result_path(out or Path("results") / f"{name}.nc")
+        target = result_path(out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose(SCHEMES, scheme, "scheme")
         chosen_solver = choose(SOLVERS, solver, "solver")
@@ -118,7 +121,7 @@ def run(
                 scheme=chosen_scheme,
                 solver=chosen_solver,
                 control=chosen_control,
-                parameters=_settings(set_ or []),
+                parameters=settings(set_ or []),
                 store_every=store_every,
                 checkpoint=checkpoint,
                 resume=checkpoint.folder if checkpoint and resume else None,
@@ -128,7 +131,7 @@ def run(
             result.save(target)
         if result.completed and checkpoint and result.data.attrs["checkpoint"]:
             checkpoint.remove()
-    _report(result, target)
+    report(result, target)
 
 
 def _steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
@@ -141,25 +144,6 @@ def _steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
             f"{error}; the problem itself has h from {stated.h_min:g} to {stated.h_max:g} s, so "
             "give both --h-min and --h-max"
         ) from None
-
-
-def _settings(assignments: list[str]) -> dict[str, float]:
-    values = {}
-    for text in assignments:
-        name, equals, number = text.partition("=")
-        try:
-            values[name.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise ValueError(f"--set takes NAME=NUMBER, got {text!r}")
-    return values
-
-
-def _result_path(path: Path) -> Path:
-    if path.suffix != ".nc" and not path.is_dir():
-        raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
-    return check_writable(path)
 
 
 def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
@@ -189,7 +173,7 @@ def _remedy(result: Result) -> str:
     return f"the same call with --resume goes on from {place}" if place else ""
 
 
-def _report(result: Result, target: Path) -> None:
+def report(result: Result, target: Path) -> None:
     """Print what happened, draw the picture, and end with the exit code of the run."""
     print(result.summary())
     print(f"{'result':<22}{target}")

@@ -18,6 +18,7 @@ from nsopt.cli.common import (
     load,
     plain_errors,
 )
+from nsopt.problem import load_problem
 from nsopt.result import check_writable
 from nsopt.sweep import Grid, numbers, sweep, table
 
@@ -55,7 +56,7 @@ def run_sweep(
         values = {left.strip(): numbers(right) for left, _, right in pairs}
         if len(values) < len(pairs):
             raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
-        grid, chosen = Grid(values), load(problem)
+        grid, chosen = Grid(values), load(problem, load_problem)
         begin = chosen.start.t if chosen.start else 0.0
         check_writable(folder / "sweep.nc")
         try:

@@ -25,6 +25,7 @@ from nsopt.trajectory.guesses import Course, Earlier, Guess, Quintic, Straight
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.optimize import HorizonSolver, optimize
+from nsopt.trajectory.task import Optimization
 
 __all__ = [
     "ActuatorLimits",
@@ -44,6 +45,7 @@ __all__ = [
     "InputEffort",
     "JointResistance",
     "Moment",
+    "Optimization",
     "Quintic",
     "Reach",
     "Smoothness",

@@ -32,13 +32,13 @@ class HorizonSolver:
     feasibility : float
         Largest violation of a row with which a motion counts as a solution, whatever IPOPT says.
     deviation : float [rad or m]
-        By how much a motion integrated afresh under the same forces may end elsewhere.
+        By how much a step integrated afresh under the same forces may end beside the next node.
     max_iter : int
     """
 
     tolerance: float = 1e-8
     feasibility: float = 1e-6
-    deviation: float = 1e-2
+    deviation: float = 1e-3
     max_iter: int = 500
 
     def build(self, stack: Stack) -> ca.Function:
@@ -96,8 +96,10 @@ def optimize(
     -------
     Result
         With ``drive`` (time, v) [N m, N], ``acceleration``, ``input``; in ``attrs`` the
-        ``objective``, ``detailed_cost`` (the share of each cost, JSON), ``status`` and
-        ``deviation``, how far the motion is from one integrated afresh under the same forces. If no
+        ``objective``, ``detailed_cost`` (the share of each cost, JSON; ``guess_cost`` is that of
+        the guess), ``status`` and
+        ``deviation``, by how much a step integrated afresh under the same forces ends beside its
+        node at most. If no
         solution was found ``completed`` is False, ``stop_reason`` says what is violated most and
         where, and the motion is the last one tried.
 
@@ -128,6 +130,7 @@ def optimize(
         x=x,
         objective=float(found["f"]),
         shares=_shares(costs, np.asarray(stack.terms(x, p)).ravel()),
+        at_guess=_shares(costs, np.asarray(stack.terms(start, p)).ravel()),
         word=str(stats["return_status"]),
         fault=_fault(stack, g, solver.feasibility, bool(stats["success"]), stats),
         iterations=int(stats["iter_count"]),

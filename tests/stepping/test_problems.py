@@ -30,6 +30,7 @@ TREES = [
     "puma560",
     "slider_crank",
 ]
+OPTIMA = ["arm_least_resistance", "brachistochrone", "bryson_denham", "double_integrator"]
 SETTLED = 0.2  # s
 
 
@@ -49,7 +50,7 @@ def run(name, backend="sqp", steps=None, duration=None, **parameters):
 
 
 def test_every_named_problem_is_tested():
-    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES)
+    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES + OPTIMA)
 
 
 @pytest.mark.parametrize("name", RANGES)
