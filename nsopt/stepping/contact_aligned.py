@@ -163,7 +163,7 @@ class ContactAligned(Scheme):
                 M_end, M, turned, v_end - start.v, bend(d, start, h, v, K + K_end), v
             ),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
-            work=external_work(d, start, h, q, v, ((start.v + v) / 2, (after + v_end) / 2))
+            work=external_work(d, start, h, q, (v, (start.v + v) / 2), (after, (after + v_end) / 2))
             + joint_work(d, at, mu)
             + joint_work(d, end, mu_end),
             event=ca.if_else(h < given * (1 - 1e-9), 2, 0),

@@ -85,8 +85,8 @@ def external_work(
     start: StepStart,
     h: ca.SX,
     q: ca.SX,
-    u: ca.SX,
-    means: tuple[ca.SX, ca.SX],
+    first: tuple[ca.SX, ca.SX],
+    second: tuple[ca.SX, ca.SX],
 ) -> ca.SX:
     """Return the work of applied loads in a step of two half kicks [J].
 
@@ -94,14 +94,12 @@ def external_work(
     ----------
     q : SX (nq,)
         At the end.
-    u : SX (nv,)
-        At which both kicks are taken.
-    means : SX (nv,), SX (nv,)
-        Velocities over the first and the second kick.
+    first, second : SX (nv,), SX (nv,)
+        The velocity at which each kick is taken, and the mean of those before and after it.
     """
-    first = d.external(start.t, start.q, u, start.p)
-    second = d.external(start.t + h, q, u, start.p)
-    return h / 2 * (ca.dot(first, means[0]) + ca.dot(second, means[1]))
+    before = d.external(start.t, start.q, first[0], start.p)
+    after = d.external(start.t + h, q, second[0], start.p)
+    return h / 2 * (ca.dot(before, first[1]) + ca.dot(after, second[1]))
 
 
 def joint_work(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], mu: ca.SX) -> ca.SX:

@@ -167,6 +167,7 @@ class Variational(Scheme):
         before, at = (start.t, start.q, p), (start.t + h, step.q, p)
         contacts = self._contacts(d, start, h)
         C, W, M = d.closure_matrix(*at), d.gap_matrix(*at), d.mass(step.q, p)
+        M_start = d.mass(start.q, p)
         pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
         touching = ca.logic_or(step.gap <= self.closed * d.gap_scale(p), pressed)
         blow = ca.sum1(touching * (1 - contacts.lasting)) > 0
@@ -178,7 +179,7 @@ class Variational(Scheme):
         friction.add_plane()
         slip = friction.impulse(at, v, lam, touching, h * ca.if_else(blow, 1, 0.5))
         T, T_start = d.slip_matrix(*at), d.slip_matrix(*before)
-        kicked = d.mass(start.q, p) @ start.v + h / 2 * kick(d, *before, start.v)
+        kicked = M_start @ start.v + h / 2 * kick(d, *before, start.v)
         momentum = ca.if_else(blow, kicked, M @ step.v)
         u = ca.if_else(blow, start.v, step.v)
         K, frozen = kick(d, *at, u), contacts.lasting * step.impulse * (1 - blow)
@@ -201,8 +202,9 @@ class Variational(Scheme):
             active=touching,
         )
         mpcc.least_norm(("contact_end", "joint_end"))
-        first, second = (start.v + step.v) / 2, (u + v) / 2
-        kicks = ca.if_else(blow, second, (start.v + u) / 2), second
+        half = step.v if d.constant_mass else ca.solve(metric(M_start), M @ step.v)
+        first, second = (start.v + half) / 2, (u + v) / 2
+        kicked_at = (ca.if_else(blow, start.v, half), ca.if_else(blow, second, first)), (u, second)
         loss = -frozen * (contacts.D.T @ first) - lam * (W.T @ second)
         loss -= friction.by_contact(sliding * (T_start.T @ first) + slip * (T.T @ second))
         K_start = kick(d, *before, u)
@@ -228,9 +230,9 @@ class Variational(Scheme):
             loss=loss,
             contact_work=-ca.sum1(loss),
             contact_energy=(kinetic(M, touched * v) + kinetic(M, touched * start.v)) / 2,
-            energy_error=energy_error(M, d.mass(start.q, p), turned, v - start.v, bent, u),
+            energy_error=energy_error(M, M_start, turned, v - start.v, bent, u),
             local_error=h / 6 * ca.sqrt(square(M, uneven) * M.size1() / ca.trace(M)),
-            work=external_work(d, start, h, step.q, u, kicks)
+            work=external_work(d, start, h, step.q, *kicked_at)
             + joint_work(d, before, joint)
             + joint_work(d, at, mu),
             rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
