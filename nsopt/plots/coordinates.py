@@ -47,6 +47,11 @@ def coordinates(result: Result, *others: Result) -> Figure:
     return draw_curves(f"{result.name}: coordinates", result["time"].values, panels)
 
 
+def is_length(name: str) -> bool:
+    """Return whether a coordinate is a length, by its name."""
+    return _is(name, LENGTHS)
+
+
 def _columns(result: Result, name: str) -> dict[str, Array]:
     labels = result[f"{name}_name"].values
     return dict(zip(map(str, labels), result[name].values.T, strict=True))

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from nsopt.plots import contact, motion, run, style
+from nsopt.plots.coordinates import is_length
 from nsopt.plots.scene import AXES, Poses, Scene, View, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -55,7 +56,8 @@ def overview(*results: Result) -> Figure:
 def _panels(result: Result) -> tuple[Callable[[Axes, Result], None], ...]:
     """Return what to draw; without contacts or joints something else fills their place."""
     contacts, joints = (result.data.sizes[name] > 0 for name in ("contact", "joint"))
-    second = _contacts if contacts else _closure if joints else _norm
+    closing = bool(np.any(result["constraint_violation"].values))
+    second = _contacts if contacts else _closure if closing else _coordinates if joints else _norm
     return (
         mechanism,
         second,
@@ -212,6 +214,22 @@ def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -
         style.title(side, f"Bushing ends in {joint}")
         style.axis_labels(side, "x / clearance", "y / clearance" if k == 0 else "")
     ax.remove()
+
+
+def _coordinates(ax: Axes, result: Result) -> None:
+    """Draw angles, or lengths if there are none, of what moves most."""
+    q, names = result["q"].values, [str(name) for name in result["q_name"].values]
+    slides = [k for k, name in enumerate(names) if is_length(name)]
+    turns = [k for k in range(len(names)) if k not in slides]
+    shown, unit = (turns, "deg") if turns else (slides, "m")
+    factor = np.degrees(1.0) if turns else 1.0
+    most = sorted(shown, key=lambda k: -float(np.ptp(q[:, k])))[: style.MAX_OWN_LEGEND]
+    for i, k in enumerate(sorted(most)):
+        color = style.look(i).color
+        ax.plot(result["time"], factor * q[:, k], color=color, linewidth=0.9, label=names[k])
+    style.axis_labels(ax, "time [s]", f"coordinate [{unit}]")
+    style.title(ax, "Coordinates")
+    style.own_legend(ax)
 
 
 def _closure(ax: Axes, result: Result) -> None:

@@ -81,6 +81,8 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
 
     Raises
     ------
+    TypeError
+        If it is no Function.
     ValueError
         If an input or output is sparse, C does not take a name, two arguments differ in case alone,
         or a solver inside keeps memory between calls.
@@ -89,6 +91,11 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
     OSError
         If a file cannot be written.
     """
+    if not isinstance(function, ca.Function):
+        raise TypeError(
+            f"export_c takes a CasADi Function, such as inverse_dynamics(robot), got "
+            f"{type(function).__name__}"
+        )
     folder = Path(folder)
     _check(function)
     code = _Code(function)

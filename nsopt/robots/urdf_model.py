@@ -71,7 +71,8 @@ def _resolved(name: str, stated: Mapping[str, Any]) -> Mimic:
         link = stated[chain[-1]]
         ratio, offset = ratio * link.multiplier, ratio * link.offset + offset
         if link.joint in chain:
-            raise ValueError(f"joint {name!r} mimics itself, by way of {', '.join(chain[1:])}")
+            way = f", by way of {', '.join(chain[1:])}" if chain[1:] else ""
+            raise ValueError(f"joint {name!r} mimics itself{way}: name a joint that is free")
         chain.append(link.joint)
     return Mimic(name, chain[-1], ratio, offset)
 
