@@ -19,7 +19,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Course, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
-from nsopt.trajectory.parts import Array, Index, Part, Stack
+from nsopt.trajectory.parts import Array, Part, Stack, part_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,14 +155,14 @@ class Collocation:
         offsets = np.append(np.arange(self.stride + self.node), 0)
         columns = np.arange(n)[:, None] * self.stride + offsets
         columns[:, -1] = self.size - 1
-        return _part("step", (w, k, p), bounds, terms, columns)
+        return part_of("step", (w, k, p), bounds, terms, columns)
 
     def _start(self) -> Part:
         w, k, p = self._symbols(self.node + 1)
         m = self.moment(ca.SX(0), w[:-1], p)
         bounds = [b for condition in self.conditions for b in condition.start(m)]
         columns = np.append(np.arange(self.node), self.size - 1)[None]
-        return _part("start", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+        return part_of("start", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
 
     def _end(self) -> Part:
         w, k, p = self._symbols(self.node + 1)
@@ -170,7 +170,7 @@ class Collocation:
         bounds = self._along(m) + [b for condition in self.conditions for b in condition.end(m)]
         terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
         columns = np.arange(self.size - 1 - self.node, self.size)[None]
-        return _part("end", (w, k, p), bounds, terms, columns)
+        return part_of("end", (w, k, p), bounds, terms, columns)
 
     def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return unknowns, the number of the place, and parameters."""
@@ -216,23 +216,3 @@ class Collocation:
     def _course(self, rows: Array, duration: float) -> Course:
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Course(q, v, a, u, duration)
-
-
-def _part(
-    name: str,
-    symbols: tuple[ca.SX, ca.SX, ca.SX],
-    bounds: Sequence[Bound],
-    terms: ca.SX,
-    columns: Index,
-) -> Part:
-    """Return a part whose data is the number of each place."""
-    rows = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
-    outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
-    n, nothing = len(columns), np.zeros(0)
-    lower, upper = (
-        np.tile(np.concatenate([nothing, *(getattr(b, side) for b in bounds)]), (n, 1))
-        for side in ("lower", "upper")
-    )
-    labels = tuple(b.label for b in bounds for _ in range(b.value.numel()))
-    function = ca.Function(name, list(symbols), outputs, {"cse": True})
-    return Part(function, columns, np.arange(n, dtype=float)[:, None], lower, upper, labels)

@@ -13,6 +13,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.trajectory.conditions import Bound
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -51,6 +53,26 @@ class Part:
     def rows(self) -> int:
         """Number of rows at each place."""
         return int(self.function.numel_out(0))
+
+
+def part_of(
+    name: str,
+    symbols: tuple[ca.SX, ca.SX, ca.SX],
+    bounds: Sequence[Bound],
+    terms: ca.SX,
+    columns: Index,
+) -> Part:
+    """Return a part whose data is the number of each place."""
+    rows = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
+    outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
+    n, nothing = len(columns), np.zeros(0)
+    lower, upper = (
+        np.tile(np.concatenate([nothing, *(getattr(b, side) for b in bounds)]), (n, 1))
+        for side in ("lower", "upper")
+    )
+    labels = tuple(b.label for b in bounds for _ in range(b.value.numel()))
+    function = ca.Function(name, list(symbols), outputs, {"cse": True})
+    return Part(function, columns, np.arange(n, dtype=float)[:, None], lower, upper, labels)
 
 
 class Stack:
