@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nsopt import (
+    Actuator,
     AppliedForce,
     AppliedTorque,
+    Body,
     Chord,
     CompliantContact,
     Cone,
@@ -25,6 +27,7 @@ from nsopt import (
     JointDrives,
     LinearisedClosure,
     MeasuredLaw,
+    Mechanism,
     MoreauJean,
     PaperStep,
     Planar,
@@ -54,6 +57,22 @@ from nsopt import (
 )
 from nsopt.elements import Law
 from nsopt.mechanics import Element
+from nsopt.trajectory import (
+    ActuatorLimits,
+    BaseReaction,
+    ClearOf,
+    Duration,
+    Effort,
+    EndAt,
+    InputEffort,
+    JointResistance,
+    Reach,
+    Smoothness,
+    StartAt,
+    TaskTracking,
+    Tracking,
+    Within,
+)
 
 Twist = tuple[float, ...]  # (6,) translation of b along the axes of a [m], turn about them [rad]
 TX, TY, TZ, RX, RY, RZ = (tuple(row) for row in np.eye(6))
@@ -269,4 +288,45 @@ SCHEMES = [
     MoreauJean(project=True),
     MoreauJean(theta=1.0),
     ContactAligned(),
+]
+
+
+def _hand():
+    return Frame(ARM.bodies[-1], (0.2, 0, 0))
+
+
+def _arm():
+    """Two links in space, both joints driven."""
+    upper = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
+    lower = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.6, 0, 0))
+    joints = [
+        Revolute("shoulder", Frame(None, axes=(0, 1, 0)), Frame.at(upper, (0, 0, 0), (0, 1, 0))),
+        Revolute("elbow", Frame.at(upper, (0.4, 0, 0)), Frame.at(lower, (0.4, 0, 0))),
+    ]
+    drives = [
+        Actuator("shoulder", -2.0, 2.0, 3.0, 40.0, damping=0.5),
+        Actuator("elbow", -2.0, 2.0, 3.0, 20.0, damping=0.2),
+    ]
+    return Mechanism([upper, lower], joints, "relative", drives)
+
+
+ARM = _arm()
+COSTS = [
+    Effort(scale=5.0),
+    InputEffort(input="load"),
+    JointResistance(reaction_force=50.0, reaction_torque=10.0),
+    Duration(weight=2.0),
+    Smoothness(weight=0.1),
+    Tracking(course=lambda t: (np.sin(t), 0.3 * t)),
+    TaskTracking(frame=_hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
+    BaseReaction(joint="shoulder", force=30.0),
+]
+CONDITIONS = [
+    StartAt((0.1, 0.2), (0.0, 0.0)),
+    EndAt((np.nan, 0.5), (0.0, np.nan)),
+    Reach(_hand(), (0.3, 0.4, 0.1)),
+    Within("elbow.angle", -1.0, 1.0),
+    Within("load", 0.0, 2.0),
+    ActuatorLimits(),
+    ClearOf(_hand(), (0.0, 0.5, 0.0), 0.1),
 ]

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -25,6 +25,22 @@ from nsopt.stepping import (
 )
 
 T = TypeVar("T")
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Another value for a Parameter of the problem, SI units; may be repeated.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where to save the result (netCDF); the picture goes beside it. "
+        "results/PROBLEM.nc by default."
+    ),
+]
 
 BAD_INPUT = 2
 STOPPED_EARLY = 3

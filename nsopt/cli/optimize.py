@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nsopt.cli.common import NOT_SAVED, load, plain_errors, result_path, settings
+from nsopt.cli.common import NOT_SAVED, Out, Settings, load, plain_errors, result_path, settings
 from nsopt.cli.run import report
 from nsopt.problem import load_optimization
 from nsopt.result import Result, check_writable
@@ -25,21 +25,8 @@ def optimize(
     steps: Annotated[
         int | None, typer.Option(min=2, help="Number of steps of the horizon.")
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value for a Parameter of the problem, SI units; may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to save the result (netCDF); the picture goes beside it. "
-            "results/PROBLEM.nc by default."
-        ),
-    ] = None,
+    set_: Settings = None,
+    out: Out = None,
 ) -> None:
     """Find the motion of least cost, save the result and a picture, print what was found."""
     with plain_errors():

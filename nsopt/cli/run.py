@@ -15,6 +15,8 @@ from nsopt.cli.common import (
     SCHEMES,
     SOLVERS,
     STOPPED_EARLY,
+    Out,
+    Settings,
     choose,
     load,
     plain_errors,
@@ -59,21 +61,8 @@ def run(
             "fails."
         ),
     ] = "ipopt",
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value for a Parameter of the problem, SI units; may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to save the result (netCDF); the picture goes beside it. "
-            "results/PROBLEM.nc by default."
-        ),
-    ] = None,
+    set_: Settings = None,
+    out: Out = None,
     store_every: Annotated[
         int, typer.Option(min=1, help="Keep only every that many steps, and the last.")
     ] = 1,

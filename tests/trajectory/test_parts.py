@@ -1,0 +1,71 @@
+"""Every cost and condition in a program: derivatives put in place against those of the whole."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt import AppliedForce, Frame, Parameter, assemble
+from nsopt.robots import resistances
+from nsopt.trajectory import Effort, Horizon
+from nsopt.trajectory.collocation import Collocation
+from tests.catalog import ARM, CONDITIONS, COSTS
+
+PUSH = AppliedForce("push", Frame(ARM.bodies[-1]), (0, 0, Parameter("load", 0.3)))
+DYNAMICS = assemble(ARM, [PUSH, *resistances(ARM)], gravity=(0, 0, -9.81))
+INPUTS = ("load",)
+
+
+def program(costs, conditions, steps=3):
+    return Collocation(DYNAMICS, Horizon((0.5, 2.0), steps), costs, conditions, INPUTS)
+
+
+def numbers(collocation, seed=0):
+    x = np.random.default_rng(seed).uniform(-0.7, 0.7, collocation.size)
+    x[-1] = 1.3
+    return x, DYNAMICS.values()
+
+
+def check(collocation):
+    stack = collocation.stack()
+    x, p = numbers(collocation)
+    made = stack.derivatives()
+    f, gradient = made["grad_f"](x, p)
+    g, J = made["jac_g"](x, p)
+    whole = ca.Function(
+        "whole",
+        [stack.x, stack.p],
+        [stack.f, ca.gradient(stack.f, stack.x), stack.g, ca.jacobian(stack.g, stack.x)],
+    )
+    for found, expected in zip((f, gradient, g, J), whole(x, p), strict=True):
+        assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)
+    lam = np.random.default_rng(1).normal(size=stack.g.numel())
+    H = np.asarray(made["hess_lag"](x, p, 0.7, lam))
+    lagrangian = 0.7 * stack.f + ca.dot(ca.DM(lam), stack.g)
+    second = ca.Function("second", [stack.x, stack.p], [ca.hessian(lagrangian, stack.x)[0]])
+    assert pytest.approx(np.triu(np.asarray(second(x, p))), rel=1e-9, abs=1e-9) == H
+    return stack
+
+
+@pytest.mark.parametrize("cost", COSTS, ids=lambda cost: type(cost).__name__)
+def test_derivatives_of_every_cost(cost):
+    cost.check(DYNAMICS)
+    stack = check(program([cost], []))
+    x, p = numbers(program([cost], []))
+    assert np.asarray(stack.terms(x, p)).ravel()[0] > 0
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=lambda c: type(c).__name__)
+def test_derivatives_of_every_condition(condition):
+    condition.check(DYNAMICS)
+    plain = program([Effort()], []).stack()
+    stack = check(program([Effort()], [condition]))
+    assert stack.g.numel() > plain.g.numel()
+    assert len({stack.label(k)[0] for k in range(stack.g.numel())}) > 1
+
+
+def test_all_at_once_are_the_sum():
+    collocation = program(COSTS, CONDITIONS)
+    stack = check(collocation)
+    x, p = numbers(collocation)
+    each = [float(program([cost], []).stack().terms(x, p)) for cost in COSTS]
+    assert np.asarray(stack.terms(x, p)).ravel() == pytest.approx(each, rel=1e-12)
