@@ -318,7 +318,7 @@ def test_n_four_bar_keeps_energy_and_branch_through_singular_positions(coordinat
 @pytest.mark.slow
 @coordinates
 def test_n_four_bar_by_moreau_jean_keeps_its_branch_but_loses_energy(coordinates):
-    """Of first order: half the step, half the loss."""
+    """Of first order where joints drift; in a tree there are few to do so, and it is of second."""
     d = built(n_four_bar, coordinates)
     losses = []
     for h in (2e-4, 1e-4):
@@ -326,7 +326,7 @@ def test_n_four_bar_by_moreau_jean_keeps_its_branch_but_loses_energy(coordinates
         theta = crank_angles(result)
         assert theta == pytest.approx(np.repeat(theta[:, :1], 3, axis=1), abs=1e-9)
         losses.append(-np.subtract(*result["total_energy"].values[[0, -1]]))
-    assert losses[0] / losses[1] == pytest.approx(2, abs=0.2)
+    assert losses[0] / losses[1] == pytest.approx(2 if coordinates == "absolute" else 4, abs=0.2)
 
 
 # IFToMM A03, "andrews" of the IVP test set
