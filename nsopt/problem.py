@@ -65,6 +65,13 @@ def problem_title(file: Path) -> str:
     return text.splitlines()[0].rstrip(".")
 
 
+def is_optimization(file: Path) -> bool:
+    """Return whether a file is for ``nsopt optimize``, without running it."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
+    return any(isinstance(t, ast.Name) and t.id == "optimization" for t in targets)
+
+
 def find_problem(name: str) -> Path:
     """Return the file of a named problem, or of a path to a user's own.
 

@@ -11,7 +11,7 @@ import typer
 from nsopt.animation import animate
 from nsopt.cli.common import plain_errors
 from nsopt.plots import FIGURES, save, save_view
-from nsopt.problem import problem_files, problem_title
+from nsopt.problem import is_optimization, problem_files, problem_title
 from nsopt.result import Result, check_writable
 
 SHOWN = 20
@@ -19,10 +19,14 @@ SHOWN = 20
 
 
 def list_problems() -> None:
-    """List the named problems, ready to run."""
-    width = max(map(len, problem_files()), default=0)
-    for name, file in problem_files().items():
-        print(f"{name:<{width}}  {problem_title(file)}")
+    """List the named problems, ready to run or to optimize."""
+    files = problem_files()
+    width = max(map(len, files), default=0)
+    for heading, kind in (("nsopt run", False), ("nsopt optimize", True)):
+        print(f"{heading} ...")
+        for name, file in files.items():
+            if is_optimization(file) is kind:
+                print(f"  {name:<{width}}  {problem_title(file)}")
 
 
 def plot(
