@@ -87,53 +87,59 @@ class Link:
         return m, h, J
 
 
-@dataclass(frozen=True, eq=False)
 class Links:
     """All links of a tree, each after its parent.
 
     Parameters
     ----------
     branches : sequence of Branch
-    entries : mapping of (body name) to sequence of Entry
+    entries : mapping of body name to sequence of Entry
         Of the freedoms of its branch.
     rotors : mapping of joint name to SX
     value : callable
     weld : bool
         Whether bodies on fixed joints become part of what holds them; else they are links of their
         own, without freedom, so that the reaction between them is known.
+
+    Attributes
+    ----------
+    links : list of Link
+    seats : mapping of body name to (int, Seat)
+        The link each body belongs to, and where it sits in it; None is the ground, link -1.
     """
 
-    branches: Sequence[Branch]
-    entries: Mapping[str, Sequence[Entry]]
-    rotors: Mapping[str, ca.SX]
-    value: Value
-    weld: bool = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "links", [])
-        object.__setattr__(self, "seats", {None: (-1, Seat(np.eye(3), ca.SX.zeros(3)))})
-        for branch in self.branches:
+    def __init__(
+        self,
+        branches: Sequence[Branch],
+        entries: Mapping[str, Sequence[Entry]],
+        rotors: Mapping[str, ca.SX],
+        value: Value,
+        weld: bool = True,
+    ) -> None:
+        self.links: list[Link] = []
+        self.seats: dict[str | None, tuple[int, Seat]] = {
+            None: (-1, Seat(np.eye(3), ca.SX.zeros(3)))
+        }
+        self._entries, self._rotors, self._value, self._weld = entries, rotors, value, weld
+        for branch in branches:
             self._grow(branch)
-
-    links: list[Link] = field(init=False)
-    seats: dict[str | None, tuple[int, Seat]] = field(init=False)
 
     def _grow(self, branch: Branch) -> None:
         """Add the links of a branch and seat its body."""
         parent, seat = self.seats[branch.on.body.name if branch.on.body else None]
-        place = seat.hold(branch.on, self.value)
+        place = seat.hold(branch.on, self._value)
         steps: Sequence[Axis | Ball | None] = branch.freedom
-        entries = self.entries[branch.body.name]
-        if not steps and not (self.weld and parent >= 0):
+        entries = self._entries[branch.body.name]
+        if not steps and not (self._weld and parent >= 0):
             steps, entries = (None,), (NOTHING,)
-        rotor = self.rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
+        rotor = self._rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
         for step, entry in zip(steps, entries, strict=True):
-            subspace = _subspace(step, self.value)
+            subspace = _subspace(step, self._value)
             self.links.append(Link(parent, place, step, entry, *subspace, rotor))
             parent, place = len(self.links) - 1, Seat(np.eye(3), ca.SX.zeros(3))
         turn = np.asarray(branch.to.axes).T
         own = Seat(
-            _clean(place.A @ turn), place.c - ca.SX(place.A @ turn) @ self.value(branch.to.origin)
+            _clean(place.A @ turn), place.c - ca.SX(place.A @ turn) @ self._value(branch.to.origin)
         )
         self.seats[branch.body.name] = (parent, own)
         self.links[parent].seats[branch.body.name] = (branch.body, own)
