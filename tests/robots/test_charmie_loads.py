@@ -142,6 +142,24 @@ def test_auxiliary_bodies_are_where_the_closed_forms_put_them(motions):
                 assert seen == pytest.approx(point, abs=1e-10)
 
 
+def test_bodies_between_two_points_have_the_length_and_turn_of_the_closed_forms(loops, motions):
+    """Eqs. 20 and 21: actuators and the spring 5s, against z of the body that they start on."""
+    names = loops.dynamics.q_names
+    for t, motion in zip(TIMES, motions, strict=True):
+        at, snapshot = forms.places(forms.validation_coordinates(t)), Snapshot(motion)
+        for label, (body, start), (other, end) in (
+            ("4d", ("3", geo.D3), ("4", geo.E4)),
+            ("5d", ("4", geo.F4), ("5", geo.G5)),
+            ("5s", ("4", geo.S4), ("5", geo.S5)),
+        ):
+            a, b = at[body].point(start), at[other].point(end)
+            found = motion.q[names.index(f"length_{label}.distance")]
+            assert found == pytest.approx(forms.length(a, b), abs=1e-10)
+            above = at[body].point(start + np.array([0, 0, 1.0]))
+            cosine = snapshot.A[f"body_{body}"][:, 2] @ snapshot.A[f"aux_{label}_1"][:, 2]
+            assert cosine == pytest.approx(np.cos(forms.angle(a, b, above)), abs=1e-10)
+
+
 def test_every_body_is_in_equilibrium(loops, motions, shared):
     for motion, loads in zip(motions, shared, strict=True):
         snapshot = Snapshot(motion)
