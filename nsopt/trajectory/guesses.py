@@ -26,6 +26,12 @@ class Course(NamedTuple):
     duration: float  # [s]
 
 
+def _typical(bounds: tuple[float, float]) -> float:
+    """Return a duration between bounds, of which the upper may be missing."""
+    low, high = bounds
+    return (low + high) / 2 if np.isfinite(high) else 2 * low
+
+
 class Guess(ABC):
     """A motion to start from."""
 
@@ -50,7 +56,7 @@ class Quintic(Guess):
     ----------
     start, end : (nq,)
     duration : float, optional [s]
-        By default the least, or the mean where that is far from the most.
+        By default the mean of its bounds, or twice the least where there is no most.
     """
 
     start: ArrayLike
@@ -65,7 +71,7 @@ class Quintic(Guess):
             )
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
-        T = self.duration or float(np.mean(bounds))
+        T = self.duration or _typical(bounds)
         a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
         s, way = share[:, None], b - a
         return Course(
@@ -87,7 +93,7 @@ class Straight(Guess):
     inputs : mapping of name to float
         Constant values.
     duration : float, optional [s]
-        By default the mean of its bounds.
+        As for `Quintic`.
     """
 
     start: ArrayLike
@@ -96,7 +102,7 @@ class Straight(Guess):
     duration: float | None = None
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
-        T = self.duration or float(np.mean(bounds))
+        T = self.duration or _typical(bounds)
         a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
         q = a + np.outer(share, b - a)
         u = np.tile([self.inputs.get(name, 0.0) for name in inputs], (len(share), 1))

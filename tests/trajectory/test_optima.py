@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nsopt import Actuator, Body, Frame, Mechanism, Parameter, Prismatic, Result, assemble
+from nsopt import (
+    Actuator,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    PlaneContact,
+    Prismatic,
+    Result,
+    assemble,
+)
 from nsopt.cli import app
 from nsopt.mechanics import Force, Load
 from nsopt.trajectory import (
+    ActuatorLimits,
     Duration,
     Earlier,
     Effort,
@@ -187,3 +198,66 @@ def test_what_is_no_optimization_is_told():
     done = CliRunner().invoke(app, ["run", "brachistochrone"])
     assert done.exit_code == 2
     assert "nsopt optimize brachistochrone" in done.output
+
+
+@pytest.mark.parametrize(
+    ("horizon", "message"),
+    [
+        ({"duration": 0.0}, "duration of Horizon must be positive, got 0 s"),
+        ({"duration": (2.0, 1.0)}, "reversed: least 2 s, most 1 s"),
+        ({"duration": 1.0, "steps": 1}, "steps of Horizon must be 2 or more, got 1"),
+    ],
+)
+def test_horizons_refuse(horizon, message):
+    with pytest.raises(ValueError, match=message):
+        Horizon(**horizon)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"costs": []}, "an optimum needs a cost"),
+        (
+            {"conditions": [StartAt([0, 0], [0])]},
+            r"q of StartAt must have shape \(1,\), got \(2,\)",
+        ),
+        ({"conditions": [Within("rail", 0, 1)]}, "Within names 'rail', which is not there"),
+        ({"conditions": [Within("rail.speed", 1, 0)]}, "limits of 'rail.speed' are reversed"),
+        ({"guess": Straight([0, 0], [1, 1])}, "the guess has 2 coordinates, the mechanism has 1"),
+        ({"inputs": ["u"]}, "input 'u' is no Parameter of the mechanism: one of none"),
+        ({"costs": [InputEffort(input="u")]}, "InputEffort names the input 'u', which is no Param"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_solve(change, message):
+    stated = {
+        "costs": [Effort()],
+        "conditions": [StartAt([0], [0])],
+        "guess": Straight([0], [1]),
+    } | change
+    with pytest.raises(ValueError, match=message):
+        optimize(cart(), Horizon(1.0, 5), **stated)
+
+
+def test_a_free_duration_without_an_upper_bound():
+    """Fastest with |u| <= 1 over 1 m: 2 s, bang-bang."""
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    drive = Actuator("rail", effort=1.0)
+    d = assemble(Mechanism([body], [rail], "relative", [drive]))
+    result = optimize(
+        d,
+        Horizon((0.5, np.inf), 40),
+        [Duration()],
+        [StartAt([0], [0]), EndAt([1], [0]), ActuatorLimits()],
+        Straight([0], [1]),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.data.attrs["objective"] == pytest.approx(2.0, abs=2e-3)
+
+
+def test_contacts_and_loops_are_refused_by_name():
+    body = Body("ball", 1.0, point_mass=True, position=(0, 0, 1.0))
+    floor = PlaneContact("floor", Frame(None), Frame(body))
+    d = assemble(Mechanism([body], coordinates="relative"), [floor])
+    with pytest.raises(ValueError, match="contact 'floor' has no acceleration"):
+        optimize(d, Horizon(1.0, 5), [Effort()], [], Straight([0, 0, 1], [0, 0, 1]))
