@@ -28,7 +28,6 @@ from nsopt import (
 Point = tuple[float, float]
 Pin = type[PointOnLine] | type[Revolute]
 
-ANGLES = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
 START = {  # rad
     "beta": -0.0617138900142764496358948458001,
     "Theta": 0.0,

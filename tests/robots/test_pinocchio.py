@@ -11,14 +11,13 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
 from nsopt import Fixed, Prismatic
 from nsopt.robots import forward_dynamics, inverse_dynamics, mass_matrix
 from nsopt.robots.urdf import load_urdf
-
-pin = pytest.importorskip("pinocchio")
 
 STATES = 100
 LIMIT = 1e-9
@@ -40,8 +39,7 @@ def found():
 
 
 FILES = found()
-if not FILES:
-    pytest.skip("needs the package example-robot-data", allow_module_level=True)
+assert FILES, "these tests need the package example-robot-data: pip install -e .[dev]"
 WHOLE = [name for name in FILES if name != "ur_description/ur3"]  # a robot without links
 MIMICS = [n for n in WHOLE if "<mimic" in FILES[n].read_text() and "talos_" not in Path(n).name]
 MIMICS += [n for n in WHOLE if "talos_full" in n]  # the other talos have theirs on fixed joints
