@@ -57,21 +57,32 @@ from nsopt import (
 )
 from nsopt.elements import Law
 from nsopt.mechanics import Element
-from nsopt.trajectory import (
+from nsopt.trajectory.conditions import (
     ActuatorLimits,
-    BaseReaction,
     ClearOf,
+    ClearOfCapsule,
+    DriveWithin,
+    EndAt,
+    LinkClearOf,
+    Orient,
+    PowerLimits,
+    Reach,
+    StartAt,
+    Within,
+)
+from nsopt.trajectory.costs import (
+    BaseReaction,
     Duration,
     Effort,
-    EndAt,
+    Energy,
+    FinalPose,
+    FinalTask,
     InputEffort,
     JointResistance,
-    Reach,
+    Power,
     Smoothness,
-    StartAt,
     TaskTracking,
     Tracking,
-    Within,
 )
 
 Twist = tuple[float, ...]  # (6,) translation of b along the axes of a [m], turn about them [rad]
@@ -314,12 +325,17 @@ ARM = _arm()
 COSTS = [
     Effort(scale=5.0),
     InputEffort(input="load"),
+    Power(scale=20.0),
+    Energy(braking=0.5),
     JointResistance(reaction_force=50.0, reaction_torque=10.0),
     Duration(weight=2.0),
     Smoothness(weight=0.1),
     Tracking(course=lambda t: (np.sin(t), 0.3 * t)),
     TaskTracking(frame=_hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
     BaseReaction(joint="shoulder", force=30.0),
+    FinalPose(q=(0.7, np.nan)),
+    FinalTask(frame=_hand(), position=(0.3, 0.4, 0.1), axes=np.eye(3), length=0.2),
+    2 * Effort(scale=5.0) + FinalPose(q=(0.7, 0.1)),
 ]
 CONDITIONS = [
     StartAt((0.1, 0.2), (0.0, 0.0)),
@@ -328,5 +344,11 @@ CONDITIONS = [
     Within("elbow.angle", -1.0, 1.0),
     Within("load", 0.0, 2.0),
     ActuatorLimits(),
+    Orient(_hand(), np.eye(3)),
+    Orient(_hand(), np.eye(3), about_z=True),
+    DriveWithin("elbow", -5.0, 5.0),
+    PowerLimits(20.0),
     ClearOf(_hand(), (0.0, 0.5, 0.0), 0.1),
+    ClearOfCapsule(_hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
+    LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), _hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
 ]

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from nsopt.plots import contact, motion, run, style
+from nsopt.plots import contact, motion, optimum, run, style
 from nsopt.plots.coordinates import is_length
 from nsopt.plots.scene import AXES, Poses, Scene, View, view_of
 from nsopt.plots.style import Array
@@ -23,6 +23,8 @@ MOST_GAPS = 4
 
 def overview(*results: Result) -> Figure:
     """Draw mechanism, contacts, forces, gaps, step size and energy of one run on a page.
+
+    Of an optimum: mechanism, coordinates, drives, velocities, resistance and costs.
 
     Parameters
     ----------
@@ -58,6 +60,15 @@ def _panels(result: Result) -> tuple[Callable[[Axes, Result], None], ...]:
     contacts, joints = (result.data.sizes[name] > 0 for name in ("contact", "joint"))
     closing = bool(np.any(result["constraint_violation"].values))
     second = _contacts if contacts else _closure if closing else _coordinates if joints else _norm
+    if optimum.is_optimum(result):
+        return (
+            mechanism,
+            _contacts if contacts else _coordinates,
+            optimum.drives,
+            _gaps if contacts else optimum.speeds,
+            optimum.resistance,
+            optimum.costs,
+        )
     return (
         mechanism,
         second,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.initial import Start
+from nsopt.stepping.node import Node, Passage
 
 Array = NDArray[np.float64]
 
@@ -244,3 +245,54 @@ class Scheme(ABC):
         """Return a cold start for variables that `add_step` made, by name; none by default."""
         del dynamics, q, v, h
         return {}
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse a mechanism that the scheme has no `add_interval` for; all by default.
+
+        Raises
+        ------
+        ValueError
+            Naming what it cannot, and a scheme that can.
+        """
+        del dynamics, p
+        raise ValueError(
+            f"{type(self).__name__} has no equations for a whole horizon: use Variational()"
+        )
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State what holds at a node of a horizon and in the step that follows.
+
+        The equations of the scheme for given modes of contact, which are complementarity here: no
+        switch that depends on the state.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+            Receives unknowns of the node, equations and complementarity.
+        dynamics : Dynamics
+        first, second : Node
+            The node and the next; parameters of ``mpcc``.
+        before : SX scalar [s]
+            Size of the step that arrives at the node, zero at the start of the horizon.
+        scales : Scales
+
+        Returns
+        -------
+        Passage
+            At the first node.
+        """
+        raise NotImplementedError
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Passage:
+        """State what holds at the last node of a horizon, arguments as for `add_interval`."""
+        raise NotImplementedError

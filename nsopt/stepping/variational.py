@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
+from nsopt.stepping.node import Node, Passage, check_plain
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     bend,
@@ -28,6 +31,8 @@ from nsopt.stepping.terms import (
     smooth_forces,
     square,
 )
+
+Array = NDArray[np.float64]
 
 ARRIVING = 100
 """Times what counts as touching, the way in a step from which a contact still arrives."""
@@ -237,6 +242,74 @@ class Variational(Scheme):
             + joint_work(d, at, mu),
             rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
         )
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        e = np.asarray(dynamics.restitution(p)).ravel()
+        if np.any(e > 0):
+            name = dynamics.contact_names[int(np.argmax(e))]
+            raise ValueError(
+                f"contact {name!r} has restitution {e.max():g}: over a horizon Variational knows "
+                "none, use ContactAligned() or set it to zero"
+            )
+        check_plain(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State the discrete Euler-Lagrange equations of a node, and the move to the next.
+
+        Half a kick of the step before, half a kick of the one to come and all impulses act at the
+        node at once.
+        """
+        d, h = dynamics, second.t - first.t
+        passage = self._kicks(mpcc, d, first, before, h, scales)
+        M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
+        mpcc.equal("momentum", M_end @ second.v - M @ passage.v, scale=scales.impulse)
+        there = d.retract(first.q, h * (passage.v + second.v) / 2)
+        mpcc.equal("move", second.q - there, scale=scales.time)
+        mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
+        sizes = (scales.gap, scales.impulse)
+        mpcc.complement("contact", second.gap, passage.impulse, scale=sizes, labels=d.contact_names)
+        return passage
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Passage:
+        d = dynamics
+        passage = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
+        rate = d.closure_matrix(*last.at) @ passage.v + d.closure_drift(*last.at)
+        mpcc.equal("joint_rate", rate)
+        # As if the motion went on: what touches must not approach.
+        ahead = last.gap + before * last.W.T @ passage.v
+        sizes = (scales.gap, scales.impulse)
+        mpcc.complement("contact", ahead, passage.impulse, scale=sizes, labels=d.contact_names)
+        return passage
+
+    def _kicks(
+        self, mpcc: Mpcc, d: Dynamics, node: Node, before: ca.SX, after: ca.SX, scales: Scales
+    ) -> Passage:
+        """State the change of momentum at a node."""
+        v = mpcc.variable("leaving", d.nv)
+        mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
+        friction = Friction(mpcc, d, scales)
+        friction.add_space()
+        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse)
+        friction.add_plane()
+        h = (before + after) / 2
+        slip = friction.impulse(node.at, (node.v + v) / 2, lam, lam > 0, h)
+        M, C = d.mass(node.q, node.p), d.closure_matrix(*node.at)
+        kicks = before / 2 * kick(d, *node.at, node.v) + after / 2 * kick(d, *node.at, v)
+        motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
+        motion -= d.slip_matrix(*node.at) @ slip
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        friction.state()
+        return Passage(v, lam, mu, slip)
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
         at = (start.t, start.q, start.p)

@@ -7,23 +7,24 @@ joints are what the motion takes (inverse dynamics); where nothing drives they m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.conditions import Bound, Condition
-from nsopt.trajectory.costs import Cost
+from nsopt.stepping.taken import Taken, objects
+from nsopt.trajectory.afresh import deviation, drives
+from nsopt.trajectory.conditions import Bound
 from nsopt.trajectory.guesses import Course, Guess
-from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.parts import Array, Part, Stack, part_of
+from nsopt.trajectory.transcription import Motion, Outcome, Transcription
 
 
 @dataclass(frozen=True, eq=False)
-class Collocation:
+class Collocation(Transcription):
     """Unknowns and parts of a motion of a mechanism without contacts.
 
     Node k holds (q, v, a, inputs), the middle of each step (a, inputs); the duration comes last.
@@ -31,38 +32,43 @@ class Collocation:
     Raises
     ------
     ValueError
-        If the mechanism has contacts, cut joints, ball joints or internal states, or an input is
-        no Parameter.
+        If the mechanism has contacts, cut joints, ball joints or internal states, an input is no
+        Parameter, or steps are to differ.
     """
 
-    dynamics: Dynamics
-    horizon: Horizon
-    costs: Sequence[Cost]
-    conditions: Sequence[Condition]
-    inputs: Sequence[str]
-
     def __post_init__(self) -> None:
+        super().__post_init__()
+        fault = no_accelerations(self.dynamics)
+        if fault:
+            raise ValueError(f"{fault}: give optimize a scheme, Variational()")
+        if self.horizon.h is not None:
+            raise ValueError(
+                "steps of a motion by polynomials are all alike: leave out h of Horizon, or give "
+                "optimize a scheme, Variational()"
+            )
+
+    @property
+    def told(self) -> tuple[str, str]:
+        return "HermiteSimpson", "Hermite-Simpson, inverse dynamics"
+
+    @property
+    def unilateral(self) -> bool:
+        return False
+
+    def numbers(self, p: Array, stage: Stage) -> Array:
+        del stage
+        return p
+
+    def limits(self) -> tuple[Array, Array]:
+        low, high = (np.full(self.size, x) for x in (-np.inf, np.inf))
+        low[-1], high[-1] = self.horizon.bounds
+        return low, high
+
+    def names(self) -> list[str]:
         d = self.dynamics
-        remedy = "it needs the step equations of a scheme, which optimize does not stack yet"
-        if d.contact_names:
-            raise ValueError(f"contact {d.contact_names[0]!r} has no acceleration: {remedy}")
-        if d.closure_names:
-            raise ValueError(
-                f"joint {d.closure_names[0]!r} is a constraint: state the mechanism in "
-                'coordinates="relative", without loops'
-            )
-        if d.nq != d.nv or d.internal_names:
-            raise ValueError(
-                "every coordinate must be an angle or a length of its own: no free bodies that "
-                "turn, no ball joints, no friction with internal states"
-            )
-        names = [parameter.name for parameter in d.parameters]
-        for name in self.inputs:
-            if name not in names:
-                raise ValueError(
-                    f"input {name!r} is no Parameter of the mechanism: one of "
-                    f"{', '.join(names) or 'none'}"
-                )
+        node = [*d.q_names, *d.v_names, *(f"acceleration of {x}" for x in d.v_names), *self.inputs]
+        middle = node[d.nq + d.nv :]
+        return [*(node + middle) * self.horizon.steps, *node, "duration"]
 
     @property
     def node(self) -> int:
@@ -76,21 +82,18 @@ class Collocation:
 
     @property
     def size(self) -> int:
-        """Number of unknowns."""
         return self.horizon.steps * self.stride + self.node + 1
 
     def stack(self) -> Stack:
-        """Return the program."""
-        return Stack(
-            [self._steps(), self._start(), self._end()], self.size, len(self.dynamics.parameters)
-        )
+        parts = [self._steps(), self._start(), self._end(), self._coupling()]
+        return Stack(parts, self.size, len(self.dynamics.parameters))
 
     # Moments from unknowns
 
     def moment(self, t: ca.SX, x: ca.SX, p: ca.SX) -> Moment:
         """Return a moment from the unknowns of a node."""
         q, v, a, u = self._cut(x)
-        return Moment(self.dynamics, t, q, v, a, self._p(p, u))
+        return Moment(self.dynamics, t, q, v, a, self.given(p, u))
 
     def _cut(self, x: ca.SX) -> list[ca.SX]:
         """Return coordinates, velocities, accelerations and inputs of a node."""
@@ -102,13 +105,6 @@ class Collocation:
         """Return where a node holds coordinates, velocities, accelerations and inputs."""
         n = self.dynamics.nv
         return slice(n), slice(n, 2 * n), slice(2 * n, 3 * n), slice(3 * n, self.node)
-
-    def _p(self, p: ca.SX, u: ca.SX) -> ca.SX:
-        """Return parameters with inputs in their places."""
-        names = [parameter.name for parameter in self.dynamics.parameters]
-        places = {names.index(name): k for k, name in enumerate(self.inputs)}
-        entries = [u[places[i]] if i in places else p[i] for i in range(len(names))]
-        return ca.vertcat(ca.SX(0, 1), *entries)
 
     def _middle(self, w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the middle of a step as a node, and what must vanish at its end."""
@@ -172,6 +168,15 @@ class Collocation:
         columns = np.arange(self.size - 1 - self.node, self.size)[None]
         return part_of("end", (w, k, p), bounds, terms, columns)
 
+    def _coupling(self) -> Part:
+        """Return the part of what holds between start and end."""
+        n = self.node
+        w, k, p = self._symbols(2 * n + 1)
+        first, last = self.moment(ca.SX(0), w[:n], p), self.moment(w[-1], w[n : 2 * n], p)
+        bounds = [b for condition in self.conditions for b in condition.couple(first, last)]
+        columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
+        return part_of("coupling", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+
     def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return unknowns, the number of the place, and parameters."""
         return ca.SX.sym("w", n), ca.SX.sym("k"), ca.SX.sym("p", len(self.dynamics.parameters))
@@ -179,20 +184,8 @@ class Collocation:
     # Numbers
 
     def start_from(self, guess: Guess) -> Array:
-        """Return unknowns (size,) of a motion to start from.
-
-        Raises
-        ------
-        ValueError
-            If it is not that of this mechanism.
-        """
         share = np.linspace(0, 1, 2 * self.horizon.steps + 1)
-        course = guess.course(share, self.horizon.bounds, self.inputs)
-        if course.q.shape[1] != self.dynamics.nq:
-            raise ValueError(
-                f"the guess has {course.q.shape[1]} coordinates, the mechanism has "
-                f"{self.dynamics.nq}: {', '.join(self.dynamics.q_names)}"
-            )
+        course = self.fits(guess.course(share, self.horizon.bounds, self.inputs))
         nodes = np.hstack([course.q, course.v, course.a, course.inputs])[::2]
         middles = np.hstack([course.a, course.inputs])[1::2]
         body = np.hstack([nodes[:-1], middles]).ravel()
@@ -216,3 +209,46 @@ class Collocation:
     def _course(self, rows: Array, duration: float) -> Course:
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Course(q, v, a, u, duration)
+
+    def motion(self, outcome: Outcome, p: Array) -> Motion:
+        nodes, fine = self.course(outcome.x)
+        drive = drives(self, fine, p)
+        t: Array = np.linspace(0, nodes.duration, len(nodes.q))
+        power = np.sum(drive * fine.v, axis=1)
+        taken = _taken(nodes, t, power, outcome)
+        return Motion(t, nodes, drive[::2], taken, deviation(self, fine, drive, p))
+
+
+def no_accelerations(d: Dynamics) -> str:
+    """Return why a mechanism has no coordinates with accelerations; nothing where it has."""
+    if d.contact_names:
+        return f"contact {d.contact_names[0]!r} has no acceleration"
+    if d.closure_names:
+        return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
+    if d.nq != d.nv or d.internal_names:
+        return "free bodies that turn, ball joints and bristles have coordinates of another kind"
+    return ""
+
+
+def _taken(course: Course, t: Array, power: Array, outcome: Outcome) -> Taken:
+    """Return the nodes as steps; ``power`` [W] of the drives is that of nodes and middles."""
+    n = len(t) - 1
+    still = np.zeros((n, 0))
+    return Taken(
+        t=t[1:],
+        h=np.diff(t),
+        q=course.q[1:],
+        v=course.v[1:],
+        impulse=still,
+        joint_impulse=still,
+        slip_impulse=still,
+        motion_residual=np.full(n, outcome.violation),
+        loss=still,
+        work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
+        iterations=np.full(n, outcome.iterations / n),
+        solve_time=np.full(n, outcome.seconds / n),
+        retries=np.zeros(n),
+        reason=objects(["optimum"] * n),
+        tried=objects([()] * n),
+        at_end=np.ones(n, dtype=bool),
+    )

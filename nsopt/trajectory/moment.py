@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics, Frame, Motion, State
 from nsopt.mechanics.reactions import NOW
+
+
+def _none() -> ca.SX:
+    return ca.SX(0, 1)
+
+
+@dataclass(frozen=True)
+class Acting:
+    """What acts at a node of a motion in steps.
+
+    Attributes
+    ----------
+    h : SX scalar [s]
+        Over which it acts, half of the steps on both sides.
+    change : SX (nv,)
+        Of the velocity.
+    drive : SX (nv,) [N, N m]
+        Forces of actuators.
+    impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+    loss : SX (ng,) [J]
+        Energy that each contact takes.
+    """
+
+    h: ca.SX
+    change: ca.SX
+    drive: ca.SX
+    impulse: ca.SX = field(default_factory=_none)
+    joint_impulse: ca.SX = field(default_factory=_none)
+    slip_impulse: ca.SX = field(default_factory=_none)
+    loss: ca.SX = field(default_factory=_none)
 
 
 class Moment:
@@ -21,12 +52,21 @@ class Moment:
         Coordinates, velocities and accelerations.
     p : SX (np,)
         Parameters, inputs among them.
+    acting : Acting or None
+        What acts there, where the motion is one of steps; else it follows from the accelerations.
     """
 
     def __init__(
-        self, dynamics: Dynamics, t: ca.SX, q: ca.SX, v: ca.SX, a: ca.SX, p: ca.SX
+        self,
+        dynamics: Dynamics,
+        t: ca.SX,
+        q: ca.SX,
+        v: ca.SX,
+        a: ca.SX,
+        p: ca.SX,
+        acting: Acting | None = None,
     ) -> None:
-        self.dynamics = dynamics
+        self.dynamics, self.acting = dynamics, acting
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
 
     @cached_property
@@ -49,6 +89,8 @@ class Moment:
     @cached_property
     def drive(self) -> ca.SX:
         """Generalized forces that the motion takes beside all applied ones, (nv,)."""
+        if self.acting is not None:
+            return self.acting.drive
         d = self.dynamics
         inertial = d.mechanism.described.inertial(self.q, self.v, self.a, self.state.value)
         found = inertial - d.applied(self.t, self.q, self.v, self.p)
@@ -60,9 +102,20 @@ class Moment:
     @cached_property
     def wrenches(self) -> ca.SX:
         """Reactions of all joints, (6, nj), as `Dynamics.reactions` tells them; forces."""
-        d = self.dynamics
+        d, x = self.dynamics, self.acting
+        if x is not None:
+            impulses = (x.joint_impulse, x.impulse, x.slip_impulse)
+            return d.reactions(self.t, self.q, self.v, self.p, x.h, x.change, *impulses) / x.h
         none = [ca.SX(0, 1)] * 3
         return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
+
+    @cached_property
+    def contact_force(self) -> ca.SX:
+        """Normal forces of the contacts, (ng,) [N]."""
+        if self.acting is None:
+            return ca.SX(0, 1)
+        slope = self.dynamics.slope(self.t, self.q, self.p)
+        return self.acting.impulse * slope / self.acting.h
 
     def reaction(self, joint: str) -> ca.SX:
         """Return force [N] and torque [N m] that a joint holds, (6,)."""

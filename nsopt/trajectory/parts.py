@@ -108,6 +108,11 @@ class Stack:
         w = ca.reshape(self.x[part.columns.ravel().tolist()], part.columns.shape[1], part.count)
         return w, ca.MX(ca.DM(part.data.T)), ca.repmat(self.p, 1, part.count)
 
+    def violations(self, g: Array) -> Array:
+        """Return by how much rows miss their bounds, (rows,); infinite where not a number."""
+        off: Array = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
+        return np.where(np.isfinite(g), off, np.inf)
+
     def label(self, row: int) -> tuple[str, int]:
         """Return what a row is and the number of its place."""
         for part in self.parts:
@@ -188,12 +193,21 @@ class _Entries:
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
         place = np.arange(len(columns))[:, None]
         a, b = columns[place, i[None]], columns[place, j[None]]
-        self._append(values, pattern, np.minimum(a, b), np.maximum(a, b))
+        # Two entries of w that are one unknown: both triangles fall on the diagonal.
+        twice = np.where((a == b) & (i != j), 2.0, 1.0)
+        self._append(values, pattern, np.minimum(a, b), np.maximum(a, b), twice)
 
-    def _append(self, values: ca.MX, pattern: ca.Sparsity, rows: Index, columns: Index) -> None:
+    def _append(
+        self,
+        values: ca.MX,
+        pattern: ca.Sparsity,
+        rows: Index,
+        columns: Index,
+        times: Array | float = 1.0,
+    ) -> None:
         # A call may have left out zeros that the pattern counts.
-        whole = ca.project(values, ca.repmat(pattern, 1, len(rows)))
-        self._values.append(ca.vec(whole.nz[:]))
+        whole = ca.vec(ca.project(values, ca.repmat(pattern, 1, len(rows))).nz[:])
+        self._values.append(whole if np.all(times == 1) else whole * ca.DM(np.ravel(times)))
         self._rows.append(rows.ravel())
         self._columns.append(columns.ravel())
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
+from nsopt.stepping import Scheme
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimize import HorizonSolver, optimize
+from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.solver import HorizonSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class Optimization:
 
     Parameters
     ----------
-    dynamics, horizon, costs, conditions, guess, inputs, solver
+    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver
         As for `optimize`.
     """
 
@@ -30,6 +32,7 @@ class Optimization:
     conditions: Sequence[Condition]
     guess: Guess
     inputs: Sequence[str] = ()
+    scheme: Scheme | None = None
     solver: HorizonSolver = field(default_factory=HorizonSolver)
 
     def solve(
@@ -56,6 +59,7 @@ class Optimization:
             self.guess,
             inputs=self.inputs,
             parameters=parameters,
+            scheme=self.scheme,
             solver=self.solver,
             title=title,
         )

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from nsopt import (
     Actuator,
     Body,
+    ContactLaw,
     Frame,
     Mechanism,
     Parameter,
@@ -255,9 +256,9 @@ def test_a_free_duration_without_an_upper_bound():
     assert result.data.attrs["objective"] == pytest.approx(2.0, abs=2e-3)
 
 
-def test_contacts_and_loops_are_refused_by_name():
+def test_restitution_over_a_horizon_is_refused_by_name():
     body = Body("ball", 1.0, point_mass=True, position=(0, 0, 1.0))
-    floor = PlaneContact("floor", Frame(None), Frame(body))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(restitution=0.5))
     d = assemble(Mechanism([body], coordinates="relative"), [floor])
-    with pytest.raises(ValueError, match="contact 'floor' has no acceleration"):
+    with pytest.raises(ValueError, match="contact 'floor' has restitution"):
         optimize(d, Horizon(1.0, 5), [Effort()], [], Straight([0, 0, 1], [0, 0, 1]))

@@ -1,0 +1,281 @@
+"""A mass thrown at a compliant wall and back with least effort, by nsopt, by nosnoc, and exactly.
+
+A mass of 1 kg flies towards a wall 1 m away at 1 m/s. After 1.8 s it is to be back where it was, as
+fast the other way; the integral of the squared force that drives it is least. The wall, at x = 0,
+is a spring of 100 N/m that pushes alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from common import Array
+from scipy.integrate import solve_ivp
+from scipy.optimize import root
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    CompliantContact,
+    ContactLaw,
+    Dynamics,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    Result,
+    assemble,
+)
+from nsopt.trajectory import (
+    Course,
+    Effort,
+    EndAt,
+    Guess,
+    Horizon,
+    HorizonSolver,
+    StartAt,
+    optimize,
+)
+
+STIFFNESS, DURATION = 100.0, 1.8  # N/m, s
+START, END = np.array([1.0, -1.0]), np.array([1.0, 1.0])  # m, m/s
+OURS = [50, 100, 200, 400]  # steps
+NOSNOC = [(20, 2, 2), (40, 2, 2), (40, 2, 3)]  # control stages, finite elements of each, n_s
+TOLERANCE = HorizonSolver().tolerance
+DEEP, SHORT = -0.2, 0.1
+"""Where the guess turns [m]: in the wall, or before it."""
+EXACT = {"rtol": 1e-11, "atol": 1e-12, "method": "DOP853"}
+
+Force = Callable[[float], float]
+
+
+class Answer(NamedTuple):
+    """An optimum, what it took [s], and how far off its end it is when simulated anew [m, m/s]."""
+
+    build: float
+    solve: float
+    iterations: int
+    optimum: float
+    end_error: float
+    said: str
+
+    @property
+    def total(self) -> float:
+        """Time for the optimum."""
+        return self.build + self.solve
+
+
+@dataclass(frozen=True)
+class Vee(Guess):
+    """To a turning point and back, at constant speed.
+
+    Parameters
+    ----------
+    turn : float [m]
+    """
+
+    turn: float
+
+    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+        del inputs
+        s, way, duration = share[:, None], 1 - self.turn, bounds[0]
+        speed = np.where(s < 0.5, -2, 2) * way / duration
+        q = self.turn + way * np.abs(1 - 2 * s)
+        return Course(q, speed, 0 * s, np.zeros((len(share), 0)), duration)
+
+
+def guess(touching: bool) -> Vee:
+    """Return the start of an optimization."""
+    return Vee(DEEP if touching else SHORT)
+
+
+# nsopt
+
+
+def thrown() -> Dynamics:
+    """Return the mass on its rail."""
+    mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(GROUND), Frame(mass))
+    plane = PlaneContact("plane", Frame(GROUND), Frame(mass), law=ContactLaw(restitution=1.0))
+    soft = CompliantContact("wall", plane, STIFFNESS, impact_speed=1.0, exponent=1.0)
+    return assemble(Mechanism([mass], [rail], "relative", [Actuator("rail")]), [soft])
+
+
+def nsopt_way(steps: int, touching: bool) -> Answer:
+    """Return the optimum by `nsopt.trajectory.optimize`."""
+    result = optimize(
+        thrown(),
+        Horizon(DURATION, steps),
+        [Effort()],
+        [StartAt(START[:1], START[1:]), EndAt(END[:1], END[1:])],
+        guess(touching),
+    )
+    a = result.data.attrs
+    return Answer(
+        float(a["compile_time"]),
+        float(result["solve_time"].sum()),
+        round(float(result["iterations"].sum())),
+        a["objective"],
+        end_error(_force(result), result["time"].values),
+        "solved" if result.completed else a["status"],
+    )
+
+
+def _force(result: Result) -> Force:
+    """Return the driving force: acceleration is quadratic over a step, force is what it takes."""
+    t, a = result["time"].values, result["acceleration"].values[:, 0]
+    q, v, h = result["q"].values[:, 0], result["v"].values[:, 0], np.diff(t)
+    am = (6 * np.diff(v) / h - a[:-1] - a[1:]) / 4
+    qm = q[:-1] + h / 2 * v[:-1] + h**2 / 96 * (7 * a[:-1] + 6 * am - a[1:])
+    u, um = a - _push(q), am - _push(qm)
+
+    def force(at: float) -> float:
+        k = min(int(np.searchsorted(t, at, side="right")) - 1, len(h) - 1)
+        s = (at - t[k]) / h[k]
+        ends = u[k] * (1 - s) * (1 - 2 * s) + u[k + 1] * s * (2 * s - 1)
+        return float(ends + um[k] * 4 * s * (1 - s))
+
+    return force
+
+
+def _push(x: Array) -> Array:
+    """Return the force of the wall [N]."""
+    return STIFFNESS * np.maximum(0, -x)
+
+
+# nosnoc
+
+
+def nosnoc_way(stages: int, elements: int, points: int, touching: bool) -> Callable[[], Answer]:
+    """Return a call for the optimum by nosnoc's finite elements with switch detection.
+
+    Radau's formula with two or three points an element, of order 3 or 5; the force is constant over
+    a control stage. Else its defaults, with tolerances as nsopt's.
+
+    Raises
+    ------
+    ImportError
+        If nosnoc is not installed.
+    """
+    nosnoc = import_module("nosnoc")
+    return lambda: _nosnoc(nosnoc, stages, elements, points, touching)
+
+
+def _nosnoc(nosnoc: Any, stages: int, elements: int, points: int, touching: bool) -> Answer:
+    begin = perf_counter()
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    free, pressed = ca.vertcat(x[1], u), ca.vertcat(x[1], u - STIFFNESS * x[0])
+    options = nosnoc.NosnocOpts(
+        N_stages=stages,
+        N_finite_elements=elements,
+        n_s=points,
+        terminal_time=DURATION,
+        comp_tol=TOLERANCE,
+        initialization_strategy=nosnoc.InitializationStrategy.EXTERNAL,
+    )
+    options.tol_ipopt = TOLERANCE
+    switched = {"F": [ca.horzcat(pressed, free)], "c": [x[0]], "S": [np.array([[-1], [1]])]}
+    model = nosnoc.NosnocModel(x=x, x0=START, u=u, **switched)
+    problem = nosnoc.NosnocOcp(
+        f_q=u**2,
+        g_terminal=x - ca.DM(END),
+        lbu=np.array([-1e3]),  # nosnoc wants bounds; these are far off
+        ubu=np.array([1e3]),
+        u_guess=np.zeros(1),
+    )
+    solver = nosnoc.NosnocSolver(options, model, problem)
+    course = guess(touching).course(np.arange(1, stages + 1) / stages, (DURATION, DURATION), ())
+    solver.set("x", np.hstack([course.q, course.v]))
+    built = perf_counter()
+    found = solver.solve()
+    done = perf_counter()
+    u_all = np.ravel(found["u_list"])
+    times = np.linspace(0, DURATION, stages + 1)
+
+    def force(at: float) -> float:
+        return float(u_all[min(int(np.searchsorted(times, at, side="right")) - 1, stages - 1)])
+
+    return Answer(
+        built - begin,
+        done - built,
+        sum(n or 0 for n in found["nlp_iter"]),
+        float(found["cost_val"]),
+        end_error(force, times),
+        "solved" if found["status"].name == "SUCCESS" else found["status"].name,
+    )
+
+
+# What is true
+
+
+def end_error(force: Force, times: Array) -> float:
+    """Return how far from its end the mass is under a force, by SciPy with contact as an event.
+
+    The force is smooth between ``times``.
+    """
+    state = START
+    for begin, end in pairwise(times):
+        state = _to(end, begin, state, lambda t, e=end: force(min(t, e - 1e-12)))
+    return float(np.max(np.abs(state - END)))
+
+
+def _to(end: float, begin: float, state: Array, force: Force) -> Array:
+    """Return the state at a time; where the wall is touched or left, integration begins anew."""
+
+    def touch(t: float, y: Array) -> float:
+        del t
+        return float(y[0])
+
+    touch.terminal = True  # type: ignore[attr-defined]
+    pressed = state[0] < 0 or (state[0] == 0 and state[1] < 0)
+    while begin < end:
+        stiffness = STIFFNESS if pressed else 0.0
+        touch.direction = 1.0 if pressed else -1.0  # type: ignore[attr-defined]
+
+        def rate(t: float, y: Array, k: float = stiffness) -> list[float]:
+            return [y[1], force(t) - k * y[0]]
+
+        found = solve_ivp(rate, (begin, end), state, events=touch, **EXACT)
+        begin, state = float(found.t[-1]), found.y[:, -1]
+        pressed ^= found.status == 1
+    return np.asarray(state)
+
+
+def true_optimum() -> float:
+    """Return the least effort by Pontryagin's conditions [N^2 s].
+
+    With H = u^2 + a v + b (u + K max(0, -x)) the force is u = -b/2, da/dt = b K where pressed,
+    db/dt = -a, both continuous, for the force of the wall is. The motion is its own mirror image in
+    time, so at half time v = 0 and a = 0; the wall is touched once before.
+    """
+
+    def rate(pressed: bool) -> Callable[[float, Array], list[float]]:
+        k = STIFFNESS if pressed else 0.0
+        return lambda _, y: [y[1], -y[3] / 2 - k * y[0], k * y[3], -y[2], y[3] ** 2 / 4]
+
+    def touch(t: float, y: Array) -> float:
+        del t
+        return float(y[0])
+
+    touch.terminal = True  # type: ignore[attr-defined]
+
+    def half(costates: Array) -> Array:
+        start = [*START, *costates, 0.0]
+        first = solve_ivp(rate(False), (0, DURATION / 2), start, events=touch, **EXACT)
+        if first.status != 1:
+            return np.asarray(first.y[:, -1])
+        return np.asarray(
+            solve_ivp(rate(True), (first.t[-1], DURATION / 2), first.y[:, -1], **EXACT).y[:, -1]
+        )
+
+    found = root(lambda x: half(x)[[1, 2]], np.array([4.0, 3.0]), tol=1e-12)
+    end = half(found.x)
+    if not found.success or end[0] >= 0:
+        raise RuntimeError(f"no optimum that touches the wall: {found.message}")
+    return float(2 * end[4])

@@ -1,0 +1,260 @@
+"""Derivatives of steps by the implicit function theorem, and their chain.
+
+Each part of a solved step is r(x, w) = 0 with what it starts from, w = (t, q, v, h, p). So
+dx = -J^-1 (dr/dw) dw with the rows that hold, whatever iterations found x; the end of the step is
+a function of x and w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.stepping.program import StepProgram
+from nsopt.trajectory.active_rows import ActiveRows
+from nsopt.trajectory.mapped import PLACES, Mapped
+from nsopt.trajectory.recorded import Steps
+
+Array = NDArray[np.float64]
+
+BIACTIVE = 1e-7
+"""Scaled, how far an alternative row must be from holding."""
+
+ALONG = 1e-7
+"""Part of the size of its terms that the derivative of an alternative may be."""
+
+SINGULAR = 1e12
+"""Condition from which rows count as dependent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """A row that holds in a step beside those that it was solved by.
+
+    Attributes
+    ----------
+    step : int
+    label : str
+        What may switch.
+    slope, size : (nz + np,)
+        Derivative of the row by the state before the step and by parameters, and what its terms
+        may add up to.
+    """
+
+    step: int
+    label: str
+    slope: Array
+    size: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """The derivatives of a chain of steps z_n -> z_n+1, z = (t, q, v).
+
+    Attributes
+    ----------
+    A : (n, nz, nz)
+        By the state before.
+    B : (n, nz, np)
+        By parameters.
+    ties : tuple of Tie
+    """
+
+    A: Array
+    B: Array
+    ties: tuple[Tie, ...]
+
+    def forward(self, by_start: Array) -> Array:
+        """Return derivatives of all states, (n + 1, nz, k + np): by directions and parameters.
+
+        Parameters
+        ----------
+        by_start : (nz, k)
+            Directions of the first state.
+        """
+        n, nz, count = self.B.shape
+        S = np.zeros((n + 1, nz, by_start.shape[1] + count))
+        direct = by_start.shape[1]
+        S[0, :, :direct] = by_start
+        for k in range(n):
+            np.matmul(self.A[k], S[k], out=S[k + 1])
+            S[k + 1, :, direct:] += self.B[k]
+        return S
+
+    def adjoint(self, weights: Array) -> tuple[Array, Array]:
+        """Return the gradient of a weighted sum of all states: by the first, by parameters.
+
+        Parameters
+        ----------
+        weights : (n + 1, nz)
+
+        Returns
+        -------
+        (nz,), (np,)
+        """
+        n = len(self.A)
+        left = np.empty((n, weights.shape[1]))
+        row = weights[n].copy()
+        for k in range(n - 1, -1, -1):
+            left[k] = row
+            row = row @ self.A[k] + weights[k]
+        return row, np.einsum("ki,kij->j", left, self.B)
+
+    def broken(self, S: Array) -> tuple[Tie, ...]:
+        """Return the ties that would switch along the directions of ``S``, from `forward`."""
+        nz = S.shape[1]
+        direct = S.shape[2] - self.B.shape[2]
+        found = []
+        for tie in self.ties:
+            along, size = tie.slope[:nz] @ S[tie.step], tie.size[:nz] @ np.abs(S[tie.step])
+            along[direct:] += tie.slope[nz:]
+            size[direct:] += tie.size[nz:]
+            if np.any(np.abs(along) > ALONG * size):
+                found.append(tie)
+        return tuple(found)
+
+
+class ChainRule:
+    """The derivatives of the steps of a program, as compiled code.
+
+    Parameters
+    ----------
+    program : StepProgram
+        With scales as parameters, solved by `Newton`.
+    by : sequence of int
+        Which parameters of the mechanism.
+    """
+
+    def __init__(self, program: StepProgram, by: Sequence[int]) -> None:
+        d, first = program.dynamics, program.parts[0]
+        # After these a part has the unknowns of those before among its parameters.
+        given = [block.symbol for block in first.parameters][:6]
+        t, q, v, p, h, scales = given
+        x = [ca.vertcat(*(y.scaled for y in part.variables)) for part in program.parts]
+        active = [ActiveRows.of(part, d.contact_names) for part in program.parts]
+        w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
+        end = program.end(*x, ca.vertcat(*given), scales[1])
+        reached = ca.vertcat(t + end[0], end[1], end[2])
+        self._nz, self._nw = 1 + d.nq + d.nv, w.numel()
+        self._blocks = Blocks([ca.vertcat(*a.rows) for a in active], reached, x, w)
+        used = self._blocks.used
+        self._labels = [label for k in used for label in active[k].labels]
+        others, margins = (
+            ca.vertcat(ca.SX(0, 1), *(y for k in used for y in getattr(active[k], name)))
+            for name in ("alternatives", "margins")
+        )
+        symbols = [ca.vertcat(*x), *given]
+        self._linear = Mapped("linear", symbols, [*self._blocks.matrices, margins])
+        slopes = ca.jacobian(others, ca.vertcat(*(x[k] for k in used), w))
+        self._slopes = Mapped("slopes", symbols, [slopes])
+
+    def transitions(self, steps: Steps, p: Array) -> Transitions:
+        """Return the derivatives of solved steps."""
+        n, nz = len(steps), self._nz
+        A, B = np.empty((n, nz, nz)), np.empty((n, nz, self._nw - nz - 1))
+        ties: list[Tie] = []
+        for begin in range(0, n, PLACES):
+            rows = np.arange(begin, min(begin + PLACES, n))
+            known = [steps.x, steps.t[:-1], steps.q[:-1], steps.v[:-1]]
+            columns = [*(a[rows] for a in known), p, steps.given[rows], steps.scales]
+            *matrices, margins = self._linear(len(rows), columns)
+            X, W = self._blocks.solved(matrices)
+            A[rows], B[rows] = self._split(W, steps.slope[rows])
+            near = np.argwhere(margins[:, 0] < BIACTIVE)
+            if near.size:
+                (slopes,) = self._slopes(len(rows), columns)
+                ties += self._ties(near, slopes, X, steps.slope[rows], begin)
+        return Transitions(A, B, tuple(ties))
+
+    def _split(self, W: Array, slope: Array) -> tuple[Array, Array]:
+        """Return columns (..., nw) by state and by parameters.
+
+        Where the last steps share what is left, h depends on when they start.
+        """
+        nz = self._nz
+        A = W[..., :nz].copy()
+        A[..., 0] += W[..., nz] * slope.reshape(-1, *[1] * (W.ndim - 2))
+        return A, W[..., nz + 1 :]
+
+    def _ties(
+        self, near: NDArray[np.intp], slopes: Array, X: Array, slope: Array, begin: int
+    ) -> list[Tie]:
+        found, nx = [], X.shape[1]
+        for k, i in near.tolist():
+            row = slopes[k, :, i]  # columns come first
+            by_w = row[:nx] @ X[k] + row[nx:]
+            # Unknowns are scaled: what is zero but for round-off is told from the largest.
+            size = np.sum(np.abs(row[:nx])) * np.max(np.abs(X[k]), axis=0, initial=0.0)
+            size += np.abs(row[nx:])
+            along = np.concatenate(self._split(by_w[None], slope[k : k + 1]), axis=1)[0]
+            sizes = np.concatenate(self._split(size[None], np.abs(slope[k : k + 1])), axis=1)[0]
+            found.append(Tie(begin + k, self._labels[i], along, sizes))
+        return found
+
+
+class Blocks:
+    """Rows of several parts, each with unknowns of its own and of those before.
+
+    Parameters
+    ----------
+    rows : list of SX (n_k,)
+    end : SX (nz,)
+        What is wanted of all.
+    x : list of SX (n_k,)
+    w : SX (nw,)
+        What all depend on.
+
+    Attributes
+    ----------
+    used : list of int
+        Parts that matter: others only tell which rows hold.
+    matrices : list of SX
+        Jacobians of their rows and of the end by their unknowns and w.
+    """
+
+    def __init__(self, rows: list[ca.SX], end: ca.SX, x: list[ca.SX], w: ca.SX) -> None:
+        self.used: list[int] = []
+        wanted = end
+        for k in reversed(range(len(x))):
+            if ca.sparsify(ca.jacobian(wanted, x[k])).nnz():
+                self.used.insert(0, k)
+                wanted = ca.vertcat(wanted, rows[k])
+        every = ca.vertcat(*(x[k] for k in self.used), w)
+        self.matrices = [ca.jacobian(y, every) for y in (*(rows[k] for k in self.used), end)]
+        self._edges = np.cumsum([0, *(x[k].numel() for k in self.used)])
+
+    def solved(self, values: Sequence[Array]) -> tuple[Array, Array]:
+        """Return d(unknowns)/dw of the parts used (b, nx, nw), and d(end)/dw (b, nz, nw).
+
+        Parameters
+        ----------
+        values : of `matrices`, each transposed (b, columns, rows)
+        """
+        *rows, end = (np.swapaxes(value, 1, 2) for value in values)
+        nx = int(self._edges[-1])
+        X = np.zeros((len(end), nx, end.shape[2] - nx))
+        for k, (a, b) in zip(rows, pairwise(self._edges.tolist()), strict=True):
+            known = k[:, :, nx:] + k[:, :, :a] @ X[:, :a]
+            X[:, a:b] = -solve_all(k[:, :, a:b], known)
+        return X, end[:, :, :nx] @ X + end[:, :, nx:]
+
+
+def solve_all(J: Array, rhs: Array) -> Array:
+    """Return the solutions of systems (b, n, n), (b, n, m); of least norm where rows depend."""
+    # One more right side tells the condition.
+    probe = np.broadcast_to(np.cos(np.arange(J.shape[1]))[:, None], (*J.shape[:2], 1))
+    try:
+        found = np.linalg.solve(J, np.concatenate([rhs, probe], axis=2))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(J, rcond=1 / SINGULAR) @ rhs)
+    x = found[:, :, :-1]
+    condition = np.max(np.abs(found[:, :, -1]), axis=1) * np.max(np.sum(np.abs(J), axis=2), axis=1)
+    weak = ~(condition < SINGULAR)
+    if np.any(weak):
+        x[weak] = np.linalg.pinv(J[weak], rcond=1 / SINGULAR) @ rhs[weak]
+    return np.asarray(x)

@@ -1,0 +1,28 @@
+"""What a motion must keep: at its start, at its end, or all along.
+
+A new condition is one frozen dataclass derived from `Condition`; an export; a row in
+``tests/catalog.py``.
+"""
+
+from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.conditions.drives import ActuatorLimits, DriveWithin, PowerLimits
+from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
+from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
+from nsopt.trajectory.conditions.task import Orient, Reach
+
+__all__ = [
+    "ActuatorLimits",
+    "Bound",
+    "ClearOf",
+    "ClearOfCapsule",
+    "Condition",
+    "DriveWithin",
+    "EndAt",
+    "LinkClearOf",
+    "Orient",
+    "Periodic",
+    "PowerLimits",
+    "Reach",
+    "StartAt",
+    "Within",
+]

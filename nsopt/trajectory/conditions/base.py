@@ -1,0 +1,56 @@
+"""What every condition is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.moment import Moment
+
+Array = NDArray[np.float64]
+
+
+class Bound(NamedTuple):
+    """lower <= value <= upper."""
+
+    label: str
+    value: ca.SX  # (m,)
+    lower: Array  # (m,)
+    upper: Array  # (m,)
+
+
+class Condition:
+    """What holds of moments of a motion."""
+
+    def check(self, dynamics: Dynamics) -> None:
+        """Refuse a mechanism that it is not for; none by default.
+
+        Raises
+        ------
+        ValueError
+        """
+        del dynamics
+
+    def start(self, m: Moment) -> list[Bound]:
+        """Return what holds at the start; nothing by default."""
+        del m
+        return []
+
+    def along(self, m: Moment) -> list[Bound]:
+        """Return what holds all along; nothing by default."""
+        del m
+        return []
+
+    def end(self, m: Moment) -> list[Bound]:
+        """Return what holds at the end; nothing by default."""
+        del m
+        return []
+
+    def couple(self, first: Moment, last: Moment) -> list[Bound]:
+        """Return what holds between start and end; nothing by default."""
+        del first, last
+        return []

@@ -1,0 +1,117 @@
+"""Conditions on what drives a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.mechanics.checks import positive
+from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.costs import check_joints
+from nsopt.trajectory.moment import Moment
+
+
+@dataclass(frozen=True)
+class ActuatorLimits(Condition):
+    """Range, speed and force of every actuator of the mechanism.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        By default all that have an actuator.
+    """
+
+    joints: Sequence[str] | None = None
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = [x.joint for x in dynamics.mechanism.actuators]
+        check_joints("ActuatorLimits", self.joints or (), known)
+
+    def along(self, m: Moment) -> list[Bound]:
+        found = []
+        owners = [name.rsplit(".", 1)[0] for name in m.dynamics.v_names]
+        for x in m.dynamics.mechanism.actuators:
+            if x.joint not in owners or (self.joints and x.joint not in self.joints):
+                continue
+            k = owners.index(x.joint)
+            limits = (
+                ("range", m.q[k], x.lower, x.upper),
+                ("speed", m.v[k], -x.velocity, x.velocity),
+                ("force", m.drive[k], -x.effort, x.effort),
+            )
+            found += [
+                Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
+                for what, value, low, high in limits
+                if np.isfinite([low, high]).any()
+            ]
+        return found
+
+
+@dataclass(frozen=True)
+class DriveWithin(Condition):
+    """Limits of the force of one drive, by name.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a joint with an actuator.
+    lower, upper : float [N m] or [N]
+    """
+
+    joint: str
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
+        if not self.lower <= self.upper:
+            raise ValueError(
+                f"limits of the drive of {self.joint!r} are reversed: lower {self.lower:g} exceeds "
+                f"upper {self.upper:g}"
+            )
+
+    def along(self, m: Moment) -> list[Bound]:
+        low, high = np.array([self.lower]), np.array([self.upper])
+        return [Bound(f"force of {self.joint}", m.drive[_place(m, self.joint)], low, high)]
+
+
+@dataclass(frozen=True)
+class PowerLimits(Condition):
+    """The most power of drives, either way.
+
+    Parameters
+    ----------
+    power : float [W]
+        Of each of them.
+    joints : sequence of str
+        By default all that have an actuator.
+    """
+
+    power: float
+    joints: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        positive("power of PowerLimits", self.power)
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = [x.joint for x in dynamics.mechanism.actuators]
+        if not known:
+            raise ValueError("PowerLimits: the mechanism has no actuators; add an Actuator")
+        check_joints("PowerLimits", self.joints or (), known)
+
+    def along(self, m: Moment) -> list[Bound]:
+        driven = [x.joint for x in m.dynamics.mechanism.actuators]
+        most = np.array([self.power])
+        found = []
+        for joint in driven if self.joints is None else self.joints:
+            k = _place(m, joint)
+            found.append(Bound(f"power of {joint}", m.drive[k] * m.v[k], -most, most))
+        return found
+
+
+def _place(m: Moment, joint: str) -> int:
+    """Return which velocity is that of a joint."""
+    return [name.rsplit(".", 1)[0] for name in m.dynamics.v_names].index(joint)

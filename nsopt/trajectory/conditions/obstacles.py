@@ -1,0 +1,124 @@
+"""What a motion keeps clear of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nsopt.mechanics import Frame
+from nsopt.mechanics.checks import finite, not_negative, positive
+from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.geometry import squared_distance
+from nsopt.trajectory.moment import Moment
+
+
+@dataclass(frozen=True)
+class ClearOf(Condition):
+    """A sphere that a point keeps out of.
+
+    Parameters
+    ----------
+    frame : Frame
+        Its origin is the point.
+    centre : (3,) [m]
+        World axes.
+    radius : float [m]
+    """
+
+    frame: Frame
+    centre: ArrayLike
+    radius: float
+
+    def __post_init__(self) -> None:
+        finite("centre of ClearOf", self.centre, (3,))
+        positive("radius of ClearOf", self.radius)
+
+    def along(self, m: Moment) -> list[Bound]:
+        away = m.motion(self.frame).r - ca.SX(ca.DM(np.asarray(self.centre, dtype=float)))
+        return [_apart("distance from the sphere", ca.sumsqr(away), self.radius)]
+
+
+@dataclass(frozen=True)
+class ClearOfCapsule(Condition):
+    """A capsule, a cylinder with round ends, that a point keeps out of.
+
+    Parameters
+    ----------
+    frame : Frame
+        Its origin is the point.
+    near, far : (3,) [m]
+        Centres of both ends, world axes.
+    radius : float [m]
+    """
+
+    frame: Frame
+    near: ArrayLike
+    far: ArrayLike
+    radius: float
+
+    def __post_init__(self) -> None:
+        a, b = (finite(f"{x} of ClearOfCapsule", getattr(self, x), (3,)) for x in ("near", "far"))
+        if np.array_equal(a, b):
+            raise ValueError("both ends of ClearOfCapsule are one point: use ClearOf, a sphere")
+        positive("radius of ClearOfCapsule", self.radius)
+
+    def along(self, m: Moment) -> list[Bound]:
+        a, b = (_point(x) for x in (self.near, self.far))
+        squared = squared_distance(m.motion(self.frame).r, a, b)
+        return [_apart("distance from the capsule", squared, self.radius)]
+
+
+@dataclass(frozen=True)
+class LinkClearOf(Condition):
+    """A sphere that a link keeps out of, the link a capsule between two of its points.
+
+    Parameters
+    ----------
+    near, far : Frame
+        On one body; the link reaches from origin to origin.
+    centre : (3,) [m]
+        Of the sphere, world axes.
+    radius : float [m]
+        Of the sphere.
+    thickness : float [m]
+        Half that of the link.
+    """
+
+    near: Frame
+    far: Frame
+    centre: ArrayLike
+    radius: float
+    thickness: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.near.body is not self.far.body:
+            raise ValueError(
+                f"both frames of LinkClearOf must be on one body, got {self.near.place} and "
+                f"{self.far.place}: give one condition for each link"
+            )
+        if np.array_equal(np.asarray(self.near.origin), np.asarray(self.far.origin)):
+            raise ValueError("both frames of LinkClearOf are at one point: use ClearOf")
+        finite("centre of LinkClearOf", self.centre, (3,))
+        positive("radius of LinkClearOf", self.radius)
+        not_negative("thickness of LinkClearOf", self.thickness)
+
+    def along(self, m: Moment) -> list[Bound]:
+        a, b = (m.motion(x).r for x in (self.near, self.far))
+        squared = squared_distance(_point(self.centre), a, b)
+        return [_apart("distance of the link", squared, self.radius + self.thickness)]
+
+
+def _apart(label: str, squared: ca.SX, radius: float) -> Bound:
+    """Return that a squared distance is no less than that of a radius.
+
+    Smooth also where the distance is zero; in metres at the surface.
+    """
+    depth = (squared - radius**2) / (2 * radius)
+    return Bound(label, depth, np.zeros(1), np.full(1, np.inf))
+
+
+def _point(r: ArrayLike) -> ca.SX:
+    return ca.SX(ca.DM(np.asarray(r, dtype=float)))

@@ -1,0 +1,131 @@
+"""Conditions on coordinates, velocities and inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nsopt.mechanics import Dynamics
+from nsopt.mechanics.checks import numbers
+from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.moment import Moment
+
+
+@dataclass(frozen=True)
+class _Posture(Condition):
+    """Coordinates and velocities; those left out are free.
+
+    Parameters
+    ----------
+    q, v : (nq,), (nv,) or None
+        Not-a-number leaves a single one free.
+    """
+
+    q: ArrayLike | None = None
+    v: ArrayLike | None = None
+
+    def check(self, dynamics: Dynamics) -> None:
+        for name, x, n in (("q", self.q, dynamics.nq), ("v", self.v, dynamics.nv)):
+            if x is not None and numbers(f"{name} of {type(self).__name__}", x).shape != (n,):
+                raise ValueError(
+                    f"{name} of {type(self).__name__} must have shape ({n},), got {np.shape(x)}: "
+                    f"one for each of {', '.join(getattr(dynamics, name + '_names'))}"
+                )
+
+    def _bounds(self, m: Moment) -> list[Bound]:
+        found = []
+        for name, x, given in (("q", m.q, self.q), ("v", m.v, self.v)):
+            if given is not None:
+                wanted = np.asarray(given, dtype=float)
+                at = np.flatnonzero(np.isfinite(wanted))
+                found.append(Bound(name, x[at.tolist()], wanted[at], wanted[at]))
+        return found
+
+
+class StartAt(_Posture):
+    """Where the motion starts: coordinates ``q`` and velocities ``v``."""
+
+    def start(self, m: Moment) -> list[Bound]:
+        return self._bounds(m)
+
+
+class EndAt(_Posture):
+    """Where the motion ends: coordinates ``q`` and velocities ``v``."""
+
+    def end(self, m: Moment) -> list[Bound]:
+        return self._bounds(m)
+
+
+@dataclass(frozen=True)
+class Within(Condition):
+    """Limits of coordinates, velocities and inputs, by name.
+
+    Parameters
+    ----------
+    name : str
+        Of an entry of q or v, such as ``elbow.angle``, or of an input.
+    lower, upper : float
+    """
+
+    name: str
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = [*dynamics.q_names, *dynamics.v_names, *(x.name for x in dynamics.parameters)]
+        if self.name not in known:
+            raise ValueError(
+                f"Within names {self.name!r}, which is not there: one of {', '.join(known)}"
+            )
+        if not self.lower <= self.upper:
+            raise ValueError(
+                f"limits of {self.name!r} are reversed: lower {self.lower:g} exceeds upper "
+                f"{self.upper:g}"
+            )
+
+    def along(self, m: Moment) -> list[Bound]:
+        d = m.dynamics
+        for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
+            if self.name in names:
+                return [self._bound(x[names.index(self.name)])]
+        return [self._bound(m.input(self.name))]
+
+    def _bound(self, x: ca.SX) -> Bound:
+        return Bound(self.name, x, np.array([self.lower]), np.array([self.upper]))
+
+
+@dataclass(frozen=True)
+class Periodic(Condition):
+    """The motion ends as it starts, so that it can go on: the same coordinates and velocities.
+
+    Parameters
+    ----------
+    advance : (nq,), optional [rad] or [m]
+        By how much each coordinate is ahead at the end, such as a turn of a crank; not-a-number
+        leaves one free. By default nothing.
+    """
+
+    advance: ArrayLike | None = None
+
+    def check(self, dynamics: Dynamics) -> None:
+        if self.advance is None:
+            return
+        if numbers("advance of Periodic", self.advance).shape != (dynamics.nq,):
+            raise ValueError(
+                f"advance of Periodic must have shape ({dynamics.nq},), got "
+                f"{np.shape(self.advance)}: one for each of {', '.join(dynamics.q_names)}"
+            )
+
+    def couple(self, first: Moment, last: Moment) -> list[Bound]:
+        n = first.q.numel()
+        ahead = np.zeros(n) if self.advance is None else np.asarray(self.advance, dtype=float)
+        at = np.flatnonzero(np.isfinite(ahead))
+        k = at.tolist()
+        still = np.zeros(first.v.numel())
+        return [
+            Bound("period of q", last.q[k] - first.q[k], ahead[at], ahead[at]),
+            Bound("period of v", last.v - first.v, still, still),
+        ]

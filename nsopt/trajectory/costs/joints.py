@@ -1,0 +1,172 @@
+"""Costs of what joints resist with and hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements import RangeOfMotion, SlideRange, TurnRange
+from nsopt.mechanics import Contact, Dynamics
+from nsopt.mechanics.checks import positive
+from nsopt.mechanics.resistance import resisted
+from nsopt.trajectory.costs.base import Cost, check_joints
+from nsopt.trajectory.costs.wrench import energy_of, wrench_of
+from nsopt.trajectory.moment import Moment
+
+Range: TypeAlias = RangeOfMotion | TurnRange | SlideRange
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointResistance(Cost):
+    """Integral of squared resistances of joints, and of reactions if they count.
+
+    Moments beyond the range of motion, damping, friction [RoM 2023, eq. 2]: what loads and wears
+    a joint. A range between bodies that no joint connects directly, such as the cone of a shoulder
+    made of three hinges, counts as a joint of its own, under its own name.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        By default all of them.
+    torque, force : float [N m], [N]
+        Resistance that costs one per second; a part with an infinite one does not count.
+    reaction_torque, reaction_force : float [N m], [N]
+        The same of the reactions.
+    """
+
+    joints: Sequence[str] | None = None
+    torque: float = 1.0
+    force: float = np.inf
+    reaction_torque: float = np.inf
+    reaction_force: float = np.inf
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = [*dynamics.joint_names, *(x.name for x in _spanning(dynamics))]
+        check_joints("JointResistance", self.joints or (), known)
+
+    def rate(self, m: Moment) -> ca.SX:
+        found = ca.SX(0)
+        for element in _spanning(m.dynamics):
+            if self.joints is None or element.name in self.joints:
+                found += _squares(wrench_of(element, m), self.force, self.torque)
+        for joint in m.dynamics.joint_names:
+            if self.joints is None or joint in self.joints:
+                found += self._of_joint(m, joint)
+        return found
+
+    def _of_joint(self, m: Moment, joint: str) -> ca.SX:
+        found = _squares(m.resistance(joint), self.force, self.torque)
+        if np.isfinite([self.reaction_force, self.reaction_torque]).any():
+            found += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseReaction(Cost):
+    """Integral of squared reactions of one joint, such as that to the ground.
+
+    Parameters
+    ----------
+    joint : str
+    torque, force : float [N m], [N]
+        That cost one per second.
+    """
+
+    joint: str
+    torque: float = 1.0
+    force: float = 1.0
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_joints("BaseReaction", [self.joint], dynamics.joint_names)
+
+    def rate(self, m: Moment) -> ca.SX:
+        return _squares(m.reaction(self.joint), self.force, self.torque)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Restricting(Cost):
+    """A cost of ranges of motion alone: `RangeOfMotion`, `TurnRange`, `SlideRange`.
+
+    Parameters
+    ----------
+    elements : sequence of str
+        Their names, by default all of them.
+    """
+
+    elements: Sequence[str] | None = None
+
+    def check(self, dynamics: Dynamics) -> None:
+        what, known = type(self).__name__, [x.name for x in _ranges(dynamics)]
+        if not known:
+            raise ValueError(f"{what}: the mechanism has no range of motion; add a RangeOfMotion")
+        for name in self.elements or ():
+            if name not in known:
+                raise ValueError(
+                    f"{what} names the range {name!r}, which is not there: one of "
+                    f"{', '.join(known)}"
+                )
+
+    def _chosen(self, m: Moment) -> list[Range]:
+        found = _ranges(m.dynamics)
+        return [x for x in found if self.elements is None or x.name in self.elements]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestrictingEnergy(_Restricting):
+    """Integral of the potential of ranges of motion beyond their ends.
+
+    Parameters
+    ----------
+    size : float [J]
+        Potential that costs one per second.
+    """
+
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("size of RestrictingEnergy", self.size)
+
+    def rate(self, m: Moment) -> ca.SX:
+        return sum((energy_of(x, m) for x in self._chosen(m)), ca.SX(0)) / self.size
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestrictingMoment(_Restricting):
+    """Integral of squared moments, or forces, of ranges of motion, their damping included.
+
+    Parameters
+    ----------
+    torque, force : float [N m], [N]
+        That cost one per second; a part with an infinite one does not count.
+    """
+
+    torque: float = 1.0
+    force: float = np.inf
+
+    def rate(self, m: Moment) -> ca.SX:
+        wrenches = (wrench_of(x, m) for x in self._chosen(m))
+        return sum((_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
+
+
+def _ranges(d: Dynamics) -> list[Range]:
+    return [x for x in d.elements if isinstance(x, RangeOfMotion | TurnRange | SlideRange)]
+
+
+def _spanning(d: Dynamics) -> list[Range]:
+    """Return ranges across several joints, which are resistance of none of them alone."""
+    contacts = [x for x in d.elements if isinstance(x, Contact)]
+    joints = [*d.mechanism.joints, *contacts]
+    return [x for x in _ranges(d) if resisted(x, joints) is None]
+
+
+def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
+    found = ca.SX(0)
+    for part, size in ((wrench[:3], force), (wrench[3:], torque)):
+        if np.isfinite(size):
+            found += ca.sumsqr(part) / size**2
+    return found

@@ -1,0 +1,60 @@
+"""What an element does at a moment of a motion."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Force, Frame, Motion, State
+from nsopt.mechanics.frame import STILL
+from nsopt.trajectory.moment import Moment
+
+
+def energy_of(force: Force, m: Moment) -> ca.SX:
+    """Return its potential [J]."""
+    s = State(m.t, _motions(force, m), _values(m))
+    return _in_place(s, force.energy(s))
+
+
+def wrench_of(force: Force, m: Moment) -> ca.SX:
+    """Return force [N] and torque [N m] on the body of its last frame, about its origin, (6,).
+
+    World axes. By virtual work: of its potential while that body alone is moved and turned, and of
+    its loads on that body's velocities.
+    """
+    frame = force.frames[-1]
+    owner = frame.body.name if frame.body else None
+    motions = _motions(force, m)
+    here = motions[owner]
+    move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
+    turn = ca.SX.eye(3) + ca.skew(move[3:])
+    moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])
+    s = State(m.t, {**motions, owner: moved}, _values(m))
+    found = -ca.gradient(force.energy(s), move)
+    for load in force.loads(s):
+        found += ca.jtimes(load.velocity, twist, load.force, True)
+    found = _in_place(s, found)
+    known = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
+    found = ca.substitute(found, ca.vertcat(move, twist), known)
+    arm = here.A @ m.state.value(frame.origin)
+    return ca.vertcat(found[:3], found[3:] - ca.cross(arm, found[:3]))
+
+
+def _motions(force: Force, m: Moment) -> dict[str | None, Motion]:
+    """Return the motions of the centres of mass of its bodies."""
+    bodies = {frame.body.name: frame.body for frame in force.frames if frame.body}
+    return {
+        None: STILL,
+        **{name: m.motion(Frame(body, axes=np.eye(3))) for name, body in bodies.items()},
+    }
+
+
+def _values(m: Moment) -> dict[str, ca.SX]:
+    return {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)}
+
+
+def _in_place(s: State, x: ca.SX) -> ca.SX:
+    """Return an expression with what was held in place."""
+    for symbols, value in reversed(s.holding):
+        x = ca.substitute(x, symbols, value)
+    return x

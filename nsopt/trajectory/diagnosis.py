@@ -1,0 +1,270 @@
+"""Why a solve failed: what is violated most, where, and what numbers say of the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.freedom import Axis
+from nsopt.trajectory.conditions import Reach
+from nsopt.trajectory.guesses import Course
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.parts import Array, Part, Stack
+from nsopt.trajectory.scaling import Scaling
+from nsopt.trajectory.statement import ALONG, END, START, Row, Statement
+
+OCCASIONS = {"start": (START,), "end": (ALONG, END)}
+SHOWN = 4
+"""Conditions that are told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """How a solve ended.
+
+    Parameters
+    ----------
+    told : Statement
+        What was asked for.
+    horizon : Horizon
+    t : (n + 1,) [s]
+        Times of the nodes.
+    course : Course
+        The last motion tried, at the nodes.
+    solved : bool
+        Whether the solver believes in it.
+    word : str
+        Of the solver.
+    iterations : int
+    """
+
+    told: Statement
+    horizon: Horizon
+    t: Array
+    course: Course
+    solved: bool
+    word: str
+    iterations: int
+
+
+class _Place(NamedTuple):
+    """Where a row is."""
+
+    part: Part
+    row: int  # in the part
+    place: int
+
+    @property
+    def label(self) -> str:
+        return self.part.labels[self.row]
+
+    @property
+    def name(self) -> str:
+        """The name of the part."""
+        return str(self.part.function.name())
+
+    def time(self, t: Array) -> float:
+        """Return when it holds [s]."""
+        return float(t[{"start": 0, "end": -1}.get(self.name, self.place)])
+
+    def step(self, t: Array) -> int:
+        return len(t) - 1 if self.name == "end" else self.place
+
+
+def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling | None) -> str:
+    """Return why a motion is no solution; nothing where it is one.
+
+    Parameters
+    ----------
+    stack : Stack
+    g : (m,)
+        Its rows, evaluated at the motion.
+    ending : Ending
+    limit : float
+        Largest violation of a row that counts as none.
+    sizes : Scaling, optional
+        Of the program at the motion.
+    """
+    off = stack.violations(g)
+    if not off.size or off.max() <= limit:
+        return "" if ending.solved else _not_least(ending, sizes)
+    groups = list(_groups(stack, off, limit))
+    worst = groups[0]
+    told = [_line(stack, g, off, rows, ending) for rows in groups[:SHOWN]]
+    left = len(groups) - len(told)
+    head = (
+        f"conditions are violated after {ending.iterations} iterations ({ending.word}), most of "
+        "all:"
+    )
+    tail = [f"and {left} more kinds of rows"] if left > 0 else []
+    hints = list(_hints(_locate(stack, worst[0]).time(ending.t), ending, sizes))
+    last = hints or [
+        "check that they can be met together, allow more time, or start from a better guess"
+    ]
+    return "\n- ".join([head, *told, *tail, *last])
+
+
+def _not_least(ending: Ending, sizes: Scaling | None) -> str:
+    advice = sizes.advice if sizes else ""
+    return (
+        f"all conditions are met, but the cost may not be least: {ending.word} after "
+        f"{ending.iterations} iterations; allow more, or {advice or 'scale the costs to about one'}"
+    )
+
+
+# Rows
+
+
+def _locate(stack: Stack, row: int) -> _Place:
+    for part in stack.parts:
+        if row < part.count * part.rows:
+            return _Place(part, row % part.rows, row // part.rows)
+        row -= part.count * part.rows
+    raise IndexError(f"no row {row}")
+
+
+def _groups(stack: Stack, off: Array, limit: float) -> Iterator[list[int]]:
+    """Return violated rows by label and part, the worst of each and the worst group first."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for row in np.argsort(-off, kind="stable"):
+        if off[row] > limit:
+            place = _locate(stack, int(row))
+            found.setdefault((place.label, place.name), []).append(int(row))
+    yield from found.values()
+
+
+def _line(stack: Stack, g: Array, off: Array, rows: list[int], ending: Ending) -> str:
+    """Return what is violated in a group of rows."""
+    k, t = rows[0], ending.t
+    place = _locate(stack, k)
+    times = [_locate(stack, row).time(t) for row in rows]
+    stated = _stated(place, ending.told)
+    what, wanted = _named(place, ending.told), ""
+    if stated is not None:
+        what = f"{stated.owner}: {stated.name}"
+        wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
+    more = ""
+    if len(rows) > 1 and min(times) < max(times):
+        more = f", and {len(rows) - 1} times more from t = {min(times):.4g} to {max(times):.4g} s"
+    elif len(rows) > 1:
+        more = f", and {len(rows) - 1} more of its rows"
+    return (
+        f"{what} is off by {off[k]:.3g}{wanted} at step {place.step(t)}, t = {place.time(t):.4g} s"
+        f"{more}"
+    )
+
+
+def _stated(place: _Place, told: Statement) -> Row | None:
+    """Return the row of a condition that stands at a place; None if it is an equation of motion."""
+    occasions = OCCASIONS.get(place.name, (ALONG,))
+    rows = [r for when in occasions for r in told.rows if (r.when, r.label) == (when, place.label)]
+    return rows[_before(place) % len(rows)] if rows else None
+
+
+def _before(place: _Place) -> int:
+    """Return how many rows of the same label come before."""
+    return place.part.labels[: place.row].count(place.label)
+
+
+def _named(place: _Place, told: Statement) -> str:
+    """Return the name of a row that is no condition, with the coordinate it is about."""
+    d, count = told.dynamics, place.part.labels.count(place.label)
+    names = {
+        d.nv: [name.rsplit(".", 1)[0] for name in d.v_names],
+        d.nq: [name.rsplit(".", 1)[0] for name in d.q_names],
+        d.nq + d.nv: [*d.q_names, *d.v_names],
+    }.get(count)
+    # One row alone names itself.
+    if names is None or count == 1:
+        return place.label
+    return f"{place.label} ({names[_before(place)]})"
+
+
+# Hints
+
+
+def _hints(when: float, ending: Ending, sizes: Scaling | None) -> Iterator[str]:
+    """Return what numbers say of the reason."""
+    if np.isfinite(ending.course.q).all():
+        yield from _holding(when, ending)
+        yield from _reaching(ending)
+    low, high = ending.horizon.bounds
+    if low < high and abs(ending.t[-1] - high) < 1e-4 * high:
+        yield f"the duration is the longest allowed, {high:g} s: allow more"
+    if sizes is not None and sizes.advice:
+        yield sizes.advice
+
+
+def _holding(when: float, ending: Ending) -> Iterator[str]:
+    """Return which drives cannot hold a posture against gravity, at ``when``, start and end."""
+    told = ending.told
+    d, m = told.dynamics, told.moment
+    if m.acting is not None:
+        return  # contacts may hold it
+    limits = {row.value.element_hash(): row for row in told.rows if row.when == ALONG}
+    still = Moment(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)
+    symbols = [m.t, m.q, told.symbols[-1]]
+    hold = ca.Function("hold", symbols, [still.drive], {"cse": True})
+    postures = list(_postures(when, ending))
+    forces = [np.asarray(hold(*posture)).ravel() for posture in postures]
+    for k, name in enumerate(d.v_names):
+        row = limits.get(m.drive[k].element_hash())
+        if row is None:
+            continue
+        over = [max(row.lower - force[k], force[k] - row.upper) for force in forces]
+        i = int(np.argmax(over))
+        if over[i] > 0:
+            force, unit = forces[i][k], _unit(told, name)
+            most = row.upper if force > row.upper else row.lower
+            yield (
+                f"holding the posture at t = {postures[i][0]:.4g} s takes {abs(force):.4g} {unit} "
+                f"in {name.rsplit('.', 1)[0]}, its limit is {abs(most):.4g} {unit}: give it a "
+                "stronger drive, a lighter load, or time to swing"
+            )
+
+
+def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:
+    """Return time, coordinates and inputs at ``when``, and of start and end where given."""
+    t, course = ending.t, ending.course
+    k = int(np.argmin(np.abs(t - when)))
+    yield t[k], course.q[k], course.inputs[k]
+    for k, occasion in ((0, START), (-1, END)):
+        q = ending.told.posture(occasion)[0]
+        if not np.isnan(q).any():
+            yield t[k], q, course.inputs[k]
+
+
+def _unit(told: Statement, name: str) -> str:
+    """Return the unit of the force that belongs to a velocity."""
+    joint, rate = name.rsplit(".", 1)
+    for branch in told.dynamics.mechanism.tree.branches:
+        owner = (branch.joint or branch.body).name
+        for step in branch.freedom:
+            if owner == joint and isinstance(step, Axis) and step.rate == rate:
+                return "N m" if any(step.turn) else "N"
+    return "(N m, N)"
+
+
+def _reaching(ending: Ending) -> Iterator[str]:
+    """Return how near the last motion came to each target."""
+    told, course = ending.told, ending.course
+    t, q, *_, inputs = told.symbols
+    for condition in told.conditions:
+        if not isinstance(condition, Reach):
+            continue
+        r = told.moment.motion(condition.frame).r
+        place = ca.Function("place", [t, q, inputs], [ca.densify(r)])
+        path = np.asarray(place.map(len(ending.t))(ending.t, course.q.T, course.inputs.T))
+        away = np.linalg.norm(path.T - np.asarray(condition.position, dtype=float), axis=1)
+        if away[-1] > 1e-3:
+            k = int(np.argmin(away))
+            nearest = f", nearest {away[k]:.3g} m at t = {ending.t[k]:.4g} s"
+            yield (
+                f"the point of Reach on {condition.frame.place} ends {away[-1]:.3g} m from its "
+                f"target{nearest if k < len(away) - 1 else ', as near as it gets'}"
+            )

@@ -1,0 +1,366 @@
+"""Parameters of a mechanism from measured motions: `fit`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+from scipy.stats import chi2
+
+from nsopt.mechanics import Dynamics
+from nsopt.stepping import Scheme, Start, StepBounds
+from nsopt.trajectory.recorded import SensitivityError
+from nsopt.trajectory.sensitivity import Output, Sensitivities, sensitivities
+from nsopt.trajectory.unknowns import Box, Unknown
+
+Array = NDArray[np.float64]
+
+MOST = 60
+"""Motions simulated in one window."""
+
+BLIND = 1e-10
+"""Ratio of singular values of the Jacobian below which unknowns are not told apart."""
+
+UNLIKELY = 1e-6
+"""Probability below which noise does not explain a residual."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured of a motion.
+
+    Parameters
+    ----------
+    times : (n,) [s]
+        Ascending, after the start.
+    values : (n, m), or (n,) of one output
+    outputs : callable (t, q, v, p) -> SX (m,)
+        What was measured, as for `sensitivities`.
+    deviation : float or (m,)
+        Standard deviation of the noise of each output.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a number is not finite or a deviation not positive.
+    """
+
+    times: Array
+    values: Array
+    outputs: Output
+    deviation: float | Array
+
+    def __post_init__(self) -> None:
+        times = np.asarray(self.times, dtype=float)
+        values = np.asarray(self.values, dtype=float).reshape(len(times), -1)
+        deviation = np.broadcast_to(np.asarray(self.deviation, dtype=float), values.shape[1:])
+        if not np.all(np.isfinite(values)):
+            raise ValueError("measured values must be finite: leave out the times where they fail")
+        if not np.all((deviation > 0) & np.isfinite(deviation)):
+            raise ValueError(f"deviation of the noise must be positive, got {self.deviation}")
+        for name, x in (("times", times), ("values", values), ("deviation", deviation)):
+            object.__setattr__(self, name, x)
+
+
+class Window(ABC):
+    """Which part of a measured motion is fitted first, and what comes after."""
+
+    @abstractmethod
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        """Return the ends of the windows [s], the last that of the whole motion.
+
+        Parameters
+        ----------
+        times : (n,) [s]
+        impact : float or None [s]
+            When a contact first closes, at the values the fit starts from.
+        """
+
+
+@dataclass(frozen=True)
+class FullWindow(Window):
+    """The whole motion at once, for smooth motions."""
+
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        del impact
+        return [float(times[-1])]
+
+
+@dataclass(frozen=True)
+class GrowingWindow(Window):
+    """From the first impact on, longer each time.
+
+    Motions after impacts ripple with a clearance, ever faster as time goes on: a fit to all of it
+    ends in the next of many least residuals. What was learnt from a short window is exact enough
+    for the next.
+
+    Parameters
+    ----------
+    first : float [s], optional
+        End of the first window after the start; by default twice the time of the first impact, or
+        the whole motion where there is none.
+    growth : float
+        Of the next window beside the one before.
+    """
+
+    first: float | None = None
+    growth: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.first is not None and not self.first > 0:
+            raise ValueError(f"first of GrowingWindow must be positive, got {self.first}")
+        if not self.growth > 1:
+            raise ValueError(f"growth of GrowingWindow must be above 1, got {self.growth}")
+
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        if self.first is None and impact is None:
+            return [float(times[-1])]
+        end, found = self.first if self.first is not None else 2 * float(impact or 0), []
+        while end < times[-1]:
+            found.append(float(end))
+            end *= self.growth
+        return [*found, float(times[-1])]
+
+
+@dataclass(frozen=True, eq=False)
+class FitOutcome:
+    """How a fit from one start ended.
+
+    Attributes
+    ----------
+    start, end : (k,)
+        Values of the unknowns; the end may be of a fit that failed.
+    residual : float
+        Root mean square of the residuals over their deviations, one for noise alone.
+    evaluations : int
+        Motions simulated.
+    converged : bool
+        Whether the last window was solved.
+    explained : bool
+        Whether noise explains the residual; else it is another of many least residuals, or the
+        mechanism is not as stated.
+    message : str
+    """
+
+    start: Array
+    end: Array
+    residual: float
+    evaluations: int
+    converged: bool
+    explained: bool
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What `fit` found.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values, errors : (k,)
+        The unknowns and their standard errors, from the noise stated; not numbers if it failed.
+    covariance : (k, k)
+    residual : float
+        Root mean square of the residuals over their deviations, one for noise alone.
+    converged : bool
+        Whether a fit was solved and noise explains what is left.
+    message : str
+    outcomes : tuple of FitOutcome
+        Of every start, failures included.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    errors: Array
+    covariance: Array
+    residual: float
+    converged: bool
+    message: str
+    outcomes: tuple[FitOutcome, ...]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values by name, as `simulate` takes them."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def fit(
+    dynamics: Dynamics,
+    measured: Measured,
+    unknowns: Sequence[Unknown],
+    *,
+    steps: StepBounds,
+    start: Start | None = None,
+    scheme: Scheme | None = None,
+    parameters: Mapping[str, float] | None = None,
+    window: Window | None = None,
+    starts: int = 1,
+    seed: int = 0,
+) -> Fit:
+    """Find the parameters with which a simulation comes nearest to a measured motion.
+
+    Least squares with the exact derivatives of `sensitivities`, over windows that grow. The first
+    fit starts from the guesses, others from places drawn within the bounds; they end with the
+    first whose residual noise explains.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    measured : Measured
+    unknowns : sequence of Unknown
+        Parameters of the mechanism.
+    steps, start, scheme, parameters
+        As for `sensitivities`.
+    window : Window
+        `GrowingWindow` by default.
+    starts : int
+        How many at most.
+    seed : int
+        Of the places drawn.
+
+    Raises
+    ------
+    ValueError
+        Before anything is solved: an unknown that is no parameter, shapes that do not fit.
+    """
+    if starts < 1:
+        raise ValueError(f"starts must be 1 or more, got {starts}")
+    box = Box(dynamics, unknowns, parameters)
+    problem = _Problem(
+        dynamics,
+        measured,
+        box,
+        start,
+        {"steps": steps, "scheme": scheme},
+        window or GrowingWindow(),
+    )
+    places = np.random.default_rng(seed).uniform(0, 1, (starts - 1, len(unknowns)))
+    outcomes: list[FitOutcome] = []
+    for place in [box.guess, *places]:
+        outcomes.append(problem.solved(place))
+        if outcomes[-1].explained:
+            break
+    return problem.told(tuple(outcomes))
+
+
+class _Problem:
+    """The residuals of a fit, by unknowns that are parts of their bounds' width."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        measured: Measured,
+        box: Box,
+        start: Start | None,
+        options: dict[str, Any],
+        window: Window,
+    ) -> None:
+        self._dynamics, self._measured, self._box = dynamics, measured, box
+        self._start, self._options, self._window = start, options, window
+        self._evaluations = 0
+        self._key: tuple[bytes, int] = (b"", 0)
+        self._motion: Sensitivities | None = None
+
+    def solved(self, x: Array) -> FitOutcome:
+        """Return how a fit from x ends, window by window."""
+        self._evaluations, begin, measured = 0, x, self._measured
+        try:
+            ends = self._window.ends(measured.times, self._impact(x))
+            for end in ends:
+                count = max(int(np.sum(measured.times <= end)), 1)
+                found = least_squares(
+                    self._residuals,
+                    x,
+                    self._jacobian,
+                    bounds=(0, 1),
+                    x_scale="jac",
+                    xtol=1e-12,
+                    ftol=1e-10,
+                    gtol=1e-10,
+                    max_nfev=MOST,
+                    kwargs={"count": count},
+                )
+                x = found.x
+        except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
+            return self._outcome(begin, x, np.inf, False, str(error))
+        size = float(np.sqrt(2 * found.cost / measured.values.size))
+        return self._outcome(begin, x, size, bool(found.status > 0), str(found.message))
+
+    def _outcome(
+        self, begin: Array, x: Array, size: float, converged: bool, message: str
+    ) -> FitOutcome:
+        n, k = self._measured.values.size, len(x)
+        likely = bool(size**2 * n <= chi2.isf(UNLIKELY, max(n - k, 1)))
+        if converged and not likely:
+            message = f"residual of {size:.3g} deviations: noise does not explain it"
+        return FitOutcome(
+            self._box.values(begin),
+            self._box.values(x),
+            size,
+            self._evaluations,
+            converged,
+            converged and likely,
+            message,
+        )
+
+    def told(self, outcomes: tuple[FitOutcome, ...]) -> Fit:
+        """Return the best of the outcomes."""
+        names, k = self._box.names, len(self._box.names)
+        solved = [outcome for outcome in outcomes if outcome.converged]
+        nothing = np.full((k, k), np.nan)
+        if not solved:
+            why = f"no start converged: {outcomes[0].message}"
+            return Fit(names, nothing[0], nothing[0], nothing, np.inf, False, why, outcomes)
+        best = min(solved, key=lambda outcome: outcome.residual)
+        J = self._jacobian(self._box.scaled(best.end), len(self._measured.times))
+        values = np.linalg.svd(J, compute_uv=False)
+        if values[-1] <= BLIND * values[0]:
+            why = (
+                f"the measured motion does not tell {' and '.join(names)} apart, or not at all: "
+                "measure more, or give one a value"
+            )
+            return Fit(names, nothing[0], nothing[0], nothing, best.residual, False, why, outcomes)
+        covariance = np.linalg.inv(J.T @ J) * np.outer(self._box.width, self._box.width)
+        errors = np.sqrt(np.diag(covariance))
+        message = best.message if best.explained else f"{best.message}: try more starts"
+        return Fit(
+            names, best.end, errors, covariance, best.residual, best.explained, message, outcomes
+        )
+
+    def _impact(self, x: Array) -> float | None:
+        """Return when a contact first presses."""
+        steps = self._at(x, len(self._measured.times)).steps
+        return float(steps.t[1 + np.argmax(steps.touched)]) if np.any(steps.touched) else None
+
+    def _at(self, x: Array, count: int) -> Sensitivities:
+        """Return the motion up to the first ``count`` times."""
+        key = (x.tobytes(), count)
+        if self._motion is None or key != self._key:
+            self._evaluations += 1
+            self._motion = sensitivities(
+                self._dynamics,
+                self._start,
+                self._measured.times[:count],
+                outputs=self._measured.outputs,
+                by=self._box.names,
+                by_start=False,
+                parameters=self._box.numbers(x),
+                **self._options,
+            )
+            self._key = key
+        return self._motion
+
+    def _residuals(self, x: Array, count: int) -> Array:
+        off = self._at(x, count).value - self._measured.values[:count]
+        return np.asarray((off / self._measured.deviation).ravel())
+
+    def _jacobian(self, x: Array, count: int) -> Array:
+        slopes = self._at(x, count).forward().parameters
+        scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._box.width
+        return np.asarray(scaled.reshape(-1, len(x)))

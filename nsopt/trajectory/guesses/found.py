@@ -1,0 +1,84 @@
+"""Motions that were found before: optima and simulations, on another grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nsopt.result import Result
+from nsopt.trajectory.guesses.base import Array, Course, Guess
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier(Guess):
+    """An earlier optimum, on any grid.
+
+    Parameters
+    ----------
+    result : Result
+        From `optimize`, of the same mechanism.
+
+    Raises
+    ------
+    ValueError
+        If the result is none, or lacks an input.
+    """
+
+    result: Result
+
+    def __post_init__(self) -> None:
+        if "input" not in self.result.data:
+            raise ValueError(
+                f"{self.result.name} is no result of optimize: take Simulated for a simulation"
+            )
+
+    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+        del bounds
+        data = self.result.data
+        known = [str(name) for name in data["input_name"].values]
+        for name in inputs:
+            if name not in known:
+                raise ValueError(
+                    f"{self.result.name} has no input {name!r}: it has {', '.join(known) or 'none'}"
+                )
+        recorded = data["input"].values[:, [known.index(name) for name in inputs]]
+        return _resampled(self.result, share, recorded)
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated(Guess):
+    """A simulation, resampled; its accelerations are slopes of its velocities.
+
+    Parameters
+    ----------
+    result : Result
+        From `simulate`, of the same mechanism.
+    inputs : mapping of name to float
+        Constant values of inputs, zero by default.
+    """
+
+    result: Result
+    inputs: Mapping[str, float] = field(default_factory=dict)
+
+    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+        del bounds
+        values = [self.inputs.get(name, 0.0) for name in inputs]
+        u = np.tile(values, (self.result.data.sizes["time"], 1))
+        return _resampled(self.result, share, u)
+
+
+def _resampled(result: Result, share: Array, inputs: Array) -> Course:
+    """Return a result and inputs at its times, (n, m), at shares of its duration."""
+    data = result.data
+    t = data["time"].values
+    at = t[0] + share * (t[-1] - t[0])
+
+    def over(values: Array) -> Array:
+        columns = [np.interp(at, t, x) for x in values.T]
+        return np.column_stack([np.zeros((len(at), 0)), *columns])
+
+    q, v = data["q"].values, data["v"].values
+    a = data["acceleration"].values if "acceleration" in data else np.gradient(v, t, axis=0)
+    return Course(over(q), over(v), over(a), over(inputs), float(t[-1] - t[0]))

@@ -1,0 +1,204 @@
+"""The equations of a scheme at a node of a horizon, in symbols: the template of all such places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc, Relaxation
+from nsopt.stepping import Scales, Scheme
+from nsopt.stepping.node import Node, Passage
+from nsopt.trajectory.conditions import Bound
+from nsopt.trajectory.lifting import Lifting
+from nsopt.trajectory.moment import Acting, Moment
+
+EXTRA = 3
+"""Parameters after those of the mechanism: what a `Stage` holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What the places of a horizon have in common.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    scheme : Scheme
+    scales : Scales
+    inputs : names
+    lifting : Lifting
+    driven : list of int
+        Which velocities actuators drive.
+    """
+
+    dynamics: Dynamics
+    scheme: Scheme
+    scales: Scales
+    inputs: Sequence[str]
+    lifting: Lifting
+    driven: Sequence[int]
+
+    @property
+    def state(self) -> list[int]:
+        """Sizes of time, coordinates, places in bores and velocity of a node."""
+        return [1, self.dynamics.nq, self.lifting.size, self.dynamics.nv]
+
+    @property
+    def edges(self) -> list[int]:
+        """Where they begin and end."""
+        return [0, *np.cumsum(self.state).tolist()]
+
+    def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX) -> Node:
+        """Return a node from its unknowns."""
+        d = self.dynamics
+        t, q, places, v = ca.vertsplit(x, self.edges)
+        names = [parameter.name for parameter in d.parameters]
+        at = {name: k for k, name in enumerate(self.inputs)}
+        entries = [u[at[name]] if name in at else p[i] for i, name in enumerate(names)]
+        given = ca.vertcat(ca.SX(0, 1), *entries)
+        forces = ca.SX.zeros(d.nv)
+        for k, i in enumerate(self.driven):
+            forces[i] = drive[k]
+        gap = self.lifting.gap(t, q, given, places, p[len(names) + 1])
+        return Node(t, q, v, given, forces, gap, self.lifting.directions(t, q, given, places))
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A node, and the step after it unless it is the last.
+
+    Attributes
+    ----------
+    w : SX
+        Unknowns: state, what the scheme adds, drives and inputs of the node; the state of the next;
+        the time of the one before.
+    own : int
+        How many of them are of the node.
+    data : SX (2,)
+        Number of the place, whether a step leads to it.
+    p : SX
+        Parameters of the program.
+    mpcc : Mpcc
+        What the scheme states.
+    node : Node
+    passage : Passage
+    moment : Moment
+    h : SX scalar [s]
+        Over which acts what is at the node.
+    ahead : SX scalar [s]
+        The step after it.
+    """
+
+    w: ca.SX
+    own: int
+    data: ca.SX
+    p: ca.SX
+    mpcc: Mpcc
+    node: Node
+    passage: Passage
+    moment: Moment
+    h: ca.SX
+    ahead: ca.SX
+
+    @classmethod
+    def inner(cls, model: Model) -> Place:
+        """Return the template of a node that a step follows."""
+        m, p, data, first, drive, u, node, before = _begun(model, "interval")
+        second = m.parameter("next", sum(model.state))
+        following = model.node(second, drive, u, p)
+        share = p[-1]  # Stage.ahead
+        pushed = replace(node, W=(1 - share) * node.W + share * following.W)
+        passage = model.scheme.add_interval(
+            m, model.dynamics, pushed, following, before, model.scales
+        )
+        # At the start the velocity given is that before anything acts.
+        v = node.v + data[1] * (passage.v - node.v) / 2
+        ahead = following.t - node.t
+        return cls._made(
+            model, m, (first, drive, u, [second]), p, data, node, passage, v, before, ahead
+        )
+
+    @classmethod
+    def last(cls, model: Model) -> Place:
+        """Return the template of the last node."""
+        m, p, data, first, drive, u, node, before = _begun(model, "ending")
+        passage = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
+        return cls._made(
+            model, m, (first, drive, u, []), p, data, node, passage, passage.v, before, ca.SX(0)
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        model: Model,
+        m: Mpcc,
+        unknowns: tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]],
+        p: ca.SX,
+        data: ca.SX,
+        node: Node,
+        passage: Passage,
+        v: ca.SX,
+        before: ca.SX,
+        ahead: ca.SX,
+    ) -> Place:
+        d, m = model.dynamics, m.split()
+        first, drive, u, following = unknowns
+        t_before = next(x.symbol for x in m.parameters if x.name == "t_before")
+        added = [variable.scaled for variable in m.variables]
+        mine = ca.vertcat(first, *added, drive, u)
+        h, change = (before + ahead) / 2, passage.v - node.v
+        loss = -passage.impulse * (node.W.T @ (passage.v + node.v)) / 2
+        impulses = (passage.impulse, passage.joint_impulse, passage.slip_impulse)
+        acting = Acting(h, change, node.drive, *impulses, loss)
+        moment = Moment(d, node.t, node.q, v, change / h, node.p, acting)
+        w = ca.vertcat(mine, *following, t_before)
+        return cls(w, mine.numel(), data, p, m, node, passage, moment, h, ahead)
+
+    def stated(self, model: Model, relaxation: Relaxation) -> list[Bound]:
+        """Return the equations of the scheme, and of the places inside bores, row by row."""
+        d = model.dynamics
+        names = {
+            "motion": d.v_names,
+            "momentum": d.v_names,
+            "move": d.q_names,
+            "closure": d.closure_names,
+            "joint_rate": d.closure_names,
+        }
+        found = []
+        for rows in self.mpcc.equalities:
+            scaled = rows.expr / ca.SX(ca.DM(rows.scale))
+            of = names.get(rows.name, ("",) * scaled.numel())
+            found += [
+                zero(f"{rows.name} of {x}" if x else rows.name, scaled[i]) for i, x in enumerate(of)
+            ]
+        for pair in self.mpcc.pairs:
+            G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
+            products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
+            for i in range(products.numel()):
+                label = f"contact {pair.labels[i % len(pair.labels)]}"
+                found.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1]))
+        t, q, places, _ = ca.vertsplit(self.w[: sum(model.state)], model.edges)
+        lifted = model.lifting.rows(t, q, self.node.p, places, self.p[len(d.parameters) + 1])
+        owners = [d.contact_names[k] for k in model.lifting.bores for _ in range(3)]
+        return found + [zero(f"place in {owner}", lifted[i]) for i, owner in enumerate(owners)]
+
+
+def zero(label: str, value: ca.SX) -> Bound:
+    """Return that a number vanishes."""
+    return Bound(label, value, np.zeros(1), np.zeros(1))
+
+
+def _begun(model: Model, name: str) -> tuple[Mpcc, ca.SX, ca.SX, ca.SX, ca.SX, ca.SX, Node, ca.SX]:
+    """Return a program with the symbols of a node, and the step that leads to it."""
+    m = Mpcc(name)
+    p = m.parameter("p", len(model.dynamics.parameters) + EXTRA)
+    data = m.parameter("data", 2)
+    first = m.parameter("node", sum(model.state))
+    drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
+    t_before = m.parameter("t_before", 1)
+    node = model.node(first, drive * model.scales.force, u, p)
+    return m, p, data, first, drive, u, node, data[1] * (node.t - t_before)

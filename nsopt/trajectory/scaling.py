@@ -1,0 +1,171 @@
+"""How unlike in size the numbers of a program are: unknowns, rows, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from nsopt.trajectory.parts import Array, Part, Stack
+
+SPREAD = 1e6
+"""Ratio of sizes beyond which a solver loses digits."""
+ZERO = 1e-14
+"""Part of the steepest slope that counts as none, such as round-off at rest."""
+SHOWN = 4
+"""Of each kind, as many of the steepest and of the flattest."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large what goes by one name is.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        The largest magnitude; of a cost its share.
+    slope : float
+        The largest derivative: of a row or cost by any unknown, of any row by an unknown.
+    """
+
+    name: str
+    value: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Sizes of a program at some unknowns; as text, a table with advice.
+
+    Attributes
+    ----------
+    unknowns, rows, costs : tuples of Size
+    """
+
+    unknowns: tuple[Size, ...]
+    rows: tuple[Size, ...]
+    costs: tuple[Size, ...]
+
+    @property
+    def spread(self) -> float:
+        """The largest of the ratios between the steepest and the flattest of one kind."""
+        return max(_spread(sizes)[0] for sizes in (self.unknowns, self.rows, self.costs))
+
+    @property
+    def advice(self) -> str:
+        """What to change; nothing where sizes are alike enough."""
+        kinds = (("unknowns", self.unknowns), ("conditions", self.rows), ("costs", self.costs))
+        remedy = {
+            "unknowns": "state lengths, masses and times in units that make these alike",
+            "conditions": "state lengths, masses and times in units that make these alike",
+            "costs": "give the costs weights or scales that make these alike",
+        }
+        found = []
+        for kind, sizes in kinds:
+            ratio, flat, steep = _spread(sizes)
+            if ratio > SPREAD:
+                found.append(
+                    f"slopes of {kind} differ by {ratio:.1g}, from {flat} to {steep}: "
+                    + remedy[kind]
+                )
+        return "; ".join(found)
+
+    def __str__(self) -> str:
+        """Return the table."""
+        lines = []
+        for kind, sizes in (
+            ("unknown", self.unknowns),
+            ("condition", self.rows),
+            ("cost", self.costs),
+        ):
+            lines.append(f"{kind:<40}{'size':>10}{'slope':>10}")
+            ordered = sorted(sizes, key=lambda size: -size.slope)
+            told = [f"  {x.name[:37]:<38}{x.value:>10.1e}{x.slope:>10.1e}" for x in ordered]
+            middle = len(told) - 2 * SHOWN
+            lines += told[:SHOWN] + [f"  ... {middle} more"] * (middle > 0) + told[SHOWN:][-SHOWN:]
+            ratio, flat, steep = _spread(sizes)
+            if ratio > 1:
+                lines.append(f"  ratio {ratio:.1e}, from {flat} to {steep}")
+        return "\n".join([*lines, self.advice or f"no ratio above {SPREAD:.0e}: well scaled"])
+
+
+def scaling(
+    stack: Stack, x: Array, p: Array, unknowns: Sequence[str], costs: Sequence[str]
+) -> Scaling:
+    """Return the sizes of a program.
+
+    Parameters
+    ----------
+    stack : Stack
+    x, p : (n,), (np,)
+        Unknowns and parameters where sizes are taken.
+    unknowns : sequence of str, (n,)
+        What each is; those of one name count together.
+    costs : sequence of str
+        Names of the terms of the objective.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many names as unknowns or terms.
+    """
+    if len(unknowns) != len(x) or len(costs) != stack.terms.numel_out(0):
+        raise ValueError(
+            f"scaling needs a name for each of {len(x)} unknowns and "
+            f"{stack.terms.numel_out(0)} costs, got {len(unknowns)} and {len(costs)}"
+        )
+    column = np.zeros(len(x))
+    gradients = np.zeros((len(costs), len(x)))
+    values: dict[str, float] = {}
+    slopes: dict[str, float] = {}
+    for part in stack.parts:
+        rows, J, G = _slopes(part, x, p)
+        np.maximum.at(column, part.columns, np.abs(J).max(axis=1, initial=0.0))
+        for k, gradient in enumerate(gradients):
+            np.add.at(gradient, part.columns, G[:, k])
+        for i, label in enumerate(part.labels):
+            values[label] = max(values.get(label, 0.0), _largest(rows[:, i]))
+            slopes[label] = max(slopes.get(label, 0.0), _largest(J[:, i]))
+    shares = np.asarray(stack.terms(x, p)).ravel()
+    names = dict.fromkeys(unknowns)
+    of = {name: np.array([other == name for other in unknowns]) for name in names}
+    return Scaling(
+        tuple(Size(name, _largest(x[of[name]]), _largest(column[of[name]])) for name in names),
+        tuple(Size(label, values[label], slopes[label]) for label in values),
+        tuple(
+            Size(name, abs(float(share)), _largest(gradient))
+            for name, share, gradient in zip(costs, shares, gradients, strict=True)
+        ),
+    )
+
+
+def _slopes(part: Part, x: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Return rows (n, m), their derivatives (n, m, nw) and those of the terms (n, k, nw)."""
+    w, data, q = (ca.SX.sym(name, part.function.numel_in(i)) for i, name in enumerate("wdp"))
+    rows, terms = part.function(w, data, q)
+    parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]
+    function = ca.Function("slopes", [w, data, q], parts, {"cse": True})
+    n, nw = part.columns.shape
+    found = function.map(n)(x[part.columns].T, part.data.T, np.tile(p[:, None], n))
+    value, J, G = (np.asarray(y) for y in found)
+    return (
+        value.T,
+        J.reshape(part.rows, n, nw).transpose(1, 0, 2),
+        G.reshape(-1, n, nw).transpose(1, 0, 2),
+    )
+
+
+def _largest(values: Array) -> float:
+    return float(np.abs(values).max(initial=0.0))
+
+
+def _spread(sizes: Sequence[Size]) -> tuple[float, str, str]:
+    """Return the ratio of the largest slope to the smallest but zero, and whose they are."""
+    zero = ZERO * max((x.slope for x in sizes), default=0.0)
+    steep = sorted((x for x in sizes if x.slope > zero), key=lambda x: x.slope)
+    if not steep:
+        return 1.0, "", ""
+    return steep[-1].slope / steep[0].slope, steep[0].name, steep[-1].name

@@ -1,0 +1,305 @@
+"""Derivatives of a simulated motion by parameters and by its start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from time import perf_counter
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Newton
+from nsopt.stepping import Acceptance, Scheme, Start, StepBounds, Variational, check_run
+from nsopt.stepping.initial import check_start
+from nsopt.trajectory.chain_rule import ChainRule, Transitions
+from nsopt.trajectory.recorded import Recorder, SensitivityError, Steps
+
+Array = NDArray[np.float64]
+Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
+"""(t, q, v, p) -> SX (m,): a function of the state; p are all parameters of the mechanism."""
+
+
+NUDGE = 1e-6
+"""Part of a parameter by which it is tried whether the stated start moves with it."""
+
+
+class Derivatives(NamedTuple):
+    """Of outputs, or of a weighted sum of outputs, by parameters and by the start.
+
+    ``...`` is (times, outputs) for `Sensitivities.forward`, nothing for `Sensitivities.adjoint`.
+    """
+
+    parameters: Array  # (..., len(by))
+    q0: Array  # (..., nq)
+    v0: Array  # (..., nv)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivities:
+    """Outputs of a motion and their derivatives.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The parameters.
+    times : (n,) [s]
+    value : (n, m)
+        Outputs at the times.
+    steps : Steps
+        The whole motion.
+    simulated, linearised : float [s]
+        Time to simulate the steps, and to differentiate each of them.
+    """
+
+    by: tuple[str, ...]
+    times: Array
+    value: Array
+    steps: Steps
+    simulated: float
+    linearised: float
+    _transitions: Transitions
+    _by_state: Array  # (n, m, 1 + nq + nv)
+    _direct: Array  # (n, m, len(by))
+    _nq: int
+    _by_start: bool
+
+    def forward(self) -> Derivatives:
+        """Return the derivatives of all outputs, propagated with the motion.
+
+        Its cost grows with the number of parameters. Each entry of Euler parameters at the start
+        counts by itself, as if their norm did not matter.
+        """
+        along = np.matmul(self._by_state, self._states[self.steps.stops])
+        n = along.shape[2] - len(self.by)
+        start, parameters = along[:, :, :n], along[:, :, n:] + self._direct
+        if not self._by_start:
+            start = np.zeros((*start.shape[:2], 0))
+        nq = self._nq if self._by_start else 0
+        return Derivatives(parameters, start[:, :, :nq], start[:, :, nq:])
+
+    def adjoint(self, weights: Array) -> Derivatives:
+        """Return the gradient of sum(weights * value), propagated against the motion.
+
+        Its cost does not grow with the number of parameters.
+
+        Parameters
+        ----------
+        weights : (n, m)
+        """
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != self.value.shape:
+            raise ValueError(
+                f"weights must have the shape of value, {self.value.shape}, got {weights.shape}"
+            )
+        states = np.zeros((len(self.steps) + 1, self._by_state.shape[2]))
+        states[self.steps.stops] = np.einsum("nm,nmz->nz", weights, self._by_state)
+        start, parameters = self._transitions.adjoint(states)
+        direct = np.einsum("nm,nmp->p", weights, self._direct)
+        q0, v0 = start[1 : 1 + self._nq], start[1 + self._nq :]
+        if not self._by_start:
+            q0, v0 = q0[:0], v0[:0]
+        return Derivatives(parameters + direct, q0, v0)
+
+    @cached_property
+    def _states(self) -> Array:
+        nz = self._by_state.shape[2]
+        return self._transitions.forward(np.eye(nz)[:, 1:] if self._by_start else np.zeros((nz, 0)))
+
+    def check(self) -> None:
+        """Refuse a motion that has no derivatives; `sensitivities` has done so.
+
+        Raises
+        ------
+        SensitivityError
+            Naming the contact and the time.
+        """
+        if not self._transitions.ties:
+            return
+        broken = self._transitions.broken(self._states)
+        if broken:
+            tie = broken[0]
+            also = ", ".join(sorted({x.label for x in broken if x.step == tie.step}))
+            raise SensitivityError(
+                float(self.steps.t[tie.step + 1]),
+                f"the derivative does not exist: {also} just touches, with gap and impulse both "
+                "zero, or closes in the same moment as another; change the parameters or the "
+                "start a little"
+                + (", or leave out derivatives by the start" if self._by_start else ""),
+            )
+
+
+@lru_cache(maxsize=8)
+def _recorder(
+    dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
+) -> Recorder:
+    return Recorder(dynamics, scheme, acceptance, newton)
+
+
+@lru_cache(maxsize=8)
+def _rule(recorder: Recorder, by: tuple[int, ...]) -> ChainRule:
+    return ChainRule(recorder.program, by)
+
+
+def sensitivities(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    times: float | Sequence[float] | Array = 1.0,
+    *,
+    steps: StepBounds,
+    scheme: Scheme | None = None,
+    outputs: Output | None = None,
+    by: Sequence[str] | None = None,
+    by_start: bool = True,
+    parameters: Mapping[str, float] | None = None,
+    newton: Newton | None = None,
+    acceptance: Acceptance | None = None,
+) -> Sensitivities:
+    """Simulate a motion and prepare its exact derivatives.
+
+    The steps are those that `simulate` takes with `Compiled`, but that one ends at each of the
+    times. Each is differentiated by the implicit function theorem on the equations, contacts and
+    events that hold at its solution: these are the derivatives of the very numbers of the motion.
+    With `ContactAligned` the times of events move along.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    start : Start, optional
+        The start stated by the bodies by default; it is held while parameters change.
+    times : float or sequence of float [s]
+        When outputs are wanted, ascending.
+    steps : StepBounds
+    scheme : Scheme
+        `Variational` by default; `ContactAligned` where contacts rebound.
+    outputs : callable (t, q, v, p) -> SX (m,), optional
+        A function of the state such as ``lambda t, q, v, p: dynamics.poses(q, v, p)[0]``; p are
+        all parameters of the mechanism. Coordinates and velocities, (nq + nv,), by default.
+    by : sequence of str, optional
+        Parameters of the mechanism, all by default.
+    by_start : bool
+        Whether derivatives by q and v of the start are wanted too.
+    parameters : mapping of name to number
+        Other values for Parameters of the mechanism.
+    newton : Newton
+        How each step is solved.
+    acceptance : Acceptance
+        What each step must meet.
+
+    Raises
+    ------
+    ValueError
+        Before anything is solved: an argument out of range; a scheme of fixed steps for a contact
+        that rebounds; a stated start that moves with a parameter.
+    SensitivityError
+        If a step cannot be solved, or the derivative does not exist: a contact that just touches.
+    """
+    scheme = scheme or Variational()
+    p, which, times = dynamics.values(parameters), _chosen(dynamics, by), _ascending(times)
+    if start is None:
+        _check_held(dynamics, which, p)
+        start = Start.stated(dynamics, parameters)
+    check_run(dynamics, float(times[-1]) - start.t, steps)
+    check_start(dynamics, start, p)
+    check_differentiable(dynamics, scheme, p)
+    recorder = _recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
+    taken = recorder.run(start, p, steps, times.tolist())
+    begin = perf_counter()
+    transitions = _rule(recorder, which).transitions(taken, p)
+    linearised = perf_counter() - begin
+    value, by_state, direct = _at_stops(_output(dynamics, outputs, which), taken, p)
+    found = Sensitivities(
+        tuple(dynamics.parameters[k].name for k in which),
+        times,
+        value,
+        taken,
+        taken.seconds,
+        linearised,
+        transitions,
+        by_state,
+        direct,
+        dynamics.nq,
+        by_start,
+    )
+    found.check()
+    return found
+
+
+def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
+    """Refuse a scheme whose steps have no derivatives, or wrong ones.
+
+    Raises
+    ------
+    ValueError
+        Naming scheme and contact, and a scheme to use.
+    """
+    name, e = type(scheme).__name__, np.asarray(dynamics.restitution(p)).ravel()
+    if np.any(e > 0) and not scheme.ends_early:
+        k = int(np.argmax(e > 0))
+        raise ValueError(
+            f"contact {dynamics.contact_names[k]!r} rebounds with e = {e[k]:g}, but {name} has "
+            "impacts at the ends of its steps: derivatives would miss that the time of an impact "
+            "moves, whatever the step size; use ContactAligned"
+        )
+    if scheme.chooses_h:
+        raise ValueError(
+            f"{name} finds its step sizes by an optimum that need not be unique, so its motion "
+            "has no derivatives: use Variational or ContactAligned"
+        )
+    scheme.check(dynamics, p)
+
+
+def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
+    """Refuse a stated start that moves with a parameter: its derivative would be left out."""
+    names = [parameter.name for parameter in dynamics.parameters]
+    numbers = dict(zip(names, p.tolist(), strict=True))
+    here = np.concatenate(dynamics.stated_start(numbers, False))
+    for k in by:
+        moved = numbers | {names[k]: p[k] * (1 + NUDGE) if p[k] else NUDGE}
+        if np.any(np.concatenate(dynamics.stated_start(moved, False)) != here):
+            raise ValueError(
+                f"the stated start moves with parameter {names[k]!r}: give start=... to hold it "
+                "there, for instance Start.stated(dynamics)"
+            )
+
+
+def _chosen(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
+    known = [parameter.name for parameter in dynamics.parameters]
+    if isinstance(by, str):
+        raise TypeError(f"by must be a sequence of names, got {by!r}: write by=({by!r},)")
+    for name in by or ():
+        if name not in known:
+            have = ", ".join(known) if known else "none"
+            raise ValueError(f"unknown parameter {name!r} in by; this mechanism has: {have}")
+    return tuple(known.index(name) for name in (known if by is None else by))
+
+
+def _ascending(times: float | Sequence[float] | Array) -> Array:
+    found = np.atleast_1d(np.asarray(times, dtype=float))
+    if found.ndim != 1 or not found.size or np.any(np.diff(found) <= 0):
+        raise ValueError(f"times must be a number of seconds or several ascending, got {times!r}")
+    return found
+
+
+@lru_cache(maxsize=8)
+def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> ca.Function:
+    """Return (z, p) -> outputs, their derivatives by z = (t, q, v) and by parameters alone."""
+    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", dynamics.nq), ca.SX.sym("v", dynamics.nv)
+    p, z = ca.SX.sym("p", len(dynamics.parameters)), ca.vertcat(t, q, v)
+    y = ca.vertcat(q, v) if outputs is None else ca.densify(ca.vec(outputs(t, q, v, p)))
+    chosen = ca.vertcat(ca.SX(0, 1), *(p[k] for k in by))
+    slopes = [ca.densify(ca.jacobian(y, x)) for x in (z, chosen)]
+    return ca.Function("outputs", [z, p], [y, *slopes], {"cse": True})
+
+
+def _at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
+    """Return (n, m), (n, m, nz), (n, m, np)."""
+    at = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
+    n, m = len(at), function.numel_out(0)
+    values = function.map(n)(at.T, np.tile(p[:, None], n))
+    y, by_state, direct = (np.asarray(x).T.reshape(n, -1, m) for x in values)
+    return y[:, 0], np.swapaxes(by_state, 1, 2), np.swapaxes(direct, 1, 2)

@@ -1,0 +1,60 @@
+"""The best of several optimizations of one motion, each from another guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nsopt.result import Result
+from nsopt.trajectory.guesses import Perturbed
+from nsopt.trajectory.task import Optimization
+
+
+def multi_start(
+    stated: Optimization,
+    starts: int = 5,
+    seed: int = 0,
+    size: float = 0.3,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    steps: int | None = None,
+    title: str = "optimum",
+) -> Result:
+    """Return the best motion that is found from a guess and from places beside it.
+
+    Parameters
+    ----------
+    stated : Optimization
+    starts : int
+        How many; the first from its own guess, the others from it with detours, `Perturbed`.
+    seed : int
+        Of the detours.
+    size : float [rad] or [m]
+        Of the detours.
+    parameters, steps, title
+        As for `Optimization.solve`.
+
+    Returns
+    -------
+    Result
+        The solution of least objective; where no start leads to one, what violates conditions
+        least, not completed. In ``attrs["starts"]``, JSON, the objective of each start, null where
+        it led to no solution.
+
+    Raises
+    ------
+    ValueError
+        For less than one start; else as for `optimize`.
+    """
+    if starts < 1:
+        raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
+    guesses = [stated.guess, *(Perturbed(stated.guess, seed + k, size) for k in range(starts - 1))]
+    results = [replace(stated, guess=x).solve(parameters, steps, title) for x in guesses]
+    solved = [result for result in results if result.completed]
+    if solved:
+        best = min(solved, key=lambda x: float(x.data.attrs["objective"]))
+    else:
+        best = min(results, key=lambda x: float(x.data.attrs["violation"]))
+    told = [float(x.data.attrs["objective"]) if x.completed else None for x in results]
+    return Result(best.data.assign_attrs(starts=json.dumps(told)))

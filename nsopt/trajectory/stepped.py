@@ -1,0 +1,255 @@
+"""A motion as the steps of a scheme, all at once: contacts, clearances and loops included.
+
+Node k holds time, coordinates, places inside bores and the velocity with which the step before
+arrives; then what the scheme makes of it: impulses, the velocity that goes on, forces of drives
+and inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc import Relaxation, Scholtes
+from nsopt.stepping import Scales, Scheme, Start
+from nsopt.stepping.taken import Taken, objects
+from nsopt.trajectory.conditions import Bound
+from nsopt.trajectory.guesses import Course, Guess
+from nsopt.trajectory.homotopy import Stage
+from nsopt.trajectory.lifting import Lifting
+from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
+from nsopt.trajectory.place import EXTRA, Model, Place, zero
+from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+
+PUSHED = 0.1
+"""Of a typical impulse, what contacts press with in a guess."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped(Transcription):
+    """Unknowns and parts of a motion in the steps of a scheme.
+
+    Parameters of the program are those of the mechanism and those of a `Stage`.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    start : Start
+        From about where, to tell how large forces are.
+    p : (np,)
+        Parameters of the mechanism.
+    relaxation : Relaxation
+        Of complementarity.
+    """
+
+    scheme: Scheme
+    start: Start
+    p: Array
+    relaxation: Relaxation = field(default_factory=Scholtes)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.scheme.check_horizon(self.dynamics, self.p)
+
+    @property
+    def told(self) -> tuple[str, str]:
+        return type(self.scheme).__name__, repr(self.scheme)
+
+    @property
+    def unilateral(self) -> bool:
+        return bool(self.dynamics.contact_names)
+
+    @cached_property
+    def model(self) -> Model:
+        """What all places have in common."""
+        d, (low, high) = self.dynamics, self.horizon.bounds
+        T = (low + high) / 2 if np.isfinite(high) else low
+        scales = Scales.of(d, self.start, self.p, T / self.horizon.steps, T)
+        joints = {x.joint for x in d.mechanism.actuators}
+        driven = [k for k, name in enumerate(d.v_names) if name.rsplit(".", 1)[0] in joints]
+        return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven)
+
+    @cached_property
+    def inner(self) -> Place:
+        """The template of nodes that a step follows."""
+        return Place.inner(self.model)
+
+    @cached_property
+    def last(self) -> Place:
+        """The template of the last node."""
+        return Place.last(self.model)
+
+    @property
+    def size(self) -> int:
+        return self.horizon.steps * self.inner.own + self.last.own
+
+    def _places(self) -> list[tuple[int, Place]]:
+        """Return where each node begins, with its template."""
+        n, stride = self.horizon.steps, self.inner.own
+        return [(k * stride, self.inner if k < n else self.last) for k in range(n + 1)]
+
+    def names(self) -> list[str]:
+        d, found = self.dynamics, list[str]()
+        bores = [f"place in {d.contact_names[k]}" for k in self.model.lifting.bores for _ in "xyz"]
+        state = ["time", *d.q_names, *bores, *d.v_names]
+        rest = [*(f"drive of {d.v_names[k]}" for k in self.model.driven), *self.inputs]
+        for _, place in self._places():
+            added = [v.name for v in place.mpcc.variables for _ in range(v.scaled.numel())]
+            found += [*state, *added, *rest]
+        return found
+
+    # The program
+
+    def stack(self) -> Stack:
+        parts = [self._inner(), self._start(), self._last(), self._coupling()]
+        return Stack(parts, self.size, len(self.dynamics.parameters) + EXTRA)
+
+    def _columns(self) -> Index:
+        """Return the unknowns of all nodes that a step follows, and the time of the last node."""
+        n, stride, state = self.horizon.steps, self.inner.own, sum(self.model.state)
+        first = np.arange(n)[:, None] * stride
+        own = first + np.arange(stride + state)
+        before, end = np.maximum(first - stride, 0), np.full((n, 1), n * stride)
+        return np.hstack([own, before, end])
+
+    def _last_columns(self) -> Index:
+        begin = self.horizon.steps * self.inner.own
+        return np.append(np.arange(begin, self.size), begin - self.inner.own)[None]
+
+    def _inner(self) -> Part:
+        x, n = self.inner, self.horizon.steps
+        t_end = ca.SX.sym("t_end")
+        bounds = [*x.stated(self.model, self.relaxation), *self._grid(t_end)]
+        bounds += [b for c in self.conditions for b in c.along(x.moment)]
+        symbols = (ca.vertcat(x.w, t_end), x.data, x.p)
+        part = part_of("interval", symbols, bounds, self._terms(x), self._columns())
+        begun = (np.arange(n) > 0).astype(float)
+        return replace(part, data=np.column_stack([np.arange(n), begun]))
+
+    def _start(self) -> Part:
+        x = self.inner
+        bounds = [b for c in self.conditions for b in c.start(x.moment)]
+        nothing = ca.SX.zeros(len(self.costs))
+        part = part_of("start", (x.w, x.data, x.p), bounds, nothing, self._columns()[:1, :-1])
+        return replace(part, data=np.zeros((1, 2)))
+
+    def _last(self) -> Part:
+        x = self.last
+        bounds = x.stated(self.model, self.relaxation)
+        bounds += [b for c in self.conditions for b in [*c.along(x.moment), *c.end(x.moment)]]
+        final = ca.vertcat(*(c.weight * c.final(x.moment) for c in self.costs))
+        terms = self._terms(x) + final
+        part = part_of("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
+        return replace(part, data=np.array([[self.horizon.steps, 1.0]]))
+
+    def _coupling(self) -> Part:
+        x, y = self.inner, self.last
+        bounds = [b for c in self.conditions for b in c.couple(x.moment, y.moment)]
+        nothing = ca.SX.zeros(len(self.costs))
+        theirs, known = ca.vertcat(y.data, y.p), ca.vertcat(self.horizon.steps, 1, x.p)
+        bounds = [b._replace(value=ca.substitute(b.value, theirs, known)) for b in bounds]
+        columns = np.hstack([self._columns()[:1, :-1], self._last_columns()])
+        symbols = (ca.vertcat(x.w, y.w), x.data, x.p)
+        part = part_of("coupling", symbols, bounds, nothing, columns)
+        return replace(part, data=np.zeros((1, 2)))
+
+    def _terms(self, x: Place) -> ca.SX:
+        rates = (c.weight * (x.h * c.rate(x.moment) + c.blow(x.moment)) for c in self.costs)
+        return ca.vertcat(*rates)
+
+    def _grid(self, t_end: ca.SX) -> list[Bound]:
+        """Return what steps must keep where they are unknown."""
+        low, high = self.horizon.bounds
+        if self.horizon.h is not None:
+            least, most = np.array([self.horizon.h.h_min]), np.array([self.horizon.h.h_max])
+            return [Bound("step size", self.inner.ahead, least, most)]
+        if low < high:
+            return [zero("even steps", self.inner.ahead - t_end / self.horizon.steps)]
+        return []
+
+    # Numbers
+
+    def numbers(self, p: Array, stage: Stage) -> Array:
+        return np.concatenate([p, stage])
+
+    def limits(self) -> tuple[Array, Array]:
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        least, most = self.horizon.bounds
+        edges = self.model.edges
+        for at, place in self._places():
+            # Without these the first steps of a solve leave the bores far behind.
+            low[at + edges[2] : at + edges[3]], high[at + edges[2] : at + edges[3]] = -1.5, 1.5
+            own = at + edges[-1]
+            for v in place.mpcc.variables:
+                size = v.scaled.numel()
+                low[own : own + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
+                high[own : own + size] = np.asarray(ca.evalf(v.upper / ca.SX(v.scale))).ravel()
+                own += size
+        times = np.array([at for at, _ in self._places()])
+        low[times], high[times] = 0.0, most
+        low[times[-1]], high[times[0]] = least, 0.0
+        if self.horizon.h is None and least == most:
+            low[times] = high[times] = np.linspace(0, least, len(times))
+        return low, high
+
+    def start_from(self, guess: Guess) -> Array:
+        share = np.linspace(0, 1, self.horizon.steps + 1)
+        course = self.fits(guess.course(share, self.horizon.bounds, self.inputs))
+        found = []
+        for k, (_, place) in enumerate(self._places()):
+            t, q, v = share[k] * course.duration, course.q[k], course.v[k]
+            found += [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
+            for x in place.mpcc.variables:
+                pushed = PUSHED if x.name == "impulse" else 0.0
+                found.append(v if x.name == "leaving" else np.full(x.scaled.numel(), pushed))
+            found += [np.zeros(len(self.model.driven)), course.inputs[k]]
+        return np.concatenate(found)
+
+    def motion(self, outcome: Outcome, p: Array) -> Motion:
+        n = self.horizon.steps
+        numbers = self.numbers(p, Stage(1e-8))
+        inner = self._read(self.inner, outcome.x[self._columns()[:, :-1]], numbers)
+        last = self._read(self.last, outcome.x[self._last_columns()], numbers, n)
+        t, q, v, a, drive, u, lam, mu, slip, loss, work = (
+            np.vstack(x) for x in zip(inner, last, strict=True)
+        )
+        still = np.zeros(n)
+        lam[-2] += lam[-1]  # of the last node, which no step follows
+        taken = Taken(
+            t=t[1:, 0],
+            h=np.diff(t[:, 0]),
+            q=q[1:],
+            v=v[1:],
+            impulse=lam[:-1],
+            joint_impulse=mu[:-1],
+            slip_impulse=slip[:-1],
+            motion_residual=np.full(n, outcome.violation),
+            loss=loss[:-1],
+            work=work[:-1, 0],
+            iterations=np.full(n, outcome.iterations / n),
+            solve_time=np.full(n, outcome.seconds / n),
+            retries=still,
+            reason=objects(["optimum"] * n),
+            tried=objects([()] * n),
+            at_end=np.zeros(n, dtype=bool),
+        )
+        return Motion(t[:, 0], Course(q, v, a, u, float(t[-1, 0])), drive, taken, np.nan)
+
+    def _read(self, x: Place, rows: Array, numbers: Array, first: int = 0) -> list[Array]:
+        """Return what the record keeps of places, a row each."""
+        m, d = x.moment, self.dynamics
+        assert m.acting is not None
+        u = [m.input(name) for name in self.inputs]
+        power = ca.dot(m.drive + d.external(m.t, m.q, m.v, m.p), m.v)
+        wanted = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u)]
+        wanted += [m.acting.impulse, m.acting.joint_impulse, m.acting.slip_impulse, m.acting.loss]
+        outputs = [ca.densify(value) for value in [*wanted, m.acting.h * power]]
+        function = ca.Function("read", [x.w, x.data, x.p], outputs, {"cse": True})
+        n = len(rows)
+        index = np.arange(first, first + n)
+        data = np.column_stack([index, (index > 0).astype(float)])
+        found = function.map(n)(rows.T, data.T, np.tile(numbers[:, None], n))
+        return [np.asarray(value).T.reshape(n, -1) for value in found]

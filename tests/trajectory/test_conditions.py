@@ -1,0 +1,237 @@
+"""Conditions: fastest motions known in closed form, distances told by other means, postures."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from nsopt import Frame, assemble
+from nsopt.problem import load_optimization
+from nsopt.robots import forward_kinematics
+from nsopt.trajectory import Duration, Effort, EndAt, Horizon, Moment, Quintic, StartAt, optimize
+from nsopt.trajectory.conditions import (
+    ActuatorLimits,
+    ClearOf,
+    ClearOfCapsule,
+    DriveWithin,
+    LinkClearOf,
+    Orient,
+    Periodic,
+    PowerLimits,
+    Reach,
+)
+from nsopt.trajectory.geometry import squared_distance
+from nsopt.trajectory.guesses import Straight
+from nsopt.trajectory.postures import find_posture
+from tests.catalog import ARM
+from tests.trajectory.mechanisms import cart, gantry, wheel
+
+
+def test_a_force_limit_by_name():
+    """Fastest over 1 m, at rest at both ends, with a force of 1 N: 2 s."""
+    result = optimize(
+        cart(),
+        Horizon((0.5, 5.0), 40),
+        [Duration()],
+        [StartAt([0], [0]), EndAt([1], [0]), DriveWithin("rail", -1, 1)],
+        Straight([0], [1]),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.data.attrs["objective"] == pytest.approx(2, abs=2e-3)
+
+
+def test_a_power_limit():
+    """From 1 m/s with 1 W over 1 m: v^2 = 1 + 2 t, so (1 + 2 T)^(3/2) = 4."""
+    result = optimize(
+        cart(),
+        Horizon((0.2, 2.0), 20),
+        [Duration()],
+        [StartAt([0], [1]), EndAt([1]), PowerLimits(1.0)],
+        Straight([0], [1]),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.data.attrs["objective"] == pytest.approx((4 ** (2 / 3) - 1) / 2, abs=1e-5)
+    power = (result["drive"].values * result["v"].values)[:, 0]
+    assert power[:-1] == pytest.approx(1, abs=1e-4)
+
+
+def distance(point, a, b):
+    """From the segment, by search."""
+    best = minimize_scalar(
+        lambda s: np.linalg.norm(point - a - s * (b - a)),
+        bounds=(0, 1),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return min(best.fun, np.linalg.norm(point - a), np.linalg.norm(point - b))
+
+
+def test_distance_from_a_segment():
+    random = np.random.default_rng(0)
+    for point, a, b in random.normal(size=(30, 3, 3)):
+        found = float(ca.evalf(squared_distance(*(ca.SX(ca.DM(x)) for x in (point, a, b)))))
+        assert np.sqrt(found) == pytest.approx(distance(point, a, b), abs=1e-9)
+
+
+def test_a_hand_goes_round_a_capsule():
+    """It keeps off by the radius, touches, and needs more effort than straight ahead."""
+    d, hand = gantry()
+    near, far, radius = np.array([0.5, -0.2, 0.0]), np.array([0.6, 0.05, 0.0]), 0.1
+    result = optimize(
+        d,
+        Horizon(1.0, 40),
+        [Effort()],
+        [
+            StartAt([0, 0], [0, 0]),
+            EndAt([1, 0], [0, 0]),
+            ClearOfCapsule(hand, near, far, radius),
+        ],
+        Straight([0, 0.1], [1, 0.1]),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    way = np.column_stack([result["q"].values, np.zeros(41)])
+    away = min(distance(point, near, far) for point in way)
+    assert radius - 1e-6 < away < radius + 3e-3
+    assert result.data.attrs["objective"] > 12
+
+
+def test_a_link_keeps_off_a_sphere():
+    """A bar of 0.4 m, carried past a sphere: the sphere stays off its line."""
+    d, hand = gantry()
+    bar = [Frame(hand.body, (x, 0, 0)) for x in (-0.2, 0.2)]
+    centre, radius, thickness = np.array([0.5, 0.02, 0.0]), 0.08, 0.02
+    result = optimize(
+        d,
+        Horizon(1.0, 40),
+        [Effort()],
+        [
+            StartAt([0, 0], [0, 0]),
+            EndAt([1, 0], [0, 0]),
+            LinkClearOf(*bar, centre, radius, thickness),
+        ],
+        Straight([0, -0.1], [1, -0.1]),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    half = np.array([0.2, 0, 0])
+    way = np.column_stack([result["q"].values, np.zeros(41)])
+    away = min(distance(centre, x - half, x + half) for x in way)
+    assert 0.1 - 1e-6 < away < 0.1 + 3e-3
+
+
+def test_a_period_couples_start_and_end():
+    d = gantry()[0]
+    t, p = ca.SX(0), ca.SX(0, 1)
+    first, last = (
+        Moment(d, t, ca.SX(q), ca.SX(v), ca.SX(q), p)
+        for q, v in (([1, 2], [3, 4]), ([1.5, 7], [3, 6]))
+    )
+    q, v = Periodic(advance=[0.2, np.nan]).couple(first, last)
+    assert np.asarray(ca.evalf(q.value)).ravel() == pytest.approx([0.5])
+    assert (q.lower, q.upper) == (pytest.approx([0.2]), pytest.approx([0.2]))
+    assert np.asarray(ca.evalf(v.value)).ravel() == pytest.approx([0, 2])
+    assert not v.lower.any()
+    assert not v.upper.any()
+    with pytest.raises(ValueError, match=r"advance of Periodic must have shape \(2,\), got \(3,\)"):
+        Periodic(advance=[1, 2, 3]).check(d)
+
+
+@pytest.mark.parametrize("about_z", [False, True])
+@pytest.mark.parametrize("start", [0.3, -2.8, 3.0])
+def test_an_orientation_is_met_and_not_its_opposite(about_z, start):
+    """A wheel at 0.5 rad, seen by a tool whose z is across its axis."""
+    d = wheel()
+    tool = Frame(d.mechanism.bodies[0], axes=(1, 0, 0))
+    c, s = np.cos(0.5), np.sin(0.5)
+    wanted = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ tool.axes
+    q = find_posture(d, [Orient(tool, wanted, about_z)], [start])
+    assert np.mod(q[0], 2 * np.pi) == pytest.approx(0.5, abs=1e-7)
+
+
+def arm():
+    d = load_optimization("arm_least_resistance").dynamics
+    bare = assemble(d.mechanism, gravity=(0, 0, -9.81))
+    return bare, Frame(d.mechanism.bodies[-1], (0, 0, 0.1))
+
+
+def test_postures_of_an_arm_by_forward_kinematics():
+    """Positions and axes of random postures are found again, within range and torque."""
+    d, hand = arm()
+    pose = forward_kinematics(d.mechanism, [hand])
+    random = np.random.default_rng(2)
+    for _ in range(2):
+        known = random.uniform(-1, 1, 7)
+        r, A = (np.asarray(x) for x in pose(known, np.zeros(7), np.zeros(7))[:2])
+        task = [Reach(hand, r.ravel()), Orient(hand, A), ActuatorLimits()]
+        q = find_posture(d, task, starts=4)
+        again = [np.asarray(x) for x in pose(q, np.zeros(7), np.zeros(7))[:2]]
+        assert again[0] == pytest.approx(r, abs=1e-6)
+        assert again[1] == pytest.approx(A, abs=1e-6)
+        for x, drive in zip(q, d.mechanism.actuators, strict=True):
+            assert drive.lower - 1e-6 <= x <= drive.upper + 1e-6
+        assert find_posture(d, task, starts=4) == pytest.approx(q)
+        # Seven joints, six numbers: of all solutions the nearest.
+        assert find_posture(d, task, known, starts=2) == pytest.approx(known, abs=1e-6)
+
+
+def test_postures_that_cannot_be_are_told():
+    d = assemble(ARM)
+    hand = Frame(ARM.bodies[-1], (0.2, 0, 0))
+    with pytest.raises(
+        ValueError, match=r"in the best of 3 searches reach is off by [0-9.]+; move"
+    ):
+        find_posture(d, [Reach(hand, (2.0, 0, 0))], starts=3)
+    with pytest.raises(ValueError, match=r"near of find_posture must have shape \(2,\)"):
+        find_posture(d, [], near=[0.0])
+
+
+def test_a_posture_is_the_end_of_a_motion():
+    """From inverse kinematics to a motion that reaches the point."""
+    d = assemble(ARM)
+    hand = Frame(ARM.bodies[-1], (0.2, 0, 0))
+    start = np.array([0.1, 0.4])
+    pose = forward_kinematics(ARM, [hand])
+    zero = np.zeros(2)
+    target = np.asarray(pose([0.9, 0.8], zero, zero)[0]).ravel()
+    end = find_posture(d, [Reach(hand, target), ActuatorLimits()], start)
+    result = optimize(
+        d,
+        Horizon(1.5, 10),
+        [Effort()],
+        [StartAt(start, zero), EndAt(v=zero), Reach(hand, target), ActuatorLimits()],
+        Quintic(start, end),
+    )
+    assert result.completed, result.data.attrs["stop_reason"]
+    at = np.asarray(pose(result["q"].values[-1], zero, zero)[0]).ravel()
+    assert at == pytest.approx(target, abs=1e-6)
+
+
+BODY = Frame(ARM.bodies[-1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PowerLimits(0.0), "power of PowerLimits must be positive, got 0"),
+        (lambda: PowerLimits(1.0, ["knee"]).check(cart()), "PowerLimits names the joint 'knee'"),
+        (lambda: DriveWithin("knee").check(cart()), "DriveWithin names the joint 'knee'"),
+        (lambda: DriveWithin("rail", 2, 1).check(cart()), "limits of the drive of 'rail' are rev"),
+        (lambda: Orient(BODY, np.ones((3, 3))), "axes of Orient must be a rotation matrix"),
+        (lambda: ClearOf(BODY, (0, 0, 0), -1), "radius of ClearOf must be positive"),
+        (
+            lambda: ClearOfCapsule(BODY, (1, 0, 0), (1, 0, 0), 0.1),
+            "both ends of ClearOfCapsule are one point",
+        ),
+        (lambda: LinkClearOf(BODY, BODY, (0, 0, 0), 0.1), "both frames of LinkClearOf are at one"),
+        (
+            lambda: LinkClearOf(Frame(None), BODY, (0, 0, 0), 0.1),
+            "both frames of LinkClearOf must be on one body, got the ground and body 'lower'",
+        ),
+        (
+            lambda: LinkClearOf(BODY, Frame(BODY.body, (1, 0, 0)), (0, 0, 0), 0.1, -1),
+            "thickness of LinkClearOf must not be negative",
+        ),
+    ],
+)
+def test_conditions_refuse(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,328 @@
+"""After a failed solve: what is violated, where, and what numbers say of the reason."""
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, assemble
+from nsopt.problem import load_optimization
+from nsopt.trajectory import (
+    ActuatorLimits,
+    ClearOf,
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    HorizonSolver,
+    Quintic,
+    Reach,
+    Smoothness,
+    StartAt,
+    Straight,
+    Within,
+)
+from nsopt.trajectory.collocation import Collocation
+from nsopt.trajectory.diagnosis import Ending, explain
+from nsopt.trajectory.feasibility import check_feasible
+from nsopt.trajectory.scaling import scaling
+from nsopt.trajectory.statement import Statement
+
+UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
+LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
+HAND = Frame.at(LOWER, (0.7, 0, 0))
+OUT, STILL = (0.0, 0.0), (0.0, 0.0)
+
+
+def arm(effort=40.0):
+    """Links of 0.4 m and 0.3 m in the vertical plane z = 0, stretched out along x at zero."""
+    shoulder = Revolute("shoulder", Frame(None), Frame.at(UPPER, (0, 0, 0)))
+    elbow = Revolute("elbow", Frame.at(UPPER, (0.4, 0, 0)), Frame.at(LOWER, (0.4, 0, 0)))
+    drives = [Actuator(x, -2.0, 2.0, 3.0, effort) for x in ("shoulder", "elbow")]
+    return assemble(
+        Mechanism([UPPER, LOWER], [shoulder, elbow], "relative", drives), gravity=(0, -9.81, 0)
+    )
+
+
+def cart(effort):
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    return assemble(Mechanism([body], [rail], "relative", [Actuator("rail", effort=effort)]))
+
+
+@dataclass
+class Tried:
+    """A solve, as optimize does it."""
+
+    collocation: object
+    stack: object
+    x: np.ndarray
+    g: np.ndarray
+    ending: Ending
+    sizes: object
+
+    @property
+    def text(self):
+        return explain(self.stack, self.g, self.ending, 1e-6, self.sizes)
+
+
+def tried(dynamics, horizon, costs, conditions, guess, max_iter=200):
+    p = dynamics.values()
+    check_feasible(dynamics, horizon, conditions, (), p)
+    collocation = Collocation(dynamics, horizon, costs, conditions, ())
+    stack = collocation.stack()
+    solve = HorizonSolver(max_iter=max_iter).build(stack)
+    low, high = (np.full(collocation.size, x) for x in (-np.inf, np.inf))
+    low[-1], high[-1] = horizon.bounds
+    limits = {"lbx": low, "ubx": high, "lbg": stack.lower, "ubg": stack.upper}
+    found = solve(x0=collocation.start_from(guess), p=p, **limits)
+    x, g = (np.asarray(found[name]).ravel() for name in "xg")
+    stats = solve.stats()
+    ending = Ending(
+        Statement(dynamics, conditions, (), p),
+        horizon,
+        np.linspace(0, x[-1], horizon.steps + 1),
+        collocation.course(x)[0],
+        bool(stats["success"]),
+        str(stats["return_status"]),
+        int(stats["iter_count"]),
+    )
+    names = [type(cost).__name__ for cost in costs]
+    sizes = scaling(stack, x, p, collocation.names(), names)
+    return Tried(collocation, stack, x, g, ending, sizes)
+
+
+def test_a_solution_needs_no_words():
+    assert not tried(
+        arm(),
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt(OUT, STILL), EndAt((0.5, 0.5), STILL), ActuatorLimits()],
+        Quintic(OUT, (0.5, 0.5)),
+    ).text
+
+
+def test_torque_limits_below_gravity():
+    """Held out: 9.81 (2 * 0.2 + 1 * 0.55) = 9.32 N m at the shoulder, 1.4715 at the elbow."""
+    text = tried(
+        arm(1.0),
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt(OUT, STILL), EndAt(OUT, STILL), ActuatorLimits()],
+        Quintic(OUT, OUT),
+    ).text
+    assert "is off by" in text
+    found = re.findall(r"takes ([\d.]+) N m in (\w+), its limit is ([\d.]+) N m", text)
+    torques = {joint: (float(force), float(limit)) for force, joint, limit in found}
+    assert torques["shoulder"] == (pytest.approx(9.81 * 0.95, rel=1e-3), 1.0)
+    assert torques["elbow"] == (pytest.approx(9.81 * 0.15, rel=1e-3), 1.0)
+
+
+def test_the_arm_of_seven_joints_held_out_by_motors_of_1_newton_metre():
+    robot = load_optimization("arm_least_resistance").dynamics.mechanism
+    weak = replace(robot, actuators=[replace(x, effort=1.0) for x in robot.actuators])
+    out, still = np.array([0, np.pi / 2, 0, 0, 0, 0, 0]), np.zeros(7)
+    text = tried(
+        assemble(weak, gravity=(0, 0, -9.81)),
+        Horizon(1.0, 6),
+        [Smoothness()],
+        [StartAt(out, still), EndAt(out, still), ActuatorLimits()],
+        Quintic(out, out),
+    ).text
+    # Masses and distances of the links beyond joint 2, by the table of the robot.
+    arms = 3.0 * 0.08 + 2.6 * 0.34 + 2.4 * 0.48 + 1.8 * 0.71 + 1.3 * 0.81 + 0.7 * 0.87
+    found = re.search(r"takes ([\d.]+) N m in joint2, its limit is 1 N m", text)
+    assert float(found[1]) == pytest.approx(9.81 * arms, rel=1e-3)
+
+
+def test_a_target_that_ranges_of_joints_keep_away():
+    """Behind the base, the shoulder within 0.5 rad: the hand stays in front."""
+    failed = tried(
+        arm(),
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt(OUT, STILL), Reach(HAND, (-0.5, 0, 0)), Within("shoulder.angle", -0.5, 0.5)],
+        Quintic(OUT, OUT),
+    )
+    q = failed.ending.course.q[-1]
+    x = 0.4 * np.cos(q[0]) + 0.3 * np.cos(q.sum())
+    y = 0.4 * np.sin(q[0]) + 0.3 * np.sin(q.sum())
+    away = np.hypot(x + 0.5, y)
+    assert away > 0.5
+    assert f"the point of Reach on body 'lower' ends {away:.3g} m from its target" in failed.text
+    off = max(x + 0.5, abs(y))
+    if off > 0.1:
+        assert "Reach of body 'lower': reach, x is off by" in failed.text
+    assert "must be -0.5) at step 8, t = 1 s" in failed.text
+
+
+def test_a_duration_at_its_end():
+    """1 m, rest to rest, with 1 N on 1 kg takes 2 s."""
+    text = tried(
+        cart(1.0),
+        Horizon((0.5, 1.9), 20),
+        [Duration()],
+        [StartAt([0], [0]), EndAt([1], [0]), ActuatorLimits()],
+        Straight([0], [1]),
+    ).text
+    assert "the duration is the longest allowed, 1.9 s: allow more" in text
+
+
+def test_forces_of_slides_are_newtons():
+    body = Body("lift", 3.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    d = assemble(
+        Mechanism([body], [rail], "relative", [Actuator("rail", effort=20.0)]),
+        gravity=(0, 0, -9.81),
+    )
+    text = tried(
+        d,
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt([0], [0]), EndAt([0], [0]), ActuatorLimits()],
+        Straight([0], [0]),
+    ).text
+    assert "takes 29.43 N in rail, its limit is 20 N" in text
+
+
+def test_conditions_that_exclude_each_other_on_the_way_are_named():
+    """A sphere on the only way of a hand that can hardly bend."""
+    failed = tried(
+        arm(),
+        Horizon(1.0, 20),
+        [Smoothness()],
+        [
+            StartAt((0.5, 0), STILL),
+            EndAt((-0.5, 0), STILL),
+            Within("elbow.angle", -0.1, 0.1),
+            ActuatorLimits(),
+            ClearOf(HAND, (0.7, 0, 0), 0.2),
+        ],
+        Quintic((0.5, 0), (-0.5, 0)),
+    )
+    lines = failed.text.splitlines()
+    assert "conditions are violated" in lines[0]
+    worst = failed.stack.violations(failed.g).max()
+    assert f"off by {worst:.3g}" in lines[1]
+    known = ("ClearOf of body 'lower'", "StartAt: ", "EndAt: ", "Within: elbow.angle", "link of")
+    assert lines[1].startswith(tuple(f"- {x}" for x in known))
+
+
+def test_rows_that_are_no_numbers_are_told():
+    good = tried(cart(9.0), Horizon(1.0, 4), [Effort()], [StartAt([0], [0])], Straight([0], [1]))
+    g = good.g.copy()
+    g[0] = np.nan
+    text = explain(good.stack, g, good.ending, 1e-6, None)
+    assert "link of nodes (rail.distance) is off by inf" in text
+
+
+def test_rows_are_named_by_where_they_are():
+    """One row after another is moved off its limit."""
+    good = tried(
+        arm(),
+        Horizon(1.0, 4),
+        [Smoothness()],
+        [StartAt(OUT, STILL), EndAt((0.5, 0.5), STILL), ClearOf(HAND, (0, 1, 0), 0.1)],
+        Quintic(OUT, (0.5, 0.5)),
+    )
+    for row in range(good.g.size):
+        label, place = good.stack.label(row)
+        g = good.g.copy()
+        g[row] = good.stack.lower[row] - 0.25
+        text = explain(good.stack, g, good.ending, 1e-6, None)
+        assert "is off by 0.25" in text
+        if label == "link of nodes":
+            names = ["shoulder.angle", "elbow.angle", "shoulder.rate", "elbow.rate"]
+            rows = good.stack.parts[0].rows
+            assert f"({names[row % rows]})" in text
+        if label == "distance from the sphere":
+            assert "ClearOf of body 'lower': distance from the sphere is off by 0.25" in text
+            assert "must be at least 0)" in text
+        if row < good.stack.parts[0].rows * 4:
+            assert f"at step {place}, t = {place / 4:.4g} s" in text
+        else:
+            assert "at step 0, t = 0 s" in text or "at step 4, t = 1 s" in text
+    assert "EndAt: elbow.rate is off by 0.25 (-0.25, must be 0) at step 4, t = 1 s" in text
+
+
+def test_a_solve_that_was_cut_short():
+    good = tried(cart(9.0), Horizon(1.0, 4), [Effort()], [StartAt([0], [0])], Straight([0], [1]))
+    cut = replace(good.ending, solved=False, word="Maximum_Iterations_Exceeded")
+    text = explain(good.stack, good.g, cut, 1e-6, good.sizes)
+    assert "the cost may not be least: Maximum_Iterations_Exceeded" in text
+    assert "scale the costs to about one" in text
+
+
+# Scaling
+
+
+def program(costs, seed=0):
+    d = arm()
+    conditions = [StartAt(OUT, STILL), Reach(HAND, (0.5, 0.3, 0)), ActuatorLimits()]
+    collocation = Collocation(d, Horizon((0.5, 2.0), 5), costs, conditions, ())
+    x = np.random.default_rng(seed).uniform(-1, 1, collocation.size)
+    x[-1] = 1.3
+    names = [f"{type(cost).__name__} {k}" for k, cost in enumerate(costs)]
+    stack = collocation.stack()
+    return stack, x, scaling(stack, x, d.values(), collocation.names(), names), collocation
+
+
+def test_sizes_are_those_of_the_derivatives():
+    stack, x, sizes, collocation = program([Effort(), Duration(weight=3.0)])
+    made, p = stack.derivatives(), collocation.dynamics.values()
+    J = np.abs(np.asarray(made["jac_g"](x, p)[1]))
+    labels = [stack.label(k)[0] for k in range(len(J))]
+    g = np.abs(np.asarray(made["jac_g"](x, p)[0])).ravel()
+    for size in sizes.rows:
+        mine = [label == size.name for label in labels]
+        assert size.slope == pytest.approx(J[mine].max(), rel=1e-12)
+        assert size.value == pytest.approx(g[mine].max(), rel=1e-12)
+    names = collocation.names()
+    assert {size.name for size in sizes.unknowns} == set(names)
+    for size in sizes.unknowns:
+        mine = [name == size.name for name in names]
+        assert size.slope == pytest.approx(J[:, mine].max(), rel=1e-12)
+        assert size.value == np.abs(x[mine]).max()
+    effort = program([Effort()])[0]
+    gradient = np.asarray(effort.derivatives()["grad_f"](x, p)[1])
+    assert sizes.costs[0].slope == pytest.approx(np.abs(gradient).max(), rel=1e-12)
+    assert sizes.costs[1].slope == pytest.approx(3.0)
+    assert sizes.costs[1].value == pytest.approx(3.0 * 1.3)
+
+
+def test_unknowns_are_named_in_their_order():
+    collocation = program([Effort()])[3]
+    nodes, _ = collocation.course(np.arange(collocation.size, dtype=float) + 1)
+    names = np.array(collocation.names())
+    x = np.arange(collocation.size) + 1.0
+    assert x[names == "elbow.angle"] == pytest.approx(nodes.q[:, 1])
+    assert x[names == "shoulder.rate"] == pytest.approx(nodes.v[:, 0])
+    both = x[names == "acceleration of elbow.rate"]  # middles too
+    assert both[::2] == pytest.approx(nodes.a[:, 1])
+    assert x[names == "duration"] == [nodes.duration]
+
+
+def test_advice_where_costs_are_unlike():
+    """Newtons that are counted in hundred thousandths: 1e10 times as steep."""
+    _, _, alike, _ = program([Effort(), Duration()])
+    assert alike.spread < 1e6
+    assert "well scaled" in str(alike)
+    _, _, unlike, _ = program([Effort(scale=1e-5), Duration()])
+    assert unlike.spread > 1e6
+    assert "slopes of costs differ by" in str(unlike)
+    assert "from Duration 1 to Effort 0: give the costs weights or scales" in unlike.advice
+
+
+def test_the_table_is_compact():
+    text = str(program([Effort()])[2])
+    assert len(text.splitlines()) < 35
+    assert all(len(line) < 120 for line in text.splitlines())
+    for word in ("unknown", "condition", "cost", "duration", "force of shoulder"):
+        assert word in text
+
+
+def test_names_that_are_too_few_are_refused():
+    stack, x, _, collocation = program([Effort()])
+    with pytest.raises(ValueError, match="scaling needs a name for each of"):
+        scaling(stack, x, collocation.dynamics.values(), ["q"], ["Effort"])

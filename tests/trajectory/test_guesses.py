@@ -1,0 +1,142 @@
+"""Guesses: what is known of quintics and free fall, derivatives that fit, starts beside another."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial
+
+from nsopt import Body, Frame, Mechanism, Prismatic, StepBounds, Variational, assemble, simulate
+from nsopt.trajectory import (
+    Course,
+    Duration,
+    Effort,
+    EndAt,
+    Guess,
+    Horizon,
+    Optimization,
+    StartAt,
+    optimize,
+)
+from nsopt.trajectory.conditions import ClearOf
+from nsopt.trajectory.guesses import Earlier, Perturbed, Quintic, Simulated, Straight
+from nsopt.trajectory.starts import multi_start
+from tests.trajectory.mechanisms import UNIT, cart, gantry
+
+BOUNDS = (2.0, 2.0)
+FINE = np.linspace(0, 1, 2001)
+
+
+def check_slopes(course):
+    """v and a are the derivatives of q."""
+    t = FINE * course.duration
+    for x, slope in ((course.q, course.v), (course.v, course.a)):
+        found = np.gradient(x, t, axis=0)[1:-1]
+        assert found == pytest.approx(slope[1:-1], abs=1e-4)
+
+
+def test_the_quintic_has_least_jerk():
+    """720 way^2 / T^5; no other motion with these ends has less."""
+    course = Quintic([0.0, 1.0], [1.0, -1.0]).course(FINE, BOUNDS, ())
+    check_slopes(course)
+    t = 2 * FINE
+    jerk = np.gradient(course.a, t, axis=0, edge_order=2)
+    least = np.trapezoid(jerk**2, t, axis=0)
+    assert least == pytest.approx(720 * np.array([1, 4]) / 2**5, rel=1e-4)
+    quintic = Polynomial([0, 0, 0, 10, -15, 6])
+    for k in range(4):
+        other = Polynomial([0, 1, -1]) ** 3 * Polynomial.basis(k)  # nothing at the ends
+        work = (quintic.deriv(3) * other.deriv(3)).integ()
+        assert work(1) - work(0) == pytest.approx(0, abs=1e-9)
+
+
+def falling():
+    body = Body("stone", 1.0, UNIT)
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    return assemble(Mechanism([body], [rail], "relative"), gravity=(0, 0, -9.81))
+
+
+def test_a_simulation_is_a_guess():
+    """Free fall, on another grid."""
+    result = simulate(
+        falling(), None, 1.0, steps=StepBounds(0.01, 0.01), scheme=Variational(), progress=False
+    )
+    share = np.linspace(0, 1, 7)
+    course = Simulated(result, {"load": 3.0}).course(share, BOUNDS, ["load", "other"])
+    assert course.duration == pytest.approx(1)
+    assert course.q[:, 0] == pytest.approx(-9.81 / 2 * share**2, abs=1e-3)
+    assert course.v[:, 0] == pytest.approx(-9.81 * share, abs=0.06)
+    assert course.a[:, 0] == pytest.approx(-9.81, abs=1e-2)
+    assert course.inputs == pytest.approx(np.tile([3.0, 0.0], (7, 1)))
+    with pytest.raises(ValueError, match="is no result of optimize: take Simulated"):
+        Earlier(result)
+
+
+def test_an_earlier_optimum_without_an_input_is_told():
+    result = optimize(
+        cart(),
+        Horizon(1.0, 4),
+        [Effort()],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+    )
+    with pytest.raises(ValueError, match="has no input 'u': it has none"):
+        Earlier(result).course(FINE, BOUNDS, ["u"])
+
+
+def test_detours_keep_the_ends_and_are_the_same_again():
+    known = Quintic([0.0, 1.0], [1.0, -1.0])
+    course = Perturbed(known, seed=3, size=0.5).course(FINE, BOUNDS, ())
+    check_slopes(course)
+    assert course.q[[0, -1]] == pytest.approx(np.array([[0, 1], [1, -1]]))
+    again, other = (Perturbed(known, seed=k, size=0.5).course(FINE, BOUNDS, ()) for k in (3, 4))
+    assert np.array_equal(course.q, again.q)
+    assert np.abs(course.q - other.q).max() > 0.05
+    with pytest.raises(ValueError, match="size of Perturbed must be positive"):
+        Perturbed(known, 0, 0.0)
+
+
+@dataclass(frozen=True)
+class Above(Guess):
+    """Over the obstacle."""
+
+    def course(self, share, bounds, inputs):
+        q = np.column_stack([share, 0.5 * np.sin(np.pi * share)])
+        return Course(q, 0 * q, 0 * q, np.zeros((len(share), 0)), bounds[0])
+
+
+def test_several_starts_find_the_shorter_way_round():
+    """A disc reaches further up than down: below is shorter, the guess is above."""
+    d, hand = gantry()
+    stated = Optimization(
+        d,
+        Horizon(1.0, 10),
+        [Effort()],
+        [StartAt([0, 0], [0, 0]), EndAt([1, 0], [0, 0]), ClearOf(hand, (0.5, 0.1, 0), 0.25)],
+        Above(),
+    )
+    alone = stated.solve()
+    assert alone["q"].values[5, 1] > 0.3
+    best = multi_start(stated, starts=6, seed=0, size=1.0)
+    told = json.loads(best.data.attrs["starts"])
+    assert len(told) == 6
+    assert told[0] == pytest.approx(alone.data.attrs["objective"])
+    assert best["q"].values[5, 1] < -0.1
+    assert best.data.attrs["objective"] == pytest.approx(min(x for x in told if x is not None))
+    assert best.data.attrs["objective"] < 0.7 * told[0]
+
+
+def test_where_no_start_leads_to_a_solution_the_result_says_so():
+    stated = Optimization(
+        cart(),
+        Horizon(1.0, 4),
+        [Duration()],
+        [StartAt([0], [0]), EndAt([1], [0]), EndAt([2])],
+        Straight([0], [1]),
+    )
+    with pytest.raises(ValueError, match="starts of multi_start must be 1 or more, got 0"):
+        multi_start(stated, 0)
+    result = multi_start(stated, 2)
+    assert not result.completed
+    assert json.loads(result.data.attrs["starts"]) == [None, None]

@@ -1,0 +1,123 @@
+"""Derivatives of optima by parameters, against closed forms and against solving again."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.trajectory.conditions import Bound
+from nsopt.trajectory.optimum_sensitivity import (
+    OptimumError,
+    cost_derivatives,
+    optimum_derivatives,
+)
+from nsopt.trajectory.parts import Stack, part_of
+
+STEPS = 40
+
+
+def push(force=np.inf, corner=1.0):
+    """A mass pushed from rest through steps of midpoint rule; p = (mass, way, weight of time).
+
+    Unknowns of a step are its end (place, speed), the force and those of its start.
+    """
+    w, data, p = ca.SX.sym("w", 5), ca.SX.sym("d", 1), ca.SX.sym("p", 3)
+    x, v, u, x1, v1 = ca.vertsplit(w)
+    h = 1 / STEPS
+    bounds = [
+        Bound("motion", ca.vertcat(x1 - x - h * (v + v1) / 2, p[0] * (v1 - v) - h * u), 0.0, 0.0)
+    ]
+    if np.isfinite(force):
+        bounds.append(Bound("force", u, -force, force))
+    columns = np.array([[3 * k, 3 * k + 1, 3 * k + 2, 3 * k + 3, 3 * k + 4] for k in range(STEPS)])
+    cost = h * (u**2 + p[2] * (x - p[1]) ** 2 * corner)
+    steps = part_of("steps", (w, data, p), [_arrays(b) for b in bounds], cost, columns)
+    e = ca.SX.sym("e", 2)
+    ends = [
+        part_of(name, (e, data, p), [_arrays(Bound(name, value, 0.0, 0.0))], ca.SX(0), at)
+        for name, value, at in (
+            ("start", e, np.array([[0, 1]])),
+            ("end", e - ca.vertcat(p[1], 0), np.array([[3 * STEPS, 3 * STEPS + 1]])),
+        )
+    ]
+    return Stack([steps, *ends], 3 * STEPS + 2, 3)
+
+
+def _arrays(bound):
+    n = bound.value.numel()
+    return Bound(bound.label, bound.value, np.full(n, bound.lower), np.full(n, bound.upper))
+
+
+def solved(stack, p):
+    options = {
+        "print_time": False,
+        "ipopt.print_level": 0,
+        "ipopt.sb": "yes",
+        "ipopt.tol": 1e-12,
+        "ipopt.constr_viol_tol": 1e-12,
+        "ipopt.bound_relax_factor": 0.0,
+    }
+    program = {"x": stack.x, "p": stack.p, "f": stack.f, "g": stack.g}
+    call = ca.nlpsol("again", "ipopt", program, options)
+    found = call(x0=0.1, p=p, lbg=stack.lower, ubg=stack.upper)
+    assert call.stats()["success"]
+    return {name: np.asarray(value).ravel() for name, value in found.items()}
+
+
+def differences(stack, p, k, step=1e-4):
+    ends = []
+    for sign in (1, -1):
+        moved = p.copy()
+        moved[k] += sign * step
+        ends.append(solved(stack, moved))
+    return [(ends[0][name] - ends[1][name]) / (2 * step) for name in ("f", "x")]
+
+
+def test_least_effort_in_closed_form():
+    """12 m^2 s^2 / T^3 for steps without number: its derivatives by mass and way."""
+    stack, p = push(), np.array([1.0, 1.0, 0.0])
+    at = solved(stack, p)
+    assert at["f"][0] == pytest.approx(12, rel=2e-3)
+    by = cost_derivatives(stack, at["x"], p, at["lam_g"])
+    assert by[:2] == pytest.approx(2 * at["f"][0] * np.ones(2), rel=1e-7)
+    found = optimum_derivatives(stack, at["x"], p, at["lam_x"], at["lam_g"])
+    assert found.cost == pytest.approx(by)
+    # Twice the way is twice the motion; the force goes with the mass, the motion does not.
+    assert found.x[:, 1] == pytest.approx(at["x"], abs=1e-6)
+    forces = np.arange(2, 3 * STEPS, 3)
+    assert found.x[forces, 0] == pytest.approx(at["x"][forces], abs=1e-6)
+    assert np.delete(found.x[:, 0], forces) == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("force", [np.inf, 5.05])
+def test_against_solving_again(force):
+    """Also with some forces at their bound."""
+    stack, p = push(force), np.array([1.0, 1.0, 3.0])
+    at = solved(stack, p)
+    forces = np.abs(at["x"][2 : 3 * STEPS : 3])
+    assert 2 < np.sum(forces > 5.05 - 1e-6) < STEPS
+    found = optimum_derivatives(stack, at["x"], p, at["lam_x"], at["lam_g"])
+    for k in range(3):
+        cost, x = differences(stack, p, k)
+        assert found.cost[k] == pytest.approx(cost[0], rel=1e-6)
+        assert found.x[:, k] == pytest.approx(x, abs=2e-5 * (1 + np.max(np.abs(x))))
+
+
+def test_bounds_of_unknowns():
+    """The least of (x - p)^2 with x <= 1: moves with p below, stays above, neither at 1."""
+    w, data, p = ca.SX.sym("w"), ca.SX.sym("d"), ca.SX.sym("p")
+    stack = Stack([part_of("f", (w, data, p), [], (w - p) ** 2, np.array([[0]]))], 1, 1)
+    none, one = np.zeros(0), np.ones(1)
+    free = optimum_derivatives(stack, 0.4 * one, 0.4 * one, 0 * one, none, -one, one)
+    assert free.x[0, 0] == pytest.approx(1)
+    held = optimum_derivatives(stack, one, 1.5 * one, one, none, -one, one)
+    assert held.x[0, 0] == 0
+    assert held.cost[0] == pytest.approx(1.0)
+    with pytest.raises(OptimumError, match="unknown 0 is at its bound and does not press"):
+        optimum_derivatives(stack, one, one, 0 * one, none, -one, one)
+
+
+def test_an_optimum_that_is_not_unique_is_told():
+    w, data, p = ca.SX.sym("w", 2), ca.SX.sym("d"), ca.SX.sym("p")
+    stack = Stack([part_of("f", (w, data, p), [], (w[0] - p) ** 2, np.array([[0, 1]]))], 2, 1)
+    with pytest.raises(OptimumError, match="not unique"):
+        optimum_derivatives(stack, np.zeros(2), np.zeros(1), np.zeros(2), np.zeros(0))
