@@ -34,14 +34,14 @@ def shares(result: Result) -> tuple[float, float]:
     return float(quintic), float(optimum)
 
 
-def main(seeds: int) -> None:
+def main(seeds: range) -> None:
     """Print the table."""
     sys.path.insert(0, str(problem_folder() / "arm_7dof"))
     arm = importlib.import_module("_urdf_arm")
     dynamics = arm.urdf_dynamics()
     use = arm.LargestUse(dynamics)
     rows, savings = [], []
-    for seed in range(seeds):
+    for seed in seeds:
         stated = arm.least_resistance(dynamics, seed)
         duration = stated.horizon.bounds
         guess = stated.guess.course(np.linspace(0, 1, 201), duration, ())
@@ -70,6 +70,7 @@ def main(seeds: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
     print(machine())
-    main(options.seeds)
+    main(range(options.first, options.first + options.seeds))

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.impact import Impact, NewtonImpact
+from nsopt.stepping.node import Node, Passage, check_plain
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     bend,
@@ -24,6 +27,8 @@ from nsopt.stepping.terms import (
     square,
 )
 from nsopt.stepping.variational import Variational
+
+Array = NDArray[np.float64]
 
 PRESSING = 1e-7
 """Of the typical force, what a contact presses with at least."""
@@ -169,6 +174,92 @@ class ContactAligned(Scheme):
             event=ca.if_else(h < given * (1 - 1e-9), 2, 0),
         )
 
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+        check_plain(dynamics, p)
+        if not isinstance(self.impact, NewtonImpact):
+            raise ValueError(
+                f"{type(self.impact).__name__} has no equations over a horizon: use NewtonImpact()"
+            )
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State the blow at a node and the step to the next, with modes that do not change within.
+
+        What presses in a step is closed at both of its ends and at rest on its wall at the second
+        (cross complementarity); nodes find the times of blows where sizes of steps are unknown.
+        Inputs and drives are constant over a step.
+        """
+        del before
+        d, h = dynamics, second.t - first.t
+        passage = self._blow(mpcc, d, first, scales)
+        M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
+        C, C_end = d.closure_matrix(*first.at), d.closure_matrix(*second.at)
+        v = mpcc.variable("v_half", d.nv)
+        after = v if d.constant_mass else mpcc.variable("v_after", d.nv)
+        n, nc = len(d.contact_names), len(d.closure_names)
+        mu, mu_end = (mpcc.variable(x, nc, scale=scales.impulse) for x in ("mu", "mu_end"))
+        lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
+        kicks = [kick(d, *first.at, v) + first.drive, kick(d, *second.at, after) + first.drive]
+        motion = M @ (v - passage.v) - h / 2 * kicks[0] - first.W @ lam - C.T @ mu
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        if after is not v:
+            mpcc.equal("momentum", M_end @ after - M @ v, scale=scales.impulse)
+        motion = M_end @ (second.v - after) - h / 2 * kicks[1]
+        motion -= second.W @ lam_end + C_end.T @ mu_end
+        mpcc.equal("motion_end", motion, scale=scales.impulse)
+        there = d.retract(first.q, h * (v + after) / 2)
+        mpcc.equal("move", second.q - there, scale=scales.time)
+        mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
+        mpcc.equal("joint_rate", C_end @ second.v + d.closure_drift(*second.at))
+        sizes, speed = (scales.gap, scales.impulse), scales.gap / scales.time
+        pressed, names = lam + lam_end, d.contact_names
+        for half, x in (("lam", lam), ("lam_end", lam_end)):
+            mpcc.complement(f"closed_before_{half}", first.gap, x, scale=sizes, labels=names)
+            mpcc.complement(f"closed_after_{half}", second.gap, x, scale=sizes, labels=names)
+        _vanish(mpcc, "rest", second.W.T @ second.v, pressed, (speed, scales.impulse), names)
+        loss = passage.loss - lam * (first.W.T @ (passage.v + v)) / 2
+        loss -= lam_end * (second.W.T @ (after + second.v)) / 2
+        joint = passage.joint_impulse + mu + mu_end
+        return replace(
+            passage,
+            v=v,
+            impulse=passage.impulse + pressed,
+            joint_impulse=joint,
+            loss=loss,
+            h=h,
+            share=h,
+        )
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Passage:
+        return replace(self._blow(mpcc, dynamics, last, scales), h=before)
+
+    def _blow(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Passage:
+        """State how velocities jump at a node: 0 = W^T v+ + e W^T v- where there is an impulse."""
+        v = mpcc.variable("v_jump", d.nv)
+        mu = mpcc.variable("joint_blow", len(d.closure_names), scale=scales.impulse)
+        lam = mpcc.variable("blow", len(d.contact_names), scale=scales.impulse)
+        C = d.closure_matrix(*node.at)
+        jump = d.mass(node.q, node.p) @ (v - node.v) - node.W @ lam - C.T @ mu
+        mpcc.equal("jump", jump, scale=scales.impulse)
+        mpcc.equal("blow_rate", C @ v + d.closure_drift(*node.at))
+        names, speed = d.contact_names, scales.gap / scales.time
+        mpcc.complement("struck", node.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
+        rebound = node.W.T @ v + d.restitution(node.p) * (node.W.T @ node.v)
+        _vanish(mpcc, "rebound", rebound, lam, (speed, scales.impulse), names)
+        loss = -lam * (node.W.T @ (v + node.v)) / 2
+        none = ca.SX(0, 1)
+        return Passage(v, v, lam, mu, none, loss, ca.SX(0), ca.SX(0))
+
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
     ) -> Step:
@@ -242,3 +333,18 @@ def hold(
     """State gap = 0 where ``on``, lam = 0 elsewhere."""
     bound = on * FREE * ca.SX(scale[0])
     mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale)
+
+
+def _vanish(
+    mpcc: Mpcc,
+    name: str,
+    rate: ca.SX,
+    lam: ca.SX,
+    scale: tuple[ca.SX, ca.SX],
+    labels: tuple[str, ...],
+) -> None:
+    """State rate = 0 where lam > 0, and nothing elsewhere."""
+    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
+    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
+    for x, part in zip(("up", "down"), parts, strict=True):
+        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)

@@ -54,14 +54,26 @@ class Passage:
     ----------
     v : SX (nv,)
         Velocity with which the motion goes on.
+    at_node : SX (nv,)
+        Velocity that counts as that of the node.
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
         Of what acts there.
+    loss : SX (ng,) [J]
+        Energy that each contact takes.
+    h : SX scalar [s]
+        Over which it acts.
+    share : SX scalar [s]
+        Of the duration, for which the node stands.
     """
 
     v: ca.SX
+    at_node: ca.SX
     impulse: ca.SX
     joint_impulse: ca.SX
     slip_impulse: ca.SX
+    loss: ca.SX
+    h: ca.SX
+    share: ca.SX
 
 
 def check_plain(dynamics: Dynamics, p: Array) -> None:

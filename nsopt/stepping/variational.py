@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -283,6 +283,7 @@ class Variational(Scheme):
     ) -> Passage:
         d = dynamics
         passage = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
+        passage = replace(passage, at_node=passage.v)
         rate = d.closure_matrix(*last.at) @ passage.v + d.closure_drift(*last.at)
         mpcc.equal("joint_rate", rate)
         # As if the motion went on: what touches must not approach.
@@ -309,7 +310,11 @@ class Variational(Scheme):
         motion -= d.slip_matrix(*node.at) @ slip
         mpcc.equal("motion", motion, scale=scales.impulse)
         friction.state()
-        return Passage(v, lam, mu, slip)
+        mean = (v + node.v) / 2
+        loss = -lam * (node.W.T @ mean) - friction.by_contact(
+            slip * (d.slip_matrix(*node.at).T @ mean)
+        )
+        return Passage(v, mean, lam, mu, slip, loss, h, h)
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
         at = (start.t, start.q, start.p)

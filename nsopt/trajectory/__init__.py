@@ -2,18 +2,22 @@
 
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
+    Apart,
     Bound,
     ClearOf,
     ClearOfCapsule,
     Condition,
     DriveWithin,
+    During,
     EndAt,
     LinkClearOf,
     Orient,
     Periodic,
     PowerLimits,
     Reach,
+    Span,
     StartAt,
+    Touching,
     Within,
 )
 from nsopt.trajectory.costs import (
@@ -35,7 +39,16 @@ from nsopt.trajectory.costs import (
     TaskTracking,
     Tracking,
 )
-from nsopt.trajectory.guesses import Course, Earlier, Guess, Perturbed, Quintic, Simulated, Straight
+from nsopt.trajectory.guesses import (
+    Course,
+    Earlier,
+    Guess,
+    Perturbed,
+    Quintic,
+    Simulated,
+    Straight,
+    Through,
+)
 from nsopt.trajectory.homotopy import DAMPED, STRAIGHT, WIDE, Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
@@ -49,6 +62,7 @@ __all__ = [
     "STRAIGHT",
     "WIDE",
     "ActuatorLimits",
+    "Apart",
     "BaseReaction",
     "Bound",
     "ClearOf",
@@ -58,6 +72,7 @@ __all__ = [
     "Course",
     "DriveWithin",
     "Duration",
+    "During",
     "Earlier",
     "Effort",
     "EndAt",
@@ -85,12 +100,15 @@ __all__ = [
     "RestrictingMoment",
     "Simulated",
     "Smoothness",
+    "Span",
     "Stage",
     "StartAt",
     "StepDeviation",
     "Straight",
     "Sum",
     "TaskTracking",
+    "Through",
+    "Touching",
     "Tracking",
     "Within",
     "optimize",

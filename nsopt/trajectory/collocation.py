@@ -7,7 +7,7 @@ joints are what the motion takes (inverse dynamics); where nothing drives they m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -41,10 +41,10 @@ class Collocation(Transcription):
         fault = no_accelerations(self.dynamics)
         if fault:
             raise ValueError(f"{fault}: give optimize a scheme, Variational()")
-        if self.horizon.h is not None:
+        if self.horizon.h is not None or self.horizon.breaks:
             raise ValueError(
-                "steps of a motion by polynomials are all alike: leave out h of Horizon, or give "
-                "optimize a scheme, Variational()"
+                "steps of a motion by polynomials are all alike: leave out h and breaks of "
+                "Horizon, or give optimize a scheme, Variational()"
             )
 
     @property
@@ -85,7 +85,7 @@ class Collocation(Transcription):
         return self.horizon.steps * self.stride + self.node + 1
 
     def stack(self) -> Stack:
-        parts = [self._steps(), self._start(), self._end(), self._coupling()]
+        parts = [self._steps(), self._start(), self._end(), self._coupling(), *self._during()]
         return Stack(parts, self.size, len(self.dynamics.parameters))
 
     # Moments from unknowns
@@ -167,6 +167,22 @@ class Collocation(Transcription):
         terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
         columns = np.arange(self.size - 1 - self.node, self.size)[None]
         return part_of("end", (w, k, p), bounds, terms, columns)
+
+    def _during(self) -> list[Part]:
+        """Return the parts of what holds for some of the nodes."""
+        w, k, p = self._symbols(self.node + 1)
+        h = w[-1] / self.horizon.steps
+        m = self.moment(k * h, w[:-1], p)
+        spans = [span for condition in self.conditions for span in condition.during(m)]
+        found = []
+        for i, span in enumerate(span.of(self.horizon.steps) for span in spans):
+            nodes = np.arange(span.first, span.last + 1)[:, None]
+            own = nodes * self.stride + np.arange(self.node)
+            columns = np.hstack([own, np.full((len(nodes), 1), self.size - 1)])
+            nothing = ca.SX.zeros(len(self.costs))
+            part = part_of(f"during_{i}", (w, k, p), span.bounds, nothing, columns)
+            found.append(replace(part, data=nodes.astype(float)))
+        return found
 
     def _coupling(self) -> Part:
         """Return the part of what holds between start and end."""

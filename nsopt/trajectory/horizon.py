@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.stepping import StepBounds
 
@@ -20,6 +22,9 @@ class Horizon:
     steps : int
     h : StepBounds, optional
         Bounds of each step, of which only the sum is then given; by default all are alike.
+    breaks : sequence of float
+        Shares of the number of steps, between 0 and 1, at which their size may change, as where a
+        contact closes; with ``h`` given and none of them each step has its own size.
 
     Raises
     ------
@@ -31,6 +36,7 @@ class Horizon:
     duration: float | tuple[float, float]
     steps: int = 100
     h: StepBounds | None = None
+    breaks: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         low, high = self.bounds
@@ -49,6 +55,25 @@ class Horizon:
                 f"to {self.steps * h.h_max:g} s, but the motion takes {low:g} to {high:g} s: "
                 "give other steps or bounds"
             )
+
+        if not all(0 < share < 1 for share in self.breaks):
+            raise ValueError(f"breaks of Horizon must be between 0 and 1, got {self.breaks}")
+
+    @property
+    def given(self) -> bool:
+        """Whether all times are known."""
+        low, high = self.bounds
+        return low == high and self.h is None and not self.breaks
+
+    def place(self, share: float) -> int:
+        """Return the node nearest to a share of the number of steps."""
+        return round(share * self.steps)
+
+    def alike(self) -> NDArray[np.float64]:
+        """Return which steps are as long as the one before, (steps,) of 0 and 1."""
+        found = np.full(self.steps, float(self.h is None or bool(self.breaks)))
+        found[[0, *(self.place(share) for share in self.breaks)]] = 0
+        return found
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -27,6 +27,7 @@ class Acting:
         Of the velocity.
     drive : SX (nv,) [N, N m]
         Forces of actuators.
+    gap : SX (ng,) [m]
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
     loss : SX (ng,) [J]
         Energy that each contact takes.
@@ -35,6 +36,7 @@ class Acting:
     h: ca.SX
     change: ca.SX
     drive: ca.SX
+    gap: ca.SX = field(default_factory=_none)
     impulse: ca.SX = field(default_factory=_none)
     joint_impulse: ca.SX = field(default_factory=_none)
     slip_impulse: ca.SX = field(default_factory=_none)
@@ -108,6 +110,18 @@ class Moment:
             return d.reactions(self.t, self.q, self.v, self.p, x.h, x.change, *impulses) / x.h
         none = [ca.SX(0, 1)] * 3
         return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """Gaps of the contacts, (ng,) [m], as the step equations see them."""
+        if self.acting is None:
+            return self.dynamics.gap(self.t, self.q, self.p)
+        return self.acting.gap
+
+    @property
+    def impulse(self) -> ca.SX:
+        """Impulses of the contacts in a motion in steps, (ng,) [N s]."""
+        return ca.SX.zeros(self.gap.numel()) if self.acting is None else self.acting.impulse
 
     @cached_property
     def contact_force(self) -> ca.SX:

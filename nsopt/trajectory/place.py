@@ -78,8 +78,8 @@ class Place:
         the time of the one before.
     own : int
         How many of them are of the node.
-    data : SX (2,)
-        Number of the place, whether a step leads to it.
+    data : SX (3,)
+        Number of the place, whether a step leads to it, whether the next is as long.
     p : SX
         Parameters of the program.
     mpcc : Mpcc
@@ -87,10 +87,8 @@ class Place:
     node : Node
     passage : Passage
     moment : Moment
-    h : SX scalar [s]
-        Over which acts what is at the node.
-    ahead : SX scalar [s]
-        The step after it.
+    before, ahead : SX scalar [s]
+        The steps that lead to it and from it.
     """
 
     w: ca.SX
@@ -101,7 +99,7 @@ class Place:
     node: Node
     passage: Passage
     moment: Moment
-    h: ca.SX
+    before: ca.SX
     ahead: ca.SX
 
     @classmethod
@@ -116,7 +114,7 @@ class Place:
             m, model.dynamics, pushed, following, before, model.scales
         )
         # At the start the velocity given is that before anything acts.
-        v = node.v + data[1] * (passage.v - node.v) / 2
+        v = node.v + data[1] * (passage.at_node - node.v)
         ahead = following.t - node.t
         return cls._made(
             model, m, (first, drive, u, [second]), p, data, node, passage, v, before, ahead
@@ -127,8 +125,20 @@ class Place:
         """Return the template of the last node."""
         m, p, data, first, drive, u, node, before = _begun(model, "ending")
         passage = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
+        # What acts at the end acts there: a wall that is only near must not stop the motion.
+        d, sizes = model.dynamics, (model.scales.gap, model.scales.impulse)
+        m.complement("ended", node.gap, passage.impulse, scale=sizes, labels=d.contact_names)
         return cls._made(
-            model, m, (first, drive, u, []), p, data, node, passage, passage.v, before, ca.SX(0)
+            model,
+            m,
+            (first, drive, u, []),
+            p,
+            data,
+            node,
+            passage,
+            passage.at_node,
+            before,
+            ca.SX(0),
         )
 
     @classmethod
@@ -150,13 +160,20 @@ class Place:
         t_before = next(x.symbol for x in m.parameters if x.name == "t_before")
         added = [variable.scaled for variable in m.variables]
         mine = ca.vertcat(first, *added, drive, u)
-        h, change = (before + ahead) / 2, passage.v - node.v
-        loss = -passage.impulse * (node.W.T @ (passage.v + node.v)) / 2
-        impulses = (passage.impulse, passage.joint_impulse, passage.slip_impulse)
-        acting = Acting(h, change, node.drive, *impulses, loss)
-        moment = Moment(d, node.t, node.q, v, change / h, node.p, acting)
+        change = passage.v - node.v
+        acting = Acting(
+            passage.h,
+            change,
+            node.drive,
+            node.gap,
+            passage.impulse,
+            passage.joint_impulse,
+            passage.slip_impulse,
+            passage.loss,
+        )
+        moment = Moment(d, node.t, node.q, v, change / passage.h, node.p, acting)
         w = ca.vertcat(mine, *following, t_before)
-        return cls(w, mine.numel(), data, p, m, node, passage, moment, h, ahead)
+        return cls(w, mine.numel(), data, p, m, node, passage, moment, before, ahead)
 
     def stated(self, model: Model, relaxation: Relaxation) -> list[Bound]:
         """Return the equations of the scheme, and of the places inside bores, row by row."""
@@ -174,6 +191,12 @@ class Place:
             of = names.get(rows.name, ("",) * scaled.numel())
             found += [
                 zero(f"{rows.name} of {x}" if x else rows.name, scaled[i]) for i, x in enumerate(of)
+            ]
+        for rows in self.mpcc.inequalities:
+            scaled, most = rows.expr / ca.SX(ca.DM(rows.scale)), np.zeros(1)
+            found += [
+                Bound(rows.name, scaled[i], np.full(1, -np.inf), most)
+                for i in range(scaled.numel())
             ]
         for pair in self.mpcc.pairs:
             G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
@@ -196,7 +219,7 @@ def _begun(model: Model, name: str) -> tuple[Mpcc, ca.SX, ca.SX, ca.SX, ca.SX, c
     """Return a program with the symbols of a node, and the step that leads to it."""
     m = Mpcc(name)
     p = m.parameter("p", len(model.dynamics.parameters) + EXTRA)
-    data = m.parameter("data", 2)
+    data = m.parameter("data", 3)
     first = m.parameter("node", sum(model.state))
     drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
     t_before = m.parameter("t_before", 1)

@@ -62,6 +62,8 @@ class HorizonSolver:
             "ipopt.max_iter": self.max_iter,
             "ipopt.honor_original_bounds": "yes",
             "ipopt.warm_start_init_point": "yes",
+            # Matrices of a horizon are banded; its search for a permutation takes most of the time.
+            "ipopt.mumps_permuting_scaling": 0,
             **stack.derivatives(),
         }
         if unilateral:  # with bounds relaxed products end far above sigma

@@ -7,6 +7,7 @@ and inputs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,13 +17,16 @@ import numpy as np
 from nsopt.mpcc import Relaxation, Scholtes
 from nsopt.stepping import Scales, Scheme, Start
 from nsopt.stepping.taken import Taken, objects
-from nsopt.trajectory.conditions import Bound
+from nsopt.trajectory.conditions import Bound, Span
 from nsopt.trajectory.guesses import Course, Guess
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.lifting import Lifting
 from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
 from nsopt.trajectory.place import EXTRA, Model, Place, zero
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+
+VELOCITIES = ("leaving", "v_jump", "v_half", "v_after")
+"""Unknowns of schemes that a guess has."""
 
 PUSHED = 0.1
 """Of a typical impulse, what contacts press with in a guess."""
@@ -104,71 +108,92 @@ class Stepped(Transcription):
     # The program
 
     def stack(self) -> Stack:
-        parts = [self._inner(), self._start(), self._last(), self._coupling()]
+        parts = [self._inner(), self._start(), *self._during(), self._last(), self._coupling()]
         return Stack(parts, self.size, len(self.dynamics.parameters) + EXTRA)
 
     def _columns(self) -> Index:
-        """Return the unknowns of all nodes that a step follows, and the time of the last node."""
+        """Return the unknowns of all nodes that a step follows."""
         n, stride, state = self.horizon.steps, self.inner.own, sum(self.model.state)
         first = np.arange(n)[:, None] * stride
-        own = first + np.arange(stride + state)
-        before, end = np.maximum(first - stride, 0), np.full((n, 1), n * stride)
-        return np.hstack([own, before, end])
+        return np.hstack([first + np.arange(stride + state), np.maximum(first - stride, 0)])
+
+    def _data(self) -> Array:
+        """Return the numbers of those places."""
+        k = np.arange(self.horizon.steps)
+        return np.column_stack([k, (k > 0).astype(float), self.horizon.alike()])
+
+    @property
+    def _last_data(self) -> Array:
+        return np.array([[self.horizon.steps, 1.0, 0.0]])
 
     def _last_columns(self) -> Index:
         begin = self.horizon.steps * self.inner.own
         return np.append(np.arange(begin, self.size), begin - self.inner.own)[None]
 
     def _inner(self) -> Part:
-        x, n = self.inner, self.horizon.steps
-        t_end = ca.SX.sym("t_end")
-        bounds = [*x.stated(self.model, self.relaxation), *self._grid(t_end)]
-        bounds += [b for c in self.conditions for b in c.along(x.moment)]
-        symbols = (ca.vertcat(x.w, t_end), x.data, x.p)
-        part = part_of("interval", symbols, bounds, self._terms(x), self._columns())
-        begun = (np.arange(n) > 0).astype(float)
-        return replace(part, data=np.column_stack([np.arange(n), begun]))
-
-    def _start(self) -> Part:
         x = self.inner
-        bounds = [b for c in self.conditions for b in c.start(x.moment)]
-        nothing = ca.SX.zeros(len(self.costs))
-        part = part_of("start", (x.w, x.data, x.p), bounds, nothing, self._columns()[:1, :-1])
-        return replace(part, data=np.zeros((1, 2)))
+        bounds = [*x.stated(self.model, self.relaxation), *self._grid()]
+        bounds += [b for c in self.conditions for b in c.along(x.moment)]
+        symbols = (x.w, x.data, x.p)
+        part = part_of("interval", symbols, bounds, self._terms(x), self._columns())
+        return replace(part, data=self._data())
 
     def _last(self) -> Part:
         x = self.last
         bounds = x.stated(self.model, self.relaxation)
         bounds += [b for c in self.conditions for b in [*c.along(x.moment), *c.end(x.moment)]]
-        final = ca.vertcat(*(c.weight * c.final(x.moment) for c in self.costs))
-        terms = self._terms(x) + final
+        bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
+        terms = self._terms(x) + ca.vertcat(*(c.weight * c.final(x.moment) for c in self.costs))
         part = part_of("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
-        return replace(part, data=np.array([[self.horizon.steps, 1.0]]))
+        return replace(part, data=self._last_data)
+
+    def _start(self) -> Part:
+        bounds = [b for c in self.conditions for b in c.start(self.inner.moment)]
+        return self._at("start", bounds, np.arange(1))
+
+    def _during(self) -> list[Part]:
+        """Return the parts of what holds for some of the nodes."""
+        found = []
+        for k, span in enumerate(self._spans(self.inner)):
+            nodes = np.arange(span.first, min(span.last, self.horizon.steps - 1) + 1)
+            found.append(self._at(f"during_{k}", span.bounds, nodes))
+        return found
+
+    def _at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> Part:
+        """Return the part of what holds at nodes that a step follows."""
+        x, nothing = self.inner, ca.SX.zeros(len(self.costs))
+        part = part_of(name, (x.w, x.data, x.p), bounds, nothing, self._columns()[nodes])
+        return replace(part, data=self._data()[nodes])
+
+    def _spans(self, x: Place) -> list[Span]:
+        found = [span for c in self.conditions for span in c.during(x.moment)]
+        return [s.of(self.horizon.steps) for s in found]
 
     def _coupling(self) -> Part:
         x, y = self.inner, self.last
         bounds = [b for c in self.conditions for b in c.couple(x.moment, y.moment)]
         nothing = ca.SX.zeros(len(self.costs))
-        theirs, known = ca.vertcat(y.data, y.p), ca.vertcat(self.horizon.steps, 1, x.p)
+        theirs, known = ca.vertcat(y.data, y.p), ca.vertcat(ca.DM(self._last_data.T), x.p)
         bounds = [b._replace(value=ca.substitute(b.value, theirs, known)) for b in bounds]
-        columns = np.hstack([self._columns()[:1, :-1], self._last_columns()])
+        columns = np.hstack([self._columns()[:1], self._last_columns()])
         symbols = (ca.vertcat(x.w, y.w), x.data, x.p)
         part = part_of("coupling", symbols, bounds, nothing, columns)
-        return replace(part, data=np.zeros((1, 2)))
+        return replace(part, data=self._data()[:1])
 
     def _terms(self, x: Place) -> ca.SX:
-        rates = (c.weight * (x.h * c.rate(x.moment) + c.blow(x.moment)) for c in self.costs)
-        return ca.vertcat(*rates)
+        m, share = x.moment, x.passage.share
+        return ca.vertcat(*(c.weight * (share * c.rate(m) + c.blow(m)) for c in self.costs))
 
-    def _grid(self, t_end: ca.SX) -> list[Bound]:
+    def _grid(self) -> list[Bound]:
         """Return what steps must keep where they are unknown."""
-        low, high = self.horizon.bounds
-        if self.horizon.h is not None:
-            least, most = np.array([self.horizon.h.h_min]), np.array([self.horizon.h.h_max])
-            return [Bound("step size", self.inner.ahead, least, most)]
-        if low < high:
-            return [zero("even steps", self.inner.ahead - t_end / self.horizon.steps)]
-        return []
+        x, h = self.inner, self.horizon.h
+        if self.horizon.given:
+            return []
+        found = [zero("steps alike", x.data[2] * (x.ahead - x.before))]
+        if h is not None:
+            least, most = np.array([h.h_min]), np.array([h.h_max])
+            found.append(Bound("step size", x.ahead, least, most))
+        return found
 
     # Numbers
 
@@ -191,7 +216,7 @@ class Stepped(Transcription):
         times = np.array([at for at, _ in self._places()])
         low[times], high[times] = 0.0, most
         low[times[-1]], high[times[0]] = least, 0.0
-        if self.horizon.h is None and least == most:
+        if self.horizon.given:
             low[times] = high[times] = np.linspace(0, least, len(times))
         return low, high
 
@@ -204,15 +229,15 @@ class Stepped(Transcription):
             found += [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
             for x in place.mpcc.variables:
                 pushed = PUSHED if x.name == "impulse" else 0.0
-                found.append(v if x.name == "leaving" else np.full(x.scaled.numel(), pushed))
+                found.append(v if x.name in VELOCITIES else np.full(x.scaled.numel(), pushed))
             found += [np.zeros(len(self.model.driven)), course.inputs[k]]
         return np.concatenate(found)
 
     def motion(self, outcome: Outcome, p: Array) -> Motion:
         n = self.horizon.steps
         numbers = self.numbers(p, Stage(1e-8))
-        inner = self._read(self.inner, outcome.x[self._columns()[:, :-1]], numbers)
-        last = self._read(self.last, outcome.x[self._last_columns()], numbers, n)
+        inner = self._read(self.inner, outcome.x[self._columns()], self._data(), numbers)
+        last = self._read(self.last, outcome.x[self._last_columns()], self._last_data, numbers)
         t, q, v, a, drive, u, lam, mu, slip, loss, work = (
             np.vstack(x) for x in zip(inner, last, strict=True)
         )
@@ -238,7 +263,7 @@ class Stepped(Transcription):
         )
         return Motion(t[:, 0], Course(q, v, a, u, float(t[-1, 0])), drive, taken, np.nan)
 
-    def _read(self, x: Place, rows: Array, numbers: Array, first: int = 0) -> list[Array]:
+    def _read(self, x: Place, rows: Array, data: Array, numbers: Array) -> list[Array]:
         """Return what the record keeps of places, a row each."""
         m, d = x.moment, self.dynamics
         assert m.acting is not None
@@ -246,10 +271,8 @@ class Stepped(Transcription):
         power = ca.dot(m.drive + d.external(m.t, m.q, m.v, m.p), m.v)
         wanted = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u)]
         wanted += [m.acting.impulse, m.acting.joint_impulse, m.acting.slip_impulse, m.acting.loss]
-        outputs = [ca.densify(value) for value in [*wanted, m.acting.h * power]]
+        outputs = [ca.densify(value) for value in [*wanted, x.passage.share * power]]
         function = ca.Function("read", [x.w, x.data, x.p], outputs, {"cse": True})
         n = len(rows)
-        index = np.arange(first, first + n)
-        data = np.column_stack([index, (index > 0).astype(float)])
         found = function.map(n)(rows.T, data.T, np.tile(numbers[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in found]

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt import Actuator, Body, Dynamics, Frame, Mechanism, Parameter, Prismatic, assemble
+from nsopt import (
+    Actuator,
+    Body,
+    ContactLaw,
+    Dynamics,
+    Frame,
+    Mechanism,
+    Parameter,
+    PlaneContact,
+    Prismatic,
+    assemble,
+)
 from nsopt.mechanics import Force, Load, State
 
 
@@ -33,6 +44,16 @@ class Wire(Force):
         v = s.motion(Frame(self.bead)).v
         force = s.value(self.bead.mass) * s.value(self.u) * ca.vertcat(-v[1], v[0], 0)
         return [Load(v, force)]
+
+
+def bouncer() -> Dynamics:
+    """Return the same with a wall at the origin of the rail; ``restitution`` is that of the wall."""
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0), position=(0.0, 0.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    law = ContactLaw(restitution=Parameter("restitution", 1.0))
+    wall = PlaneContact("wall", Frame(None), Frame(body), law=law)
+    mechanism = Mechanism([body], [rail], "relative", [Actuator("rail")])
+    return assemble(mechanism, [wall])
 
 
 def bead() -> Dynamics:

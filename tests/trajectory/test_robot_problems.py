@@ -14,8 +14,7 @@ from nsopt.robots import forward_kinematics
 
 @pytest.fixture(scope="module")
 def swing():
-    stated = load_optimization("rom_swing_up")
-    return stated, stated.solve(title="rom_swing_up")
+    return load_optimization("rom_swing_up").solve(title="rom_swing_up")
 
 
 def shares(result):
@@ -24,7 +23,7 @@ def shares(result):
 
 def test_the_pendulum_swings_up_within_its_cone(swing):
     """Weaker than its weight, it must gather energy; that of the drives is where it goes."""
-    stated, result = swing
+    result = swing
     assert result.completed, result.data.attrs["stop_reason"]
     weight = 4.0 * 9.81 * 0.15
     assert np.abs(result["drive"].values).max() < weight / 2
@@ -71,7 +70,7 @@ def test_an_arm_of_charmie_reaches_with_less_resistance():
 
 
 def test_the_picture_of_an_optimum_shows_drives_and_costs(swing):
-    titles = [ax.get_title() for ax in draw("overview", swing[1]).axes]
+    titles = [ax.get_title() for ax in draw("overview", swing).axes]
     assert titles[1] == "Coordinates"
     assert titles[2].startswith("Drives")
     assert titles[3:5] == ["Velocities", "Resistance of joints"]
@@ -79,7 +78,7 @@ def test_the_picture_of_an_optimum_shows_drives_and_costs(swing):
 
 
 def test_drives_are_shown_against_their_limits(swing):
-    data = swing[1].data
+    data = swing.data
     limited = Result(data.assign(drive_limit=(("v",), np.array([2.5, 2.5]))))
     ax = draw("overview", limited).axes[2]
     assert ax.get_title() == "Drives against their limits"
@@ -89,7 +88,7 @@ def test_drives_are_shown_against_their_limits(swing):
 
 @pytest.mark.slow
 def test_an_optimum_is_animated_and_viewed(swing, tmp_path):
-    result = Result.open(swing[1].save(tmp_path / "swing.nc"))
+    result = Result.open(swing.save(tmp_path / "swing.nc"))
     film = animate(result, tmp_path / "swing.gif")
     assert film.stat().st_size > 10_000
     page = save_view(result, tmp_path / "swing.html")

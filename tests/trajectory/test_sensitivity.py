@@ -266,6 +266,7 @@ def arm():
     return assemble(Mechanism([upper, lower], joints, "relative"), [cone], gravity=(0, 0, -G))
 
 
+@pytest.mark.slow
 def test_an_arm_by_a_cone_angle():
     """It sinks beyond its cone and is turned back."""
     dynamics = arm()
@@ -366,6 +367,33 @@ def test_lasting_contact_is_no_tie():
     ).forward()
     assert np.diag(found.q0[0, :3]) == pytest.approx([1, 1, 0], abs=1e-9)
     assert np.diag(found.v0[0, 3:]) == pytest.approx([1, 1, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("planar", [True, False], ids=["exact", "regularised"])
+def test_sliding_to_rest(planar):
+    """A block with dry friction slides v0^2 / (2 mu g), and its last step is a part of one."""
+    body = Body("block", 1.0, velocity=(1.0, 0, 0), point_mass=True)
+    law = ContactLaw(friction=Parameter("mu", 0.3))
+    floor = PlaneContact("floor", Frame(None), Frame(body), planar=planar, law=law)
+    dynamics = assemble(Mechanism([body]), [floor], (0, 0, -G))
+
+    def run(mu):
+        return sensitivities(
+            dynamics,
+            None,
+            [0.2, 0.5],
+            steps=StepBounds(1e-3, 1e-3),
+            outputs=lambda t, q, v, p: q[0],
+            parameters={"mu": mu},
+            newton=TIGHT,
+        )
+
+    found = run(0.3).forward()
+    assert found.parameters[0, 0, 0] == pytest.approx(-G * 0.2**2 / 2, rel=1e-3)
+    assert found.parameters[1, 0, 0] == pytest.approx(-1 / (2 * 0.3**2 * G), rel=1e-2)
+    assert found.v0[1, 0, 0] == pytest.approx(1 / (0.3 * G), rel=1e-2)
+    exact = difference(lambda mu: run(mu).value, 0.3, 1e-6)
+    assert found.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
 
 
 def test_dependent_contacts():

@@ -4,7 +4,8 @@ A new condition is one frozen dataclass derived from `Condition`; an export; a r
 ``tests/catalog.py``.
 """
 
-from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.conditions.base import Bound, Condition, Span
+from nsopt.trajectory.conditions.contact import Apart, During, Touching
 from nsopt.trajectory.conditions.drives import ActuatorLimits, DriveWithin, PowerLimits
 from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
 from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
@@ -12,17 +13,21 @@ from nsopt.trajectory.conditions.task import Orient, Reach
 
 __all__ = [
     "ActuatorLimits",
+    "Apart",
     "Bound",
     "ClearOf",
     "ClearOfCapsule",
     "Condition",
     "DriveWithin",
+    "During",
     "EndAt",
     "LinkClearOf",
     "Orient",
     "Periodic",
     "PowerLimits",
     "Reach",
+    "Span",
     "StartAt",
+    "Touching",
     "Within",
 ]

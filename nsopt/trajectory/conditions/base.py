@@ -23,6 +23,18 @@ class Bound(NamedTuple):
     upper: Array  # (m,)
 
 
+class Span(NamedTuple):
+    """What holds from node to node, first and last included; shares of the number of steps."""
+
+    first: float
+    last: float
+    bounds: list[Bound]
+
+    def of(self, steps: int) -> Span:
+        """Return the same in numbers of nodes."""
+        return Span(round(self.first * steps), round(self.last * steps), self.bounds)
+
+
 class Condition:
     """What holds of moments of a motion."""
 
@@ -53,4 +65,9 @@ class Condition:
     def couple(self, first: Moment, last: Moment) -> list[Bound]:
         """Return what holds between start and end; nothing by default."""
         del first, last
+        return []
+
+    def during(self, m: Moment) -> list[Span]:
+        """Return what holds for a part of the motion; nothing by default."""
+        del m
         return []

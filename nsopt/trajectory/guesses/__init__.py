@@ -2,7 +2,7 @@
 
 from nsopt.trajectory.guesses.base import Course, Guess
 from nsopt.trajectory.guesses.found import Earlier, Simulated
-from nsopt.trajectory.guesses.paths import Quintic, Straight
+from nsopt.trajectory.guesses.paths import Quintic, Straight, Through
 from nsopt.trajectory.guesses.perturbed import Perturbed
 
-__all__ = ["Course", "Earlier", "Guess", "Perturbed", "Quintic", "Simulated", "Straight"]
+__all__ = ["Course", "Earlier", "Guess", "Perturbed", "Quintic", "Simulated", "Straight", "Through"]

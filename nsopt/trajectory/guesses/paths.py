@@ -74,3 +74,52 @@ class Straight(Guess):
         q = a + np.outer(share, b - a)
         u = np.tile([self.inputs.get(name, 0.0) for name in inputs], (len(share), 1))
         return Course(q, np.tile((b - a) / T, (len(share), 1)), 0 * q, u, T)
+
+
+@dataclass(frozen=True)
+class Through(Guess):
+    """Through several poses, at constant velocity from each to the next.
+
+    Parameters
+    ----------
+    poses : (k, nq)
+        Two or more.
+    shares : (k,), optional
+        Of the duration, when each is passed, from 0 to 1; evenly by default.
+    duration : float, optional [s]
+        As for `Quintic`.
+
+    Raises
+    ------
+    ValueError
+        If there are less than two poses, or the shares do not rise from 0 to 1, one for each.
+    """
+
+    poses: ArrayLike
+    shares: ArrayLike | None = None
+    duration: float | None = None
+
+    def __post_init__(self) -> None:
+        poses = numbers("poses of Through", self.poses)
+        if poses.ndim != 2 or len(poses) < 2:
+            raise ValueError(f"poses of Through must be two or more, got shape {poses.shape}")
+        when = self._when
+        if when.shape != (len(poses),) or when[0] != 0 or when[-1] != 1 or min(np.diff(when)) <= 0:
+            raise ValueError(
+                f"shares of Through must rise from 0 to 1, one for each of {len(poses)} poses, "
+                f"got {self.shares}"
+            )
+
+    @property
+    def _when(self) -> Array:
+        if self.shares is None:
+            return np.linspace(0, 1, len(np.asarray(self.poses)))
+        return np.asarray(self.shares, dtype=float)
+
+    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+        T, when = self.duration or typical(bounds), self._when
+        poses = np.asarray(self.poses, dtype=float)
+        q = np.column_stack([np.interp(share, when, x) for x in poses.T])
+        speeds = np.diff(poses, axis=0) / np.diff(when)[:, None] / T
+        leg = np.clip(np.searchsorted(when, share, side="right") - 1, 0, len(speeds) - 1)
+        return Course(q, speeds[leg], 0 * q, np.zeros((len(share), len(inputs))), T)

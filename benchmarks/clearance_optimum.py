@@ -1,0 +1,118 @@
+"""Least torque through clearances: clearance by clearance, grid by grid, one table a mechanism.
+
+A pendulum and an arm of two links with planar clearance in every joint, in relative coordinates,
+and a free pendulum whose bushing has radial and axial clearance. Cost is the integral of squared
+torques; beside it stands that of ideal joints, by the transcription without contacts, to which it
+tends with clearance and step. Every run starts from the same quintic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from common import machine, table
+
+from nsopt import Result, StepBounds
+from nsopt.problem import problem_folder
+from nsopt.trajectory import Horizon, Optimization
+
+sys.path += [str(problem_folder() / name) for name in ("clearance_tolerance", "optima")]
+chains: Any = importlib.import_module("_chain")
+spatial: Any = importlib.import_module("clearance_pendulum")
+
+RADIAL = [1e-2, 1e-3, 1e-4, 1e-5]
+STEPS = [50, 100, 200, 400, 800]
+QUICK = ([1e-3, 1e-5], [50, 100])
+MOTIONS = {
+    "pendulum": (chains.PENDULUM, np.radians([-90.0]), np.radians([0.0]), 0.8),
+    "arm": (chains.ARM, np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0]), 1.0),
+}
+HEAD = (
+    *("c [m]", "N", "converged", "cost", "above ideal [%]", "iterations", "to state [s]"),
+    *("to solve [s]", "complementarity [N m]", "penetration [m]", "shortest, longest step [ms]"),
+)
+
+
+def planar(name: str, c: float | None, steps: int, free: bool = False) -> Optimization:
+    """Return the motion of a chain; ideal joints where ``c`` is None, steps of free size."""
+    links, start, end, T = MOTIONS[name]
+    clearances = None if c is None else [c] * len(links)
+    chain = chains.chain(links, clearances)
+    h = StepBounds(0.5 * T / steps, 2 * T / steps) if free else None
+    return Optimization(
+        chain.dynamics,
+        Horizon(T, steps, h),
+        chain.effort(),
+        [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
+        chains.Hanging(chain, start, end),
+        inputs=chain.inputs,
+    )
+
+
+def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list[str]:
+    """Return one line of a table."""
+    begin = perf_counter()
+    result = solve()
+    seconds = perf_counter() - begin
+    data, attrs = result.data, result.data.attrs
+    over, gone = (
+        float(np.nanmax(data[x].values)) for x in ("complementarity_residual", "gap_violation")
+    )
+    iterations = attrs["solver_name"].split()[1]
+    h = 1e3 * np.diff(data["time"].values)
+    found = [f"{c:g}", str(steps), "yes" if result.completed else "NO"]
+    found += [f"{attrs['objective']:.4f}", f"{100 * (attrs['objective'] / ideal - 1):.2f}"]
+    found += [iterations, f"{attrs['compile_time']:.1f}"]
+    found += [f"{seconds - attrs['compile_time']:.1f}", f"{over:.1e}", f"{gone:.1e}"]
+    print(" ".join([*found, attrs["stop_reason"]]), file=sys.stderr, flush=True)
+    return [*found, f"{h.min():.2f}, {h.max():.2f}"]
+
+
+def planar_table(name: str, cs: Sequence[float], grids: Sequence[int], free: bool) -> None:
+    """Print a table of a chain."""
+    ideal = planar(name, None, 100).solve().data.attrs["objective"]
+    rows = [row(c, n, ideal, planar(name, c, n, free).solve) for c in cs for n in grids]
+    steps = "steps of free size" if free else "even steps"
+    print(f"\n{name}, {steps}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
+
+
+def spatial_table(cs: Sequence[float], grids: Sequence[int]) -> None:
+    """Print the table of the free pendulum."""
+    chain = planar("pendulum", None, 100).solve().data.attrs["objective"]
+    solve = spatial.optimization.solve
+    rows = [
+        row(c, n, chain, lambda c=c, n=n: solve({"clearance": c}, n)) for c in cs for n in grids
+    ]
+    told = f"axial clearance {spatial.AXIAL:g} m; ideal joint {chain:.4f}"
+    print(f"\nfree pendulum, {told}\n\n{table(HEAD, rows)}", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer clearances and grids")
+    parser.add_argument("--only", choices=["pendulum", "arm", "free", "spatial"])
+    parser.add_argument("--steps", type=int, nargs="*", help="grids of the even steps")
+    options = parser.parse_args()
+    cs, grids = QUICK if options.quick else (RADIAL, STEPS)
+    grids = options.steps or grids
+    wanted = [options.only] if options.only else ["pendulum", "arm", "free", "spatial"]
+    print(machine())
+    for name in wanted:
+        if name in MOTIONS:
+            planar_table(name, cs, grids, free=False)
+        elif name == "free":
+            for chain in MOTIONS:
+                planar_table(chain, cs, [n for n in grids if n <= 200], free=True)
+        else:
+            spatial_table([c for c in cs if c >= 1e-4], [n for n in grids if n <= 200])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""A slider-crank with a worn piston pin, driven through a turn with least peaks of contact force.
+
+The crank makes one turn in half a second and ends as it began, so that turns can follow one
+another. Its drive may hurry and linger on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from slider_crank import ALONG_X, CRANK, GRAVITY, ROD, members
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Dynamics,
+    Frame,
+    Mechanism,
+    Parameter,
+    PlanarRevoluteClearance,
+    Prismatic,
+    Revolute,
+    assemble,
+)
+from nsopt.trajectory import (
+    Cost,
+    Course,
+    Effort,
+    Guess,
+    Horizon,
+    Moment,
+    Optimization,
+    Periodic,
+    StartAt,
+)
+
+TURN = 2 * np.pi
+PERIOD = 0.5  # s
+CLEARANCE = Parameter("clearance", 1e-3)  # m, radial, of the piston pin
+FORCE, TORQUE = 2.0, 0.15  # N and N m, about what pin and drive bear at constant speed
+POWER = 8
+"""Of the contact force: the higher, the more its peaks count."""
+
+
+def model() -> Dynamics:
+    """Return the mechanism: its loop is closed by the pin alone."""
+    crank, rod, slider = members()
+    knee, piston = (CRANK, 0.0, 0.0), (CRANK + ROD, 0.0, 0.0)
+    joints = [
+        Revolute("main bearing", Frame(GROUND), Frame.at(crank, (0.0, 0.0, 0.0))),
+        Revolute("crank pin", Frame.at(crank, knee), Frame.at(rod, knee)),
+        Prismatic("guide", Frame(GROUND, axes=ALONG_X), Frame.at(slider, piston, ALONG_X)),
+    ]
+    pin = PlanarRevoluteClearance(
+        "piston pin", Frame.at(slider, piston), Frame.at(rod, piston), clearance=CLEARANCE
+    )
+    drives = [Actuator("main bearing")]
+    return assemble(Mechanism([crank, rod, slider], joints, "relative", drives), [pin], GRAVITY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peaks(Cost):
+    """Integral of a power of the contact forces, over `FORCE`."""
+
+    def rate(self, m: Moment) -> ca.SX:
+        return ca.sum1((m.contact_force / FORCE) ** POWER)
+
+
+class EvenTurn(Guess):
+    """A turn at constant speed, the pin in the middle of its bore."""
+
+    def course(
+        self, share: NDArray[np.float64], bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Course:
+        T, ratio = bounds[0], CRANK / ROD
+        angle, speed = TURN * share, TURN / T
+        lean = -np.arcsin(ratio * np.sin(angle))  # of the rod from the line of the slider
+        rate = -ratio * np.cos(angle) * speed / np.cos(lean)
+        x = CRANK * (np.cos(angle) - 1) + ROD * (np.cos(lean) - 1)
+        v = -CRANK * np.sin(angle) * speed - ROD * np.sin(lean) * rate
+        q = np.column_stack([angle, lean - angle, x])
+        v = np.column_stack([0 * angle + speed, rate - speed, v])
+        return Course(q, v, np.zeros_like(v), np.zeros((len(share), len(inputs))), T)
+
+
+optimization = Optimization(
+    model(),
+    Horizon(PERIOD, steps=60),
+    [Peaks(weight=1 / PERIOD), Effort(scale=TORQUE, weight=0.02 / PERIOD)],
+    [StartAt(q=[0.0, np.nan, np.nan]), Periodic(advance=[TURN, -TURN, 0.0])],
+    EvenTurn(),
+)
