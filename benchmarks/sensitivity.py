@@ -31,9 +31,9 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.trajectory.fit import Fit, FullWindow, Measured, fit
-from nsopt.trajectory.sensitivity import sensitivities
-from nsopt.trajectory.unknowns import Unknown
+from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory.tuning.fit import Fit, FullWindow, Measured, fit
+from nsopt.trajectory.tuning.unknowns import Unknown
 
 STEPS, DURATION = StepBounds(1e-6, 1e-3), 2.0  # s
 TRUE, NOISE = np.array([1e-3, 0.05]), 2e-5  # m and N m s/rad; rad

@@ -71,6 +71,7 @@ class ContactAligned(Scheme):
     """
 
     ends_early: ClassVar[bool] = True
+    horizon_at_end: ClassVar[bool] = True
 
     v_rest: float = 1e-4
     closed: float = 1e-8
@@ -227,13 +228,15 @@ class ContactAligned(Scheme):
         _vanish(mpcc, "rest", second.W.T @ second.v, pressed, (speed, scales.impulse), names)
         loss = passage.loss - lam * (first.W.T @ (passage.v + v)) / 2
         loss -= lam_end * (second.W.T @ (after + second.v)) / 2
-        joint = passage.joint_impulse + mu + mu_end
+        ends = (first, v, (passage.v + v) / 2), (second, after, (after + second.v) / 2)
+        pushes = [ca.dot(d.external(x.t, x.q, u, x.p) + first.drive, mean) for x, u, mean in ends]
         return replace(
             passage,
             v=v,
-            impulse=passage.impulse + pressed,
-            joint_impulse=joint,
+            impulse=pressed,
+            joint_impulse=passage.joint_impulse + mu + mu_end,
             loss=loss,
+            work=h / 2 * (pushes[0] + pushes[1]),
             h=h,
             share=h,
         )
@@ -257,8 +260,8 @@ class ContactAligned(Scheme):
         rebound = node.W.T @ v + d.restitution(node.p) * (node.W.T @ node.v)
         _vanish(mpcc, "rebound", rebound, lam, (speed, scales.impulse), names)
         loss = -lam * (node.W.T @ (v + node.v)) / 2
-        none = ca.SX(0, 1)
-        return Passage(v, v, lam, mu, none, loss, ca.SX(0), ca.SX(0))
+        none, zero = ca.SX.zeros(lam.numel()), ca.SX(0)
+        return Passage(v, v, none, mu, ca.SX(0, 1), lam, loss, zero, zero, zero)
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

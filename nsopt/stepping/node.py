@@ -57,9 +57,13 @@ class Passage:
     at_node : SX (nv,)
         Velocity that counts as that of the node.
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
-        Of what acts there.
+        Of what acts there, or over the step that follows.
+    blow : SX (ng,)
+        Impulses at the node that belong to the step before, its contacts being closed by that.
     loss : SX (ng,) [J]
         Energy that each contact takes.
+    work : SX scalar [J]
+        Of drives and applied loads.
     h : SX scalar [s]
         Over which it acts.
     share : SX scalar [s]
@@ -71,7 +75,9 @@ class Passage:
     impulse: ca.SX
     joint_impulse: ca.SX
     slip_impulse: ca.SX
+    blow: ca.SX
     loss: ca.SX
+    work: ca.SX
     h: ca.SX
     share: ca.SX
 

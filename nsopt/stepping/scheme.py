@@ -179,6 +179,9 @@ class Scheme(ABC):
         Whether a step may end at an event before the h that it is given.
     order : int
         Of convergence, in free motion and lasting contact; the local error is of one more.
+    horizon_at_end : bool
+        As ``forces_at_end``, for the steps of `add_interval`; inputs are constant over a step
+        then, else they act at nodes.
     rubs : bool
         Whether it takes the friction of `Rubbing` elements.
     """
@@ -187,6 +190,7 @@ class Scheme(ABC):
     forces_at_end: ClassVar[bool] = True
     ends_early: ClassVar[bool] = False
     order: ClassVar[int] = 2
+    horizon_at_end: ClassVar[bool] = False
     rubs: ClassVar[bool] = False
 
     @property

@@ -283,13 +283,13 @@ class Variational(Scheme):
     ) -> Passage:
         d = dynamics
         passage = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
-        passage = replace(passage, at_node=passage.v)
+        passage = replace(passage, at_node=passage.v, impulse=passage.blow, blow=passage.impulse)
         rate = d.closure_matrix(*last.at) @ passage.v + d.closure_drift(*last.at)
         mpcc.equal("joint_rate", rate)
         # As if the motion went on: what touches must not approach.
         ahead = last.gap + before * last.W.T @ passage.v
         sizes = (scales.gap, scales.impulse)
-        mpcc.complement("contact", ahead, passage.impulse, scale=sizes, labels=d.contact_names)
+        mpcc.complement("contact", ahead, passage.blow, scale=sizes, labels=d.contact_names)
         return passage
 
     def _kicks(
@@ -314,7 +314,12 @@ class Variational(Scheme):
         loss = -lam * (node.W.T @ mean) - friction.by_contact(
             slip * (d.slip_matrix(*node.at).T @ mean)
         )
-        return Passage(v, mean, lam, mu, slip, loss, h, h)
+        first = d.external(node.t, node.q, node.v, node.p)
+        second = d.external(node.t, node.q, v, node.p)
+        pushes = before / 2 * first + after / 2 * second + h * node.drive
+        work = ca.dot(pushes, mean)
+        none = ca.SX.zeros(lam.numel())
+        return Passage(v, mean, lam, mu, slip, none, loss, work, h, h)
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
         at = (start.t, start.q, start.p)

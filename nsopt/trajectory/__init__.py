@@ -22,12 +22,14 @@ from nsopt.trajectory.conditions import (
 )
 from nsopt.trajectory.costs import (
     BaseReaction,
+    ContactForce,
     Cost,
     Duration,
     Effort,
     Energy,
     FinalPose,
     FinalTask,
+    ImpactEnergy,
     InputEffort,
     Jerk,
     JointResistance,
@@ -39,6 +41,7 @@ from nsopt.trajectory.costs import (
     TaskTracking,
     Tracking,
 )
+from nsopt.trajectory.diagnosis import Scaling
 from nsopt.trajectory.guesses import (
     Course,
     Earlier,
@@ -53,9 +56,33 @@ from nsopt.trajectory.homotopy import DAMPED, STRAIGHT, WIDE, Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.refine import ObjectiveChange, StepDeviation, refine
+from nsopt.trajectory.sensitivity import (
+    Derivatives,
+    OptimumDerivatives,
+    OptimumError,
+    Sensitivities,
+    SensitivityError,
+    cost_derivatives,
+    optimum_derivatives,
+    sensitivities,
+)
 from nsopt.trajectory.solver import HorizonSolver
+from nsopt.trajectory.starts import multi_start
 from nsopt.trajectory.task import Optimization
+from nsopt.trajectory.tuning import (
+    Design,
+    Fit,
+    FitOutcome,
+    FullWindow,
+    GrowingWindow,
+    Limit,
+    Measured,
+    Unknown,
+    design,
+    fit,
+)
 
 __all__ = [
     "DAMPED",
@@ -68,8 +95,11 @@ __all__ = [
     "ClearOf",
     "ClearOfCapsule",
     "Condition",
+    "ContactForce",
     "Cost",
     "Course",
+    "Derivatives",
+    "Design",
     "DriveWithin",
     "Duration",
     "During",
@@ -79,16 +109,25 @@ __all__ = [
     "Energy",
     "FinalPose",
     "FinalTask",
+    "Fit",
+    "FitOutcome",
+    "FullWindow",
+    "GrowingWindow",
     "Guess",
     "Horizon",
     "HorizonSolver",
+    "ImpactEnergy",
     "InputEffort",
     "Jerk",
     "JointResistance",
+    "Limit",
     "LinkClearOf",
+    "Measured",
     "Moment",
     "ObjectiveChange",
     "Optimization",
+    "OptimumDerivatives",
+    "OptimumError",
     "Orient",
     "Periodic",
     "Perturbed",
@@ -98,6 +137,9 @@ __all__ = [
     "Reach",
     "RestrictingEnergy",
     "RestrictingMoment",
+    "Scaling",
+    "Sensitivities",
+    "SensitivityError",
     "Simulated",
     "Smoothness",
     "Span",
@@ -110,7 +152,15 @@ __all__ = [
     "Through",
     "Touching",
     "Tracking",
+    "Unknown",
     "Within",
+    "cost_derivatives",
+    "design",
+    "find_posture",
+    "fit",
+    "multi_start",
     "optimize",
+    "optimum_derivatives",
     "refine",
+    "sensitivities",
 ]

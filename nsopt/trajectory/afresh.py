@@ -48,7 +48,7 @@ def deviation(transcription: Transcription, fine: Course, drive: Array, p: Array
         def rate(
             s: float, y: Array, k: int = k, forces: Array = forces, inputs: Array = inputs
         ) -> Array:
-            tau, u = _quadratic(forces, s), _quadratic(inputs, s)
+            tau, u = quadratic(forces, s), quadratic(inputs, s)
             return h * np.asarray(change((k + s) * h, y[:n], y[n:], tau, u, p)).ravel()
 
         begin = np.concatenate([fine.q[2 * k], fine.v[2 * k]])
@@ -87,7 +87,7 @@ def _change(transcription: Transcription) -> ca.Function:
     return ca.Function("motion", symbols, [ca.vertcat(symbols[2], change)])
 
 
-def _quadratic(values: Array, s: float) -> Array:
+def quadratic(values: Array, s: float) -> Array:
     """Return what passes through three values at 0, 1/2, 1, at s."""
     a, b, c = values
     found: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)

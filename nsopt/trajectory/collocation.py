@@ -3,6 +3,9 @@
 Over a step accelerations are a quadratic of time, from values at both ends and in the middle, so
 velocities and coordinates are its integrals [Hermite-Simpson, of fourth order]. Forces of actuated
 joints are what the motion takes (inverse dynamics); where nothing drives they must be zero.
+
+Nodes and middles have the same unknowns, so that equations of motion, conditions and costs are one
+function of one moment; what links moments is a small one beside it.
 """
 
 from __future__ import annotations
@@ -14,12 +17,12 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.stepping.taken import Taken, objects
-from nsopt.trajectory.afresh import deviation, drives
+from nsopt.trajectory.afresh import deviation, drives, quadratic
 from nsopt.trajectory.conditions import Bound
 from nsopt.trajectory.guesses import Course, Guess
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.moment import Moment
-from nsopt.trajectory.parts import Array, Part, Stack, part_of
+from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
 
 
@@ -27,7 +30,8 @@ from nsopt.trajectory.transcription import Motion, Outcome, Transcription
 class Collocation(Transcription):
     """Unknowns and parts of a motion of a mechanism without contacts.
 
-    Node k holds (q, v, a, inputs), the middle of each step (a, inputs); the duration comes last.
+    Each node, and the middle of each step after its first node, holds (q, v, a, inputs); the
+    duration comes last.
 
     Raises
     ------
@@ -66,8 +70,9 @@ class Collocation(Transcription):
 
     def names(self) -> list[str]:
         d = self.dynamics
-        node = [*d.q_names, *d.v_names, *(f"acceleration of {x}" for x in d.v_names), *self.inputs]
-        middle = node[d.nq + d.nv :]
+        state, forced = [*d.q_names, *d.v_names], [f"acceleration of {x}" for x in d.v_names]
+        node = [*state, *forced, *self.inputs]
+        middle = [*(f"{x} between nodes" for x in state), *forced, *self.inputs]
         return [*(node + middle) * self.horizon.steps, *node, "duration"]
 
     @property
@@ -76,16 +81,13 @@ class Collocation(Transcription):
         return 3 * self.dynamics.nv + len(self.inputs)
 
     @property
-    def stride(self) -> int:
-        """Number of unknowns of a node and the middle after it."""
-        return self.node + self.dynamics.nv + len(self.inputs)
-
-    @property
     def size(self) -> int:
-        return self.horizon.steps * self.stride + self.node + 1
+        return (2 * self.horizon.steps + 1) * self.node + 1
 
     def stack(self) -> Stack:
-        parts = [self._steps(), self._start(), self._end(), self._coupling(), *self._during()]
+        nodes = self._nodes()
+        parts = [self._links(), nodes, self._middles(nodes), self._start(), self._end(nodes)]
+        parts += [self._coupling(), *self._during()]
         return Stack(parts, self.size, len(self.dynamics.parameters))
 
     # Moments from unknowns
@@ -106,18 +108,6 @@ class Collocation(Transcription):
         n = self.dynamics.nv
         return slice(n), slice(n, 2 * n), slice(2 * n, 3 * n), slice(3 * n, self.node)
 
-    def _middle(self, w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the middle of a step as a node, and what must vanish at its end."""
-        edges = [0, self.node, self.stride, self.stride + self.node]
-        x0, m, x1 = ca.vertsplit(w[: edges[-1]], edges)
-        (q0, v0, a0, _), (q1, v1, a1, _) = self._cut(x0), self._cut(x1)
-        am, um = ca.vertsplit(m, [0, self.dynamics.nv, self.stride - self.node])
-        q = q0 + h / 2 * v0 + h**2 / 96 * (7 * a0 + 6 * am - a1)
-        v = v0 + h / 24 * (5 * a0 + 8 * am - a1)
-        open_q = q1 - q0 - h * v0 - h**2 / 6 * (a0 + 2 * am)
-        open_v = v1 - v0 - h / 6 * (a0 + 4 * am + a1)
-        return ca.vertcat(q, v, am, um), ca.vertcat(open_q, open_v)
-
     # Rows
 
     def _along(self, m: Moment) -> list[Bound]:
@@ -132,41 +122,66 @@ class Collocation(Transcription):
         ]
         return found + [b for condition in self.conditions for b in condition.along(m)]
 
-    def _steps(self) -> Part:
-        """Return the part of all steps: what holds at the first end, in the middle, and between."""
-        n = self.horizon.steps
-        w, k, p = self._symbols(self.stride + self.node + 1)
-        h = w[-1] / n
-        middle, open_ends = self._middle(w, h)
-        ends = [w[: self.node], w[self.stride : self.stride + self.node]]
-        first, last = (self.moment((k + j) * h, x, p) for j, x in enumerate(ends))
-        between = self.moment((k + 0.5) * h, middle, p)
-        zero = np.zeros(open_ends.numel())
-        bounds = [Bound("link of nodes", open_ends, zero, zero)]
-        bounds += [*self._along(first), *self._along(between)]
-        rates = [[cost.rate(m) for m in (first, between, last)] for cost in self.costs]
-        weights = [cost.weight * h / 6 for cost in self.costs]
-        pairs = zip(weights, rates, strict=True)
-        terms = ca.vertcat(*(weight * (x + 4 * y + z) for weight, (x, y, z) in pairs))
-        offsets = np.append(np.arange(self.stride + self.node), 0)
-        columns = np.arange(n)[:, None] * self.stride + offsets
+    def _links(self) -> Part:
+        """Return the part of what links the moments of each step."""
+        n, nv, steps = self.node, self.dynamics.nv, self.horizon.steps
+        w, k, p = self._symbols(9 * nv + 1)
+        h = w[-1] / steps
+        q0, v0, a0, qm, vm, am, q1, v1, a1 = ca.vertsplit(w[:-1], nv)
+        ends = (q1 - q0 - h * v0 - h**2 / 6 * (a0 + 2 * am), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
+        middles = (
+            qm - q0 - h / 2 * v0 - h**2 / 96 * (7 * a0 + 6 * am - a1),
+            vm - v0 - h / 24 * (5 * a0 + 8 * am - a1),
+        )
+        zero = np.zeros(2 * nv)
+        bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
+        bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
+        moments = [np.arange(3 * nv) + i * n for i in range(3)]
+        columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*moments, [0]])
         columns[:, -1] = self.size - 1
-        return part_of("step", (w, k, p), bounds, terms, columns)
+        return part_of("link", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+
+    def _nodes(self) -> Part:
+        """Return the part of all nodes but the last; data are share of the time, and weight."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        w, _, p = self._symbols(self.node + 1)
+        data = ca.SX.sym("data", 2)
+        m = self.moment(data[0] * w[-1], w[:-1], p)
+        terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
+        symbols, columns = (w, data, p), self._columns(2 * k)
+        part = part_of("moment", symbols, self._along(m), ca.vertcat(*terms), columns)
+        return replace(part, data=np.column_stack([k / n, np.where(k > 0, 2, 1) / (6 * n)]))
+
+    def _middles(self, nodes: Part) -> Part:
+        """Return the part of all middles, whose weight is four times that of an end [Simpson]."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        data = np.column_stack([(k + 0.5) / n, np.full(n, 4 / (6 * n))])
+        return replace(nodes, columns=self._columns(2 * k + 1), data=data)
+
+    def _columns(self, moments: Index) -> Index:
+        """Return the unknowns of nodes (even numbers) or middles, and the duration."""
+        own = moments[:, None] * self.node + np.arange(self.node)
+        return np.hstack([own, np.full((len(moments), 1), self.size - 1)])
 
     def _start(self) -> Part:
         w, k, p = self._symbols(self.node + 1)
         m = self.moment(ca.SX(0), w[:-1], p)
         bounds = [b for condition in self.conditions for b in condition.start(m)]
-        columns = np.append(np.arange(self.node), self.size - 1)[None]
-        return part_of("start", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+        nothing = ca.SX.zeros(len(self.costs))
+        return part_of("start", (w, k, p), bounds, nothing, self._columns(np.arange(1)))
 
-    def _end(self) -> Part:
+    def _end(self, nodes: Part) -> Part:
+        """Return the part of the last node, a moment like the others with conditions of its own."""
         w, k, p = self._symbols(self.node + 1)
-        m = self.moment(w[-1], w[:-1], p)
-        bounds = self._along(m) + [b for condition in self.conditions for b in condition.end(m)]
-        terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
-        columns = np.arange(self.size - 1 - self.node, self.size)[None]
-        return part_of("end", (w, k, p), bounds, terms, columns)
+        m, n = self.moment(w[-1], w[:-1], p), self.horizon.steps
+        rows, terms = nodes.function(w, [1.0, 1 / (6 * n)], p)
+        along = [
+            Bound(label, rows[i], nodes.lower[0, [i]], nodes.upper[0, [i]])
+            for i, label in enumerate(nodes.labels)
+        ]
+        bounds = along + [b for condition in self.conditions for b in condition.end(m)]
+        terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
+        return part_of("end", (w, k, p), bounds, terms, self._columns(np.array([2 * n])))
 
     def _during(self) -> list[Part]:
         """Return the parts of what holds for some of the nodes."""
@@ -176,12 +191,10 @@ class Collocation(Transcription):
         spans = [span for condition in self.conditions for span in condition.during(m)]
         found = []
         for i, span in enumerate(span.of(self.horizon.steps) for span in spans):
-            nodes = np.arange(span.first, span.last + 1)[:, None]
-            own = nodes * self.stride + np.arange(self.node)
-            columns = np.hstack([own, np.full((len(nodes), 1), self.size - 1)])
+            nodes = np.arange(span.first, span.last + 1)
             nothing = ca.SX.zeros(len(self.costs))
-            part = part_of(f"during_{i}", (w, k, p), span.bounds, nothing, columns)
-            found.append(replace(part, data=nodes.astype(float)))
+            part = part_of(f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes))
+            found.append(replace(part, data=nodes[:, None].astype(float)))
         return found
 
     def _coupling(self) -> Part:
@@ -202,25 +215,13 @@ class Collocation(Transcription):
     def start_from(self, guess: Guess) -> Array:
         share = np.linspace(0, 1, 2 * self.horizon.steps + 1)
         course = self.fits(guess.course(share, self.horizon.bounds, self.inputs))
-        nodes = np.hstack([course.q, course.v, course.a, course.inputs])[::2]
-        middles = np.hstack([course.a, course.inputs])[1::2]
-        body = np.hstack([nodes[:-1], middles]).ravel()
-        return np.concatenate([body, nodes[-1], [course.duration]])
+        moments = np.hstack([course.q, course.v, course.a, course.inputs])
+        return np.append(moments, course.duration)
 
     def course(self, x: Array) -> tuple[Course, Course]:
         """Return the motion at the nodes, and at nodes and middles."""
-        T = float(x[-1])
-        body = x[: self.horizon.steps * self.stride].reshape(-1, self.stride)
-        nodes = np.vstack([body[:, : self.node], x[-1 - self.node : -1]])
-        w, h = ca.SX.sym("w", self.stride + self.node), ca.SX.sym("h")
-        middle = ca.Function("middle", [w, h], [self._middle(w, h)[0]])
-        found = [
-            np.asarray(middle(np.concatenate([row, nodes[k + 1]]), T / self.horizon.steps)).ravel()
-            for k, row in enumerate(body)
-        ]
-        whole = np.empty((2 * self.horizon.steps + 1, self.node))
-        whole[::2], whole[1::2] = nodes, np.array(found)
-        return self._course(nodes, T), self._course(whole, T)
+        moments = x[:-1].reshape(-1, self.node)
+        return self._course(moments[::2], float(x[-1])), self._course(moments, float(x[-1]))
 
     def _course(self, rows: Array, duration: float) -> Course:
         q, v, a, u = (rows[:, i] for i in self._slices())
@@ -232,7 +233,14 @@ class Collocation(Transcription):
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         power = np.sum(drive * fine.v, axis=1)
         taken = _taken(nodes, t, power, outcome)
-        return Motion(t, nodes, drive[::2], taken, deviation(self, fine, drive, p))
+        table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
+
+        def acting(now: float) -> Array:
+            """Return the parabola through both ends and the middle of a step."""
+            k = min(int(now / h), self.horizon.steps - 1)
+            return quadratic(table[2 * k : 2 * k + 3], now / h - k)
+
+        return Motion(t, nodes, drive[::2], taken, acting, deviation(self, fine, drive, p))
 
 
 def no_accelerations(d: Dynamics) -> str:

@@ -38,6 +38,7 @@ DAMPED: Way = (
     Stage(1e-4, ahead=0.5),
     Stage(1e-4, ahead=0.2),
     Stage(1e-4),
+    Stage(1e-6),
     Stage(1e-8),
 )
 """Motion within clearances is damped at first, or the first stages find one that rattles."""

@@ -54,6 +54,8 @@ class Moment:
         Coordinates, velocities and accelerations.
     p : SX (np,)
         Parameters, inputs among them.
+    jerk : SX (nv,) or None
+        Derivative of the accelerations, where they have one.
     acting : Acting or None
         What acts there, where the motion is one of steps; else it follows from the accelerations.
     """
@@ -67,8 +69,9 @@ class Moment:
         a: ca.SX,
         p: ca.SX,
         acting: Acting | None = None,
+        jerk: ca.SX | None = None,
     ) -> None:
-        self.dynamics, self.acting = dynamics, acting
+        self.dynamics, self.acting, self.jerk = dynamics, acting, jerk
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
 
     @cached_property
@@ -122,6 +125,11 @@ class Moment:
     def impulse(self) -> ca.SX:
         """Impulses of the contacts in a motion in steps, (ng,) [N s]."""
         return ca.SX.zeros(self.gap.numel()) if self.acting is None else self.acting.impulse
+
+    @property
+    def loss(self) -> ca.SX:
+        """Energy that contacts take at the node of a motion in steps, (ng,) [J]."""
+        return ca.SX.zeros(self.gap.numel()) if self.acting is None else self.acting.loss
 
     @cached_property
     def contact_force(self) -> ca.SX:

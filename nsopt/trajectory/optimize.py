@@ -16,18 +16,22 @@ from nsopt.trajectory.afresh import strayed
 from nsopt.trajectory.collocation import Collocation, no_accelerations
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, spread
-from nsopt.trajectory.diagnosis import Ending, explain
-from nsopt.trajectory.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.failure import Ending, explain
+from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.scaling import scaling
+from nsopt.trajectory.diagnosis.statement import Statement
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.parts import Array, Stack
-from nsopt.trajectory.scaling import scaling
+from nsopt.trajectory.resimulation import resimulate
 from nsopt.trajectory.solver import HorizonSolver, Point
-from nsopt.trajectory.statement import Statement
 from nsopt.trajectory.stepped import Stepped
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+
+FINER = 4
+"""Steps of the simulation that verifies an optimum, for each of its own."""
 
 
 def optimize(
@@ -41,6 +45,7 @@ def optimize(
     parameters: Mapping[str, float] | None = None,
     scheme: Scheme | None = None,
     solver: HorizonSolver | None = None,
+    verify: bool = False,
     title: str = "optimum",
 ) -> Result:
     """Return the motion of least cost that keeps all conditions.
@@ -66,6 +71,11 @@ def optimize(
         default `Variational` where the mechanism has any of these, else polynomials between nodes
         whose forces follow from inverse dynamics, which is more exact and faster.
     solver : HorizonSolver, optional
+    verify : bool
+        Whether to simulate the optimum from its start in steps four times as short, under its
+        inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
+        ``resimulated_deviation`` [m, rad], its largest distance from the optimum, and
+        ``resimulated_until`` [s].
     title : str
 
     Returns
@@ -75,8 +85,8 @@ def optimize(
         ``objective``, ``detailed_cost`` (the share of each cost, JSON; ``guess_cost`` is that of
         the guess), ``status`` and ``deviation``, by how much a step integrated afresh under the
         same forces ends beside its node at most (not a number for motions in the steps of a
-        scheme, see `verify`). If no solution was found ``completed`` is False, ``stop_reason`` says
-        what is violated and where, and the motion is the last one tried.
+        scheme, for which there is ``verify``). If no solution was found ``completed`` is False,
+        ``stop_reason`` says what is violated and where, and the motion is the last one tried.
 
     Raises
     ------
@@ -113,7 +123,29 @@ def optimize(
         "guess_cost": json.dumps(_shares(costs, stack.terms(start.x, numbers))),
         "stop_reason": fault or strayed(motion.deviation, solver.deviation),
     }
-    return record(transcription, outcome, motion, p, attrs)
+    result = record(transcription, outcome, motion, p, attrs)
+    return verified(result, transcription, motion, p, scheme) if verify else result
+
+
+def verified(
+    result: Result,
+    transcription: Transcription,
+    motion: Motion,
+    p: Array,
+    scheme: Scheme | None,
+) -> Result:
+    """Return a result with its simulation."""
+    d, stepper = transcription.dynamics, scheme or Variational()
+    found = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
+    data = result.data.assign(
+        resimulated=(("time", "q"), found.q, {"units": "m, 1", "long_name": "simulated afresh"})
+    )
+    data.attrs |= {
+        "resimulated_deviation": found.deviation,
+        "resimulated_until": found.until,
+        "resimulated_seconds": found.seconds,
+    }
+    return Result(data)
 
 
 def transcribed(

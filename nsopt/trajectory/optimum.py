@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.stepping.history import History
 from nsopt.stepping.initial import Start
@@ -56,6 +57,7 @@ def record(
     more: dict[str, tuple[tuple[str, ...], Array, dict[str, Any]]] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
+        "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
         "unknown": (("unknown_index",), outcome.x, {"units": ""}),
         "bound_multiplier": (("unknown_index",), outcome.lam_x, {"units": ""}),
@@ -63,3 +65,10 @@ def record(
     }
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
     return Result(data)
+
+
+def _limits(d: Dynamics) -> Array:
+    """Return the largest forces of the drives, (nv,); infinite where none is stated."""
+    efforts = {x.joint: x.effort for x in d.mechanism.actuators}
+    owners = [name.rsplit(".", 1)[0] for name in d.v_names]
+    return np.array([efforts.get(owner, np.inf) for owner in owners])

@@ -1,7 +1,8 @@
 """Programs over a horizon: few functions, each evaluated at many places, with sparse derivatives.
 
 What is differentiated is one small function of SX; the derivatives of the whole are its entries put
-in place. So stating a thousand steps takes no longer than stating ten.
+in place. So stating a thousand steps takes no longer than stating ten. Parts that share a function
+share its derivatives.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mpcc import compile_native
 from nsopt.trajectory.conditions import Bound
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+OFTEN = 10
+"""Places from which it pays to make a function shorter before it is evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,51 +126,70 @@ class Stack:
             row -= part.count * part.rows
         raise IndexError(f"no row {row}")
 
-    def derivatives(self) -> dict[str, ca.Function]:
-        """Return gradient, Jacobian and Hessian as ``nlpsol`` takes them."""
+    def derivatives(self, native: bool = False) -> dict[str, ca.Function]:
+        """Return gradient, Jacobian and Hessian as ``nlpsol`` takes them.
+
+        Parameters
+        ----------
+        native : bool
+            Whether functions of many places are compiled (`nsopt.mpcc.compile_native`). Their code
+            does not depend on the number of places, and is kept from one process to the next.
+        """
         gradient, jacobian, hessian = _Entries(), _Entries(), _Entries()
-        row = 0
-        for part in self.parts:
-            slope, J, H = _derivatives(part.function)
-            w, data, p = self._at(part)
-            gradient.add(slope.map(part.count)(w, data, p), part.columns, None, slope)
-            jacobian.add(J.map(part.count)(w, data, p), part.columns, row, J)
-            lam = ca.reshape(self.lam[row : row + part.count * part.rows], part.rows, part.count)
-            scale = ca.repmat(self.sigma, 1, part.count)
-            hessian.add_square(H.map(part.count)(w, data, p, lam, scale), part.columns, H)
-            row += part.count * part.rows
+        values, rows, row = ca.MX(0), [], 0
+        for part, (slope, J, H) in zip(self.parts, self._differentiated(native), strict=True):
+            place = self._at(part)
+            if slope.nnz_out(1):
+                value, by_w = slope.map(part.count)(*place)
+                values += ca.sum2(value)
+                gradient.add(by_w, part.columns, None, slope.sparsity_out(1))
+            value, by_w = J.map(part.count)(*place)
+            rows.append(ca.vec(value))
+            jacobian.add(by_w, part.columns, row, J.sparsity_out(1))
+            if H.nnz_out(0):
+                lam = ca.reshape(self.lam[row : row + value.numel()], part.rows, part.count)
+                scale = ca.repmat(self.sigma, 1, part.count)
+                entries = H.map(part.count)(*place, lam, scale)
+                hessian.add_square(entries, part.columns, H.sparsity_out(0))
+            row += value.numel()
         n, x, p = self.x.numel(), self.x, self.p
-        J_all = jacobian.matrix(row, n)
-        grad = ca.densify(gradient.matrix(n, 1))
-        H_all = hessian.matrix(n, n)
-        known = [x, p]
+        J_all, g = jacobian.matrix(row, n), ca.vertcat(*rows)
+        grad, H_all = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
+        weighted, names = [x, p, self.sigma, self.lam], ["x", "p", "lam_f", "lam_g"]
         return {
-            "grad_f": ca.Function("nlp_grad_f", known, [self.f, grad], ["x", "p"], ["f", "g"]),
-            "jac_g": ca.Function("nlp_jac_g", known, [self.g, J_all], ["x", "p"], ["g", "J"]),
-            "hess_lag": ca.Function(
-                "nlp_hess_l",
-                [x, p, self.sigma, self.lam],
-                [H_all],
-                ["x", "p", "lam_f", "lam_g"],
-                ["H"],
-            ),
+            "grad_f": ca.Function("nlp_grad_f", [x, p], [values, grad], names[:2], ["f", "g"]),
+            "jac_g": ca.Function("nlp_jac_g", [x, p], [g, J_all], names[:2], ["g", "J"]),
+            "hess_lag": ca.Function("nlp_hess_l", weighted, [H_all], names, ["H"]),
         }
 
+    def _differentiated(self, native: bool) -> list[tuple[ca.Function, ca.Function, ca.Function]]:
+        """Return the derivatives of each part; those of one function are one."""
+        found: dict[int, tuple[ca.Function, ca.Function, ca.Function]] = {}
+        for part in self.parts:
+            key, often = part.function.__hash__(), part.count >= OFTEN
+            if key not in found:
+                found[key] = _derivatives(part.function, often, native and often)
+        return [found[part.function.__hash__()] for part in self.parts]
 
-def _derivatives(function: ca.Function) -> tuple[ca.Function, ca.Function, ca.Function]:
-    """Return gradient of the summed terms, Jacobian of the rows, Hessian of the Lagrangian."""
+
+def _derivatives(
+    function: ca.Function, often: bool, native: bool
+) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """Return summed terms and their gradient, rows and their Jacobian, Hessian of the Lagrangian.
+
+    Merging what is alike in the Hessian takes most of the time to state a program, and pays where
+    it is evaluated ``often``.
+    """
     w, data, p = (ca.SX.sym(name, function.numel_in(i)) for i, name in enumerate("wdp"))
     rows, terms = function(w, data, p)
     f = ca.sum1(terms)
     lam, sigma = ca.SX.sym("lam", function.numel_out(0)), ca.SX.sym("sigma")
-    lagrangian = sigma * f + ca.dot(lam, rows)
-    H = ca.triu(ca.hessian(lagrangian, w)[0])
-    known, options = [w, data, p], {"cse": True}
-    return (
-        ca.Function("slope", known, [ca.densify(ca.gradient(f, w))], options),
-        ca.Function("J", known, [ca.jacobian(rows, w)], options),
-        ca.Function("H", [*known, lam, sigma], [H], options),
-    )
+    H = ca.triu(ca.hessian(sigma * f + ca.dot(lam, rows), w)[0])
+    name, known, options = function.name(), [w, data, p], {"cse": often}
+    slope = ca.Function(f"{name}_slope", known, [ca.densify(f), ca.gradient(f, w)], options)
+    J = ca.Function(f"{name}_J", known, [ca.densify(rows), ca.jacobian(rows, w)], options)
+    found = (slope, J, ca.Function(f"{name}_H", [*known, lam, sigma], [H], options))
+    return tuple(compile_native(x).function for x in found) if native else found
 
 
 class _Entries:
@@ -176,9 +200,9 @@ class _Entries:
         self._rows: list[Index] = []
         self._columns: list[Index] = []
 
-    def add(self, values: ca.MX, columns: Index, first: int | None, function: ca.Function) -> None:
+    def add(self, values: ca.MX, columns: Index, first: int | None, pattern: ca.Sparsity) -> None:
         """Add a matrix for each place: rows counted from ``first``, or a gradient if None."""
-        n, pattern = len(columns), function.sparsity_out(0)
+        n = len(columns)
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
         place = np.arange(n)[:, None]
         if first is None:  # a column vector, whose rows are unknowns
@@ -187,9 +211,8 @@ class _Entries:
             rows, at = first + place * pattern.size1() + i[None], columns[place, j[None]]
         self._append(values, pattern, rows, at)
 
-    def add_square(self, values: ca.MX, columns: Index, function: ca.Function) -> None:
+    def add_square(self, values: ca.MX, columns: Index, pattern: ca.Sparsity) -> None:
         """Add an upper triangle over the unknowns of each place."""
-        pattern = function.sparsity_out(0)
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
         place = np.arange(len(columns))[:, None]
         a, b = columns[place, i[None]], columns[place, j[None]]
@@ -213,6 +236,8 @@ class _Entries:
 
     def matrix(self, m: int, n: int) -> ca.MX:
         """Return the matrix (m, n)."""
+        if not self._values:
+            return ca.MX(m, n)
         rows, columns = np.concatenate(self._rows), np.concatenate(self._columns)
         places, which = np.unique(columns * m + rows, return_inverse=True)
         sums = ca.DM.triplet(

@@ -166,7 +166,7 @@ class Place:
             change,
             node.drive,
             node.gap,
-            passage.impulse,
+            passage.impulse + passage.blow,
             passage.joint_impulse,
             passage.slip_impulse,
             passage.loss,

@@ -149,13 +149,14 @@ class Stepped(Transcription):
 
     def _start(self) -> Part:
         bounds = [b for c in self.conditions for b in c.start(self.inner.moment)]
-        return self._at("start", bounds, np.arange(1))
+        return self._at("start", bounds, np.arange(1, dtype=np.intp))
 
     def _during(self) -> list[Part]:
         """Return the parts of what holds for some of the nodes."""
         found = []
         for k, span in enumerate(self._spans(self.inner)):
-            nodes = np.arange(span.first, min(span.last, self.horizon.steps - 1) + 1)
+            last = min(span.last, self.horizon.steps - 1)
+            nodes = np.arange(span.first, last + 1, dtype=np.intp)
             found.append(self._at(f"during_{k}", span.bounds, nodes))
         return found
 
@@ -238,17 +239,16 @@ class Stepped(Transcription):
         numbers = self.numbers(p, Stage(1e-8))
         inner = self._read(self.inner, outcome.x[self._columns()], self._data(), numbers)
         last = self._read(self.last, outcome.x[self._last_columns()], self._last_data, numbers)
-        t, q, v, a, drive, u, lam, mu, slip, loss, work = (
+        t, q, v, a, drive, u, lam, blow, mu, slip, loss, work = (
             np.vstack(x) for x in zip(inner, last, strict=True)
         )
         still = np.zeros(n)
-        lam[-2] += lam[-1]  # of the last node, which no step follows
         taken = Taken(
             t=t[1:, 0],
             h=np.diff(t[:, 0]),
             q=q[1:],
             v=v[1:],
-            impulse=lam[:-1],
+            impulse=lam[:-1] + blow[1:],
             joint_impulse=mu[:-1],
             slip_impulse=slip[:-1],
             motion_residual=np.full(n, outcome.violation),
@@ -259,19 +259,28 @@ class Stepped(Transcription):
             retries=still,
             reason=objects(["optimum"] * n),
             tried=objects([()] * n),
-            at_end=np.zeros(n, dtype=bool),
+            at_end=np.full(n, self.scheme.horizon_at_end),
         )
-        return Motion(t[:, 0], Course(q, v, a, u, float(t[-1, 0])), drive, taken, np.nan)
+        nodes = Course(q, v, a, u, float(t[-1, 0]))
+        table = np.hstack([drive, u])
+
+        def acting(now: float) -> Array:
+            """Return what a node holds until the next, or the straight line between them."""
+            if self.scheme.horizon_at_end:
+                held: Array = table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1]
+                return held
+            return np.array([np.interp(now, t[:, 0], x) for x in table.T])
+
+        return Motion(t[:, 0], nodes, drive, taken, acting, np.nan)
 
     def _read(self, x: Place, rows: Array, data: Array, numbers: Array) -> list[Array]:
         """Return what the record keeps of places, a row each."""
-        m, d = x.moment, self.dynamics
-        assert m.acting is not None
+        m = x.moment
         u = [m.input(name) for name in self.inputs]
-        power = ca.dot(m.drive + d.external(m.t, m.q, m.v, m.p), m.v)
+        y = x.passage
         wanted = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u)]
-        wanted += [m.acting.impulse, m.acting.joint_impulse, m.acting.slip_impulse, m.acting.loss]
-        outputs = [ca.densify(value) for value in [*wanted, x.passage.share * power]]
+        wanted += [y.impulse, y.blow, y.joint_impulse, y.slip_impulse, y.loss, y.work]
+        outputs = [ca.densify(value) for value in wanted]
         function = ca.Function("read", [x.w, x.data, x.p], outputs, {"cse": True})
         n = len(rows)
         found = function.map(n)(rows.T, data.T, np.tile(numbers[:, None], n))

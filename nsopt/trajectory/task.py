@@ -40,6 +40,7 @@ class Optimization:
         parameters: Mapping[str, float] | None = None,
         steps: int | None = None,
         title: str = "optimum",
+        verify: bool = False,
     ) -> Result:
         """Return the best motion; errors as for `optimize`.
 
@@ -49,6 +50,8 @@ class Optimization:
         steps : int, optional
             In place of those of the horizon.
         title : str
+        verify : bool
+            As for `optimize`.
         """
         horizon = self.horizon if steps is None else replace(self.horizon, steps=steps)
         return optimize(
@@ -62,4 +65,5 @@ class Optimization:
             scheme=self.scheme,
             solver=self.solver,
             title=title,
+            verify=verify,
         )

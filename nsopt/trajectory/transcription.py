@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -64,6 +64,8 @@ class Motion:
         Forces of the drives there.
     taken : Taken
         The steps between.
+    acting : callable
+        Of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
     deviation : float [m, rad]
         Largest distance of an end of a step, integrated afresh under the same forces, from its
         node.
@@ -73,6 +75,7 @@ class Motion:
     nodes: Course
     drive: Array
     taken: Taken
+    acting: Callable[[float], Array]
     deviation: float
 
 

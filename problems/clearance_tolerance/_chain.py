@@ -95,7 +95,7 @@ class Chain:
 
 def chain(
     links: Sequence[Link],
-    clearances: Sequence[float] | None = None,
+    clearances: Sequence[float] | Array | None = None,
     coordinates: str = "relative",
     names: Sequence[str] = ("shoulder", "elbow", "wrist"),
     law: Callable[..., Any] | None = None,
@@ -148,7 +148,7 @@ def chain(
 @dataclass(frozen=True, eq=False)
 class _Posed(Condition):
     chain: Chain
-    angles: Sequence[float]
+    angles: Sequence[float] | Array
 
     def _turned(self, m: Moment) -> list[Bound]:
         """Return that links are turned by the angles."""
@@ -203,8 +203,8 @@ class Hanging(Guess):
     """
 
     chain: Chain
-    start: Sequence[float]
-    end: Sequence[float]
+    start: Sequence[float] | Array
+    end: Sequence[float] | Array
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         turned = Quintic(self.start, self.end).course(share, bounds, inputs)

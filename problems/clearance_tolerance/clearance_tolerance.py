@@ -29,7 +29,8 @@ def allotment(prices: Sequence[float], tolerance: float) -> Array:
     at worst errors add up. The least of sum p_i / c_i with sum c_i = t has p_i / c_i^2 alike.
     """
     root = np.sqrt(np.asarray(prices, dtype=float))
-    return tolerance * root / root.sum()
+    share: Array = root / root.sum()
+    return tolerance * share
 
 
 def ideal_tip(x: Chain, m: Moment) -> ca.SX:
@@ -52,7 +53,7 @@ class TipWithin(Condition):
 
 def statement(arm: Chain, steps: int = 50) -> Optimization:
     """Return the motion of least torque."""
-    conditions = [HungAt(arm, FROM), TurnedTo(arm, TO)]
+    conditions: list[Condition] = [HungAt(arm, FROM), TurnedTo(arm, TO)]
     if arm.clearances.any():
         conditions.append(TipWithin(arm, TOLERANCE))
     return Optimization(

@@ -47,7 +47,7 @@ class Wire(Force):
 
 
 def bouncer() -> Dynamics:
-    """Return the same with a wall at the origin of the rail; ``restitution`` is that of the wall."""
+    """Return the same with a wall at the origin of the rail, of parameter ``restitution``."""
     body = Body("cart", 1.0, (1.0, 1.0, 1.0), position=(0.0, 0.0, 1.0))
     rail = Prismatic("rail", Frame(None), Frame(body))
     law = ContactLaw(restitution=Parameter("restitution", 1.0))

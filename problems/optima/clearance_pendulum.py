@@ -29,6 +29,7 @@ from nsopt.trajectory import (
     Course,
     Guess,
     Horizon,
+    HorizonSolver,
     InputEffort,
     Moment,
     Optimization,
@@ -74,7 +75,7 @@ class Lifted(Condition):
     """
 
     def end(self, m: Moment) -> list[Bound]:
-        along = m.motion(Frame(m.dynamics.mechanism.bodies[0])).A[0, 0]
+        along = m.motion(Frame(next(iter(m.dynamics.mechanism.bodies)))).A[0, 0]
         none = np.zeros(3)
         rest = Bound("rest", m.v[[0, 1, 5]], none, none)
         return [Bound("lifted", along, none[:1], none[:1]), rest]
@@ -91,8 +92,8 @@ class Swing(Guess):
         sine, cosine = np.sin(angle), np.cos(angle)
         place = [LENGTH * sine, -LENGTH * cosine - CLEARANCE.value, none]
         turned = [np.cos(angle / 2), none, none, np.sin(angle / 2)]
-        v = [LENGTH * cosine * rate, LENGTH * sine * rate, none, none, none, rate]
-        q, v = np.column_stack([*place, *turned]), np.column_stack(v)
+        rates = [LENGTH * cosine * rate, LENGTH * sine * rate, none, none, none, rate]
+        q, v = np.column_stack([*place, *turned]), np.column_stack(rates)
         return x._replace(q=q, v=v, a=np.zeros_like(v))
 
 
@@ -103,4 +104,5 @@ optimization = Optimization(
     [Hung(), Lifted()],
     Swing(),
     inputs=["torque"],
+    solver=HorizonSolver(max_iter=200),  # of a stage: what takes longer rattles
 )

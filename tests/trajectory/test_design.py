@@ -19,8 +19,8 @@ from nsopt import (
     simulate,
 )
 from nsopt.stepping import Compiled
-from nsopt.trajectory.design import Limit, design
-from nsopt.trajectory.unknowns import Unknown
+from nsopt.trajectory.tuning.design import Limit, design
+from nsopt.trajectory.tuning.unknowns import Unknown
 from tests.stepping.models import G
 
 

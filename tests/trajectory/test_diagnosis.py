@@ -24,10 +24,10 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory.collocation import Collocation
-from nsopt.trajectory.diagnosis import Ending, explain
-from nsopt.trajectory.feasibility import check_feasible
-from nsopt.trajectory.scaling import scaling
-from nsopt.trajectory.statement import Statement
+from nsopt.trajectory.diagnosis.failure import Ending, explain
+from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.scaling import scaling
+from nsopt.trajectory.diagnosis.statement import Statement
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
 LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))

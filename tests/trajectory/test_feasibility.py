@@ -35,9 +35,9 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory.conditions import ClearOfCapsule, LinkClearOf, Periodic
-from nsopt.trajectory.extent import extent
-from nsopt.trajectory.feasibility import check_feasible
-from nsopt.trajectory.statement import Statement
+from nsopt.trajectory.diagnosis.extent import extent
+from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.statement import Statement
 from tests.random_mechanisms import axes_of
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))

@@ -17,9 +17,9 @@ from nsopt import (
     TorsionSpringDamper,
     assemble,
 )
-from nsopt.trajectory.fit import FullWindow, GrowingWindow, Measured, fit
-from nsopt.trajectory.sensitivity import sensitivities
-from nsopt.trajectory.unknowns import Unknown
+from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory.tuning.fit import FullWindow, GrowingWindow, Measured, fit
+from nsopt.trajectory.tuning.unknowns import Unknown
 from tests.stepping.models import G
 
 TRUE = np.array([1e-3, 0.05])  # m, N m s/rad

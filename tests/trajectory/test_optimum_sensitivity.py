@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from nsopt.trajectory.conditions import Bound
-from nsopt.trajectory.optimum_sensitivity import (
+from nsopt.trajectory.parts import Stack, part_of
+from nsopt.trajectory.sensitivity.optimum import (
     OptimumError,
     cost_derivatives,
     optimum_derivatives,
 )
-from nsopt.trajectory.parts import Stack, part_of
 
 STEPS = 40
 

@@ -32,8 +32,8 @@ from nsopt import (
 )
 from nsopt.mpcc import Newton
 from nsopt.stepping import Compiled
-from nsopt.trajectory.recorded import SensitivityError
-from nsopt.trajectory.sensitivity import sensitivities
+from nsopt.trajectory.sensitivity.recorded import SensitivityError
+from nsopt.trajectory.sensitivity.simulation import sensitivities
 from tests.stepping.models import G, about_z, ball
 
 TIGHT = Newton(tolerance=1e-13)

@@ -5,6 +5,7 @@ A new cost is one frozen dataclass derived from `Cost` with ``rate``, what it co
 """
 
 from nsopt.trajectory.costs.base import Cost, Sum, check_joints, spread
+from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
     BaseReaction,
@@ -17,12 +18,14 @@ from nsopt.trajectory.costs.tracking import FinalPose, FinalTask, TaskTracking, 
 
 __all__ = [
     "BaseReaction",
+    "ContactForce",
     "Cost",
     "Duration",
     "Effort",
     "Energy",
     "FinalPose",
     "FinalTask",
+    "ImpactEnergy",
     "InputEffort",
     "Jerk",
     "JointResistance",

@@ -35,10 +35,9 @@ class Jerk(Cost):
     """
 
     def rate(self, m: Moment) -> ca.SX:
-        jerk: ca.SX | None = getattr(m, "jerk", None)
-        if jerk is None:
+        if m.jerk is None:
             raise ValueError(
                 "Jerk needs accelerations that are functions of time, which this transcription "
                 "has not: use Smoothness"
             )
-        return ca.sumsqr(jerk)
+        return ca.sumsqr(m.jerk)

@@ -11,12 +11,12 @@ import numpy as np
 
 from nsopt.mechanics.freedom import Axis
 from nsopt.trajectory.conditions import Reach
+from nsopt.trajectory.diagnosis.scaling import Scaling
+from nsopt.trajectory.diagnosis.statement import ALONG, END, START, Row, Statement
 from nsopt.trajectory.guesses import Course
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.parts import Array, Part, Stack
-from nsopt.trajectory.scaling import Scaling
-from nsopt.trajectory.statement import ALONG, END, START, Row, Statement
 
 OCCASIONS = {"start": (START,), "end": (ALONG, END)}
 SHOWN = 4

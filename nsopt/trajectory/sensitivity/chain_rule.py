@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.stepping.program import StepProgram
-from nsopt.trajectory.active_rows import ActiveRows
-from nsopt.trajectory.mapped import PLACES, Mapped
-from nsopt.trajectory.recorded import Steps
+from nsopt.trajectory.sensitivity.active_rows import ActiveRows
+from nsopt.trajectory.sensitivity.mapped import PLACES, Mapped
+from nsopt.trajectory.sensitivity.recorded import Steps
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Newton
 from nsopt.stepping import Acceptance, Scheme, Start, StepBounds, Variational, check_run
 from nsopt.stepping.initial import check_start
-from nsopt.trajectory.chain_rule import ChainRule, Transitions
-from nsopt.trajectory.recorded import Recorder, SensitivityError, Steps
+from nsopt.trajectory.sensitivity.chain_rule import ChainRule, Transitions
+from nsopt.trajectory.sensitivity.recorded import Recorder, SensitivityError, Steps
 
 Array = NDArray[np.float64]
 Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]

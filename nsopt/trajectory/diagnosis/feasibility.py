@@ -18,9 +18,9 @@ from nsopt.trajectory.conditions import (
     LinkClearOf,
     Reach,
 )
-from nsopt.trajectory.extent import Extent, extent
+from nsopt.trajectory.diagnosis.extent import Extent, extent
+from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Row, Statement
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.statement import ALONG, END, OFF, START, Row, Statement
 
 Array = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ from scipy.optimize import NonlinearConstraint, minimize
 
 from nsopt.mechanics import Dynamics
 from nsopt.stepping import Scheme, Start, StepBounds
-from nsopt.trajectory.recorded import SensitivityError
-from nsopt.trajectory.sensitivity import Output, Sensitivities, sensitivities
-from nsopt.trajectory.unknowns import Box, Unknown
+from nsopt.trajectory.sensitivity.recorded import SensitivityError
+from nsopt.trajectory.sensitivity.simulation import Output, Sensitivities, sensitivities
+from nsopt.trajectory.tuning.unknowns import Box, Unknown
 
 Array = NDArray[np.float64]
 Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]

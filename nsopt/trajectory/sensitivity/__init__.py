@@ -1,0 +1,21 @@
+"""Derivatives of simulations and of optima."""
+
+from nsopt.trajectory.sensitivity.optimum import (
+    OptimumDerivatives,
+    OptimumError,
+    cost_derivatives,
+    optimum_derivatives,
+)
+from nsopt.trajectory.sensitivity.recorded import SensitivityError
+from nsopt.trajectory.sensitivity.simulation import Derivatives, Sensitivities, sensitivities
+
+__all__ = [
+    "Derivatives",
+    "OptimumDerivatives",
+    "OptimumError",
+    "Sensitivities",
+    "SensitivityError",
+    "cost_derivatives",
+    "optimum_derivatives",
+    "sensitivities",
+]

@@ -1,0 +1,171 @@
+"""Motions through blows: optima in closed form, modes that are given, simulations of optima."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from typer.testing import CliRunner
+
+from nsopt import (
+    Body,
+    ContactAligned,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PaperStep,
+    PlaneContact,
+    Result,
+    StepBounds,
+    Variational,
+    assemble,
+)
+from nsopt.cli import app
+from nsopt.problem import load_optimization
+from nsopt.trajectory import (
+    Apart,
+    ContactForce,
+    During,
+    Earlier,
+    Effort,
+    EndAt,
+    Horizon,
+    ImpactEnergy,
+    StartAt,
+    Straight,
+    Touching,
+    optimize,
+)
+
+OPTIMA = {1.0: (1.0, 1.5, 6.0), 0.0: (0.82842712, 1.81066017, 12.73896103)}
+"""By restitution: time [s] and speed [m/s] of the blow, cost. Mirrored at the wall the first is a
+straight way; the second starts again from rest."""
+
+
+@pytest.fixture(scope="module")
+def bounce():
+    return load_optimization("bounce")
+
+
+@pytest.mark.parametrize("e", OPTIMA)
+def test_bounce(bounce, e):
+    result = bounce.solve({"restitution": e}, 100, verify=True)
+    assert result.completed, result.data.attrs["stop_reason"]
+    time, speed, cost = OPTIMA[e]
+    k = 36
+    # Inputs are constant over a step: of second order.
+    assert result.data.attrs["objective"] == pytest.approx(cost, rel=3e-4)
+    assert result["time"].values[k] == pytest.approx(time, abs=1e-4)
+    wall = result["impulse"].values[:, 0]
+    assert wall[k] == pytest.approx((1 + e) * speed, abs=3e-3)
+    assert np.delete(wall[1:], k - 1) == pytest.approx(0, abs=1e-6)
+    assert np.nanmax(result["complementarity_residual"].values) < 1e-8
+    assert np.nansum(result["contact_loss"].values) == pytest.approx(
+        (1 - e**2) * speed**2 / 2, abs=5e-3
+    )
+    # Simulated by `ContactAligned` under the same force.
+    assert result.data.attrs["resimulated_until"] >= time - 1e-4
+    assert result.data.attrs["resimulated_deviation"] < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("e", OPTIMA)
+def test_bounce_by_the_command_line(e, tmp_path):
+    out = tmp_path / "bounce.nc"
+    done = CliRunner().invoke(
+        app, ["optimize", "bounce", "--set", f"restitution={e}", "--out", str(out)]
+    )
+    assert done.exit_code == 0, done.output
+    result, (time, speed, cost) = Result.open(out), OPTIMA[e]
+    assert result.data.attrs["objective"] == pytest.approx(cost, rel=1e-4)
+    k = int(np.nanargmax(result["impulse"].values[:, 0]))
+    assert result["time"].values[k] == pytest.approx(time, abs=1e-4)
+    assert np.nanmax(result["impulse"].values) == pytest.approx((1 + e) * speed, abs=4e-4)
+
+
+def test_a_solution_is_a_guess_with_its_multipliers(bounce):
+    """Started from its own end a solve has next to nothing to do."""
+    first = bounce.solve({"restitution": 1.0}, 40)
+    again = replace(bounce, guess=Earlier(first)).solve({"restitution": 1.0}, 40)
+    assert again.completed
+    assert again.data.attrs["objective"] == pytest.approx(first.data.attrs["objective"], rel=1e-7)
+    counts = [int(r.data.attrs["solver_name"].split()[1]) for r in (first, again)]
+    assert counts[1] < counts[0] / 4
+
+
+def test_modes_that_are_given(bounce):
+    """Apart all the way, the wall might as well not be there."""
+    conditions = [StartAt([1.0], [0.0]), EndAt([2.0], [0.0]), During(Apart("wall"), 0.0, 1.0)]
+    stated = replace(
+        bounce,
+        horizon=Horizon(1.0, 20),
+        conditions=conditions,
+        guess=Straight([1.0], [2.0]),
+        scheme=Variational(),
+    )
+    result = stated.solve({"restitution": 0.0})
+    assert result.completed
+    # Of the trapezoidal rule: 12 / (1 + 2 / N^2).
+    assert result.data.attrs["objective"] == pytest.approx(12 / (1 + 2 / 400), rel=1e-6)
+
+
+def test_a_blow_that_costs_its_energy(bounce):
+    """Two straight ways of a cart in closed form; time and speed of the blow by SciPy."""
+
+    def cost(x):
+        T, v = x
+        way = 12 / T**3 - 12 * v / T**2 + 4 * v**2 / T
+        return way + 2.0 * v**2 / 2 + 12 / (2 - T) ** 3
+
+    known = minimize(cost, [1.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9})
+    stated = replace(bounce, costs=[Effort(), ImpactEnergy(weight=2.0)])
+    result = stated.solve({"restitution": 0.0}, 100)
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.data.attrs["objective"] == pytest.approx(known.fun, rel=5e-4)
+    assert result["time"].values[36] == pytest.approx(known.x[0], abs=1e-3)
+    assert np.nanmax(result["impulse"].values) == pytest.approx(known.x[1], abs=1e-2)
+
+
+def test_contact_force_of_a_weight_at_rest():
+    """On its wall at 3 N against it for 1 s: 9 by its square."""
+    body = Body("weight", 1.0, point_mass=True)
+    d = assemble(
+        Mechanism([body], coordinates="relative"),
+        [PlaneContact("floor", Frame(None), Frame(body))],
+        gravity=(0.0, 0.0, -3.0),
+    )
+    result = optimize(
+        d,
+        Horizon(1.0, 10),
+        [ContactForce()],
+        [StartAt(np.zeros(3), np.zeros(3))],
+        Straight(np.zeros(3), np.zeros(3)),
+    )
+    assert result.completed
+    assert result.data.attrs["objective"] == pytest.approx(9.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("scheme", [PaperStep(), MoreauJean()])
+def test_schemes_without_equations_for_a_horizon_say_so(bounce, scheme):
+    with pytest.raises(ValueError, match=r"no equations for a whole horizon: use Variational\(\)"):
+        replace(bounce, scheme=scheme).solve({"restitution": 0.0}, 20)
+
+
+def test_a_contact_that_is_not_there(bounce):
+    conditions = [*bounce.conditions, During(Touching("floor"), 0.1, 0.2)]
+    with pytest.raises(
+        ValueError, match="names the contact 'floor', which is not there: one of wall"
+    ):
+        replace(bounce, conditions=conditions).solve()
+
+
+def test_steps_that_cannot_make_up_the_duration():
+    with pytest.raises(ValueError, match="but the motion takes 2 to 2 s"):
+        Horizon(2.0, 10, h=StepBounds(1e-3, 1e-2))
+
+
+def test_restitution_belongs_to_aligned_steps():
+    dynamics = load_optimization("bounce").dynamics
+    ContactAligned().check_horizon(dynamics, dynamics.values())
+    with pytest.raises(ValueError, match="contact 'wall' has restitution 1"):
+        Variational().check_horizon(dynamics, dynamics.values())
