@@ -40,7 +40,7 @@ def main(seeds: range) -> None:
     arm = importlib.import_module("_urdf_arm")
     dynamics = arm.urdf_dynamics()
     use = arm.LargestUse(dynamics)
-    rows, savings = [], []
+    rows, savings, failed = [], [], 0
     for seed in seeds:
         stated = arm.least_resistance(dynamics, seed)
         duration = stated.horizon.bounds
@@ -48,7 +48,9 @@ def main(seeds: range) -> None:
         result = stated.solve()
         attrs = result.data.attrs
         if not result.completed:
-            print(f"seed {seed}: {attrs['stop_reason']}")
+            print(f"seed {seed} is left out: {attrs['stop_reason']}")
+            failed += 1
+            continue
         quintic, optimum = shares(result)
         savings.append(1 - optimum / quintic)
         motion = (result[name].values for name in ("q", "v", "acceleration"))
@@ -64,7 +66,8 @@ def main(seeds: range) -> None:
             ]
         )
     print(table(HEAD, rows))
-    print(f"median saving {median(savings):.1%}, {stated.horizon.steps} steps")
+    saving = f"median saving {median(savings):.1%}" if savings else "no saving"
+    print(f"{saving}, {len(rows)} solved, {failed} failed, {stated.horizon.steps} steps")
 
 
 if __name__ == "__main__":

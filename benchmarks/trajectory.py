@@ -2,194 +2,54 @@
 
 All in one run and in turn, so that ratios hold on a busy machine. The wall is stated in `wall`;
 nosnoc is left out with a word if it is not installed: ``pip install 'nsopt[bench]'``. The arm is
-that of ``arm_7dof`` with its brakes and pads, without the cones of ``arm_least_resistance``, whose
-nearest points would be most of the work of either side; their construction is told beside.
+stated in `arm`, without cones; their construction is told beside.
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
-from common import Array, in_turn, keep, machine, picture, ratio, table
-from wall import NOSNOC, OURS, Answer, nosnoc_way, nsopt_way, true_optimum
-
-from nsopt import CubicLaw, assemble, load_problem
-from nsopt.plots.style import COLOURS, SMALL, axis_labels
-from nsopt.problem import load_optimization
-from nsopt.robots import resistances
-from nsopt.trajectory import (
-    ActuatorLimits,
-    EndAt,
-    Horizon,
-    HorizonSolver,
-    JointResistance,
-    Moment,
-    Optimization,
-    Quintic,
-    Smoothness,
-    StartAt,
+from arm import Plain, Solved, arm, ours
+from common import cpu_seconds, in_turn, keep, machine, picture, ratio, table
+from wall import (
+    NOSNOC,
+    OURS,
+    RIGID,
+    Answer,
+    nosnoc_way,
+    nsopt_way,
+    rigid_way,
+    true_optimum,
+    true_rigid_optimum,
 )
 
-FROM = (0.3, 0.6, -0.2, -1.4, 0.1, 0.9, 0.0)  # rad
-TO = (-1.1, 1.2, 0.5, -0.7, 0.9, -0.3, 0.6)  # rad
+from nsopt.plots.style import COLOURS, SMALL, axis_labels
+from nsopt.problem import load_optimization
+from nsopt.trajectory import HorizonSolver
+from nsopt.trajectory.collocation import Collocation
+from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.optimize import starting_point
+from nsopt.trajectory.parts import Stack
+
 CONES = "arm_least_resistance"
-TOLERANCE = HorizonSolver().tolerance
 SIZES, FEW = [100, 200, 400, 800, 1600], [100]
-MORE = 4
+MORE = 5
 """Iterations by which the time of one is told, those after the first."""
 LONG = 1000  # steps whose construction has a goal
 GOAL = 5.0  # s
-
-
-class Solved(NamedTuple):
-    """An optimum and what it took [s]; ``more`` is what optimize adds to be sure of it."""
-
-    build: float
-    solve: float
-    iterations: int
-    optimum: float
-    status: str
-    more: float = 0.0
-
-    @property
-    def total(self) -> float:
-        """Time for the optimum, without verification."""
-        return self.build + self.solve
-
-
-def arm(steps: int = 100) -> Optimization:
-    """Return the arm from pose to pose in 2 s with least resistance, smoothly."""
-    robot, still = load_problem("arm_7dof").dynamics.mechanism, np.zeros(7)
-    pads = CubicLaw(peak=40.0, compliance=np.radians(10.0))
-    stops = {f"joint{k}": pads for k in (2, 4, 6)}
-    return Optimization(
-        assemble(robot, resistances(robot, stop=stops), gravity=(0.0, 0.0, -9.81)),
-        Horizon(2.0, steps),
-        [JointResistance(), Smoothness(weight=0.02)],
-        [StartAt(FROM, still), EndAt(TO, still), ActuatorLimits()],
-        Quintic(FROM, TO),
-    )
-
-
-def ours(task: Optimization) -> Solved:
-    """Return the optimum by `nsopt.trajectory.optimize`."""
-    begin = perf_counter()
-    result = task.solve()
-    wall, a = perf_counter() - begin, result.data.attrs
-    build, solve = float(a["compile_time"]), float(result["solve_time"].sum())
-    count = round(float(result["iterations"].sum()))
-    return Solved(build, solve, count, a["objective"], a["status"], wall - build - solve)
-
-
-# The same in plain CasADi
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Hermite-Simpson collocation in ca.Opti, its stage function in SX, mapped.
-
-    Of what was tried this was the fastest: middles are unknowns of their own (as expressions they
-    took more than twice the time), the mass matrix is inverted by Cholesky's factors in SX (the
-    linear solve of ``dynamics.acceleration`` took a fifth longer). Derivatives are CasADi's.
-
-    Parameters
-    ----------
-    inverse : bool
-        Unknown are accelerations, and forces are expressions of them; or the other way round.
-    expand : bool
-        Whether the program is expanded to SX before it is differentiated.
-    """
-
-    inverse: bool = False
-    expand: bool = False
-
-    def __call__(self, task: Optimization) -> Solved:
-        """Return the optimum from the same start with the same tolerance."""
-        begin = perf_counter()
-        opti = self._program(task)
-        opti.solver("ipopt")  # its bounds and start are known from here on
-        start = opti.value(opti.x, opti.initial())
-        bounds = {"lbg": opti.value(opti.lbg), "ubg": opti.value(opti.ubg)}
-        quiet = {"print_level": 0, "sb": "yes", "max_iter": 500}
-        ipopt = {**quiet, "tol": TOLERANCE, "constr_viol_tol": TOLERANCE}
-        options = {"expand": self.expand, "print_time": False, "ipopt": ipopt}
-        solver = ca.nlpsol("plain", "ipopt", {"x": opti.x, "f": opti.f, "g": opti.g}, options)
-        built = perf_counter()
-        found = solver(x0=start, **bounds)
-        done, stats = perf_counter(), solver.stats()
-        return Solved(
-            built - begin,
-            done - built,
-            stats["iter_count"],
-            float(found["f"]),
-            stats["return_status"],
-        )
-
-    def _stage(self, task: Optimization) -> ca.Function:
-        """Return (q, v, unknown) -> (acceleration, force, cost per second)."""
-        d, p = task.dynamics, ca.SX(0, 1)
-        q, v, w = (ca.SX.sym(name, d.nv) for name in "qvw")
-        M, rest = d.mass(q, p), d.bias(q, v, p) - d.applied(0, q, v, p)
-        if self.inverse:
-            a, force = w, M @ w + rest
-        else:
-            R = ca.chol(M)
-            a, force = ca.solve(R, ca.solve(R.T, w - rest)), w
-        moment = Moment(d, ca.SX(0), q, v, a, p)
-        rate = sum(cost.weight * cost.rate(moment) for cost in task.costs)
-        return ca.Function("stage", [q, v, w], [a, force, rate], {"cse": True})
-
-    def _program(self, task: Optimization) -> ca.Opti:
-        """Return variables, equations, limits and start."""
-        n, nv, duration = task.horizon.steps, task.dynamics.nv, task.horizon.bounds[0]
-        h, opti, stage = duration / n, ca.Opti(), self._stage(task)
-        x, w = opti.variable(2 * nv, n + 1), opti.variable(nv, n + 1)
-        xm, wm = opti.variable(2 * nv, n), opti.variable(nv, n)
-        a, force, rate = stage.map(n + 1)(x[:nv, :], x[nv:, :], w)
-        am, forcem, ratem = stage.map(n)(xm[:nv, :], xm[nv:, :], wm)
-        f, fm = ca.vertcat(x[nv:, :], a), ca.vertcat(xm[nv:, :], am)
-        x0, x1, f0, f1 = x[:, :-1], x[:, 1:], f[:, :-1], f[:, 1:]
-        opti.subject_to(ca.vec(xm - (x0 + x1) / 2 - h / 8 * (f0 - f1)) == 0)
-        opti.subject_to(ca.vec(x1 - x0 - h / 6 * (f0 + 4 * fm + f1)) == 0)
-        opti.minimize(h / 6 * (ca.sum2(rate[:-1] + rate[1:]) + 4 * ca.sum2(ratem)))
-        self._limits(opti, task, ca.vertcat(x, force))
-        self._limits(opti, task, ca.vertcat(xm, forcem))
-        first, last = task.conditions[:2]
-        opti.subject_to(x[:, 0] == np.concatenate([first.q, first.v]))
-        opti.subject_to(x[:, -1] == np.concatenate([last.q, last.v]))
-        motion = task.guess.course(np.linspace(0, 1, 2 * n + 1), (duration, duration), ())
-        unknown = motion.a.T if self.inverse else _forces(task, motion.q, motion.v, motion.a)
-        guess = np.vstack([motion.q.T, motion.v.T, unknown])
-        for variable, start in ((x, guess[: 2 * nv, ::2]), (w, guess[2 * nv :, ::2])):
-            opti.set_initial(variable, start)
-        for variable, start in ((xm, guess[: 2 * nv, 1::2]), (wm, guess[2 * nv :, 1::2])):
-            opti.set_initial(variable, start)
-        return opti
-
-    def _limits(self, opti: ca.Opti, task: Optimization, values: ca.MX) -> None:
-        """Keep range, speed and force of the actuators."""
-        drives = task.dynamics.mechanism.actuators
-        high = [x.upper for x in drives] + [x.velocity for x in drives] + [x.effort for x in drives]
-        low = [x.lower for x in drives] + [-y for y in high[len(drives) :]]
-        many = values.shape[1]
-        opti.subject_to(opti.bounded(np.tile(low, many), ca.vec(values), np.tile(high, many)))
-
-
-def _forces(task: Optimization, q: Array, v: Array, a: Array) -> Array:
-    """Return the forces that a motion takes, a column for each time."""
-    stage = Plain(inverse=True)._stage(task)
-    return np.asarray(stage.map(len(q))(q.T, v.T, a.T)[1])
 
 
 def against_casadi(repeats: int, all_ways: bool) -> None:
@@ -202,8 +62,6 @@ def against_casadi(repeats: int, all_ways: bool) -> None:
     if all_ways:
         ways["Opti, inverse dynamics"] = partial(Plain(inverse=True), task)
     found = in_turn(ways, repeats)
-    if all_ways:  # too slow to build for a turn of its own
-        found["Opti, forward, expanded"] = [Plain(expand=True)(task)]
     base = found["nsopt"]
     rows = [_arm_row(name, runs, base) for name, runs in found.items()]
     head = [f"7-DOF arm, N = {task.horizon.steps}", "build [s]", "solve [s]", "total [s]"]
@@ -228,9 +86,15 @@ def _arm_row(name: str, runs: list[Solved], base: list[Solved]) -> list[str]:
 # A mass thrown at a compliant wall
 
 
-def against_nosnoc(repeats: int, ours_at: list[int], nosnoc_at: list[tuple[int, int, int]]) -> None:
-    """Print the wall by nsopt and nosnoc, from starts that touch it and that do not."""
+def against_nosnoc(
+    repeats: int,
+    ours_at: list[int],
+    nosnoc_at: list[tuple[int, int, int]],
+    rigid_at: list[int],
+) -> None:
+    """Print the wall by nsopt and nosnoc, from starts that touch it and that do not; then rigid."""
     true = true_optimum()
+    compliant: list[Answer] = []
     for touching in (True, False):
         ways: dict[str, Callable[[], Answer]] = {
             f"nsopt, {n} steps": partial(nsopt_way, n, touching) for n in ours_at
@@ -241,12 +105,18 @@ def against_nosnoc(repeats: int, ours_at: list[int], nosnoc_at: list[tuple[int, 
                 ways[f"nosnoc, {n} x {elements} elements of order {2 * order - 1}"] = way
         except ImportError as error:
             print(f"\nnosnoc is left out: {error}")
-        found = in_turn(ways, repeats)
+        found = in_turn(ways, repeats if touching else 1)
         base = found[f"nsopt, {OURS[1]} steps"]
         start = "touches the wall" if touching else "turns before the wall"
         head = [f"start that {start}", "build [s]", "solve [s]", "total, ratio", "iterations"]
         head += ["optimum", f"over the true {true:.6f}", "end error, simulated", "said"]
         print("\n" + table(head, [_wall_row(x, found[x], base, true) for x in found]))
+        compliant = compliant or base
+    true = true_rigid_optimum()
+    rigid = {f"nsopt, {n} steps": [rigid_way(n) for _ in range(repeats)] for n in rigid_at}
+    head = ["rigid wall, e = 1", "build [s]", "solve [s]", "total over compliant", "iterations"]
+    head += ["optimum", f"over the true {true:.6f}", "end error, simulated", "said"]
+    print("\n" + table(head, [_wall_row(x, rigid[x], compliant, true) for x in rigid]))
 
 
 def _wall_row(name: str, runs: list[Answer], base: list[Answer], true: float) -> list[str]:
@@ -267,13 +137,43 @@ def _wall_row(name: str, runs: list[Answer], base: list[Answer], true: float) ->
 # Sizes, each in a process of its own
 
 
-def sized(steps: int, iterations: int, cones: bool) -> dict[str, float]:
-    """Return what an arm over many steps takes in this process."""
+class Native(Stack):
+    """A program whose derivatives are compiled."""
+
+    def derivatives(self, native: bool = True) -> dict[str, ca.Function]:
+        """Return them."""
+        return super().derivatives(native)
+
+
+def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
+    """Return what an arm over many steps takes in this process [s, MB], without verification."""
     task = load_optimization(CONES) if cones else arm()
-    before = _peak()
-    horizon, solver = replace(task.horizon, steps=steps), HorizonSolver(max_iter=iterations)
-    solved = ours(replace(task, horizon=horizon, solver=solver))
-    return {**solved._asdict(), "before": before, "peak": _peak()}
+    before, begin = _peak(), perf_counter()
+    horizon, p = replace(task.horizon, steps=steps), task.dynamics.values()
+    stated = Collocation(task.dynamics, horizon, task.costs, task.conditions, task.inputs)
+    check_feasible(task.dynamics, horizon, task.conditions, task.inputs, p)
+    stack = stated.stack()
+    if native:
+        stack = Native(stack.parts, stated.size, stack.p.numel())
+    solver, start = (
+        HorizonSolver(max_iter=1).build(stack),
+        starting_point(stated, stack, task.guess),
+    )
+    found = {"before": before, "build": perf_counter() - begin}
+    if more:
+        low, high = stated.limits()
+        known = {"x0": start.x, "p": p, "lbx": low, "ubx": high}
+        known |= {"lbg": stack.lower, "ubg": stack.upper}
+        one = _seconds(solver, known)
+        many = _seconds(HorizonSolver(max_iter=1 + more).build(stack), known)
+        each = (many - one) / more
+        found |= {"each": each, "once": one - each}
+    return {**found, "peak": _peak()}
+
+
+def _seconds(solver: ca.Function, known: Mapping[str, Any]) -> float:
+    """Return the processor's time of a solve [s]: differences of wall time drown in the load."""
+    return cpu_seconds(partial(solver, **known))[1]
 
 
 def _peak() -> float:
@@ -285,63 +185,77 @@ def _peak() -> float:
     return float(line.split()[1]) / 1024
 
 
-def sizes(steps: list[int], with_cones: bool) -> None:
+def sizes(steps: list[int], long: bool) -> None:
     """Print construction, memory and time an iteration against the number of steps.
 
     Once is what comes before the first iteration, mostly MUMPS' analysis of the pattern.
     """
-    found = {}
-    for n in steps:
-        one, more = _fresh(n, 1), _fresh(n, 1 + MORE)
-        each = (more["solve"] - one["solve"]) / MORE
-        found[n] = {**more, "each": each, "once": one["solve"] - each}
-    rows = [_size_row(n, x, found[steps[0]], steps[0]) for n, x in found.items()]
+    found = {n: _fresh(n, MORE) for n in steps}
+    with tempfile.TemporaryDirectory() as cache:  # else it may be there from an earlier run
+        compiler = (
+            _fresh(steps[0], MORE, native=True, cache=cache)["build"] - found[steps[0]]["build"]
+        )
+        native = {n: _fresh(n, MORE, native=True, cache=cache) for n in steps}
     head = ["7-DOF arm, steps", "build [s]", "once [s]", "ms an iteration"]
-    head += [
-        "us an iteration and step",
-        f"over N = {steps[0]}",
-        "verify [s]",
-        "peak RSS [MB]",
-    ]
+    head += ["us an iteration and step", f"over N = {steps[0]}", "peak RSS [MB]"]
+    head += ["compiled: build [s]", "ms an iteration", "over not compiled"]
+    first = found[steps[0]]["each"] / steps[0]
+    rows = [_size_row(n, x, native[n], first) for n, x in found.items()]
     print("\n" + table(head, rows))
-    for cones in (False, True)[: 1 + with_cones]:
-        x = _fresh(LONG, 1, cones)
+    print(f"\nthe compiler takes {compiler:.1f} s once, for any number of steps")
+    for cones in (False, True)[: 1 + long]:
+        x = _fresh(LONG, 0, cones)
         word = "met" if x["build"] <= GOAL else "MISSED"
         print(
             f"\nconstruction for N = {LONG}{', with cones' if cones else ''}: {x['build']:.2f} s, "
             f"goal {GOAL:g} s: {word}; peak RSS {x['peak']:.0f} MB, {x['before']:.0f} MB before"
         )
-    _draw(found)
+    _draw(found, native)
 
 
-def _fresh(steps: int, iterations: int, cones: bool = False) -> dict[str, float]:
+def _fresh(
+    steps: int, more: int, cones: bool = False, native: bool = False, cache: str = ""
+) -> dict[str, float]:
     """Return `sized` of a fresh process."""
-    call = [sys.executable, __file__, "--size", *(str(x) for x in (steps, iterations, int(cones)))]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    call = [
+        sys.executable,
+        __file__,
+        "--size",
+        *(str(int(x)) for x in (steps, more, cones, native)),
+    ]
+    known = {**os.environ, "NSOPT_CACHE": cache} if cache else None
+    done = subprocess.run(call, capture_output=True, text=True, check=True, env=known)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _size_row(n: int, x: Mapping[str, float], first: Mapping[str, float], n0: int) -> list[str]:
-    each, each0 = x["each"] / n, first["each"] / n0
+def _size_row(
+    n: int, x: Mapping[str, float], native: Mapping[str, float], first: float
+) -> list[str]:
     return [
         str(n),
         f"{x['build']:.2f}",
         f"{x['once']:.2f}",
-        f"{1e3 * each * n:.0f}",
-        f"{1e6 * each:.0f}",
-        f"{each / each0:.2f}",
-        f"{x['more']:.1f}",
+        f"{1e3 * x['each']:.0f}",
+        f"{1e6 * x['each'] / n:.0f}",
+        f"{x['each'] / n / first:.2f}",
         f"{x['peak']:.0f}",
+        f"{native['build']:.2f}",
+        f"{1e3 * native['each']:.0f}",
+        f"{native['each'] / x['each']:.2f}",
     ]
 
 
-def _draw(found: Mapping[int, Mapping[str, float]]) -> None:
+def _draw(
+    found: Mapping[int, Mapping[str, float]], native: Mapping[int, Mapping[str, float]]
+) -> None:
     """Draw time an iteration, construction and memory against the number of steps."""
     figure, axes = picture("The 7-DOF arm over N steps", 2, (9.0, 3.8))
     n = np.array(list(found))
     each = np.array([x["each"] for x in found.values()])
     build = [x["build"] for x in found.values()]
     axes[0, 0].loglog(n, each, marker="o", color=COLOURS[0], label="an iteration")
+    compiled = [x["each"] for x in native.values()]
+    axes[0, 0].loglog(n, compiled, marker="^", color=COLOURS[3], label="the same, compiled")
     axes[0, 0].loglog(n, build, marker="s", color=COLOURS[1], label="construction")
     axes[0, 0].loglog(n, each[0] * n / n[0], ":", color="grey", label="in proportion to N")
     axes[0, 0].legend(fontsize=SMALL, frameon=False)
@@ -357,11 +271,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="by default all of them")
     parser.add_argument("--quick", action="store_true", help="once each, small sizes")
-    parser.add_argument("--size", type=int, nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.size:
-        steps, iterations, cones = options.size
-        print(json.dumps(sized(steps, iterations, bool(cones))))
+        steps, more, cones, native = options.size
+        print(json.dumps(sized(steps, more, bool(cones), bool(native))))
         return
     for name in options.parts or PARTS:
         print(f"\n{machine()}")
@@ -371,7 +285,10 @@ def main() -> None:
 PARTS: dict[str, Callable[[bool], None]] = {
     "arm": lambda quick: against_casadi(1 if quick else 2, all_ways=not quick),
     "wall": lambda quick: against_nosnoc(
-        1 if quick else 2, OURS[:2] if quick else OURS, NOSNOC[:1] if quick else NOSNOC
+        1 if quick else 2,
+        OURS[:2] if quick else OURS[1::2],
+        NOSNOC[:1] if quick else NOSNOC,
+        RIGID[:1] if quick else RIGID,
     ),
     "sizes": lambda quick: sizes(FEW if quick else SIZES, not quick),
 }

@@ -1,8 +1,8 @@
-"""A mass thrown at a compliant wall and back with least effort, by nsopt, by nosnoc, and exactly.
+"""A mass thrown at a wall and back with least effort, by nsopt, by nosnoc, and exactly.
 
 A mass of 1 kg flies towards a wall 1 m away at 1 m/s. After 1.8 s it is to be back where it was, as
 fast the other way; the integral of the squared force that drives it is least. The wall, at x = 0,
-is a spring of 100 N/m that pushes alone.
+is a spring of 100 N/m that pushes alone; or it is rigid, with restitution 1.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ from nsopt import (
     Actuator,
     Body,
     CompliantContact,
+    ContactAligned,
     ContactLaw,
     Dynamics,
     Frame,
@@ -30,22 +31,27 @@ from nsopt import (
     PlaneContact,
     Prismatic,
     Result,
+    StepBounds,
     assemble,
 )
 from nsopt.trajectory import (
+    STRAIGHT,
     Course,
+    During,
     Effort,
     EndAt,
     Guess,
     Horizon,
     HorizonSolver,
     StartAt,
+    Touching,
     optimize,
 )
 
 STIFFNESS, DURATION = 100.0, 1.8  # N/m, s
 START, END = np.array([1.0, -1.0]), np.array([1.0, 1.0])  # m, m/s
 OURS = [50, 100, 200, 400]  # steps
+RIGID = [50, 100, 200]  # steps
 NOSNOC = [(20, 2, 2), (40, 2, 2), (40, 2, 3)]  # control stages, finite elements of each, n_s
 TOLERANCE = HorizonSolver().tolerance
 DEEP, SHORT = -0.2, 0.1
@@ -98,13 +104,16 @@ def guess(touching: bool) -> Vee:
 # nsopt
 
 
-def thrown() -> Dynamics:
+def thrown(rigid: bool = False) -> Dynamics:
     """Return the mass on its rail."""
     mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
     rail = Prismatic("rail", Frame(GROUND), Frame(mass))
-    plane = PlaneContact("plane", Frame(GROUND), Frame(mass), law=ContactLaw(restitution=1.0))
-    soft = CompliantContact("wall", plane, STIFFNESS, impact_speed=1.0, exponent=1.0)
-    return assemble(Mechanism([mass], [rail], "relative", [Actuator("rail")]), [soft])
+    wall = PlaneContact("wall", Frame(GROUND), Frame(mass), law=ContactLaw(restitution=1.0))
+    on_rail = Mechanism([mass], [rail], "relative", [Actuator("rail")])
+    if rigid:
+        return assemble(on_rail, [wall])
+    soft = CompliantContact("spring", wall, STIFFNESS, impact_speed=1.0, exponent=1.0)
+    return assemble(on_rail, [soft])
 
 
 def nsopt_way(steps: int, touching: bool) -> Answer:
@@ -116,13 +125,44 @@ def nsopt_way(steps: int, touching: bool) -> Answer:
         [StartAt(START[:1], START[1:]), EndAt(END[:1], END[1:])],
         guess(touching),
     )
+    return _answer(result, end_error(_force(result), result["time"].values))
+
+
+def rigid_way(steps: int) -> Answer:
+    """Return the optimum by steps of `ContactAligned`, with the wall rigid and the impact free.
+
+    As many steps lie before the impact as after, and are alike on either side. The force is
+    constant over a step.
+    """
+    result = optimize(
+        thrown(rigid=True),
+        Horizon(DURATION, steps, h=StepBounds(1e-4, 0.5), breaks=[0.5]),
+        [Effort()],
+        [
+            StartAt(START[:1], START[1:]),
+            EndAt(END[:1], END[1:]),
+            During(Touching("wall"), 0.5, 0.5),
+        ],
+        Vee(0.0),
+        scheme=ContactAligned(),
+        solver=HorizonSolver(ways=(STRAIGHT,)),
+    )
+    t, u = result["time"].values, result["drive"].values[:, 0]
+
+    def force(at: float) -> float:
+        return float(u[int(np.searchsorted(t, at, side="right")) - 1])
+
+    return _answer(result, end_error(force, t, rigid=True))
+
+
+def _answer(result: Result, error: float) -> Answer:
     a = result.data.attrs
     return Answer(
         float(a["compile_time"]),
         float(result["solve_time"].sum()),
         round(float(result["iterations"].sum())),
         a["objective"],
-        end_error(_force(result), result["time"].values),
+        error,
         "solved" if result.completed else a["status"],
     )
 
@@ -214,18 +254,18 @@ def _nosnoc(nosnoc: Any, stages: int, elements: int, points: int, touching: bool
 # What is true
 
 
-def end_error(force: Force, times: Array) -> float:
+def end_error(force: Force, times: Array, rigid: bool = False) -> float:
     """Return how far from its end the mass is under a force, by SciPy with contact as an event.
 
     The force is smooth between ``times``.
     """
     state = START
     for begin, end in pairwise(times):
-        state = _to(end, begin, state, lambda t, e=end: force(min(t, e - 1e-12)))
+        state = _to(end, begin, state, lambda t, e=end: force(min(t, e - 1e-12)), rigid)
     return float(np.max(np.abs(state - END)))
 
 
-def _to(end: float, begin: float, state: Array, force: Force) -> Array:
+def _to(end: float, begin: float, state: Array, force: Force, rigid: bool) -> Array:
     """Return the state at a time; where the wall is touched or left, integration begins anew."""
 
     def touch(t: float, y: Array) -> float:
@@ -243,8 +283,22 @@ def _to(end: float, begin: float, state: Array, force: Force) -> Array:
 
         found = solve_ivp(rate, (begin, end), state, events=touch, **EXACT)
         begin, state = float(found.t[-1]), found.y[:, -1]
-        pressed ^= found.status == 1
+        if found.status == 1 and rigid:
+            state = np.array([0.0, -state[1]])
+        elif found.status == 1:
+            pressed ^= True
     return np.asarray(state)
+
+
+def true_rigid_optimum() -> float:
+    """Return the least effort with the wall rigid [N^2 s].
+
+    The motion is its own mirror image in time. From (1, -1) to the wall in half the time T / 2 = s
+    the force is linear in time, and as the speed of impact is free, zero at the impact:
+    u = 3 (s - 1) (s - t) / s^3 [from x(s) = 0], both halves together 6 (s - 1)^2 / s^3.
+    """
+    s = DURATION / 2
+    return float(START[0] * 6 * (s + START[1]) ** 2 / s**3)
 
 
 def true_optimum() -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.impact import Impact, NewtonImpact
-from nsopt.stepping.node import Node, Passage, check_plain
+from nsopt.stepping.node import Node, Passage, check_plain, vanish
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     bend,
@@ -72,6 +72,7 @@ class ContactAligned(Scheme):
 
     ends_early: ClassVar[bool] = True
     horizon_at_end: ClassVar[bool] = True
+    holds_inputs: ClassVar[bool] = True
 
     v_rest: float = 1e-4
     closed: float = 1e-8
@@ -200,7 +201,7 @@ class ContactAligned(Scheme):
         """
         del before
         d, h = dynamics, second.t - first.t
-        passage = self._blow(mpcc, d, first, scales)
+        blow, started = self._blow(mpcc, d, first, scales)
         M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
         C, C_end = d.closure_matrix(*first.at), d.closure_matrix(*second.at)
         v = mpcc.variable("v_half", d.nv)
@@ -209,7 +210,7 @@ class ContactAligned(Scheme):
         mu, mu_end = (mpcc.variable(x, nc, scale=scales.impulse) for x in ("mu", "mu_end"))
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         kicks = [kick(d, *first.at, v) + first.drive, kick(d, *second.at, after) + first.drive]
-        motion = M @ (v - passage.v) - h / 2 * kicks[0] - first.W @ lam - C.T @ mu
+        motion = M @ (v - started) - h / 2 * kicks[0] - first.W @ lam - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
         if after is not v:
             mpcc.equal("momentum", M_end @ after - M @ v, scale=scales.impulse)
@@ -225,16 +226,15 @@ class ContactAligned(Scheme):
         for half, x in (("lam", lam), ("lam_end", lam_end)):
             mpcc.complement(f"closed_before_{half}", first.gap, x, scale=sizes, labels=names)
             mpcc.complement(f"closed_after_{half}", second.gap, x, scale=sizes, labels=names)
-        _vanish(mpcc, "rest", second.W.T @ second.v, pressed, (speed, scales.impulse), names)
-        loss = passage.loss - lam * (first.W.T @ (passage.v + v)) / 2
-        loss -= lam_end * (second.W.T @ (after + second.v)) / 2
-        ends = (first, v, (passage.v + v) / 2), (second, after, (after + second.v) / 2)
+        vanish(mpcc, "rest", second.W.T @ second.v, pressed, (speed, scales.impulse), names)
+        ends = (first, v, (started + v) / 2), (second, after, (after + second.v) / 2)
         pushes = [ca.dot(d.external(x.t, x.q, u, x.p) + first.drive, mean) for x, u, mean in ends]
+        loss = -lam * (first.W.T @ ends[0][2]) - lam_end * (second.W.T @ ends[1][2])
         return replace(
-            passage,
-            v=v,
+            blow,
+            change=second.v - started,
             impulse=pressed,
-            joint_impulse=passage.joint_impulse + mu + mu_end,
+            joint_impulse=mu + mu_end,
             loss=loss,
             work=h / 2 * (pushes[0] + pushes[1]),
             h=h,
@@ -244,10 +244,13 @@ class ContactAligned(Scheme):
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
     ) -> Passage:
-        return replace(self._blow(mpcc, dynamics, last, scales), h=before)
+        return replace(self._blow(mpcc, dynamics, last, scales)[0], h=before)
 
-    def _blow(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Passage:
-        """State how velocities jump at a node: 0 = W^T v+ + e W^T v- where there is an impulse."""
+    def _blow(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> tuple[Passage, ca.SX]:
+        """State how velocities jump at a node: 0 = W^T v+ + e W^T v- where there is an impulse.
+
+        Return it with the velocity after.
+        """
         v = mpcc.variable("v_jump", d.nv)
         mu = mpcc.variable("joint_blow", len(d.closure_names), scale=scales.impulse)
         lam = mpcc.variable("blow", len(d.contact_names), scale=scales.impulse)
@@ -258,10 +261,9 @@ class ContactAligned(Scheme):
         names, speed = d.contact_names, scales.gap / scales.time
         mpcc.complement("struck", node.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
         rebound = node.W.T @ v + d.restitution(node.p) * (node.W.T @ node.v)
-        _vanish(mpcc, "rebound", rebound, lam, (speed, scales.impulse), names)
+        vanish(mpcc, "rebound", rebound, lam, (speed, scales.impulse), names)
         loss = -lam * (node.W.T @ (v + node.v)) / 2
-        none, zero = ca.SX.zeros(lam.numel()), ca.SX(0)
-        return Passage(v, v, none, mu, ca.SX(0, 1), lam, loss, zero, zero, zero)
+        return replace(Passage.still(d, v, ca.SX(0)), blow=lam, blow_loss=loss), v
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -336,18 +338,3 @@ def hold(
     """State gap = 0 where ``on``, lam = 0 elsewhere."""
     bound = on * FREE * ca.SX(scale[0])
     mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale)
-
-
-def _vanish(
-    mpcc: Mpcc,
-    name: str,
-    rate: ca.SX,
-    lam: ca.SX,
-    scale: tuple[ca.SX, ca.SX],
-    labels: tuple[str, ...],
-) -> None:
-    """State rate = 0 where lam > 0, and nothing elsewhere."""
-    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
-    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
-    for x, part in zip(("up", "down"), parts, strict=True):
-        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)

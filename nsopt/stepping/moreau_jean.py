@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
+from nsopt.stepping.node import Node, Passage, check_plain
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     joint_work,
@@ -22,6 +25,8 @@ from nsopt.stepping.terms import (
     smooth_forces,
     square,
 )
+
+Array = NDArray[np.float64]
 
 TOUCH = 1e-10
 """Of the clearance, the gap up to which a contact is closed."""
@@ -54,6 +59,7 @@ class MoreauJean(Scheme):
     forces_at_end: ClassVar[bool] = False
     order: ClassVar[int] = 1
     rubs: ClassVar[bool] = True
+    holds_inputs: ClassVar[bool] = True
 
     theta: float = 0.5
     project: bool = False
@@ -133,6 +139,52 @@ class MoreauJean(Scheme):
             work=h * ca.dot(d.external(*middle[:2], mean, start.p), mean) + joint_work(d, at, mu),
             rub_work=ca.dot(rubbing, mean),
         )
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        check_plain(dynamics, p)
+        if dynamics.contact_names:
+            raise ValueError(
+                f"MoreauJean switches contact {dynamics.contact_names[0]!r} on by where it is, "
+                "which a program over a horizon cannot: use Variational() or ContactAligned()"
+            )
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State the step of a mechanism without contacts."""
+        del before
+        d, h, v = dynamics, second.t - first.t, second.v
+        mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
+        M, C = d.mass(first.q, first.p), d.closure_matrix(*first.at)
+        mean = self.theta * v + (1 - self.theta) * first.v
+        middle = (first.t + h / 2, d.retract(first.q, h / 2 * first.v), first.p)
+        K = smooth_forces(d, *middle, mean) + first.drive
+        motion = M @ (v - first.v) - h * K - C.T @ mu
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        mpcc.equal("move", second.q - d.retract(first.q, h * mean), scale=scales.time)
+        rate = C @ v + d.closure_drift(*first.at)
+        closed = d.closure(*second.at) if self.project else d.closure(*first.at) + h * rate
+        mpcc.equal("closure", closed, scale=scales.time)
+        pushes = d.external(*middle[:2], mean, first.p) + first.drive
+        return replace(
+            Passage.still(d, first.v, h),
+            change=v - first.v,
+            joint_impulse=mu,
+            work=h * ca.dot(pushes, mean),
+            share=h,
+        )
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Passage:
+        del mpcc, scales
+        return Passage.still(dynamics, last.v, before)
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

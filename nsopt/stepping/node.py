@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
 
 Array = NDArray[np.float64]
 
@@ -48,38 +49,63 @@ class Node:
 
 @dataclass(frozen=True)
 class Passage:
-    """What happens at a node, as expressions.
+    """What happens at a node and in the step that follows, as expressions.
 
     Attributes
     ----------
-    v : SX (nv,)
-        Velocity with which the motion goes on.
     at_node : SX (nv,)
         Velocity that counts as that of the node.
+    change : SX (nv,)
+        Of the velocity over ``h``, blows left out.
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
-        Of what acts there, or over the step that follows.
-    blow : SX (ng,)
-        Impulses at the node that belong to the step before, its contacts being closed by that.
+        Of what acts over ``h``.
     loss : SX (ng,) [J]
-        Energy that each contact takes.
+        Energy that contacts take by these.
     work : SX scalar [J]
         Of drives and applied loads.
     h : SX scalar [s]
-        Over which it acts.
+        Over which all that acts.
     share : SX scalar [s]
-        Of the duration, for which the node stands.
+        Of the duration, for which the node stands in costs.
+    blow : SX (ng,)
+        Impulses that act at once at the node, at the end of the step before.
+    blow_loss : SX (ng,) [J]
     """
 
-    v: ca.SX
     at_node: ca.SX
+    change: ca.SX
     impulse: ca.SX
     joint_impulse: ca.SX
     slip_impulse: ca.SX
-    blow: ca.SX
     loss: ca.SX
     work: ca.SX
     h: ca.SX
     share: ca.SX
+    blow: ca.SX
+    blow_loss: ca.SX
+
+    @classmethod
+    def still(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Passage:
+        """Return that nothing acts at the end, after a step of h."""
+        none = ca.SX.zeros(len(d.contact_names))
+        joint, slip = (ca.SX.zeros(len(x)) for x in (d.closure_names, d.slip_contacts))
+        zero = ca.SX(0)
+        return cls(v, ca.SX.zeros(d.nv), none, joint, slip, none, zero, h, zero, none, none)
+
+
+def vanish(
+    mpcc: Mpcc,
+    name: str,
+    rate: ca.SX,
+    lam: ca.SX,
+    scale: tuple[ca.SX, ca.SX],
+    labels: tuple[str, ...],
+) -> None:
+    """State rate = 0 where lam > 0, and nothing elsewhere."""
+    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
+    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
+    for x, part in zip(("up", "down"), parts, strict=True):
+        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)
 
 
 def check_plain(dynamics: Dynamics, p: Array) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
+from nsopt.stepping.node import Node, Passage, check_plain
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     joint_work,
@@ -120,6 +121,7 @@ class PaperStep(Scheme):
     """
 
     chooses_h: ClassVar[bool] = True
+    holds_inputs: ClassVar[bool] = True
     forces_at_end: ClassVar[bool] = False
 
     closure: Closure = field(default_factory=TrueClosure)
@@ -195,6 +197,56 @@ class PaperStep(Scheme):
             work=h * ca.dot(dynamics.external(*at[:2], taken, start.p), mean)
             + joint_work(dynamics, at, mu),
         )
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+        check_plain(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State the step with gaps and joints at the stored coordinates; h is the program's.
+
+        Rotations go by the exact move, which keeps the norm of Euler parameters.
+        """
+        del before
+        d, h = dynamics, second.t - first.t
+        v = second.v
+        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse)
+        mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
+        M, C = d.mass(first.q, first.p), d.closure_matrix(*first.at)
+        mean = (v + first.v) / 2
+        taken = first.v if self.explicit else mean
+        K = smooth_forces(d, *first.at, taken) + first.drive
+        motion = M @ (v - first.v) - h * K - first.W @ lam - C.T @ mu
+        mpcc.equal("motion", motion, scale=scales.impulse)
+        mpcc.equal("move", second.q - d.retract(first.q, h * v), scale=scales.time)
+        mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
+        sizes = (scales.gap, scales.impulse)
+        mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
+        pushes = d.external(first.t, first.q, taken, first.p) + first.drive
+        loss = -lam * (first.W.T @ mean)
+        return replace(
+            Passage.still(d, first.v, h),
+            change=v - first.v,
+            impulse=lam,
+            joint_impulse=mu,
+            loss=loss,
+            work=h * ca.dot(pushes, mean),
+            share=h,
+        )
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Passage:
+        del mpcc, scales
+        return Passage.still(dynamics, last.v, before)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}

@@ -180,8 +180,9 @@ class Scheme(ABC):
     order : int
         Of convergence, in free motion and lasting contact; the local error is of one more.
     horizon_at_end : bool
-        As ``forces_at_end``, for the steps of `add_interval`; inputs are constant over a step
-        then, else they act at nodes.
+        As ``forces_at_end``, for the steps of `add_interval`.
+    holds_inputs : bool
+        Whether inputs and drives are constant over a step there; else they act at nodes.
     rubs : bool
         Whether it takes the friction of `Rubbing` elements.
     """
@@ -191,6 +192,7 @@ class Scheme(ABC):
     ends_early: ClassVar[bool] = False
     order: ClassVar[int] = 2
     horizon_at_end: ClassVar[bool] = False
+    holds_inputs: ClassVar[bool] = False
     rubs: ClassVar[bool] = False
 
     @property

@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
-from nsopt.stepping.node import Node, Passage, check_plain
+from nsopt.stepping.node import Node, Passage, check_plain, vanish
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     bend,
@@ -268,10 +268,10 @@ class Variational(Scheme):
         node at once.
         """
         d, h = dynamics, second.t - first.t
-        passage = self._kicks(mpcc, d, first, before, h, scales)
+        passage, v = self._kicks(mpcc, d, first, before, h, scales)
         M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
-        mpcc.equal("momentum", M_end @ second.v - M @ passage.v, scale=scales.impulse)
-        there = d.retract(first.q, h * (passage.v + second.v) / 2)
+        mpcc.equal("momentum", M_end @ second.v - M @ v, scale=scales.impulse)
+        there = d.retract(first.q, h * (v + second.v) / 2)
         mpcc.equal("move", second.q - there, scale=scales.time)
         mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
         sizes = (scales.gap, scales.impulse)
@@ -281,21 +281,20 @@ class Variational(Scheme):
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
     ) -> Passage:
+        """State half a kick, and that contacts which press are closed and at rest."""
         d = dynamics
-        passage = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
-        passage = replace(passage, at_node=passage.v, impulse=passage.blow, blow=passage.impulse)
-        rate = d.closure_matrix(*last.at) @ passage.v + d.closure_drift(*last.at)
-        mpcc.equal("joint_rate", rate)
-        # As if the motion went on: what touches must not approach.
-        ahead = last.gap + before * last.W.T @ passage.v
-        sizes = (scales.gap, scales.impulse)
-        mpcc.complement("contact", ahead, passage.blow, scale=sizes, labels=d.contact_names)
-        return passage
+        passage, v = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
+        mpcc.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
+        lam, names = passage.impulse, d.contact_names
+        mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
+        speeds = (scales.gap / scales.time, scales.impulse)
+        vanish(mpcc, "rest", last.W.T @ v, lam, speeds, names)
+        return replace(passage, at_node=v)
 
     def _kicks(
         self, mpcc: Mpcc, d: Dynamics, node: Node, before: ca.SX, after: ca.SX, scales: Scales
-    ) -> Passage:
-        """State the change of momentum at a node."""
+    ) -> tuple[Passage, ca.SX]:
+        """State the change of momentum at a node; return it with the velocity after."""
         v = mpcc.variable("leaving", d.nv)
         mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
         friction = Friction(mpcc, d, scales)
@@ -303,7 +302,8 @@ class Variational(Scheme):
         lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse)
         friction.add_plane()
         h = (before + after) / 2
-        slip = friction.impulse(node.at, (node.v + v) / 2, lam, lam > 0, h)
+        # What sticks stops: of the mean velocity it would only be thrown back.
+        slip = friction.impulse(node.at, v, lam, lam > 0, h)
         M, C = d.mass(node.q, node.p), d.closure_matrix(*node.at)
         kicks = before / 2 * kick(d, *node.at, node.v) + after / 2 * kick(d, *node.at, v)
         motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
@@ -311,15 +311,24 @@ class Variational(Scheme):
         mpcc.equal("motion", motion, scale=scales.impulse)
         friction.state()
         mean = (v + node.v) / 2
-        loss = -lam * (node.W.T @ mean) - friction.by_contact(
-            slip * (d.slip_matrix(*node.at).T @ mean)
-        )
-        first = d.external(node.t, node.q, node.v, node.p)
-        second = d.external(node.t, node.q, v, node.p)
-        pushes = before / 2 * first + after / 2 * second + h * node.drive
-        work = ca.dot(pushes, mean)
+        rubbed = friction.by_contact(slip * (d.slip_matrix(*node.at).T @ mean))
+        pushes = before / 2 * d.external(node.t, node.q, node.v, node.p)
+        pushes += after / 2 * d.external(node.t, node.q, v, node.p) + h * node.drive
         none = ca.SX.zeros(lam.numel())
-        return Passage(v, mean, lam, mu, slip, none, loss, work, h, h)
+        passage = Passage(
+            at_node=mean,
+            change=v - node.v,
+            impulse=lam,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            loss=-lam * (node.W.T @ mean) - rubbed,
+            work=ca.dot(pushes, mean),
+            h=h,
+            share=h,
+            blow=none,
+            blow_loss=none,
+        )
+        return passage, v
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
         at = (start.t, start.q, start.p)

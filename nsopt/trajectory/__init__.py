@@ -52,7 +52,7 @@ from nsopt.trajectory.guesses import (
     Straight,
     Through,
 )
-from nsopt.trajectory.homotopy import DAMPED, STRAIGHT, WIDE, Stage
+from nsopt.trajectory.homotopy import DAMPED, GRADUAL, STRAIGHT, WIDE, Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.optimize import optimize
@@ -86,6 +86,7 @@ from nsopt.trajectory.tuning import (
 
 __all__ = [
     "DAMPED",
+    "GRADUAL",
     "STRAIGHT",
     "WIDE",
     "ActuatorLimits",

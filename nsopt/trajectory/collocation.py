@@ -125,8 +125,8 @@ class Collocation(Transcription):
     def _links(self) -> Part:
         """Return the part of what links the moments of each step."""
         n, nv, steps = self.node, self.dynamics.nv, self.horizon.steps
-        w, k, p = self._symbols(9 * nv + 1)
-        h = w[-1] / steps
+        w, share, p = self._symbols(9 * nv + 1)
+        h = share * w[-1]
         q0, v0, a0, qm, vm, am, q1, v1, a1 = ca.vertsplit(w[:-1], nv)
         ends = (q1 - q0 - h * v0 - h**2 / 6 * (a0 + 2 * am), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
         middles = (
@@ -139,7 +139,8 @@ class Collocation(Transcription):
         moments = [np.arange(3 * nv) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*moments, [0]])
         columns[:, -1] = self.size - 1
-        return part_of("link", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+        part = part_of("link", (w, share, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+        return replace(part, data=np.full((steps, 1), 1 / steps))
 
     def _nodes(self) -> Part:
         """Return the part of all nodes but the last; data are share of the time, and weight."""
@@ -181,7 +182,9 @@ class Collocation(Transcription):
         ]
         bounds = along + [b for condition in self.conditions for b in condition.end(m)]
         terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
-        return part_of("end", (w, k, p), bounds, terms, self._columns(np.array([2 * n])))
+        return part_of(
+            "end", (w, k, p), bounds, terms, self._columns(np.array([2 * n], dtype=np.intp))
+        )
 
     def _during(self) -> list[Part]:
         """Return the parts of what holds for some of the nodes."""
@@ -191,7 +194,7 @@ class Collocation(Transcription):
         spans = [span for condition in self.conditions for span in condition.during(m)]
         found = []
         for i, span in enumerate(span.of(self.horizon.steps) for span in spans):
-            nodes = np.arange(span.first, span.last + 1)
+            nodes = np.arange(span.first, span.last + 1, dtype=np.intp)
             nothing = ca.SX.zeros(len(self.costs))
             part = part_of(f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes))
             found.append(replace(part, data=nodes[:, None].astype(float)))
@@ -240,7 +243,15 @@ class Collocation(Transcription):
             k = min(int(now / h), self.horizon.steps - 1)
             return quadratic(table[2 * k : 2 * k + 3], now / h - k)
 
-        return Motion(t, nodes, drive[::2], taken, acting, deviation(self, fine, drive, p))
+        return Motion(
+            t,
+            nodes,
+            drive[::2],
+            np.zeros((len(t), 0)),
+            taken,
+            acting,
+            deviation(self, fine, drive, p),
+        )
 
 
 def no_accelerations(d: Dynamics) -> str:

@@ -32,7 +32,7 @@ SMOOTH: Way = (Stage(1e-8),)
 STRAIGHT: Way = (Stage(1e-2), Stage(1e-4), Stage(1e-8))
 """By sigma alone."""
 
-DAMPED: Way = (
+GRADUAL: Way = (
     Stage(1e-2, ahead=1.0),
     Stage(1e-4, ahead=1.0),
     Stage(1e-4, ahead=0.5),
@@ -41,7 +41,29 @@ DAMPED: Way = (
     Stage(1e-6),
     Stage(1e-8),
 )
-"""Motion within clearances is damped at first, or the first stages find one that rattles."""
+"""The damping goes before contacts are settled."""
 
-WIDE: Way = (Stage(1e-1, 10.0, 1.0), Stage(1e-2, 10.0, 1.0), Stage(1e-2, 3.0, 1.0), *DAMPED)
+_RELEASE: Way = (
+    Stage(1e-8, ahead=0.5),
+    Stage(1e-8, ahead=0.2),
+    Stage(1e-8, ahead=0.1),
+    Stage(1e-8, ahead=0.05),
+    Stage(1e-8),
+)
+
+DAMPED: Way = (
+    Stage(1e-2, ahead=1.0),
+    Stage(1e-4, ahead=1.0),
+    Stage(1e-6, ahead=1.0),
+    Stage(1e-8, ahead=1.0),
+    *_RELEASE,
+)
+"""Motion within clearances is damped until contacts are settled, else it rattles."""
+
+WIDE: Way = (
+    Stage(1e-2, 10.0, 1.0),
+    Stage(1e-4, 10.0, 1.0),
+    Stage(1e-4, 3.0, 1.0),
+    *DAMPED[1:],
+)
 """From large clearances."""

@@ -56,8 +56,12 @@ class Horizon:
                 "give other steps or bounds"
             )
 
-        if not all(0 < share < 1 for share in self.breaks):
-            raise ValueError(f"breaks of Horizon must be between 0 and 1, got {self.breaks}")
+        for share in self.breaks:
+            if not 1 <= self.place(share) <= self.steps - 1:
+                raise ValueError(
+                    f"break {share:g} of Horizon is at no node between the first and the last of "
+                    f"{self.steps} steps: give shares between 0 and 1, or more steps"
+                )
 
     @property
     def given(self) -> bool:

@@ -29,6 +29,8 @@ class Acting:
         Forces of actuators.
     gap : SX (ng,) [m]
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+    blow : SX (ng,)
+        Impulses that act at once, beside these.
     loss : SX (ng,) [J]
         Energy that each contact takes.
     """
@@ -40,6 +42,7 @@ class Acting:
     impulse: ca.SX = field(default_factory=_none)
     joint_impulse: ca.SX = field(default_factory=_none)
     slip_impulse: ca.SX = field(default_factory=_none)
+    blow: ca.SX = field(default_factory=_none)
     loss: ca.SX = field(default_factory=_none)
 
 
@@ -123,8 +126,9 @@ class Moment:
 
     @property
     def impulse(self) -> ca.SX:
-        """Impulses of the contacts in a motion in steps, (ng,) [N s]."""
-        return ca.SX.zeros(self.gap.numel()) if self.acting is None else self.acting.impulse
+        """Impulses of the contacts in a motion in steps, blows too, (ng,) [N s]."""
+        x = self.acting
+        return ca.SX.zeros(self.gap.numel()) if x is None else x.impulse + x.blow
 
     @property
     def loss(self) -> ca.SX:
@@ -133,11 +137,11 @@ class Moment:
 
     @cached_property
     def contact_force(self) -> ca.SX:
-        """Normal forces of the contacts, (ng,) [N]."""
+        """Normal forces of the contacts, blows spread over their step, (ng,) [N]."""
         if self.acting is None:
             return ca.SX(0, 1)
         slope = self.dynamics.slope(self.t, self.q, self.p)
-        return self.acting.impulse * slope / self.acting.h
+        return self.impulse * slope / self.acting.h
 
     def reaction(self, joint: str) -> ca.SX:
         """Return force [N] and torque [N m] that a joint holds, (6,)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
-from nsopt.stepping import Scheme, Start, Variational
+from nsopt.stepping import Scheme, Variational
 from nsopt.trajectory.afresh import strayed
 from nsopt.trajectory.collocation import Collocation, no_accelerations
 from nsopt.trajectory.conditions import Condition
@@ -104,7 +104,7 @@ def optimize(
         condition.check(dynamics)
     p = dynamics.values(parameters)
     transcription = transcribed(
-        dynamics, horizon, costs, conditions, guess, inputs=inputs, p=p, scheme=scheme
+        dynamics, horizon, costs, conditions, inputs=inputs, p=p, scheme=scheme
     )
     check_feasible(dynamics, horizon, conditions, inputs, p)
     stack = transcription.stack()
@@ -135,7 +135,8 @@ def verified(
     scheme: Scheme | None,
 ) -> Result:
     """Return a result with its simulation."""
-    d, stepper = transcription.dynamics, scheme or Variational()
+    d = transcription.dynamics
+    stepper = Variational() if scheme is None or scheme.chooses_h else scheme
     found = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
     data = result.data.assign(
         resimulated=(("time", "q"), found.q, {"units": "m, 1", "long_name": "simulated afresh"})
@@ -153,7 +154,6 @@ def transcribed(
     horizon: Horizon,
     costs: Sequence[Cost],
     conditions: Sequence[Condition],
-    guess: Guess,
     *,
     inputs: Sequence[str],
     p: Array,
@@ -163,8 +163,7 @@ def transcribed(
     stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
     if scheme is None and not no_accelerations(dynamics):
         return Collocation(*stated)
-    first = guess.course(np.array([0.0, 1.0]), horizon.bounds, inputs)
-    return Stepped(*stated, scheme or Variational(), Start(first.q[0], first.v[0]), p)
+    return Stepped(*stated, scheme or Variational(), p)
 
 
 def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> Point:

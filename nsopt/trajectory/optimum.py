@@ -57,6 +57,11 @@ def record(
     more: dict[str, tuple[tuple[str, ...], Array, dict[str, Any]]] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
+        "normal_force": (
+            ("time", "contact"),
+            motion.normal_force,
+            {"units": "N", "long_name": "normal force at the node"},
+        ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
         "unknown": (("unknown_index",), outcome.x, {"units": ""}),

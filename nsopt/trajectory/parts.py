@@ -89,6 +89,8 @@ class Stack:
         Unknowns, parameters, objective, rows.
     terms : Function (x, p) -> (k,)
         The objective term by term.
+    rows : Function (x, p) -> (m,)
+        All rows.
     """
 
     def __init__(self, parts: Sequence[Part], n: int, parameters: int) -> None:
@@ -105,6 +107,7 @@ class Stack:
         each = sum(terms[1:], terms[0])
         self.f = ca.sum1(each)
         self.terms = ca.Function("terms", [self.x, self.p], [each], ["x", "p"], ["terms"])
+        self.rows = ca.Function("rows", [self.x, self.p], [self.g], ["x", "p"], ["g"])
         self.lower = np.concatenate([part.lower.ravel() for part in self.parts])
         self.upper = np.concatenate([part.upper.ravel() for part in self.parts])
 
@@ -119,10 +122,17 @@ class Stack:
         return np.where(np.isfinite(g), off, np.inf)
 
     def label(self, row: int) -> tuple[str, int]:
-        """Return what a row is and the number of its place."""
+        """Return what a row is and the number of its node."""
+        part, at, place = self.locate(row)
+        # Data begin with the number of the node, or with a share of the motion where places are
+        # numbered by nodes themselves.
+        return part.labels[at], max(place, int(part.data[place, 0]))
+
+    def locate(self, row: int) -> tuple[Part, int, int]:
+        """Return the part of a row, which row of the part it is, and at which of its places."""
         for part in self.parts:
             if row < part.count * part.rows:
-                return part.labels[row % part.rows], row // part.rows
+                return part, row % part.rows, row // part.rows
             row -= part.count * part.rows
         raise IndexError(f"no row {row}")
 
@@ -188,8 +198,14 @@ def _derivatives(
     name, known, options = function.name(), [w, data, p], {"cse": often}
     slope = ca.Function(f"{name}_slope", known, [ca.densify(f), ca.gradient(f, w)], options)
     J = ca.Function(f"{name}_J", known, [ca.densify(rows), ca.jacobian(rows, w)], options)
-    found = (slope, J, ca.Function(f"{name}_H", [*known, lam, sigma], [H], options))
-    return tuple(compile_native(x).function for x in found) if native else found
+    second = ca.Function(f"{name}_H", [*known, lam, sigma], [H], options)
+    if not native:
+        return slope, J, second
+    return (
+        compile_native(slope).function,
+        compile_native(J).function,
+        compile_native(second).function,
+    )
 
 
 class _Entries:

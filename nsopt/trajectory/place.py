@@ -13,11 +13,12 @@ from nsopt.mpcc import Mpcc, Relaxation
 from nsopt.stepping import Scales, Scheme
 from nsopt.stepping.node import Node, Passage
 from nsopt.trajectory.conditions import Bound
+from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.lifting import Lifting
 from nsopt.trajectory.moment import Acting, Moment
 
-EXTRA = 3
-"""Parameters after those of the mechanism: what a `Stage` holds."""
+EXTRA = len(Stage._fields)
+"""Parameters after those of the mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +126,6 @@ class Place:
         """Return the template of the last node."""
         m, p, data, first, drive, u, node, before = _begun(model, "ending")
         passage = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
-        # What acts at the end acts there: a wall that is only near must not stop the motion.
-        d, sizes = model.dynamics, (model.scales.gap, model.scales.impulse)
-        m.complement("ended", node.gap, passage.impulse, scale=sizes, labels=d.contact_names)
         return cls._made(
             model,
             m,
@@ -160,18 +158,19 @@ class Place:
         t_before = next(x.symbol for x in m.parameters if x.name == "t_before")
         added = [variable.scaled for variable in m.variables]
         mine = ca.vertcat(first, *added, drive, u)
-        change = passage.v - node.v
         acting = Acting(
-            passage.h,
-            change,
-            node.drive,
-            node.gap,
-            passage.impulse + passage.blow,
-            passage.joint_impulse,
-            passage.slip_impulse,
-            passage.loss,
+            h=passage.h,
+            change=passage.change,
+            drive=node.drive,
+            gap=node.gap,
+            impulse=passage.impulse,
+            joint_impulse=passage.joint_impulse,
+            slip_impulse=passage.slip_impulse,
+            blow=passage.blow,
+            loss=passage.loss + passage.blow_loss,
         )
-        moment = Moment(d, node.t, node.q, v, change / passage.h, node.p, acting)
+        a = passage.change / passage.h
+        moment = Moment(d, node.t, node.q, v, a, node.p, acting)
         w = ca.vertcat(mine, *following, t_before)
         return cls(w, mine.numel(), data, p, m, node, passage, moment, before, ahead)
 

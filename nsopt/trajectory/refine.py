@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.mechanics.checks import between, positive
 from nsopt.result import Result
+from nsopt.trajectory.collocation import no_accelerations
 from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.task import Optimization
@@ -30,6 +31,15 @@ class Grid(NamedTuple):
 class ErrorEstimate(ABC):
     """What is to become small on finer grids."""
 
+    def check(self, optimization: Optimization) -> None:
+        """Refuse a motion of which it cannot tell the error; none by default.
+
+        Raises
+        ------
+        ValueError
+        """
+        del optimization
+
     @abstractmethod
     def estimate(self, grids: Sequence[Grid]) -> float:
         """Return the error of the last grid; infinite as long as it cannot be told."""
@@ -37,7 +47,20 @@ class ErrorEstimate(ABC):
 
 @dataclass(frozen=True)
 class StepDeviation(ErrorEstimate):
-    """By how much a step integrated afresh ends beside its node at most [rad or m]."""
+    """By how much a step integrated afresh ends beside its node at most [rad or m].
+
+    Only of motions with accelerations: steps of a scheme are not integrated afresh.
+    """
+
+    def check(self, optimization: Optimization) -> None:
+        why = no_accelerations(optimization.dynamics)
+        if optimization.scheme is not None:
+            why = f"it is stated in steps of {type(optimization.scheme).__name__}"
+        if why:
+            raise ValueError(
+                f"StepDeviation cannot tell the error of this motion, since {why}: give "
+                "by=ObjectiveChange()"
+            )
 
     def estimate(self, grids: Sequence[Grid]) -> float:
         return grids[-1].deviation
@@ -101,7 +124,8 @@ def refine(
     tolerance : float
         Of the estimated error.
     by : ErrorEstimate, optional
-        By default `StepDeviation`.
+        By default `StepDeviation`; of a motion in steps of a scheme `ObjectiveChange`, which must
+        be given.
     most : int
         Steps of the finest grid allowed.
     parameters, title
@@ -117,11 +141,12 @@ def refine(
     Raises
     ------
     ValueError
-        If the tolerance is not positive, or the first grid is finer than allowed; and as for
-        `optimize`.
+        If the tolerance is not positive, the first grid is finer than allowed, or the estimate
+        cannot tell the error of such a motion; and as for `optimize`.
     """
     positive("tolerance of refine", tolerance)
     stated, by = optimization, by or StepDeviation()
+    by.check(stated)
     steps = stated.horizon.steps
     if steps > most:
         raise ValueError(f"refine starts with {steps} steps, more than {most}: allow more")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from nsopt.trajectory.homotopy import DAMPED, SMOOTH, STRAIGHT, WIDE, Way
+from nsopt.trajectory.homotopy import DAMPED, GRADUAL, SMOOTH, WIDE, Way
 from nsopt.trajectory.parts import Array, Stack
 from nsopt.trajectory.transcription import Outcome, Transcription
 
@@ -41,13 +41,18 @@ class HorizonSolver:
         Of each stage.
     ways : tuple of tuple of Stage
         Of programs with contacts.
+    compiled : bool
+        Whether derivatives are evaluated by compiled code: two to three times faster, after a
+        compiler that takes seconds to minutes once; the code is kept and serves any number of
+        steps.
     """
 
     tolerance: float = 1e-8
     feasibility: float = 1e-6
     deviation: float = 1e-3
     max_iter: int = 500
-    ways: tuple[Way, ...] = (DAMPED, STRAIGHT, WIDE)
+    ways: tuple[Way, ...] = (DAMPED, GRADUAL, WIDE)
+    compiled: bool = False
 
     def build(self, stack: Stack, unilateral: bool = False) -> ca.Function:
         """Return the solver of a program."""
@@ -64,7 +69,7 @@ class HorizonSolver:
             "ipopt.warm_start_init_point": "yes",
             # Matrices of a horizon are banded; its search for a permutation takes most of the time.
             "ipopt.mumps_permuting_scaling": 0,
-            **stack.derivatives(),
+            **stack.derivatives(self.compiled),
         }
         if unilateral:  # with bounds relaxed products end far above sigma
             options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
@@ -118,7 +123,7 @@ class HorizonSolver:
         p: Array,
         now: Point,
     ) -> Outcome:
-        """Return how the last stage of a way ended."""
+        """Return how the last stage of a way ended, or the first one that failed."""
         low, high = transcription.limits()
         bounds = {"lbx": low, "ubx": high, "lbg": stack.lower, "ubg": stack.upper}
         iterations = 0
@@ -130,7 +135,10 @@ class HorizonSolver:
             found = solver(x0=now.x, p=transcription.numbers(p, stage), **bounds, **known)
             now = Point(*(np.asarray(found[name]).ravel() for name in ("x", "lam_x", "lam_g")))
             iterations += int(solver.stats()["iter_count"])
-        g = np.asarray(found["g"]).ravel()
+            if not solver.stats()["success"]:
+                break
+        # Rows are those of the last stage, wherever the way ended.
+        g = np.asarray(stack.rows(now.x, transcription.numbers(p, way[-1]))).ravel()
         assert now.lam_x is not None
         assert now.lam_g is not None
         return Outcome(

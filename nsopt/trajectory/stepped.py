@@ -28,6 +28,9 @@ from nsopt.trajectory.transcription import Motion, Outcome, Transcription
 VELOCITIES = ("leaving", "v_jump", "v_half", "v_after")
 """Unknowns of schemes that a guess has."""
 
+LEAST = 1e-3
+"""Of the mean step, the least of those whose size is free."""
+
 PUSHED = 0.1
 """Of a typical impulse, what contacts press with in a guess."""
 
@@ -41,8 +44,6 @@ class Stepped(Transcription):
     Parameters
     ----------
     scheme : Scheme
-    start : Start
-        From about where, to tell how large forces are.
     p : (np,)
         Parameters of the mechanism.
     relaxation : Relaxation
@@ -50,7 +51,6 @@ class Stepped(Transcription):
     """
 
     scheme: Scheme
-    start: Start
     p: Array
     relaxation: Relaxation = field(default_factory=Scholtes)
 
@@ -71,7 +71,10 @@ class Stepped(Transcription):
         """What all places have in common."""
         d, (low, high) = self.dynamics, self.horizon.bounds
         T = (low + high) / 2 if np.isfinite(high) else low
-        scales = Scales.of(d, self.start, self.p, T / self.horizon.steps, T)
+        # By the stated start, whatever the guess: multipliers are of these scales.
+        values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
+        start = Start(*d.stated_start(values, refuse=False))
+        scales = Scales.of(d, start, self.p, T / self.horizon.steps, T)
         joints = {x.joint for x in d.mechanism.actuators}
         driven = [k for k, name in enumerate(d.v_names) if name.rsplit(".", 1)[0] in joints]
         return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven)
@@ -191,10 +194,14 @@ class Stepped(Transcription):
         if self.horizon.given:
             return []
         found = [zero("steps alike", x.data[2] * (x.ahead - x.before))]
-        if h is not None:
-            least, most = np.array([h.h_min]), np.array([h.h_max])
-            found.append(Bound("step size", x.ahead, least, most))
+        least, most = (h.h_min, h.h_max) if h is not None else (self._shortest, np.inf)
+        found.append(Bound("step size", x.ahead, np.array([least]), np.array([most])))
         return found
+
+    @property
+    def _shortest(self) -> float:
+        """The least step where no bounds are given [s]."""
+        return LEAST * self.horizon.bounds[0] / self.horizon.steps
 
     # Numbers
 
@@ -239,24 +246,27 @@ class Stepped(Transcription):
         numbers = self.numbers(p, Stage(1e-8))
         inner = self._read(self.inner, outcome.x[self._columns()], self._data(), numbers)
         last = self._read(self.last, outcome.x[self._last_columns()], self._last_data, numbers)
-        t, q, v, a, drive, u, lam, blow, mu, slip, loss, work = (
+        t, q, v, a, drive, u, force, over, lam, blow, mu, slip, loss, struck, work = (
             np.vstack(x) for x in zip(inner, last, strict=True)
         )
-        still = np.zeros(n)
+        h = np.diff(t, axis=0)
+        # What acts at a node acts over half of the steps on both sides: as forces over its step.
+        lam, mu, slip = (x[:-1] * h / over[:-1] for x in (lam, mu, slip))
+        loss, work = (np.vstack([x[:-2], x[-2:].sum(axis=0)]) for x in (loss, work))
         taken = Taken(
             t=t[1:, 0],
-            h=np.diff(t[:, 0]),
+            h=h[:, 0],
             q=q[1:],
             v=v[1:],
-            impulse=lam[:-1] + blow[1:],
-            joint_impulse=mu[:-1],
-            slip_impulse=slip[:-1],
+            impulse=lam + blow[1:],
+            joint_impulse=mu,
+            slip_impulse=slip,
             motion_residual=np.full(n, outcome.violation),
-            loss=loss[:-1],
-            work=work[:-1, 0],
+            loss=loss + struck[1:],
+            work=work[:, 0],
             iterations=np.full(n, outcome.iterations / n),
             solve_time=np.full(n, outcome.seconds / n),
-            retries=still,
+            retries=np.zeros(n),
             reason=objects(["optimum"] * n),
             tried=objects([()] * n),
             at_end=np.full(n, self.scheme.horizon_at_end),
@@ -266,20 +276,21 @@ class Stepped(Transcription):
 
         def acting(now: float) -> Array:
             """Return what a node holds until the next, or the straight line between them."""
-            if self.scheme.horizon_at_end:
+            if self.scheme.holds_inputs:
                 held: Array = table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1]
                 return held
             return np.array([np.interp(now, t[:, 0], x) for x in table.T])
 
-        return Motion(t[:, 0], nodes, drive, taken, acting, np.nan)
+        return Motion(t[:, 0], nodes, drive, force, taken, acting, np.nan)
 
     def _read(self, x: Place, rows: Array, data: Array, numbers: Array) -> list[Array]:
         """Return what the record keeps of places, a row each."""
         m = x.moment
         u = [m.input(name) for name in self.inputs]
         y = x.passage
-        wanted = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u)]
-        wanted += [y.impulse, y.blow, y.joint_impulse, y.slip_impulse, y.loss, y.work]
+        wanted = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
+        wanted += [y.h, y.impulse, y.blow, y.joint_impulse, y.slip_impulse]
+        wanted += [y.loss, y.blow_loss, y.work]
         outputs = [ca.densify(value) for value in wanted]
         function = ca.Function("read", [x.w, x.data, x.p], outputs, {"cse": True})
         n = len(rows)

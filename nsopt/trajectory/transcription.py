@@ -62,6 +62,8 @@ class Motion:
         The motion there.
     drive : (n + 1, nv) [N m, N]
         Forces of the drives there.
+    normal_force : (n + 1, ng) [N]
+        Of the contacts there.
     taken : Taken
         The steps between.
     acting : callable
@@ -74,6 +76,7 @@ class Motion:
     t: Array
     nodes: Course
     drive: Array
+    normal_force: Array
     taken: Taken
     acting: Callable[[float], Array]
     deviation: float

@@ -104,5 +104,5 @@ optimization = Optimization(
     [Hung(), Lifted()],
     Swing(),
     inputs=["torque"],
-    solver=HorizonSolver(max_iter=200),  # of a stage: what takes longer rattles
+    solver=HorizonSolver(max_iter=300),  # of a stage
 )

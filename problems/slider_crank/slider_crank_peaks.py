@@ -7,9 +7,7 @@ another. Its drive may hurry and linger on the way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from slider_crank import ALONG_X, CRANK, GRAVITY, ROD, members
@@ -27,12 +25,13 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
-    Cost,
+    GRADUAL,
+    ContactForce,
     Course,
     Effort,
     Guess,
     Horizon,
-    Moment,
+    HorizonSolver,
     Optimization,
     Periodic,
     StartAt,
@@ -62,14 +61,6 @@ def model() -> Dynamics:
     return assemble(Mechanism([crank, rod, slider], joints, "relative", drives), [pin], GRAVITY)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Peaks(Cost):
-    """Integral of a power of the contact forces, over `FORCE`."""
-
-    def rate(self, m: Moment) -> ca.SX:
-        return ca.sum1((m.contact_force / FORCE) ** POWER)
-
-
 class EvenTurn(Guess):
     """A turn at constant speed, the pin in the middle of its bore."""
 
@@ -90,7 +81,11 @@ class EvenTurn(Guess):
 optimization = Optimization(
     model(),
     Horizon(PERIOD, steps=60),
-    [Peaks(weight=1 / PERIOD), Effort(scale=TORQUE, weight=0.02 / PERIOD)],
+    [
+        ContactForce(scale=FORCE, power=POWER, weight=1 / PERIOD),
+        Effort(scale=TORQUE, weight=0.02 / PERIOD),
+    ],
     [StartAt(q=[0.0, np.nan, np.nan]), Periodic(advance=[TURN, -TURN, 0.0])],
     EvenTurn(),
+    solver=HorizonSolver(ways=(GRADUAL,)),
 )

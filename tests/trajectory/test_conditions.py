@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from nsopt import Frame, assemble
+from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
 from nsopt.problem import load_optimization
 from nsopt.robots import forward_kinematics
 from nsopt.trajectory import Duration, Effort, EndAt, Horizon, Moment, Quintic, StartAt, optimize
@@ -22,6 +22,7 @@ from nsopt.trajectory.conditions import (
 )
 from nsopt.trajectory.geometry import squared_distance
 from nsopt.trajectory.guesses import Straight
+from nsopt.trajectory.moment import Acting
 from nsopt.trajectory.postures import find_posture
 from tests.catalog import ARM
 from tests.trajectory.mechanisms import cart, gantry, wheel
@@ -53,6 +54,28 @@ def test_a_power_limit():
     assert result.data.attrs["objective"] == pytest.approx((4 ** (2 / 3) - 1) / 2, abs=1e-5)
     power = (result["drive"].values * result["v"].values)[:, 0]
     assert power[:-1] == pytest.approx(1, abs=1e-4)
+
+
+def test_limits_of_a_joint_after_a_free_body():
+    """A free body has one coordinate more than velocities."""
+    stone, wheel_ = Body("stone", 1.0, (1, 1, 1), (3, 0, 0)), Body("wheel", 1.0, (1, 1, 1))
+    hinge = Revolute("hinge", Frame(None), Frame(wheel_))
+    drive = Actuator("hinge", -1.0, 2.0, 3.0, 4.0)
+    d = assemble(Mechanism([stone, wheel_], [hinge], "relative", [drive]))
+    assert d.q_names.index("hinge.angle") != d.v_names.index("hinge.rate")
+    q, v = ca.SX.sym("q", d.nq), ca.SX.sym("v", d.nv)
+    acting = Acting(ca.SX(1), ca.SX.zeros(d.nv), ca.SX(ca.DM(np.arange(d.nv))))
+    m = Moment(d, ca.SX(0), q, v, ca.SX.zeros(d.nv), ca.SX(0, 1), acting)
+    bounds = ActuatorLimits().along(m)
+    values = ca.Function("f", [q, v], [ca.vertcat(*(b.value for b in bounds))])
+    numbers = np.arange(d.nq) + 10.0, np.arange(d.nv) + 30.0
+    expected = {
+        "range of hinge": numbers[0][d.q_names.index("hinge.angle")],
+        "speed of hinge": numbers[1][d.v_names.index("hinge.rate")],
+        "force of hinge": d.v_names.index("hinge.rate"),
+    }
+    found = np.asarray(values(*numbers)).ravel()
+    assert dict(zip((b.label for b in bounds), found, strict=True)) == pytest.approx(expected)
 
 
 def distance(point, a, b):

@@ -22,6 +22,7 @@ from nsopt import (
 )
 from nsopt.trajectory import EndAt, Horizon, Moment, StartAt, Straight, optimize
 from nsopt.trajectory.costs import (
+    BaseReaction,
     Duration,
     Effort,
     Energy,
@@ -225,6 +226,20 @@ def test_sums_are_their_parts():
         (lambda: Energy(braking=2), "braking of Energy must lie between -1 and 1, got 2"),
         (lambda: Energy(rounding=0), "rounding of Energy must be positive, got 0"),
         (lambda: Power(scale=0), "scale of Power must be positive, got 0"),
+        (lambda: JointResistance(torque=0), "torque of JointResistance must be positive, got 0"),
+        (
+            lambda: JointResistance(reaction_force=-1),
+            "reaction_force of JointResistance must be positive, got -1: give what costs one, inf",
+        ),
+        (lambda: JointResistance(force=np.nan), "force of JointResistance must be finite, got nan"),
+        (
+            lambda: BaseReaction(joint="rail", force=0),
+            "force of BaseReaction must be positive, got 0",
+        ),
+        (
+            lambda: RestrictingMoment(torque=-np.inf),
+            "torque of RestrictingMoment must be finite, got -inf",
+        ),
         (lambda: FinalTask(frame=Frame(None)), "FinalTask wants nothing"),
         (
             lambda: FinalTask(frame=Frame(None), axes=2 * np.eye(3)),

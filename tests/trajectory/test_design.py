@@ -1,5 +1,7 @@
 """Designs by gradient, against closed forms, and simulated again."""
 
+import sys
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -19,6 +21,8 @@ from nsopt import (
     simulate,
 )
 from nsopt.stepping import Compiled
+from nsopt.trajectory.sensitivity.recorded import SensitivityError
+from nsopt.trajectory.sensitivity.simulation import sensitivities
 from nsopt.trajectory.tuning.design import Limit, design
 from nsopt.trajectory.tuning.unknowns import Unknown
 from tests.stepping.models import G
@@ -132,6 +136,29 @@ def test_what_cannot_be_met_is_told(oscillator):
     assert not found.converged
     assert np.all(np.isnan(found.values))
     assert "'end' is -0.6" in found.message
+
+
+def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
+    """A motion without derivatives there is an answer, not an error."""
+
+    def failing(*given, **options):
+        if options["steps"].h_max < 1e-3:
+            raise SensitivityError(0.25, "no step was solved")
+        return sensitivities(*given, **options)
+
+    monkeypatch.setattr(sys.modules[design.__module__], "sensitivities", failing)
+    found = design(
+        oscillator,
+        [Unknown("stiffness", 30.0, 1.0, 40.0)],
+        lambda y, p: p["stiffness"],
+        [Limit("end", lambda y, p: y[-1], 0.2)],
+        times=0.5,
+        outputs=place,
+        steps=StepBounds(1e-3, 1e-3),
+    )
+    assert not found.converged
+    assert np.all(np.isnan(found.values))
+    assert found.message == "with half the step at t = 0.25 s no step was solved"
 
 
 def test_bad_input_is_told(oscillator):

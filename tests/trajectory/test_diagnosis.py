@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, assemble
+from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, Variational, assemble
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     ActuatorLimits,
     ClearOf,
     Duration,
+    During,
     Effort,
     EndAt,
     Horizon,
@@ -22,6 +23,7 @@ from nsopt.trajectory import (
     StartAt,
     Straight,
     Within,
+    optimize,
 )
 from nsopt.trajectory.collocation import Collocation
 from nsopt.trajectory.diagnosis.failure import Ending, explain
@@ -239,11 +241,52 @@ def test_rows_are_named_by_where_they_are():
         if label == "distance from the sphere":
             assert "ClearOf of body 'lower': distance from the sphere is off by 0.25" in text
             assert "must be at least 0)" in text
-        if row < good.stack.parts[0].rows * 4:
+        if place:
             assert f"at step {place}, t = {place / 4:.4g} s" in text
         else:
             assert "at step 0, t = 0 s" in text or "at step 4, t = 1 s" in text
     assert "EndAt: elbow.rate is off by 0.25 (-0.25, must be 0) at step 4, t = 1 s" in text
+
+
+def test_a_condition_for_a_part_is_named_where_it_is():
+    """Two of them about one number, each at its own nodes."""
+    parts = [During(Within("rail.distance", 0.2, 0.8), *x) for x in ((0.5, 0.5), (0.75, 1.0))]
+    parts[1] = replace(parts[1], condition=Within("rail.distance", 0.3, 0.9))
+    ends = [StartAt([0], [0]), EndAt([0.8], [0])]
+    good = tried(cart(9.0), Horizon(1.0, 8), [Effort()], [*ends, *parts], Straight([0], [0.8]))
+    seen = []
+    for row in range(good.g.size):
+        part, _, place = good.stack.locate(row)
+        if not part.function.name().startswith("during"):
+            continue
+        g = good.g.copy()
+        g[row] = good.stack.lower[row] - 0.25
+        text = explain(good.stack, g, good.ending, 1e-6, None)
+        assert "During Within: rail.distance is off by 0.25" in text
+        first = part.function.name() == "during_0"
+        node = 4 if first else 6 + place
+        seen.append(node)
+        assert f"must be at least {0.2 if first else 0.3} and at most" in text
+        assert f"at step {node}, t = {node / 8:.4g} s" in text
+        assert good.stack.label(row) == ("rail.distance", node)
+    assert seen == [4, 6, 7, 8]
+
+
+@pytest.mark.parametrize(("share", "when"), [(0.5, "step 4, t = 0.5 s"), (1.0, "step 8, t = 1 s")])
+def test_a_condition_for_a_part_of_steps_is_named_where_it_is(share, when):
+    """2 m off within a second, by 1 N on 1 kg that also ends at zero."""
+    result = optimize(
+        cart(1.0),
+        Horizon(1.0, 8),
+        [Effort()],
+        [StartAt([0], [0]), ActuatorLimits(), During(Within("rail.distance", 2, 3), share, share)],
+        Straight([0], [0]),
+        scheme=Variational(),
+    )
+    assert not result.completed
+    line = next(x for x in result.data.attrs["stop_reason"].splitlines() if "During" in x)
+    assert line.startswith("- During Within: rail.distance is off by")
+    assert f"must be at least 2 and at most 3) at {when}" in line
 
 
 def test_a_solve_that_was_cut_short():

@@ -18,7 +18,8 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from nsopt.trajectory.tuning.fit import FullWindow, GrowingWindow, Measured, fit
+from nsopt.trajectory.tuning.fit import FullWindow, GrowingWindow, fit
+from nsopt.trajectory.tuning.measured import Measured
 from nsopt.trajectory.tuning.unknowns import Unknown
 from tests.stepping.models import G
 
@@ -155,7 +156,23 @@ def test_another_mechanism_is_told(swing):
     found = fit(swing, data, sought, steps=StepBounds(5e-3, 5e-3), start=start, starts=3)
     assert not found.converged
     assert "noise does not explain it" in found.message
+    assert "the values are of the best local fit" in found.message
     assert len(found.outcomes) == 3
+    best = min(found.outcomes, key=lambda outcome: outcome.residual)
+    assert np.array_equal(found.values, best.end)
+
+
+def test_a_start_that_moves_along_is_refused():
+    """What `sensitivities` refuses of the problem is no failed start."""
+    body = Body("ball", 1.0, position=(0, 0, Parameter("height", 1.0)), point_mass=True)
+    data = Measured([0.1], [[0.0, 0.0, 1.0]], angle, 1e-3)
+    with pytest.raises(ValueError, match="the stated start moves with parameter 'height'"):
+        fit(
+            assemble(Mechanism([body])),
+            data,
+            [Unknown("height", 1.0, 0.5, 2.0)],
+            steps=StepBounds(1e-2, 1e-2),
+        )
 
 
 def test_windows():
@@ -173,6 +190,18 @@ def test_bad_input_is_told(swing):
         fit(swing, data, sought, steps=steps, starts=0)
     with pytest.raises(ValueError, match="unknown 'damping' is given twice"):
         fit(swing, data, sought * 2, steps=steps)
+    two = Measured([0.1], [0.0], lambda t, q, v, p: ca.vertcat(q, v), 1e-3)
+    with pytest.raises(ValueError, match=r"outputs of Measured are 2 numbers, but .* 1 columns"):
+        fit(swing, two, sought, steps=steps)
+    begun = Start(np.array([0.2]), np.array([0.0]), 0.2)
+    with pytest.raises(ValueError, match=r"begin at 0\.1 s, not after the start at 0\.2 s"):
+        fit(swing, data, sought, steps=steps, start=begun)
+    with pytest.raises(ValueError, match="times of Measured must be a row that ascends"):
+        Measured([0.2, 0.1], [0.0, 0.0], angle, 1e-3)
+    with pytest.raises(ValueError, match=r"a row for each of 2 times, got shape \(4,\)"):
+        Measured([0.1, 0.2], np.zeros(4), angle, 1e-3)
+    with pytest.raises(ValueError, match=r"one for each of 1 outputs, got shape \(2,\)"):
+        Measured([0.1, 0.2], np.zeros(2), angle, np.ones(2))
     with pytest.raises(ValueError, match="measured values must be finite: leave out the times"):
         Measured([0.1], [np.nan], angle, 1e-3)
     with pytest.raises(ValueError, match="deviation of the noise must be positive, got 0"):

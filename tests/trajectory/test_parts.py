@@ -8,6 +8,7 @@ from nsopt import AppliedForce, Frame, Parameter, assemble
 from nsopt.robots import resistances
 from nsopt.trajectory import Effort, Horizon
 from nsopt.trajectory.collocation import Collocation
+from nsopt.trajectory.parts import OFTEN
 from tests.catalog import ARM, CONDITIONS, COSTS
 
 PUSH = AppliedForce("push", Frame(ARM.bodies[-1]), (0, 0, Parameter("load", 0.3)))
@@ -69,3 +70,20 @@ def test_all_at_once_are_the_sum():
     x, p = numbers(collocation)
     each = [float(program([cost], []).stack().terms(x, p)) for cost in COSTS]
     assert np.asarray(stack.terms(x, p)).ravel() == pytest.approx(each, rel=1e-12)
+
+
+def test_compiled_derivatives_are_the_same(tmp_path, monkeypatch):
+    """By a compiler that contracts nothing; the code knows no number of steps."""
+    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path))
+    collocation = program([Effort()], [], steps=OFTEN)
+    stack = collocation.stack()
+    plain, native = stack.derivatives(), stack.derivatives(native=True)
+    compiled = set(tmp_path.iterdir())
+    assert len(compiled) == 12  # library and manifest; links and moments; slope, J, H of each
+    program([Effort()], [], steps=3 * OFTEN).stack().derivatives(native=True)
+    assert set(tmp_path.iterdir()) == compiled
+    x, p = numbers(collocation)
+    lam = np.random.default_rng(1).normal(size=stack.g.numel())
+    for name, known in (("grad_f", (x, p)), ("jac_g", (x, p)), ("hess_lag", (x, p, 0.7, lam))):
+        for found, expected in zip(native[name].call(known), plain[name].call(known), strict=True):
+            assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nsopt import Variational
 from nsopt.problem import load_optimization
 from nsopt.trajectory import StartAt, Within
 from nsopt.trajectory.refine import Grid, ObjectiveChange, StepDeviation, refine
@@ -116,6 +117,28 @@ def test_what_makes_no_sense_is_refused(change, message):
     options = {"tolerance": 1e-3} | change
     with pytest.raises(ValueError, match=message):
         refine(problem("double_integrator", 10), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "why"),
+    [
+        ("bounce", None, "contact 'wall' has no acceleration"),
+        ("double_integrator", Variational(), "it is stated in steps of Variational"),
+    ],
+)
+def test_motions_in_steps_of_a_scheme_are_told_by_their_objective(name, scheme, why):
+    """Their steps are not integrated afresh, so that no grid would ever do."""
+    stated = replace(problem(name, 10), scheme=scheme)
+    with pytest.raises(ValueError, match=rf"StepDeviation .* {why}: give by=ObjectiveChange"):
+        refine(stated, 1e-3)
+
+
+def test_steps_of_a_scheme_are_refined_by_their_objective():
+    """Least effort over 1 m in 1 s is 12; blocks of constant force are of second order."""
+    stated = replace(problem("double_integrator", 10), scheme=Variational())
+    result = refine(stated, 2e-2, by=ObjectiveChange(), most=80)
+    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.data.attrs["objective"] == pytest.approx(12, abs=2e-2)
 
 
 def test_an_order_below_one_is_refused():

@@ -11,14 +11,11 @@ from nsopt import (
     Composition,
     Cone,
     ContactAligned,
-    ContactLaw,
     CubicLaw,
     Frame,
     Mechanism,
-    MoreauJean,
     PaperStep,
     Parameter,
-    PlaneContact,
     RangeOfMotion,
     Revolute,
     RevoluteClearance,
@@ -30,13 +27,12 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.mpcc import Newton
 from nsopt.stepping import Compiled
-from nsopt.trajectory.sensitivity.recorded import SensitivityError
+from nsopt.trajectory.sensitivity.mapped import Mapped
 from nsopt.trajectory.sensitivity.simulation import sensitivities
 from tests.stepping.models import G, about_z, ball
+from tests.trajectory.differences import TIGHT, difference, named
 
-TIGHT = Newton(tolerance=1e-13)
 FIXED = StepBounds(1e-6, 1e-3)
 
 
@@ -63,21 +59,11 @@ def turn(t, q, v, p):
     return ca.vertcat(2 * ca.atan2(q[6], q[3]), v[5])
 
 
-def difference(value, x, step):
-    """Central difference of fourth order."""
-    terms = [(1, -2), (-8, -1), (8, 1), (-1, 2)]
-    return sum(k * value(x + n * step) for k, n in terms) / (12 * step)
-
-
 def along(q0, k, step):
     """Return starts with entry k of q0 moved."""
     moved = q0.copy()
     moved[k] += step
     return moved
-
-
-def named(scheme):
-    return type(scheme).__name__
 
 
 @pytest.mark.parametrize("scheme", [Variational(), ContactAligned()], ids=named)
@@ -121,61 +107,6 @@ def test_the_motion_is_that_of_simulate():
     assert found.value[0] == pytest.approx(
         np.append(steps["q"].values[-1], steps["v"].values[-1]), abs=1e-13
     )
-
-
-def test_event_times_move_along():
-    """A ball of e = 0.8 dropped from 1 m, after its first impact: in closed form."""
-    found = sensitivities(
-        ball(0.8), None, 0.7, steps=StepBounds(1e-3, 1e-2), scheme=ContactAligned()
-    )
-    T, e, h0 = 0.7, 0.8, 1.0
-    fall = np.sqrt(2 * h0 / G)
-    left = T - fall
-    assert found.value[0, 2] == pytest.approx(e * G * fall * left - G * left**2 / 2, abs=1e-9)
-    by_height = (e * G * left - e * G * fall + G * left) / (G * fall)
-    assert by_height == pytest.approx(0.190552, abs=1e-6)
-    assert found.forward().q0[0, 2, 2] == pytest.approx(by_height, abs=1e-9)
-    weights = np.zeros((1, 6))
-    weights[0, 2] = 1
-    assert found.adjoint(weights).q0[2] == pytest.approx(by_height, abs=1e-9)
-    # Thrown upwards faster it lands later, with more speed.
-    thrown = difference(
-        lambda v: sensitivities(
-            ball(0.8),
-            Start(np.array([0, 0, 1.0]), np.array([0, 0, v])),
-            T,
-            steps=StepBounds(1e-3, 1e-2),
-            scheme=ContactAligned(),
-        ).value[0, 2],
-        0.0,
-        1e-3,
-    )
-    assert found.forward().v0[0, 2, 2] == pytest.approx(thrown, rel=1e-7)
-
-
-def test_several_impacts_by_restitution():
-    """x(2 s) by e, after three impacts, in closed form."""
-    body = Body("ball", 1.0, position=(0, 0, 1.0), point_mass=True)
-    law = ContactLaw(restitution=Parameter("e", 0.8))
-    floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
-    dynamics = assemble(Mechanism([body]), [floor], (0, 0, -G))
-    times = [0.3, 1.0, 2.0]
-    found = sensitivities(
-        dynamics, None, times, steps=StepBounds(1e-3, 1e-2), scheme=ContactAligned()
-    )
-
-    def height(e):
-        t, rows = np.sqrt(2 / G), []
-        for T in times:
-            begin, v = t, e * G * t
-            while begin + 2 * v / G < T:
-                begin, v = begin + 2 * v / G, e * v
-            rows.append(1 - G * T**2 / 2 if t > T else v * (T - begin) - G * (T - begin) ** 2 / 2)
-        return np.array(rows)
-
-    assert found.value[:, 2] == pytest.approx(height(0.8), abs=1e-8)
-    exact = difference(height, 0.8, 1e-3)
-    assert found.forward().parameters[:, 2, 0] == pytest.approx(exact, abs=1e-7)
 
 
 @pytest.fixture(scope="module")
@@ -315,99 +246,9 @@ def test_by_the_start():
         assert by == pytest.approx(exact, abs=1e-6 * np.max(np.abs(exact)))
 
 
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean(), PaperStep()], ids=named)
-def test_fixed_steps_refuse_rebounds(scheme):
-    with pytest.raises(ValueError, match=r"contact 'floor' rebounds with e = 0\.8, .*Aligned"):
-        sensitivities(ball(0.8), None, 0.7, steps=StepBounds(1e-2, 1e-2), scheme=scheme)
-
-
 def test_steps_without_derivatives_are_refused():
     with pytest.raises(ValueError, match="PaperStep finds its step sizes by an optimum"):
         sensitivities(ball(0.0), None, 0.7, steps=StepBounds(1e-2, 1e-2), scheme=PaperStep())
-
-
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean(project=True)], ids=str)
-def test_a_contact_that_just_touches_is_told(scheme):
-    """A ball that lies on its floor without weight."""
-    body = Body("ball", 1.0, point_mass=True)
-    floor = PlaneContact("floor", Frame(None), Frame(body))
-    dynamics = assemble(Mechanism([body]), [floor], (0, 0, 0))
-    with pytest.raises(SensitivityError, match=r"t = 0\.01 s .* not exist: contact 'floor' just"):
-        sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), scheme=scheme)
-
-
-def test_two_walls_at_once_are_told_unless_both_move_alike():
-    """A ball into a corner: by gravity's tilt along the bisector yes, by its place no."""
-    body = Body("ball", 1.0, position=(1.0, 0, 1.0), point_mass=True)
-    law = ContactLaw(restitution=0.5)
-    side = np.column_stack([[0, 1.0, 0], [0, 0, 1.0], [1.0, 0, 0]])
-    walls = [
-        PlaneContact("floor", Frame(None), Frame(body), law=law),
-        PlaneContact("wall", Frame(None, axes=side), Frame(body), law=law),
-    ]
-    pull = Parameter("pull", -G)
-    dynamics = assemble(Mechanism([body]), walls, (pull, 0, pull))
-    options = {"steps": StepBounds(1e-3, 1e-2), "scheme": ContactAligned()}
-    with pytest.raises(SensitivityError, match=r"contact 'floor', contact 'wall'|contact '"):
-        sensitivities(dynamics, None, 0.7, **options)
-    found = sensitivities(dynamics, None, 0.7, by_start=False, **options)
-
-    def height(g):
-        fall = np.sqrt(2 / g)
-        return 0.5 * g * fall * (0.7 - fall) - g * (0.7 - fall) ** 2 / 2
-
-    exact = -difference(height, G, 1e-3)
-    assert found.forward().parameters[0, [0, 2], 0] == pytest.approx([exact, exact], abs=1e-7)
-
-
-def test_lasting_contact_is_no_tie():
-    """A ball that rests: held by the floor, free along it."""
-    found = sensitivities(
-        ball(0.0, 0.0), None, 0.1, steps=StepBounds(1e-2, 1e-2), scheme=ContactAligned()
-    ).forward()
-    assert np.diag(found.q0[0, :3]) == pytest.approx([1, 1, 0], abs=1e-9)
-    assert np.diag(found.v0[0, 3:]) == pytest.approx([1, 1, 0], abs=1e-9)
-
-
-@pytest.mark.parametrize("planar", [True, False], ids=["exact", "regularised"])
-def test_sliding_to_rest(planar):
-    """A block with dry friction slides v0^2 / (2 mu g), and its last step is a part of one."""
-    body = Body("block", 1.0, velocity=(1.0, 0, 0), point_mass=True)
-    law = ContactLaw(friction=Parameter("mu", 0.3))
-    floor = PlaneContact("floor", Frame(None), Frame(body), planar=planar, law=law)
-    dynamics = assemble(Mechanism([body]), [floor], (0, 0, -G))
-
-    def run(mu):
-        return sensitivities(
-            dynamics,
-            None,
-            [0.2, 0.5],
-            steps=StepBounds(1e-3, 1e-3),
-            outputs=lambda t, q, v, p: q[0],
-            parameters={"mu": mu},
-            newton=TIGHT,
-        )
-
-    found = run(0.3).forward()
-    assert found.parameters[0, 0, 0] == pytest.approx(-G * 0.2**2 / 2, rel=1e-3)
-    assert found.parameters[1, 0, 0] == pytest.approx(-1 / (2 * 0.3**2 * G), rel=1e-2)
-    assert found.v0[1, 0, 0] == pytest.approx(1 / (0.3 * G), rel=1e-2)
-    exact = difference(lambda mu: run(mu).value, 0.3, 1e-6)
-    assert found.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
-
-
-def test_dependent_contacts():
-    """A table on four legs: forces not unique, its motion along the floor is."""
-    body = Body("table", Parameter("mass", 2.0), (0.1, 0.1, 0.1), (0, 0, 0.5), velocity=(1, 0, 0))
-    legs = [
-        PlaneContact(f"leg {x} {y}", Frame(None), Frame.at(body, (x, y, 0)))
-        for x in (-0.4, 0.4)
-        for y in (-0.3, 0.3)
-    ]
-    dynamics = assemble(Mechanism([body]), legs, (0, 0, -G))
-    found = sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), by=("mass",))
-    assert found.forward().parameters == pytest.approx(0, abs=1e-9)
-    assert found.forward().v0[0, 0, 0] == pytest.approx(0.1, abs=1e-9)
 
 
 def test_bad_input_is_told():
@@ -433,3 +274,25 @@ def test_a_turned_start_keeps_its_norm():
     found = sensitivities(assemble(Mechanism([body])), None, 0.5, steps=StepBounds(5e-3, 5e-3))
     e = found.value[0, 3:7]
     assert e @ found.forward().v0[0, 3:7, 3:] == pytest.approx(np.zeros(3), abs=1e-10)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 54])
+def test_any_number_of_steps(count):
+    """Scales and parameters are as many as the steps of a call: a ball that falls freely."""
+    h = 1e-2
+    found = sensitivities(ball(0.0, 9.0), None, count * h, steps=StepBounds(h, h))
+    assert len(found.steps) == count
+    exact = np.block([[np.eye(3), count * h * np.eye(3)], [np.zeros((3, 3)), np.eye(3)]])
+    forward = found.forward()
+    assert np.hstack([forward.q0[0], forward.v0[0]]) == pytest.approx(exact, abs=1e-10)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_functions_of_what_is_the_same_everywhere(count):
+    """Numbers of a place and numbers of all, in any ratio."""
+    x, y, c = ca.SX.sym("x", 2), ca.SX.sym("y"), ca.SX.sym("c", 2)
+    made = Mapped("made", [x, y, c], [ca.vertcat(ca.dot(c, x), y)])
+    random = np.random.default_rng(0)
+    a, b, same = (random.normal(size=n) for n in ((count, 2), count, 2))
+    (found,) = made(count, [a, b, same])
+    assert found[:, 0] == pytest.approx(np.column_stack([a @ same, b]))

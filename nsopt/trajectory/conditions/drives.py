@@ -32,13 +32,13 @@ class ActuatorLimits(Condition):
 
     def along(self, m: Moment) -> list[Bound]:
         found = []
-        owners = [name.rsplit(".", 1)[0] for name in m.dynamics.v_names]
+        owners = _owners(m.dynamics.v_names)
         for x in m.dynamics.mechanism.actuators:
             if x.joint not in owners or (self.joints and x.joint not in self.joints):
                 continue
-            k = owners.index(x.joint)
+            k, place = owners.index(x.joint), _owners(m.dynamics.q_names).index(x.joint)
             limits = (
-                ("range", m.q[k], x.lower, x.upper),
+                ("range", m.q[place], x.lower, x.upper),
                 ("speed", m.v[k], -x.velocity, x.velocity),
                 ("force", m.drive[k], -x.effort, x.effort),
             )
@@ -114,4 +114,9 @@ class PowerLimits(Condition):
 
 def _place(m: Moment, joint: str) -> int:
     """Return which velocity is that of a joint."""
-    return [name.rsplit(".", 1)[0] for name in m.dynamics.v_names].index(joint)
+    return _owners(m.dynamics.v_names).index(joint)
+
+
+def _owners(names: Sequence[str]) -> list[str]:
+    """Return the joint or body of each coordinate or velocity; a free body has more of those."""
+    return [name.rsplit(".", 1)[0] for name in names]

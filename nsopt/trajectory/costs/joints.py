@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.elements import RangeOfMotion, SlideRange, TurnRange
 from nsopt.mechanics import Contact, Dynamics
-from nsopt.mechanics.checks import positive
+from nsopt.mechanics.checks import numbers, positive
 from nsopt.mechanics.resistance import resisted
 from nsopt.trajectory.costs.base import Cost, check_joints
 from nsopt.trajectory.costs.wrench import energy_of, wrench_of
@@ -36,6 +36,11 @@ class JointResistance(Cost):
         Resistance that costs one per second; a part with an infinite one does not count.
     reaction_torque, reaction_force : float [N m], [N]
         The same of the reactions.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     joints: Sequence[str] | None = None
@@ -43,6 +48,10 @@ class JointResistance(Cost):
     force: float = np.inf
     reaction_torque: float = np.inf
     reaction_force: float = np.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes(self, "torque", "force", "reaction_torque", "reaction_force")
 
     def check(self, dynamics: Dynamics) -> None:
         known = [*dynamics.joint_names, *(x.name for x in _spanning(dynamics))]
@@ -73,12 +82,21 @@ class BaseReaction(Cost):
     ----------
     joint : str
     torque, force : float [N m], [N]
-        That cost one per second.
+        That cost one per second; a part with an infinite one does not count.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     joint: str
     torque: float = 1.0
     force: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes(self, "torque", "force")
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("BaseReaction", [self.joint], dynamics.joint_names)
@@ -143,14 +161,31 @@ class RestrictingMoment(_Restricting):
     ----------
     torque, force : float [N m], [N]
         That cost one per second; a part with an infinite one does not count.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     torque: float = 1.0
     force: float = np.inf
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes(self, "torque", "force")
+
     def rate(self, m: Moment) -> ca.SX:
         wrenches = (wrench_of(x, m) for x in self._chosen(m))
         return sum((_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
+
+
+def _check_sizes(cost: Cost, *names: str) -> None:
+    """Refuse what a wrench is divided by unless it is above zero; it may be infinite."""
+    for name in names:
+        what, size = f"{name} of {type(cost).__name__}", getattr(cost, name)
+        if not np.all(np.isposinf(numbers(what, size))):
+            positive(what, size, "give what costs one, inf to leave it out")
 
 
 def _ranges(d: Dynamics) -> list[Range]:

@@ -18,7 +18,6 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.parts import Array, Part, Stack
 
-OCCASIONS = {"start": (START,), "end": (ALONG, END)}
 SHOWN = 4
 """Conditions that are told."""
 
@@ -57,7 +56,7 @@ class _Place(NamedTuple):
 
     part: Part
     row: int  # in the part
-    place: int
+    node: int
 
     @property
     def label(self) -> str:
@@ -70,10 +69,10 @@ class _Place(NamedTuple):
 
     def time(self, t: Array) -> float:
         """Return when it holds [s]."""
-        return float(t[{"start": 0, "end": -1}.get(self.name, self.place)])
+        return float(t[{"start": 0, "end": -1}.get(self.name, self.node)])
 
     def step(self, t: Array) -> int:
-        return len(t) - 1 if self.name == "end" else self.place
+        return len(t) - 1 if self.name == "end" else self.node
 
 
 def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling | None) -> str:
@@ -121,11 +120,8 @@ def _not_least(ending: Ending, sizes: Scaling | None) -> str:
 
 
 def _locate(stack: Stack, row: int) -> _Place:
-    for part in stack.parts:
-        if row < part.count * part.rows:
-            return _Place(part, row % part.rows, row // part.rows)
-        row -= part.count * part.rows
-    raise IndexError(f"no row {row}")
+    part, at, _ = stack.locate(row)
+    return _Place(part, at, stack.label(row)[1])
 
 
 def _groups(stack: Stack, off: Array, limit: float) -> Iterator[list[int]]:
@@ -143,7 +139,7 @@ def _line(stack: Stack, g: Array, off: Array, rows: list[int], ending: Ending) -
     k, t = rows[0], ending.t
     place = _locate(stack, k)
     times = [_locate(stack, row).time(t) for row in rows]
-    stated = _stated(place, ending.told)
+    stated = _stated(place, ending)
     what, wanted = _named(place, ending.told), ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
@@ -159,11 +155,24 @@ def _line(stack: Stack, g: Array, off: Array, rows: list[int], ending: Ending) -
     )
 
 
-def _stated(place: _Place, told: Statement) -> Row | None:
+def _stated(place: _Place, ending: Ending) -> Row | None:
     """Return the row of a condition that stands at a place; None if it is an equation of motion."""
-    occasions = OCCASIONS.get(place.name, (ALONG,))
-    rows = [r for when in occasions for r in told.rows if (r.when, r.label) == (when, place.label)]
+    rows = [row for row in _rows_of(place.name, ending) if row.label == place.label]
     return rows[_before(place) % len(rows)] if rows else None
+
+
+def _rows_of(name: str, ending: Ending) -> list[Row]:
+    """Return the rows of conditions that a part states."""
+    told, n = ending.told, ending.horizon.steps
+    kind, _, number = name.partition("_")
+    if kind == "during":
+        return list(told.spans[int(number)][1])
+    occasions = {"start": (START,), "end": (ALONG, END)}.get(kind, (ALONG,))
+    found = [row for when in occasions for row in told.rows if row.when == when]
+    if kind == "end":
+        # The last node of a motion in steps states what holds up to it as well.
+        found += [row for span, rows in told.spans if span.of(n).last == n for row in rows]
+    return found
 
 
 def _before(place: _Place) -> int:

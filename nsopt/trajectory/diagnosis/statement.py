@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.trajectory.conditions import Bound, Condition
+from nsopt.trajectory.conditions import Bound, Condition, During, Span
 from nsopt.trajectory.moment import Acting, Moment
 
 Array = NDArray[np.float64]
 
 START, ALONG, END = "at the start", "all along", "at the end"
+PARTLY = "for a part of the motion"
 OFF = 1e-6
 """By how much a bound may be missed: what solvers leave open."""
 
@@ -36,9 +37,12 @@ class Row(NamedTuple):
     @property
     def owner(self) -> str:
         """The condition, and the body it is about."""
-        frame = getattr(self.condition, "frame", getattr(self.condition, "near", None))
+        condition, named = self.condition, ""
+        while isinstance(condition, During):
+            condition, named = condition.condition, f"{named}During "
+        frame = getattr(condition, "frame", getattr(condition, "near", None))
         of = f" of {frame.place}" if isinstance(frame, Frame) else ""
-        return f"{type(self.condition).__name__}{of}"
+        return f"{named}{type(condition).__name__}{of}"
 
     @property
     def wanted(self) -> str:
@@ -98,7 +102,7 @@ class Statement:
         if not (d.contact_names or d.closure_names):
             return None
         ng, nc, ns = len(d.contact_names), len(d.closure_names), len(d.slip_contacts)
-        sizes = (1, d.nv, d.nv, ng, nc, ns, ng)
+        sizes = (1, d.nv, d.nv, ng, ng, nc, ns, ng, ng)
         return Acting(*(ca.SX.sym(f"acting{k}", n) for k, n in enumerate(sizes)))
 
     @cached_property
@@ -111,12 +115,21 @@ class Statement:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Every number of every condition."""
+        """Every number of every condition, but for those of `spans`."""
         m, found = self.moment, []
         for c in self.conditions:
             for when, bounds in ((START, c.start(m)), (ALONG, c.along(m)), (END, c.end(m))):
                 found += [row for b in bounds for row in self._rows(c, when, b)]
         return tuple(found)
+
+    @cached_property
+    def spans(self) -> tuple[tuple[Span, tuple[Row, ...]], ...]:
+        """What holds for a part of the motion, with its rows, in the order of programs."""
+        return tuple(
+            (span, tuple(row for b in span.bounds for row in self._rows(c, PARTLY, b)))
+            for c in self.conditions
+            for span in c.during(self.moment)
+        )
 
     def _rows(self, condition: Condition, when: str, b: Bound) -> list[Row]:
         n = b.value.numel()

@@ -65,11 +65,12 @@ class Mapped:
         count : int
             At most `PLACES`.
         columns : sequence of (count, size), or (size,) where it is the same everywhere
+            Of what has one entry (count,) too.
         """
         # The last place once more, where they are fewer.
         rows = np.minimum(np.arange(PLACES), count - 1)
         filled = [
-            np.tile(a, PLACES) if a.shape == (size,) != (count,) else a.reshape(count, size)[rows]
+            np.tile(a, PLACES) if a.shape == (size,) else a.reshape(count, size)[rows]
             for a, size in zip(columns, self._sizes, strict=True)
         ]
         call = self._compiled if self._done >= WORTH else self._virtual

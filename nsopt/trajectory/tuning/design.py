@@ -106,7 +106,8 @@ def design(
     """Find the parameters of least cost with which the motion keeps all limits.
 
     By sequential quadratic programming with the exact derivatives of `sensitivities`, from the
-    guesses of the unknowns: the next local optimum.
+    guesses of the unknowns: the next local optimum. A motion that fails on the way, or with half
+    the step, is told by the message of the `Design`.
 
     Parameters
     ----------
@@ -196,18 +197,22 @@ class _Problem:
 
         try:
             found = minimize(cost, self._box.guess, **options)
+            x = np.clip(found.x, 0, 1)
+            if not found.success:
+                return self._failed(f"{found.message}; {self._worst(x)}")
+            if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
+                return self._failed(f"no design keeps all limits: {self._worst(x)}")
         except SensitivityError as error:
             return self._failed(str(error))
-        x = np.clip(found.x, 0, 1)
-        if not found.success:
-            return self._failed(f"{found.message}; {self._worst(x)}")
-        if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
-            return self._failed(f"no design keeps all limits: {self._worst(x)}")
         return self._checked(x, slack)
 
     def _checked(self, x: Array, slack: float) -> Design:
         half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
-        here, afresh = self._named(x, self._at(x).value), self._named(x, self._run(x, half).value)
+        try:
+            again = self._run(x, half).value
+        except SensitivityError as error:
+            return self._failed(f"with half the step {error}")
+        here, afresh = self._named(x, self._at(x).value), self._named(x, again)
         for limit in self._limits:
             if afresh[limit.name] - limit.most > slack * (abs(limit.most) or 1.0):
                 return self._failed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,8 @@ from scipy.stats import chi2
 from nsopt.mechanics import Dynamics
 from nsopt.stepping import Scheme, Start, StepBounds
 from nsopt.trajectory.sensitivity.recorded import SensitivityError
-from nsopt.trajectory.sensitivity.simulation import Output, Sensitivities, sensitivities
+from nsopt.trajectory.sensitivity.simulation import Sensitivities, sensitivities
+from nsopt.trajectory.tuning.measured import Measured, check_measured
 from nsopt.trajectory.tuning.unknowns import Box, Unknown
 
 Array = NDArray[np.float64]
@@ -28,43 +30,6 @@ BLIND = 1e-10
 
 UNLIKELY = 1e-6
 """Probability below which noise does not explain a residual."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What was measured of a motion.
-
-    Parameters
-    ----------
-    times : (n,) [s]
-        Ascending, after the start.
-    values : (n, m), or (n,) of one output
-    outputs : callable (t, q, v, p) -> SX (m,)
-        What was measured, as for `sensitivities`.
-    deviation : float or (m,)
-        Standard deviation of the noise of each output.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or a number is not finite or a deviation not positive.
-    """
-
-    times: Array
-    values: Array
-    outputs: Output
-    deviation: float | Array
-
-    def __post_init__(self) -> None:
-        times = np.asarray(self.times, dtype=float)
-        values = np.asarray(self.values, dtype=float).reshape(len(times), -1)
-        deviation = np.broadcast_to(np.asarray(self.deviation, dtype=float), values.shape[1:])
-        if not np.all(np.isfinite(values)):
-            raise ValueError("measured values must be finite: leave out the times where they fail")
-        if not np.all((deviation > 0) & np.isfinite(deviation)):
-            raise ValueError(f"deviation of the noise must be positive, got {self.deviation}")
-        for name, x in (("times", times), ("values", values), ("deviation", deviation)):
-            object.__setattr__(self, name, x)
 
 
 class Window(ABC):
@@ -164,7 +129,9 @@ class Fit:
     ----------
     names : tuple of str
     values, errors : (k,)
-        The unknowns and their standard errors, from the noise stated; not numbers if it failed.
+        The unknowns and their standard errors, from the noise stated. If noise does not explain
+        what is left, those of the best local fit, as the message says; not numbers if no start was
+        solved or the motion does not tell the unknowns apart.
     covariance : (k, k)
     residual : float
         Root mean square of the residuals over their deviations, one for noise alone.
@@ -207,7 +174,8 @@ def fit(
 
     Least squares with the exact derivatives of `sensitivities`, over windows that grow. The first
     fit starts from the guesses, others from places drawn within the bounds; they end with the
-    first whose residual noise explains.
+    first whose residual noise explains. Where none does, the best of them is returned with
+    ``converged`` False: local, or of a mechanism that is not as stated.
 
     Parameters
     ----------
@@ -227,11 +195,14 @@ def fit(
     Raises
     ------
     ValueError
-        Before anything is solved: an unknown that is no parameter, shapes that do not fit.
+        Before anything is fitted: an unknown that is no parameter, as many outputs as there are
+        no measured values for, times before the start; and as for `sensitivities` at the guesses.
+        What is refused, or has no derivatives, on the way from one start counts as its failure.
     """
     if starts < 1:
         raise ValueError(f"starts must be 1 or more, got {starts}")
     box = Box(dynamics, unknowns, parameters)
+    check_measured(dynamics, measured, start)
     problem = _Problem(
         dynamics,
         measured,
@@ -240,6 +211,7 @@ def fit(
         {"steps": steps, "scheme": scheme},
         window or GrowingWindow(),
     )
+    problem.check()
     places = np.random.default_rng(seed).uniform(0, 1, (starts - 1, len(unknowns)))
     outcomes: list[FitOutcome] = []
     for place in [box.guess, *places]:
@@ -266,6 +238,11 @@ class _Problem:
         self._evaluations = 0
         self._key: tuple[bytes, int] = (b"", 0)
         self._motion: Sensitivities | None = None
+
+    def check(self) -> None:
+        """Refuse what is stated wrongly; a motion that fails at the guesses is no such thing."""
+        with suppress(SensitivityError):
+            self._at(self._box.guess, len(self._measured.times))
 
     def solved(self, x: Array) -> FitOutcome:
         """Return how a fit from x ends, window by window."""
@@ -328,7 +305,9 @@ class _Problem:
             return Fit(names, nothing[0], nothing[0], nothing, best.residual, False, why, outcomes)
         covariance = np.linalg.inv(J.T @ J) * np.outer(self._box.width, self._box.width)
         errors = np.sqrt(np.diag(covariance))
-        message = best.message if best.explained else f"{best.message}: try more starts"
+        message = best.message
+        if not best.explained:
+            message += ": try more starts; the values are of the best local fit"
         return Fit(
             names, best.end, errors, covariance, best.residual, best.explained, message, outcomes
         )
