@@ -139,7 +139,8 @@ class Collocation(Transcription):
         moments = [np.arange(3 * nv) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*moments, [0]])
         columns[:, -1] = self.size - 1
-        part = part_of("link", (w, share, p), bounds, ca.SX.zeros(len(self.costs)), columns)
+        terms = ca.vertcat(*(cost.weight * cost.over((a0, am, a1), h) for cost in self.costs))
+        part = part_of("link", (w, share, p), bounds, terms, columns)
         return replace(part, data=np.full((steps, 1), 1 / steps))
 
     def _nodes(self) -> Part:
@@ -182,9 +183,9 @@ class Collocation(Transcription):
         ]
         bounds = along + [b for condition in self.conditions for b in condition.end(m)]
         terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
-        return part_of(
-            "end", (w, k, p), bounds, terms, self._columns(np.array([2 * n], dtype=np.intp))
-        )
+        columns = self._columns(np.array([2 * n], dtype=np.intp))
+        part = part_of("end", (w, k, p), bounds, terms, columns)
+        return replace(part, data=np.array([[float(n)]]))
 
     def _during(self) -> list[Part]:
         """Return the parts of what holds for some of the nodes."""

@@ -57,8 +57,6 @@ class Moment:
         Coordinates, velocities and accelerations.
     p : SX (np,)
         Parameters, inputs among them.
-    jerk : SX (nv,) or None
-        Derivative of the accelerations, where they have one.
     acting : Acting or None
         What acts there, where the motion is one of steps; else it follows from the accelerations.
     """
@@ -72,9 +70,8 @@ class Moment:
         a: ca.SX,
         p: ca.SX,
         acting: Acting | None = None,
-        jerk: ca.SX | None = None,
     ) -> None:
-        self.dynamics, self.acting, self.jerk = dynamics, acting, jerk
+        self.dynamics, self.acting = dynamics, acting
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
 
     @cached_property

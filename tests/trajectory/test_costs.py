@@ -1,6 +1,7 @@
 """Costs against integrals in closed form, potentials, and forces told by other code."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import casadi as ca
@@ -18,8 +19,10 @@ from nsopt import (
     Revolute,
     SlideRange,
     TurnRange,
+    Variational,
     assemble,
 )
+from nsopt.problem import load_optimization
 from nsopt.trajectory import EndAt, Horizon, Moment, StartAt, Straight, optimize
 from nsopt.trajectory.costs import (
     BaseReaction,
@@ -78,14 +81,13 @@ def test_power_is_squared():
     assert on_the_way(Power(scale=2.0), cart()) == pytest.approx(1296 / 210 / 4, rel=1e-4)
 
 
-def test_jerk_is_that_of_the_moment():
-    d = cart()
-    m = Moment(d, *(ca.SX(x) for x in (0, 1, 2, 3)), ca.SX(0, 1))
-    m.jerk = ca.SX([5.0])
-    assert float(ca.evalf(Jerk().rate(m))) == 25
-    m.jerk = None
+def test_least_jerk():
+    """Over 1 m in 1 s, rest to rest, jerk is 60 t (t - 1): at the ends it is free, so zero."""
+    stated = replace(load_optimization("double_integrator"), costs=[Jerk()])
+    result = stated.solve(steps=20)
+    assert result.data.attrs["objective"] == pytest.approx(120, rel=1e-5)
     with pytest.raises(ValueError, match="Jerk needs accelerations that are functions of time"):
-        Jerk().rate(m)
+        replace(stated, scheme=Variational()).solve(steps=20)
 
 
 @cache

@@ -56,6 +56,18 @@ class Cost:
         del m
         return ca.SX(0)
 
+    def over(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        """Return the cost of a step of a motion by polynomials; zero by default.
+
+        Parameters
+        ----------
+        a : three SX (nv,)
+            Accelerations at its start, middle and end, a parabola between.
+        h : SX scalar [s]
+        """
+        del a, h
+        return ca.SX(0)
+
     def blow(self, m: Moment) -> ca.SX:
         """Return the cost of blows at a moment of a motion in steps; zero by default."""
         del m
@@ -99,6 +111,9 @@ class Sum(Cost):
 
     def final(self, m: Moment) -> ca.SX:
         return sum((cost.weight * cost.final(m) for cost in self.costs), ca.SX(0))
+
+    def over(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return sum((cost.weight * cost.over(a, h) for cost in self.costs), ca.SX(0))
 
     def blow(self, m: Moment) -> ca.SX:
         return sum((cost.weight * cost.blow(m) for cost in self.costs), ca.SX(0))

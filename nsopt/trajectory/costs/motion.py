@@ -35,9 +35,15 @@ class Jerk(Cost):
     """
 
     def rate(self, m: Moment) -> ca.SX:
-        if m.jerk is None:
+        if m.acting is not None:
             raise ValueError(
-                "Jerk needs accelerations that are functions of time, which this transcription "
-                "has not: use Smoothness"
+                "Jerk needs accelerations that are functions of time, which a motion in the steps "
+                "of a scheme has not: use Smoothness"
             )
-        return ca.sumsqr(m.jerk)
+        return ca.SX(0)
+
+    def over(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        first, middle, last = a
+        ends = (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last)
+        between = last - first
+        return (ca.sumsqr(ends[0]) + 4 * ca.sumsqr(between) + ca.sumsqr(ends[1])) / (6 * h)
