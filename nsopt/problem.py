@@ -138,6 +138,7 @@ def _run(file: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.resolve().parent))
+    sys.modules[spec.name] = module  # where a dataclass looks up what its annotations mean
     try:
         spec.loader.exec_module(module)
     finally:

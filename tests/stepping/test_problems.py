@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nsopt import Compiled, Ipopt, Solver, Sqp, StepBounds, Variational, load_problem, simulate
-from nsopt.problem import problem_files
+from nsopt.problem import load_optimization, problem_files
 
 BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
 NAMES = [
@@ -30,7 +30,19 @@ TREES = [
     "puma560",
     "slider_crank",
 ]
-OPTIMA = ["arm_least_resistance", "brachistochrone", "bryson_denham", "double_integrator"]
+OPTIMA = [
+    "arm_least_resistance",
+    "bounce",
+    "brachistochrone",
+    "bryson_denham",
+    "charmie_reach",
+    "clearance_pendulum",
+    "clearance_tolerance",
+    "double_integrator",
+    "rom_swing_up",
+    "slider_crank_peaks",
+    "urdf_least_resistance",
+]
 SETTLED = 0.2  # s
 
 
@@ -51,6 +63,14 @@ def run(name, backend="sqp", steps=None, duration=None, **parameters):
 
 def test_every_named_problem_is_tested():
     assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES + OPTIMA)
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_optimizations_are_found_by_name(name):
+    """Solved in tests/trajectory; every file runs by itself, dataclasses of its own included."""
+    stated = load_optimization(name)
+    for condition in stated.conditions:
+        condition.check(stated.dynamics)
 
 
 @pytest.mark.parametrize("name", RANGES)
