@@ -271,6 +271,8 @@ class Stepped(Transcription):
             tried=objects([()] * n),
             at_end=np.full(n, self.scheme.horizon_at_end),
         )
+        if self.scheme.holds_inputs:  # nothing is held after the end
+            drive[-1], u[-1] = drive[-2], u[-2]
         nodes = Course(q, v, a, u, float(t[-1, 0]))
         table = np.hstack([drive, u])
 
