@@ -124,7 +124,10 @@ def load_optimization(name: str) -> Optimization:
         If there is no such file, or it defines no ``optimization``.
     """
     file = find_problem(name)
-    found = getattr(_run(file), "optimization", None)
+    module = _run(file)
+    found = getattr(module, "optimization", None)
+    if found is None and isinstance(getattr(module, "problem", None), Problem):
+        raise ValueError(f"{file.name} defines a problem to simulate: nsopt run {name}")
     if not isinstance(found, Optimization):
         raise ValueError(
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"

@@ -102,6 +102,12 @@ def optimize(
         cost.check(dynamics)
     for condition in conditions:
         condition.check(dynamics)
+    for name in inputs:
+        if name in (parameters or {}):
+            raise ValueError(
+                f"parameter {name!r} is an input, which the optimum chooses: leave its value out, "
+                "or bound it by Within"
+            )
     p = dynamics.values(parameters)
     transcription = transcribed(
         dynamics, horizon, costs, conditions, inputs=inputs, p=p, scheme=scheme

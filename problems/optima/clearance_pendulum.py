@@ -99,7 +99,7 @@ class Swing(Guess):
 
 optimization = Optimization(
     model(),
-    Horizon(0.8, steps=50),
+    Horizon(0.8, steps=100),
     [InputEffort(input="torque")],
     [Hung(), Lifted()],
     Swing(),

@@ -22,6 +22,7 @@ from nsopt import (
 )
 from nsopt.cli import app
 from nsopt.mechanics import Force, Load
+from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     ActuatorLimits,
     Duration,
@@ -197,7 +198,7 @@ def test_named_optima_by_the_command_line(name, share, value, tmp_path, monkeypa
 def test_what_is_no_optimization_is_told():
     done = CliRunner().invoke(app, ["optimize", "case_a"])
     assert done.exit_code == 2
-    assert "case_a.py defines no optimization" in done.output
+    assert "nsopt run case_a" in done.output
     done = CliRunner().invoke(app, ["run", "brachistochrone"])
     assert done.exit_code == 2
     assert "nsopt optimize brachistochrone" in done.output
@@ -256,6 +257,17 @@ def test_a_free_duration_without_an_upper_bound():
     )
     assert result.completed, result.data.attrs["stop_reason"]
     assert result.data.attrs["objective"] == pytest.approx(2.0, abs=2e-3)
+
+
+def test_an_input_takes_no_value():
+    stated = load_optimization("brachistochrone")
+    with pytest.raises(ValueError, match="parameter 'u' is an input, which the optimum chooses"):
+        stated.solve({"u": 3.0})
+
+
+def test_a_problem_to_simulate_is_no_optimization():
+    with pytest.raises(ValueError, match="nsopt run case_a"):
+        load_optimization("case_a")
 
 
 def test_restitution_over_a_horizon_is_refused_by_name():
