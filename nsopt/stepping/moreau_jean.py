@@ -180,12 +180,6 @@ class MoreauJean(Scheme):
             share=h,
         )
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Passage:
-        del mpcc, scales
-        return Passage.still(dynamics, last.v, before)
-
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
     ) -> Step:

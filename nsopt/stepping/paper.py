@@ -242,12 +242,6 @@ class PaperStep(Scheme):
             share=h,
         )
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Passage:
-        del mpcc, scales
-        return Passage.still(dynamics, last.v, before)
-
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
 

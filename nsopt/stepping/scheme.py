@@ -261,9 +261,11 @@ class Scheme(ABC):
             Naming what it cannot, and a scheme that can.
         """
         del dynamics, p
-        raise ValueError(
-            f"{type(self).__name__} has no equations for a whole horizon: use Variational()"
-        )
+        raise self._no_horizon()
+
+    def _no_horizon(self) -> ValueError:
+        name = type(self).__name__
+        return ValueError(f"{name} has no equations for a whole horizon: use Variational()")
 
     def add_interval(
         self,
@@ -294,11 +296,21 @@ class Scheme(ABC):
         -------
         Passage
             At the first node.
+
+        Raises
+        ------
+        ValueError
+            If the scheme has none.
         """
-        raise NotImplementedError
+        del mpcc, dynamics, first, second, before, scales
+        raise self._no_horizon()
 
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
     ) -> Passage:
-        """State what holds at the last node of a horizon, arguments as for `add_interval`."""
-        raise NotImplementedError
+        """State what holds at the last node of a horizon, arguments as for `add_interval`.
+
+        By default nothing acts there.
+        """
+        del mpcc, scales
+        return Passage.still(dynamics, last.v, before)
