@@ -76,7 +76,7 @@ def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list
 
 def planar_table(name: str, cs: Sequence[float], grids: Sequence[int], free: bool) -> None:
     """Print a table of a chain."""
-    ideal = planar(name, None, 100).solve().data.attrs["objective"]
+    ideal = planar(name, None, 100).solve().objective
     rows = [row(c, n, ideal, planar(name, c, n, free).solve) for c in cs for n in grids]
     steps = "steps of free size" if free else "even steps"
     print(f"\n{name}, {steps}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
@@ -84,7 +84,7 @@ def planar_table(name: str, cs: Sequence[float], grids: Sequence[int], free: boo
 
 def spatial_table(cs: Sequence[float], grids: Sequence[int]) -> None:
     """Print the table of the free pendulum."""
-    chain = planar("pendulum", None, 100).solve().data.attrs["objective"]
+    chain = planar("pendulum", None, 100).solve().objective
     solve = spatial.optimization.solve
     rows = [
         row(c, n, chain, lambda c=c, n=n: solve({"clearance": c}, n)) for c in cs for n in grids

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import sys
 from statistics import median
 
@@ -28,10 +27,7 @@ HEAD = (
 
 def shares(result: Result) -> tuple[float, float]:
     """Return the resistance of the quintic and of the optimum [N^2 m^2 s]."""
-    quintic, optimum = (
-        json.loads(result.data.attrs[x])["JointResistance"] for x in ("guess_cost", "detailed_cost")
-    )
-    return float(quintic), float(optimum)
+    return result.guess_cost["JointResistance"], result.detailed_cost["JointResistance"]
 
 
 def main(seeds: range) -> None:

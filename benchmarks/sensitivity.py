@@ -32,8 +32,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from nsopt.trajectory.tuning.fit import Fit, FullWindow, Measured, fit
-from nsopt.trajectory.tuning.unknowns import Unknown
+from nsopt.trajectory.tuning import Fit, FullWindow, Measured, Unknown, fit
 
 STEPS, DURATION = StepBounds(1e-6, 1e-3), 2.0  # s
 TRUE, NOISE = np.array([1e-3, 0.05]), 2e-5  # m and N m s/rad; rad

@@ -13,7 +13,6 @@ Open this file as a notebook (jupytext, percent format) or run it as a script. I
 
 # %%
 import base64
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -97,7 +96,7 @@ or if a step that is integrated afresh, under the same torques, ends beside the 
 """
 
 # %%
-found, before = (json.loads(best.data.attrs[x]) for x in ("detailed_cost", "guess_cost"))
+found, before = best.detailed_cost, best.guess_cost
 saved = 1 - found["JointResistance"] / before["JointResistance"]
 print(f"solved: {best.completed}, deviation {best.data.attrs['deviation']:.1e} rad")
 print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,39 @@ class Result:
         return bool(self.data.attrs["completed"])
 
     @property
+    def stop_reason(self) -> str:
+        """Why it did not; empty if it did."""
+        return str(self.data.attrs["stop_reason"])
+
+    @property
     def name(self) -> str:
         """Title of the run."""
         return str(self.data.attrs["title"])
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether an optimization made it, not a simulation."""
+        return "objective" in self.data.attrs
+
+    @property
+    def objective(self) -> float:
+        """Of an optimum, its cost."""
+        return float(self._of_optimum("objective"))
+
+    @property
+    def status(self) -> str:
+        """Of an optimum, the last word of its solver."""
+        return str(self._of_optimum("status"))
+
+    @property
+    def detailed_cost(self) -> dict[str, float]:
+        """Of an optimum, the share of each cost in the objective."""
+        return dict(json.loads(self._of_optimum("detailed_cost")))
+
+    @property
+    def guess_cost(self) -> dict[str, float]:
+        """Of an optimum, the same of its guess; empty where guesses have no forces."""
+        return dict(json.loads(self._of_optimum("guess_cost")))
 
     def save(self, path: str | Path) -> Path:
         """Write netCDF; the file appears whole or not at all.
@@ -111,6 +142,13 @@ class Result:
     def _labels(self, dims: list[str]) -> list[str]:
         names = [self.data[f"{d}_name" if f"{d}_name" in self.data else d].values for d in dims]
         return [f"[{', '.join(map(str, entry))}]" for entry in pd.MultiIndex.from_product(names)]
+
+    def _of_optimum(self, name: str) -> Any:
+        if not self.is_optimum:
+            raise AttributeError(
+                f"{self.name!r} is a simulation, which has no {name}: optimize returns what has"
+            )
+        return self.data.attrs[name]
 
     def summary(self) -> str:
         """Return what happened, in a few lines a person can read."""

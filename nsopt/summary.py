@@ -1,5 +1,7 @@
 """What happened in a run, in a few lines a person can read."""
 
+import json
+
 import numpy as np
 import xarray as xr
 
@@ -7,6 +9,9 @@ Row = tuple[str, str]
 
 DEEP = 0.1
 """Depth inside a wall, over the opening of the gap, from which a summary warns."""
+
+EVEN = 1e-9
+"""By how much steps of one size differ at most, over their mean."""
 
 NOTABLE_GAIN = 0.01
 """Energy gained, over the largest kinetic energy, from which a summary warns."""
@@ -22,20 +27,60 @@ RESIDUALS = (
 
 def summary(data: xr.Dataset) -> str:
     """Return the summary of the dataset of a Result."""
-    rows = head(data)
+    best = "objective" in data.attrs
+    rows = [*optimum(data), *head(data, "motion")] if best else head(data)
     if data.sizes["time"] > 1:
-        rows += steps(data) + energy(data) + residuals(data) + contacts(data) + ranges(data)
+        rows += solves(data) if best else steps(data)
+        rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)
 
 
-def head(data: xr.Dataset) -> list[Row]:
+def optimum(data: xr.Dataset) -> list[Row]:
+    """Return the least cost, what it is made of and how sure it is."""
+    attrs = data.attrs
+    rows = [("objective", f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])})")]
+    if told := shares(attrs["guess_cost"]):
+        off = attrs["guess_violation"]
+        rows.append(("that of the guess", f"{told}, its conditions violated by {off:.2g} at most"))
+    rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
+    if np.isfinite(attrs["deviation"]):
+        rows.append(
+            ("integrated afresh", f"{attrs['deviation']:.1e} (m, rad) beside a node at most")
+        )
+    if "resimulated_deviation" in attrs:
+        off, until = attrs["resimulated_deviation"], attrs["resimulated_until"]
+        rows.append(("simulated afresh", f"to {until:g} s, {off:.1e} (m, rad) off at most"))
+    return rows
+
+
+def shares(told: str) -> str:
+    """Return the shares of costs, from their JSON."""
+    return ", ".join(f"{name} {value:.6g}" for name, value in json.loads(told).items())
+
+
+def solves(data: xr.Dataset) -> list[Row]:
+    """Return step sizes of an optimum, and the solver's effort."""
+    h, seconds = data["h"].values[1:], float(np.nansum(data["solve_time"]))
+    each = (
+        f"{h.mean():.4g} s" if np.ptp(h) < EVEN * h.mean() else f"{h.min():.3g} ... {h.max():.3g} s"
+    )
+    count = round(float(np.nansum(data["iterations"])))
+    built = data.attrs["compile_time"]
+    effort = f"{count} iterations in {seconds:.3g} s; {built:.2g} s to state the problem"
+    return [("step size h", each), ("solver", effort)]
+
+
+def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     """Return what was run and how far it came."""
     attrs, t = data.attrs, data["time"].values
-    state = "complete" if attrs["completed"] else f"STOPPED EARLY: {attrs['stop_reason']}"
+    failed = "NO SOLUTION" if label == "motion" else "STOPPED EARLY"
+    # Of many lines the first says why, the others where.
+    why = attrs["stop_reason"].partition("\n")[0]
+    state = "complete" if attrs["completed"] else f"{failed}: {why}"
     kept = f", every {attrs['store_every']}th kept" if attrs["store_every"] > 1 else ""
     return [
         ("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}"),
-        ("simulated", f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
+        (label, f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
     ]
 
 

@@ -59,27 +59,37 @@ from nsopt.elements import Law
 from nsopt.mechanics import Element
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
+    Apart,
     ClearOf,
     ClearOfCapsule,
     DriveWithin,
+    During,
     EndAt,
     LinkClearOf,
     Orient,
+    Periodic,
     PowerLimits,
     Reach,
     StartAt,
+    Touching,
     Within,
 )
 from nsopt.trajectory.costs import (
     BaseReaction,
+    ContactForce,
     Duration,
     Effort,
     Energy,
+    EvenSteps,
     FinalPose,
     FinalTask,
+    ImpactEnergy,
     InputEffort,
+    Jerk,
     JointResistance,
     Power,
+    RestrictingEnergy,
+    RestrictingMoment,
     Smoothness,
     TaskTracking,
     Tracking,
@@ -330,6 +340,7 @@ COSTS = [
     JointResistance(reaction_force=50.0, reaction_torque=10.0),
     Duration(weight=2.0),
     Smoothness(weight=0.1),
+    Jerk(weight=1e-3),
     Tracking(course=lambda t: (np.sin(t), 0.3 * t)),
     TaskTracking(frame=_hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
     BaseReaction(joint="shoulder", force=30.0),
@@ -351,4 +362,21 @@ CONDITIONS = [
     ClearOf(_hand(), (0.0, 0.5, 0.0), 0.1),
     ClearOfCapsule(_hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
     LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), _hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
+    Periodic((0.1, np.nan)),
+    During(Within("elbow.angle", -1.0, 1.0), 0.3, 0.7),
+]
+# For a mechanism with contacts "floor" and ranges of motion.
+STEPPED_COSTS = [
+    ContactForce(scale=5.0),
+    ContactForce(contacts=["floor"], power=4.0),
+    ImpactEnergy(weight=2.0),
+    EvenSteps(weight=0.1),
+    RestrictingEnergy(size=0.5),
+    RestrictingMoment(torque=2.0, force=3.0),
+]
+STEPPED_CONDITIONS = [
+    Touching("floor"),
+    Apart("floor"),
+    During(Touching("floor"), 0.3, 0.7),
+    During(Apart("floor"), 0.7, 1.0),
 ]

@@ -167,5 +167,5 @@ def run(dynamics, duration, h, start=None, **options):
     """A complete run of the paper's scheme at fixed h."""
     options = {"solver": Solver(backend=Sqp()), "progress": False} | options
     result = simulate(dynamics, start, duration, steps=StepBounds(h, h), **options)
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result

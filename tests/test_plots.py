@@ -7,24 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from nsopt import (
-    GROUND,
-    Body,
-    Cone,
-    CubicLaw,
-    Frame,
-    Mechanism,
-    RangeOfMotion,
-    Result,
-    Revolute,
-    RevoluteClearance,
-    Solver,
-    Sqp,
-    StepBounds,
-    Tracker,
-    assemble,
-    simulate,
-)
+from nsopt import GROUND, Cone, CubicLaw, Frame, RangeOfMotion, Result, Tracker
 from nsopt.plots import (
     FIGURES,
     contact_forces,
@@ -42,77 +25,34 @@ from nsopt.plots import (
     velocities,
 )
 from nsopt.plots.run import FLOOR
-from nsopt.plots.scene import VIEWS, Scene, rotate, view_of
+from nsopt.plots.scene import rotate
 from nsopt.plots.style import label, unit_of
-
-CLEARANCE = 1e-3
-
-
-def run(title, joints=(), contacts=(), body=None, duration=0.06, steps=(1e-3, 2e-3)):
-    body = body or rod()
-    mechanism = Mechanism([body], [make(body) for make in joints])
-    dynamics = assemble(mechanism, [make(body) for make in contacts], gravity=(0.0, -9.81, 0.0))
-    return simulate(
-        dynamics,
-        None,
-        duration,
-        steps=StepBounds(*steps),
-        solver=Solver(backend=Sqp()),
-        title=title,
-        progress=False,
-    )
-
-
-def rod(**start):
-    return Body("rod", mass=1.0, inertia=(0.01, 0.09, 0.09), position=(0.5, 0.0, 0.0), **start)
-
-
-def loose(body):
-    return RevoluteClearance(
-        "hinge",
-        Frame(GROUND),
-        Frame.at(body, (0.0, 0.0, 0.0)),
-        length=0.1,
-        clearance=CLEARANCE,
-        axial_clearance=CLEARANCE,
-        radius=0.01,
-    )
-
-
-def tight(body):
-    return Revolute("hinge", Frame(GROUND), Frame.at(body, (0.0, 0.0, 0.0)))
+from tests.plotted import (
+    CLEARANCE,
+    drawn,
+    holds,
+    ran_clearance,
+    ran_ideal,
+    ran_stone,
+    repeated,
+    run,
+    tight,
+)
 
 
 @pytest.fixture(scope="module")
 def clearance():
-    return run("clearance", contacts=[loose])
+    return ran_clearance()
 
 
 @pytest.fixture(scope="module")
 def ideal():
-    return run("ideal", joints=[tight])
+    return ran_ideal()
 
 
 @pytest.fixture(scope="module")
 def stone():
-    return run("stone", body=rod(velocity=(1.0, 2.0, 0.0)), duration=0.5, steps=(1e-3, 1e-2))
-
-
-def drawn(ax):
-    return [
-        (line.get_xdata(), line.get_ydata())
-        for line in ax.lines
-        if not str(line.get_label()).startswith("_wall")
-    ]
-
-
-def holds(ax, values, factor=1.0):
-    """Whether a line in the axes carries just these values."""
-    return any(
-        len(y) == len(values)
-        and np.allclose(y, factor * np.asarray(values), rtol=1e-12, atol=0, equal_nan=True)
-        for _, y in drawn(ax)
-    )
+    return ran_stone()
 
 
 def factor_of(ax, unit):
@@ -238,12 +178,6 @@ def test_one_contact_read_from_a_file(clearance, tmp_path):
     assert holds(ax, alone["gap"].values[:, 0] / CLEARANCE)
 
 
-def repeated(result, names):
-    """The same contacts several times, under these names."""
-    data = result.data.isel(contact=np.arange(len(names)) % 4).assign_coords(contact=names)
-    return Result(data.assign_attrs(gap_scales=np.full(len(names), CLEARANCE)))
-
-
 def test_many_gaps_are_shades_with_readable_names(clearance):
     many = repeated(clearance, [f"hinge[{k}]" for k in range(40)])
     ax = gaps(many).axes[0]
@@ -251,12 +185,6 @@ def test_many_gaps_are_shades_with_readable_names(clearance):
     assert np.allclose(np.ravel(shades), np.ravel(many["gap"].values.T / CLEARANCE))
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == [f"hinge[{k}]" for k in range(0, 40, 3)]
-
-
-def test_overview_of_two_joints_shows_both_clearance_circles(clearance):
-    names = [f"{joint}[{k}]" for joint in ("lower", "upper", "third") for k in range(4)]
-    titles = [ax.get_title() for ax in overview(repeated(clearance, names)).axes]
-    assert [t for t in titles if "ends" in t] == ["Bushing ends in lower", "Bushing ends in upper"]
 
 
 def test_step_size_shows_bounds_and_retries(clearance):
@@ -316,14 +244,6 @@ def test_effort_adds_up_iterations_and_time(clearance, ideal):
     ]
 
 
-def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone):
-    for result in (clearance, ideal, stone):
-        figure = overview(result)
-        assert len(figure.axes) == 6
-        assert all(ax.get_title() for ax in figure.axes)
-        assert all(ax.lines or ax.collections for ax in figure.axes)
-
-
 def test_unknown_figure_lists_the_names(clearance):
     with pytest.raises(ValueError, match="unknown figure 'gap': choose one of overview, contact_p"):
         draw("gap", clearance)
@@ -365,62 +285,3 @@ def test_units_get_prefixes(value, text, factor):
 def test_stopped_run_says_so(clearance):
     stopped = Result(clearance.data.assign_attrs(completed=0))
     assert label(stopped) == "clearance, PaperStep (h 1 to 2 ms, stopped early)"
-
-
-def test_scene_interpolates_poses_and_places_lines(clearance):
-    scene = Scene(clearance)
-    t, r = scene.poses.time, scene.poses.position
-    middle = scene.at((t[3] + t[4]) / 2)
-    assert np.allclose(middle.position[0], (r[3] + r[4]) / 2, rtol=1e-14)
-    assert np.allclose(scene.at(t).position, r, rtol=1e-15)
-    assert np.allclose(scene.at(t).quaternion, scene.poses.quaternion, rtol=1e-14)
-    # The stick ends at the bushing, which stays within the clearance of the pin.
-    for k in range(len(t)):
-        ((stick,),) = scene.placed(scene.sticks, scene.poses, k)
-        assert np.allclose(stick[0], r[k, 0])
-        assert np.hypot(*stick[1, :2]) <= CLEARANCE * (1 + 1e-9)
-
-
-def test_sticks_and_pins_meet_in_ideal_joints(ideal):
-    scene = Scene(ideal)
-    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
-    assert np.allclose(stick[1], 0.0, atol=1e-9)
-    assert np.allclose(scene.pins, 0.0)
-
-
-def test_euler_parameters_of_either_sign_are_one_turn(clearance):
-    flipped = clearance.data.copy(deep=True)
-    flipped["body_quaternion"][5:] *= -1
-    scene, same = Scene(Result(flipped)), Scene(clearance)
-    assert np.allclose(scene.poses.quaternion, same.poses.quaternion)
-
-
-def test_rotation_by_euler_parameters():
-    e = np.array([np.cos(0.3), 0.0, 0.0, np.sin(0.3)])
-    assert np.allclose(rotate(e, np.array([[1.0, 0.0, 2.0]])), [[np.cos(0.6), np.sin(0.6), 2.0]])
-
-
-def test_views(stone):
-    scene = Scene(stone)
-    assert (view_of(scene).across, view_of(scene).up) == ("x", "y")
-    assert (view_of(scene, "yz").across, view_of(scene, "yz").up) == ("z", "y")  # gravity is down
-    for name in VIEWS:
-        matrix = view_of(scene, name).matrix
-        assert np.allclose(matrix @ matrix.T, np.eye(2))
-        assert (matrix @ [0.0, 1.0, 0.0])[1] > 0 or name == "xz"
-    with pytest.raises(ValueError, match="unknown view 'front': choose one of xy, xz, yz, oblique"):
-        view_of(scene, "front")
-
-
-def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance):
-    data = clearance.data.copy(deep=True)
-    data["body_position"][:, 0, 2] += np.linspace(0, 20, data.sizes["time"])
-    far = Result(data)
-    assert Scene(far).travels_far()
-    assert not Scene(clearance).travels_far()
-    texts = [text.get_text() for text in overview(far).axes[0].texts]
-    assert texts[0].startswith("t = 0 s")
-    assert texts[-1].endswith("z = 20 m")
-    guides = Scene(far).guides()
-    assert guides
-    assert all(line[:, 2].max() > 20 for line in guides)

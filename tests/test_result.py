@@ -89,3 +89,10 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         check_writable(tmp_path)
     assert check_writable(tmp_path / "new.nc") == tmp_path / "new.nc"
     assert not (tmp_path / "new.nc").exists()
+
+
+def test_a_simulation_has_no_objective(result):
+    assert not result.is_optimum
+    assert result.stop_reason == ""
+    with pytest.raises(AttributeError, match="'drop' is a simulation, which has no objective"):
+        result.objective  # noqa: B018 (reading it is what is refused)

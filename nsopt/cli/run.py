@@ -172,7 +172,7 @@ def report(result: Result, target: Path) -> None:
             save(overview(result), picture)
         print(f"{'picture':<22}{picture}")
     if not result.completed:
-        reason, remedy = result.data.attrs["stop_reason"], _remedy(result)
+        reason, remedy = result.stop_reason, _remedy(result)
         print(f"error: {reason}", file=sys.stderr)
         interrupted = reason.startswith("interrupted")
         # A step that nothing solved would not be solved the second time.

@@ -156,6 +156,16 @@ class Dynamics:
         return len(self.v_names)
 
     @property
+    def q_owners(self) -> list[str]:
+        """The joint, body or element of each coordinate."""
+        return [name.rsplit(".", 1)[0] for name in self.q_names]
+
+    @property
+    def v_owners(self) -> list[str]:
+        """The joint, body or element of each velocity."""
+        return [name.rsplit(".", 1)[0] for name in self.v_names]
+
+    @property
     def constant_mass(self) -> bool:
         """Whether the mass matrix is the same everywhere."""
         q, p = ca.SX.sym("q", self.nq), ca.SX.sym("p", len(self.parameters))

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nsopt.plots import style
 from nsopt.plots.style import Array
@@ -19,7 +19,7 @@ MOST_NAMES = 16
 
 def in_bores(result: Result) -> dict[str, list[int]]:
     """Return the contacts inside a bore, of each joint that has any."""
-    radial = np.all(np.isfinite(result["contact_offset"].values), axis=(0, 2))
+    radial = _radial(result)
     found = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
     return {joint: ks for joint, ks in found.items() if ks}
 
@@ -35,6 +35,21 @@ def clearances(result: Result) -> Array:
     """Return the clearance of each contact, (contact,) [m]."""
     # netCDF gives back the attribute of a single contact as a number.
     return np.atleast_1d(np.asarray(result.data.attrs["gap_scales"], dtype=float))
+
+
+def walls(result: Result) -> NDArray[np.bool_]:
+    """Return which contacts are with the outside of something, so have no clearance, (contact,).
+
+    Those alone in their element that are in no bore.
+    """
+    alone = [style.owner(str(name)) == str(name) for name in result["contact"].values]
+    return np.array(alone, dtype=bool) & ~_radial(result)
+
+
+def _radial(result: Result) -> NDArray[np.bool_]:
+    """Return which contacts are inside a bore, (contact,)."""
+    inside: NDArray[np.bool_] = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
+    return inside
 
 
 def contact_paths(*results: Result) -> Figure:

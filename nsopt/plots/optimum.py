@@ -1,127 +1,236 @@
-"""Panels of the overview that are about an optimum: drives, speeds, resistance, costs."""
+"""What the overview shows of an optimum: its motion, its forces and what they cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from nsopt.plots import style
-from nsopt.plots.coordinates import SPEEDS
+from nsopt.plots import contact, panels, style
+from nsopt.plots.coordinates import PARAMETERS, SPEEDS, is_length
+from nsopt.plots.curves import MOST_NAMED
+from nsopt.plots.lines import SMALL, Quantity, draw_lines, extent, quantity
+from nsopt.plots.panels import Panel
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
 BAR = 0.36
+BETWEEN = 4
+"""Panels between the mechanism and the costs."""
+TINY = 1e-9
+"""In SI units, zero for whatever has nothing to be compared with."""
+NOTABLE = 0.01
+"""Of its clearance, by which a gap at least changes that is worth drawing."""
 
 
-def is_optimum(result: Result) -> bool:
-    """Return whether a result is that of an optimization."""
-    return "objective" in result.data.attrs and "drive" in result.data
+def chosen(result: Result) -> list[Panel]:
+    """Return the panels after that of the mechanism: those that tell most, none twice."""
+    contacts = result.data.sizes["contact"] > 0
+    bores = bool(contact.in_bores(result))
+    found: list[tuple[bool, Panel]] = [
+        (bores, panels.contact_places),
+        (not contacts and _tells(_places(result)), coordinates),
+        (_tells(_driven(result)), drives),
+        (_tells(_steered(result)), inputs),
+        (_tells(_open(result)), gaps),
+        (not contacts and _tells(_moving(result)), velocities),
+        (_tells(_resisting(result)), resistance),
+        (contacts and _tells(_pressing(result)), contact_forces),
+        (contacts and _tells(_moving(result)), velocities),
+        (True, panels.energy),
+        (contacts and _tells(_places(result)), coordinates),
+        (True, panels.steps),
+    ]
+    told = [panel for tells, panel in found if tells]
+    return [*told[:BETWEEN], costs]
+
+
+def coordinates(ax: Axes, result: Result) -> None:
+    """Draw the coordinates that change."""
+    more = draw_lines(ax, result["time"].values, _places(result))
+    style.title(ax, f"Coordinates{more}")
+
+
+def velocities(ax: Axes, result: Result) -> None:
+    """Draw the velocities of what moves."""
+    more = draw_lines(ax, result["time"].values, _moving(result))
+    style.title(ax, f"Velocities{more}")
 
 
 def drives(ax: Axes, result: Result) -> None:
-    """Draw the forces of the drives, as shares of their limits where all have one; else inputs."""
-    forces, names = result["drive"].values, _owners(result)
-    shown = [k for k in range(len(names)) if style.peak(forces[:, k]) > 1e-9]
-    if not shown and result.data.sizes.get("input_name", 0):
-        _inputs(ax, result)
-        return
-    most = _most(result)[shown]
-    bounded = bool(shown) and bool(np.all(np.isfinite(most)))
-    curves = 100 * forces[:, shown] / most if bounded else forces[:, shown]
-    _lines(ax, result, {names[k]: curves[:, i] for i, k in enumerate(shown)})
+    """Draw the forces of the drives, as shares of their limits where all have one."""
+    more = draw_lines(ax, result["time"].values, _driven(result))
+    bounded = np.isfinite(_limits(result)[_used(result)]).all()
     if bounded:
         for limit in (-100.0, 100.0):
             ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
-    unit = "% of the limit" if bounded else _unit(result, shown, "N", "N m")
-    style.axis_labels(ax, "time [s]", f"force of drives [{unit}]")
-    style.title(ax, "Drives against their limits" if bounded else "Drives")
+    style.title(ax, f"Drives{' against their limits' if bounded else ''}{more}")
 
 
-def speeds(ax: Axes, result: Result) -> None:
-    """Draw the velocities of the coordinates."""
-    names = [str(name) for name in result["v_name"].values]
-    v = result["v"].values
-    _lines(ax, result, {name: v[:, k] for k, name in enumerate(names)})
-    unit = _unit(result, range(len(names)), "m/s", "rad/s")
-    style.axis_labels(ax, "time [s]", f"velocity [{unit}]")
-    style.title(ax, "Velocities")
+def inputs(ax: Axes, result: Result) -> None:
+    """Draw the inputs."""
+    more = draw_lines(ax, result["time"].values, _steered(result))
+    style.title(ax, f"Inputs{more}")
 
 
 def resistance(ax: Axes, result: Result) -> None:
-    """Draw by what moment each joint resists, and each cone across several joints."""
-    torque = np.linalg.norm(result["joint_resistance"].values, axis=-1)
-    curves = {str(name): torque[:, k] for k, name in enumerate(result["joint"].values)}
-    for name, variable in result.data.data_vars.items():
-        owner, _, what = str(name).rpartition(".")
-        if what == "moment" and owner:
-            curves[owner] = np.asarray(variable.values)
-    curves = {name: x for name, x in curves.items() if style.peak(x) > 1e-9}
-    if not curves:
-        speeds(ax, result)
+    """Draw by what moment or force each joint resists, and each cone across several joints."""
+    more = draw_lines(ax, result["time"].values, _resisting(result))
+    style.title(ax, f"Resistance of joints{more}")
+
+
+def contact_forces(ax: Axes, result: Result) -> None:
+    """Draw the forces of the contacts."""
+    more = draw_lines(ax, result["time"].values, _pressing(result))
+    style.title(ax, f"Contact forces, means over a step{more}")
+
+
+def gaps(ax: Axes, result: Result) -> None:
+    """Draw the gaps, those of clearances over the clearance; of many clearances as shades."""
+    within, free = _open(result)
+    if len(within.values) > MOST_NAMED and not free.values:
+        panels.gaps(ax, result)
         return
-    _lines(ax, result, curves)
-    style.axis_labels(ax, "time [s]", "moment [N m]")
-    style.title(ax, "Resistance of joints")
+    ax.axhline(0, color="black", linewidth=0.8, zorder=1)
+    more = draw_lines(ax, result["time"].values, [within, free])
+    style.title(ax, f"Gaps{more}")
 
 
 def costs(ax: Axes, result: Result) -> None:
-    """Draw the share of each cost in the optimum beside that in the guess."""
-    best, guess = (style.stored(result, name) for name in ("detailed_cost", "guess_cost"))
-    names = list(best)
-    for k, (shares, colour, text) in enumerate(
-        ((guess, style.GREY, "guess"), (best, style.COLOURS[0], "optimum"))
-    ):
-        places = np.arange(len(names)) + (k - 0.5) * BAR
-        values = np.array([shares[name] for name in names], dtype=float)
-        largest = np.array([max(abs(best[name]), abs(guess[name])) or 1.0 for name in names])
-        bars = ax.barh(places, values / largest, height=BAR, color=colour, label=text)
-        ax.bar_label(bars, [f"{x:.4g}" for x in values], padding=3, fontsize=style.SMALL)
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1.25)
+    """Draw the share of each cost in the optimum, beside that in the guess if it has one."""
+    best, guess = result.detailed_cost, result.guess_cost
+    whole = abs(result.objective) or 1.0
+    sizes = {
+        name: (max(abs(value), abs(guess[name])) or 1.0) if guess else whole
+        for name, value in best.items()
+    }
+    bars = [(guess, style.GREY, "guess")] if guess else []
+    bars.append((best, style.COLOURS[0], "optimum"))
+    for k, (shares, colour, text) in enumerate(bars):
+        places = np.arange(len(best)) + (k - (len(bars) - 1) / 2) * BAR
+        widths = [shares[name] / sizes[name] for name in best]
+        drawn = ax.barh(places, widths, height=BAR, color=colour, label=text)
+        numbers = [f"{shares[name]:.4g}" for name in best]
+        ax.bar_label(drawn, numbers, padding=3, fontsize=style.SMALL)
+    ax.set_yticks(range(len(best)), list(best))
+    rows = max(len(best), 2)  # a single bar is not to fill the axes
+    middle = (len(best) - 1) / 2
+    ax.set_ylim(middle + rows / 2, middle - rows / 2)
+    ax.set_xlim(min(0.0, 1.25 * ax.dataLim.x0), max(1.25, 1.25 * ax.dataLim.x1))
     ax.grid(False, axis="y")
-    style.axis_labels(ax, "share of the larger of both", None)
-    style.title(ax, f"Costs, {float(result.data.attrs['objective']):.4g} in all")
-    style.own_legend(ax)
-
-
-def _inputs(ax: Axes, result: Result) -> None:
-    inputs = result["input"].values
-    names = [str(name) for name in result["input_name"].values]
-    _lines(ax, result, {name: inputs[:, k] for k, name in enumerate(names)})
-    style.axis_labels(ax, "time [s]", "input")
-    style.title(ax, "Inputs")
-
-
-def _lines(ax: Axes, result: Result, curves: dict[str, Array]) -> None:
-    """Draw the largest curves, as many as a legend holds."""
-    order = sorted(curves, key=lambda name: -style.peak(curves[name]))[: style.MAX_OWN_LEGEND]
-    shown = [name for name in curves if name in order]
-    for k, name in enumerate(shown):
-        color = style.look(k).color
-        ax.plot(result["time"], curves[name], color=color, linewidth=1.0, label=name)
-    if len(shown) > 1:
+    style.axis_labels(ax, "share of the " + ("larger of both" if guess else "objective"), None)
+    style.title(ax, f"Costs, {result.objective:.4g} in all")
+    if guess:
         style.own_legend(ax)
 
 
-def _unit(result: Result, shown: Iterable[int], slide: str, turn: str) -> str:
-    """Return the unit of what belongs to velocities: all slides, all turns, or both."""
-    names = [str(result["v_name"].values[k]) for k in shown]
-    slides = [name.rsplit(".", 1)[-1] in SPEEDS for name in names]
-    return slide if all(slides) else f"{turn}, {slide}" if any(slides) else turn
+def _tells(quantities: Sequence[Quantity]) -> bool:
+    return any(x.drawn for x in quantities)
 
 
-def _owners(result: Result) -> list[str]:
-    """Return the joint of each velocity, or its whole name where a joint has several."""
-    names = [str(name) for name in result["v_name"].values]
-    owners = [name.rsplit(".", 1)[0] for name in names]
-    return [o if owners.count(o) == 1 else n for o, n in zip(owners, names, strict=True)]
+def _places(result: Result) -> list[Quantity]:
+    q = result["q"].values
+    least = max(TINY, SMALL * float(np.ptp(q, axis=0).max(initial=0.0)))
+    columns = dict(zip(map(str, result["q_name"].values), q.T, strict=True))
+    norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
+    slides = {name: x for name, x in columns.items() if is_length(name)}
+    turns = {n: np.degrees(x) for n, x in columns.items() if n not in norms and n not in slides}
+    return [
+        quantity("angle [deg]", turns, np.degrees(least), extent),
+        quantity("length [m]", slides, least, extent),
+        quantity("Euler parameter [1]", norms, least, extent),
+    ]
 
 
-def _most(result: Result) -> Array:
+def _moving(result: Result) -> list[Quantity]:
+    v = result["v"].values
+    return _kinds(
+        result, v, max(TINY, SMALL * style.peak(v)), ("velocity [rad/s]", "velocity [m/s]")
+    )
+
+
+def _driven(result: Result) -> list[Quantity]:
+    force, most, used = result["drive"].values, _limits(result), _used(result)
+    if not np.isfinite(most[used]).all():
+        return _kinds(result, force, _noise(result), ("torque [N m]", "force [N]"))
+    # What is not used may have no limit; it is not drawn.
+    shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
+    return [quantity("force of drives [% of the limit]", _columns(result, shares), 0.0)]
+
+
+def _steered(result: Result) -> list[Quantity]:
+    names = map(str, result["input_name"].values)
+    values = dict(zip(names, result["input"].values.T, strict=True))
+    return [quantity("input [SI unit]", values, TINY)]
+
+
+def _resisting(result: Result) -> list[Quantity]:
+    names = [str(name) for name in result["joint"].values]
+    moments, forces = (
+        dict(zip(names, np.linalg.norm(result[name].values, axis=-1).T, strict=True))
+        for name in ("joint_resistance", "joint_resistance_force")
+    )
+    for name, variable in result.data.data_vars.items():
+        owner, _, what = str(name).rpartition(".")
+        if what == "moment" and owner:
+            moments[owner] = np.asarray(variable.values)
+    return [
+        quantity(label, x, max(TINY, SMALL * max(map(style.peak, x.values()), default=0.0)))
+        for label, x in (("moment [N m]", moments), ("force [N]", forces))
+    ]
+
+
+def _pressing(result: Result) -> list[Quantity]:
+    names = map(str, result["contact"].values)
+    force = np.linalg.norm(result["contact_force"].values, axis=-1)
+    return [quantity("force [N]", dict(zip(names, force.T, strict=True)), _noise(result))]
+
+
+def _open(result: Result) -> tuple[Quantity, Quantity]:
+    """Return gaps over their clearances, and those of walls, which have none.
+
+    Only if one opens or closes: how contacts that stay closed move is in the clearance circle.
+    """
+    names, gap = [str(name) for name in result["contact"].values], result["gap"].values
+    free, scales = contact.walls(result), contact.clearances(result)
+    unit = style.unit_of("m", gap[:, free])
+    walls = {name: unit.factor * gap[:, k] for k, name in enumerate(names) if free[k]}
+    within = {name: gap[:, k] / scales[k] for k, name in enumerate(names) if not free[k]}
+    change = np.ptp(gap, axis=0) > NOTABLE * scales
+    return (
+        Quantity("gap / clearance", within, tuple(within) if change[~free].any() else ()),
+        Quantity(f"gap [{unit.text}]", walls, tuple(walls) if change[free].any() else ()),
+    )
+
+
+def _kinds(result: Result, values: Array, least: float, labels: tuple[str, str]) -> list[Quantity]:
+    """Return what belongs to velocities, that of turns apart from that of slides."""
+    columns = _columns(result, values)
+    slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
+    turns = {name: x for name, x in columns.items() if name not in slides}
+    return [quantity(label, x, least) for label, x in zip(labels, (turns, slides), strict=True)]
+
+
+def _columns(result: Result, values: Array) -> dict[str, Array]:
+    return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
+
+
+def _used(result: Result) -> Array:
+    """Return which velocities a drive acts on with more than noise, (nv,)."""
+    used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
+    return used
+
+
+def _limits(result: Result) -> Array:
     """Return the largest force of each drive, infinite where none is stated, (nv,)."""
-    if "drive_limit" in result.data:
-        return np.asarray(result["drive_limit"].values, dtype=float)
-    return np.full(result.data.sizes["v"], np.inf)
+    return np.asarray(result["drive_limit"].values, dtype=float)
+
+
+def _noise(result: Result) -> float:
+    """Return below what a force is noise: small beside all forces, and what moves the bodies."""
+    forces = ("drive", "joint_reaction", "contact_force")
+    largest = max(style.peak(result[name].values) for name in forces)
+    travel = float(np.ptp(result["body_position"].values, axis=0).max())
+    mean = style.peak(result["kinetic_energy"].values) / travel if travel > 0 else 0.0
+    return max(TINY, SMALL * max(largest, mean))

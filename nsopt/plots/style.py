@@ -104,10 +104,14 @@ def label(result: Result) -> str:
     """Return the title of a run with its scheme and step bounds, and whether it stopped early."""
     bounds = step_bounds(result)
     unit = unit_of("s", bounds)
-    sizes = " to ".join(f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds))
-    early = "" if result.completed else ", stopped early"
+    sizes = [f"{h * unit.factor:.3g}" for h in dict.fromkeys(bounds)]
+    failed = "stopped early"
+    if result.is_optimum:  # its steps may differ by round-off
+        failed, sizes = "no solution", list(dict.fromkeys(sizes))
+        sizes[0] = sizes[0] if len(sizes) > 1 else f"= {sizes[0]}"
+    early = "" if result.completed else f", {failed}"
     scheme = result.data.attrs["scheme_name"]
-    return f"{result.name}, {scheme} (h {sizes} {unit.text}{early})"
+    return f"{result.name}, {scheme} (h {' to '.join(sizes)} {unit.text}{early})"
 
 
 def step_bounds(result: Result) -> tuple[float, float]:
@@ -216,9 +220,10 @@ def shared_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
     )
 
 
-def own_legend(ax: Axes, columns: int = 3) -> None:
-    """Show the legend of axes below them, where it hides nothing."""
+def own_legend(ax: Axes, columns: int = 3, handles: Sequence[Line2D] | None = None) -> None:
+    """Show the legend of axes below them, where it hides nothing; by default of all lines."""
     ax.legend(
+        handles=handles,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         bbox_transform=offset_copy(ax.transAxes, ax.get_figure(root=True), y=-34, units="points"),

@@ -205,7 +205,7 @@ def _share(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
         )
     driven = S @ Z
     if np.linalg.svd(driven)[1].min(initial=np.inf) < SINGULAR:
-        named = ", ".join(d.v_names[i].rsplit(".", 1)[0] for i in rows)
+        named = ", ".join(d.v_owners[i] for i in rows)
         raise ValueError(
             f"joints {named} do not determine the motion of the loops in posture {k}: name others, "
             "or leave that posture out"
@@ -274,7 +274,7 @@ def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
 
 def _places(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
     """Return where in v the joints to balance are."""
-    owners = [name.rsplit(".", 1)[0] for name in d.v_names]
+    owners = d.v_owners
     for name in joints:
         if name not in owners:
             raise ValueError(

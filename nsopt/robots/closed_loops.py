@@ -102,11 +102,11 @@ class ClosedLoops:
         if d.contact_names:
             raise ValueError(f"contact {d.contact_names[0]!r} drives no loop: leave contacts out")
         for name in self.driven:
-            if len([n for n in d.v_names if n.rsplit(".", 1)[0] == name]) != 1:
+            if d.v_owners.count(name) != 1:
                 raise ValueError(
                     f"joint {name!r} cannot be driven: it has not one coordinate of its own, it "
                     "is cut, mimics another or has more freedoms; coordinates are those of "
-                    f"{', '.join(dict.fromkeys(n.rsplit('.', 1)[0] for n in d.v_names))}"
+                    f"{', '.join(dict.fromkeys(d.v_owners))}"
                 )
         free = d.nv - rank(self._matrix(self.stated[0], 0.0))
         if free != len(self.driven):
@@ -128,9 +128,8 @@ class ClosedLoops:
     def _places(self) -> tuple[list[int], list[int], list[int]]:
         """Entries of v that are driven, of q that are driven, and of v that follow."""
         d = self.dynamics
-        owners = [name.rsplit(".", 1)[0] for name in d.v_names]
-        at = [owners.index(name) for name in self.driven]
-        in_q = [[n.rsplit(".", 1)[0] for n in d.q_names].index(name) for name in self.driven]
+        at = [d.v_owners.index(name) for name in self.driven]
+        in_q = [d.q_owners.index(name) for name in self.driven]
         return at, in_q, [k for k in range(d.nv) if k not in at]
 
     def _matrix(self, q: Array, t: float) -> Array:

@@ -204,8 +204,8 @@ class ContactAligned(Scheme):
         blow, started = self._blow(mpcc, d, first, scales)
         M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
         C, C_end = d.closure_matrix(*first.at), d.closure_matrix(*second.at)
-        v = mpcc.variable("v_half", d.nv)
-        after = v if d.constant_mass else mpcc.variable("v_after", d.nv)
+        v = mpcc.variable("v_half", d.nv, guess=first.v)
+        after = v if d.constant_mass else mpcc.variable("v_after", d.nv, guess=first.v)
         n, nc = len(d.contact_names), len(d.closure_names)
         mu, mu_end = (mpcc.variable(x, nc, scale=scales.impulse) for x in ("mu", "mu_end"))
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
@@ -251,7 +251,7 @@ class ContactAligned(Scheme):
 
         Return it with the velocity after.
         """
-        v = mpcc.variable("v_jump", d.nv)
+        v = mpcc.variable("v_jump", d.nv, guess=node.v)
         mu = mpcc.variable("joint_blow", len(d.closure_names), scale=scales.impulse)
         lam = mpcc.variable("blow", len(d.contact_names), scale=scales.impulse)
         C = d.closure_matrix(*node.at)

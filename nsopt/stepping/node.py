@@ -13,6 +13,9 @@ from nsopt.mpcc import Mpcc
 
 Array = NDArray[np.float64]
 
+PUSHED = 0.1
+"""Of a typical impulse, what contacts press with in a guess."""
+
 
 @dataclass(frozen=True)
 class Node:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
-from nsopt.stepping.node import Node, Passage, check_plain
+from nsopt.stepping.node import PUSHED, Node, Passage, check_plain
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     joint_work,
@@ -218,7 +218,8 @@ class PaperStep(Scheme):
         del before
         d, h = dynamics, second.t - first.t
         v = second.v
-        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse)
+        push = PUSHED * ca.SX(scales.impulse)
+        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
         mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
         M, C = d.mass(first.q, first.p), d.closure_matrix(*first.at)
         mean = (v + first.v) / 2

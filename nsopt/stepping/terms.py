@@ -160,7 +160,7 @@ def bend(d: Dynamics, start: StepStart, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.S
 
 def same_body(dynamics: Dynamics) -> ca.DM:
     """Return which velocities belong to one body, shape (nv, nv)."""
-    owners = np.array([name.rsplit(".", 1)[0] for name in dynamics.v_names])
+    owners = np.array(dynamics.v_owners)
     return ca.DM((owners[:, None] == owners[None, :]).astype(float))
 
 

@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
-from nsopt.stepping.node import Node, Passage, check_plain, vanish
+from nsopt.stepping.node import PUSHED, Node, Passage, check_plain, vanish
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     bend,
@@ -295,11 +295,12 @@ class Variational(Scheme):
         self, mpcc: Mpcc, d: Dynamics, node: Node, before: ca.SX, after: ca.SX, scales: Scales
     ) -> tuple[Passage, ca.SX]:
         """State the change of momentum at a node; return it with the velocity after."""
-        v = mpcc.variable("leaving", d.nv)
+        v = mpcc.variable("leaving", d.nv, guess=node.v)
         mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
         friction = Friction(mpcc, d, scales)
         friction.add_space()
-        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse)
+        push = PUSHED * ca.SX(scales.impulse)
+        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
         friction.add_plane()
         h = (before + after) / 2
         # What sticks stops: of the mean velocity it would only be thrown back.

@@ -81,7 +81,7 @@ class Job:
         settled = True
         try:
             result = self._simulate(row)
-            stop_reason = str(result.data.attrs["stop_reason"])
+            stop_reason = result.stop_reason
             if result.completed:
                 found = measured(result, self.measures, row)
         except Exception as error:  # one point must not end the others

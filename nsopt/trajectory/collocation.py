@@ -114,8 +114,7 @@ class Collocation(Transcription):
         """Return what holds at every moment: nothing drives but actuators, and the conditions."""
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}
-        owners = [name.rsplit(".", 1)[0] for name in d.v_names]
-        bare = [k for k, owner in enumerate(owners) if owner not in driven]
+        bare = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
         found = [
             Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
             for k in bare
@@ -218,9 +217,13 @@ class Collocation(Transcription):
 
     def start_from(self, guess: Guess) -> Array:
         share = np.linspace(0, 1, 2 * self.horizon.steps + 1)
-        course = self.fits(guess.course(share, self.horizon.bounds, self.inputs))
+        course = guess.course(share, self.horizon.bounds, self.inputs)
         moments = np.hstack([course.q, course.v, course.a, course.inputs])
         return np.append(moments, course.duration)
+
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        course = self.course(x)[0]
+        return np.linspace(0, course.duration, len(course.q)), course.q, course.inputs
 
     def course(self, x: Array) -> tuple[Course, Course]:
         """Return the motion at the nodes, and at nodes and middles."""

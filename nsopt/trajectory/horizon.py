@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mechanics.checks import finite, numbers
 from nsopt.stepping import StepBounds
 
 
@@ -28,6 +30,8 @@ class Horizon:
 
     Raises
     ------
+    TypeError
+        If ``duration`` is neither a number nor a pair of them, or ``h`` no StepBounds.
     ValueError
         If a time is not positive, bounds are reversed or cannot be met by so many steps, or there
         are less than two steps.
@@ -39,6 +43,7 @@ class Horizon:
     breaks: Sequence[float] = ()
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         low, high = self.bounds
         if not (np.isfinite(low) and low > 0):
             raise ValueError(f"duration of Horizon must be positive, got {low:g} s")
@@ -47,7 +52,9 @@ class Horizon:
                 f"bounds of the duration are reversed: least {low:g} s, most {high:g} s"
             )
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 2:
-            raise ValueError(f"steps of Horizon must be 2 or more, got {self.steps!r}")
+            raise ValueError(
+                f"steps of Horizon must be 2 or more, got {self.steps!r}: give a whole number"
+            )
         h = self.h
         if h is not None and not (self.steps * h.h_min <= high and low <= self.steps * h.h_max):
             raise ValueError(
@@ -62,6 +69,23 @@ class Horizon:
                     f"break {share:g} of Horizon is at no node between the first and the last of "
                     f"{self.steps} steps: give shares between 0 and 1, or more steps"
                 )
+
+    def _check_kinds(self) -> None:
+        """Refuse what is none of the things it should be."""
+        T = self.duration
+        if not all(isinstance(x, Real) for x in (T if isinstance(T, tuple) else [T])) or (
+            isinstance(T, tuple) and len(T) != 2
+        ):
+            raise TypeError(
+                f"duration of Horizon must be a number or a pair (least, most) in s, got {T!r}"
+            )
+        if self.h is not None and not isinstance(self.h, StepBounds):
+            raise TypeError(
+                f"h of Horizon must be StepBounds(h_min, h_max), got {self.h!r}: leave it out for "
+                "steps that are alike"
+            )
+        shares = numbers("breaks of Horizon", self.breaks)
+        finite("breaks of Horizon", self.breaks, (shares.size,))
 
     @property
     def given(self) -> bool:

@@ -33,6 +33,10 @@ class Acting:
         Impulses that act at once, beside these.
     loss : SX (ng,) [J]
         Energy that each contact takes.
+    ahead : SX scalar [s]
+        The step that follows; zero at the last node.
+    even : SX scalar [s]
+        How long steps are that are all alike.
     """
 
     h: ca.SX
@@ -44,6 +48,8 @@ class Acting:
     slip_impulse: ca.SX = field(default_factory=_none)
     blow: ca.SX = field(default_factory=_none)
     loss: ca.SX = field(default_factory=_none)
+    ahead: ca.SX = field(default_factory=lambda: ca.SX(0))
+    even: ca.SX = field(default_factory=lambda: ca.SX(1))
 
 
 class Moment:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from time import perf_counter
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -16,6 +17,7 @@ from nsopt.trajectory.afresh import strayed
 from nsopt.trajectory.collocation import Collocation, no_accelerations
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.diagnosis.arguments import check_arguments
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import scaling
@@ -81,33 +83,35 @@ def optimize(
     Returns
     -------
     Result
-        With ``drive`` (time, v) [N m, N], ``acceleration``, ``input``; in ``attrs`` the
-        ``objective``, ``detailed_cost`` (the share of each cost, JSON; ``guess_cost`` is that of
-        the guess), ``status`` and ``deviation``, by how much a step integrated afresh under the
-        same forces ends beside its node at most (not a number for motions in the steps of a
-        scheme, for which there is ``verify``). If no solution was found ``completed`` is False,
-        ``stop_reason`` says what is violated and where, and the motion is the last one tried.
+        With ``objective``, ``status``, ``detailed_cost`` (the share of each cost) and
+        ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
+        ``acceleration``, ``input``; ``deviation`` in ``attrs`` is by how much a step integrated
+        afresh under the same forces ends beside its node at most (not a number for motions in the
+        steps of a scheme, for which there is ``verify``). If no solution was found ``completed`` is
+        False, ``stop_reason`` says what is violated and where, and the motion is the last one
+        tried.
 
     Raises
     ------
+    TypeError
+        If an argument is of another kind.
     ValueError
         Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
         conditions that cannot be met together.
     """
     begin, solver = perf_counter(), solver or HorizonSolver()
+    check_arguments(
+        dynamics,
+        horizon,
+        costs,
+        conditions,
+        guess,
+        inputs=inputs,
+        parameters=parameters,
+        scheme=scheme,
+        solver=solver,
+    )
     costs = spread(costs)
-    if not costs:
-        raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
-    for cost in costs:
-        cost.check(dynamics)
-    for condition in conditions:
-        condition.check(dynamics)
-    for name in inputs:
-        if name in (parameters or {}):
-            raise ValueError(
-                f"parameter {name!r} is an input, which the optimum chooses: leave its value out, "
-                "or bound it by Within"
-            )
     p = dynamics.values(parameters)
     transcription = transcribed(
         dynamics, horizon, costs, conditions, inputs=inputs, p=p, scheme=scheme
@@ -126,7 +130,7 @@ def optimize(
         "solver": repr(solver),
         "compile_time": built,
         "detailed_cost": json.dumps(_shares(costs, stack.terms(outcome.x, numbers))),
-        "guess_cost": json.dumps(_shares(costs, stack.terms(start.x, numbers))),
+        **_of_guess(transcription, stack, start, numbers),
         "stop_reason": fault or strayed(motion.deviation, solver.deviation),
     }
     result = record(transcription, outcome, motion, p, attrs)
@@ -181,6 +185,18 @@ def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> 
             names = ("unknown", "bound_multiplier", "row_multiplier")
             return Point(*(data[name].values for name in names))
     return Point(transcription.start_from(guess))
+
+
+def _of_guess(
+    transcription: Transcription, stack: Stack, start: Point, numbers: Array
+) -> dict[str, Any]:
+    """Return what the guess costs, if it has forces, and by how much it breaks the conditions."""
+    costs = transcription.costs if transcription.guesses_forces else ()
+    g = np.asarray(stack.rows(start.x, numbers)).ravel()
+    return {
+        "guess_cost": json.dumps(_shares(costs, stack.terms(start.x, numbers)) if costs else {}),
+        "guess_violation": float(stack.violations(g).max(initial=0.0)),
+    }
 
 
 def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:

@@ -75,5 +75,4 @@ def record(
 def _limits(d: Dynamics) -> Array:
     """Return the largest forces of the drives, (nv,); infinite where none is stated."""
     efforts = {x.joint: x.effort for x in d.mechanism.actuators}
-    owners = [name.rsplit(".", 1)[0] for name in d.v_names]
-    return np.array([efforts.get(owner, np.inf) for owner in owners])
+    return np.array([efforts.get(owner, np.inf) for owner in d.v_owners])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -34,6 +35,8 @@ class Model:
     lifting : Lifting
     driven : list of int
         Which velocities actuators drive.
+    even : float [s]
+        How long steps are that are all alike.
     """
 
     dynamics: Dynamics
@@ -42,6 +45,7 @@ class Model:
     inputs: Sequence[str]
     lifting: Lifting
     driven: Sequence[int]
+    even: float
 
     @property
     def state(self) -> list[int]:
@@ -102,6 +106,13 @@ class Place:
     moment: Moment
     before: ca.SX
     ahead: ca.SX
+
+    @cached_property
+    def guess(self) -> ca.Function:
+        """(state, parameters of the program) -> the guess of what the scheme adds, scaled."""
+        state = next(x.symbol for x in self.mpcc.parameters if x.name == "node")
+        guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
+        return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
 
     @classmethod
     def inner(cls, model: Model) -> Place:
@@ -168,6 +179,8 @@ class Place:
             slip_impulse=passage.slip_impulse,
             blow=passage.blow,
             loss=passage.loss + passage.blow_loss,
+            ahead=ahead,
+            even=ca.SX(model.even),
         )
         a = passage.change / passage.h
         moment = Moment(d, node.t, node.q, v, a, node.p, acting)

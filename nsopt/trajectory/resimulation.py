@@ -134,7 +134,7 @@ def _steps(
 def _held(d: Dynamics) -> Iterator[tuple[Held, int]]:
     """Yield a drive for each actuated coordinate, with its place in v."""
     driven = {x.joint for x in d.mechanism.actuators}
-    owners = [name.rsplit(".", 1)[0] for name in d.v_names]
+    owners = d.v_owners
     for joint in d.mechanism.joints:
         freedom = joint.freedom()
         if joint.name not in driven or joint.name not in owners or freedom is None:

@@ -51,7 +51,7 @@ class HorizonSolver:
     feasibility: float = 1e-6
     deviation: float = 1e-3
     max_iter: int = 500
-    ways: tuple[Way, ...] = (DAMPED, GRADUAL, WIDE)
+    ways: tuple[Way, ...] = (GRADUAL, DAMPED, WIDE)
     compiled: bool = False
 
     def build(self, stack: Stack, unilateral: bool = False) -> ca.Function:

@@ -53,8 +53,8 @@ def multi_start(
     results = [replace(stated, guess=x).solve(parameters, steps, title) for x in guesses]
     solved = [result for result in results if result.completed]
     if solved:
-        best = min(solved, key=lambda x: float(x.data.attrs["objective"]))
+        best = min(solved, key=lambda x: x.objective)
     else:
         best = min(results, key=lambda x: float(x.data.attrs["violation"]))
-    told = [float(x.data.attrs["objective"]) if x.completed else None for x in results]
+    told = [x.objective if x.completed else None for x in results]
     return Result(best.data.assign_attrs(starts=json.dumps(told)))

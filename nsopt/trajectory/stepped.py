@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -25,14 +26,8 @@ from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
 from nsopt.trajectory.place import EXTRA, Model, Place, zero
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
 
-VELOCITIES = ("leaving", "v_jump", "v_half", "v_after")
-"""Unknowns of schemes that a guess has."""
-
 LEAST = 1e-3
 """Of the mean step, the least of those whose size is free."""
-
-PUSHED = 0.1
-"""Of a typical impulse, what contacts press with in a guess."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +44,8 @@ class Stepped(Transcription):
     relaxation : Relaxation
         Of complementarity.
     """
+
+    guesses_forces: ClassVar[bool] = False
 
     scheme: Scheme
     p: Array
@@ -74,10 +71,11 @@ class Stepped(Transcription):
         # By the stated start, whatever the guess: multipliers are of these scales.
         values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
         start = Start(*d.stated_start(values, refuse=False))
-        scales = Scales.of(d, start, self.p, T / self.horizon.steps, T)
+        even = T / self.horizon.steps
+        scales = Scales.of(d, start, self.p, even, T)
         joints = {x.joint for x in d.mechanism.actuators}
-        driven = [k for k, name in enumerate(d.v_names) if name.rsplit(".", 1)[0] in joints]
-        return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven)
+        driven = [k for k, owner in enumerate(d.v_owners) if owner in joints]
+        return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven, even)
 
     @cached_property
     def inner(self) -> Place:
@@ -230,16 +228,21 @@ class Stepped(Transcription):
 
     def start_from(self, guess: Guess) -> Array:
         share = np.linspace(0, 1, self.horizon.steps + 1)
-        course = self.fits(guess.course(share, self.horizon.bounds, self.inputs))
+        course = guess.course(share, self.horizon.bounds, self.inputs)
+        numbers = self.numbers(self.p, Stage(1e-8))
         found = []
         for k, (_, place) in enumerate(self._places()):
             t, q, v = share[k] * course.duration, course.q[k], course.v[k]
-            found += [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
-            for x in place.mpcc.variables:
-                pushed = PUSHED if x.name == "impulse" else 0.0
-                found.append(v if x.name in VELOCITIES else np.full(x.scaled.numel(), pushed))
-            found += [np.zeros(len(self.model.driven)), course.inputs[k]]
+            state = [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
+            guessed = np.asarray(place.guess(np.concatenate(state), numbers)).ravel()
+            found += [*state, guessed, np.zeros(len(self.model.driven)), course.inputs[k]]
         return np.concatenate(found)
+
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        nq, m = self.dynamics.nq, len(self.inputs)
+        rows = [x[at : at + place.own] for at, place in self._places()]
+        t, q = (np.array([row[i] for row in rows]) for i in (0, slice(1, 1 + nq)))
+        return t, q, np.array([row[len(row) - m :] for row in rows])
 
     def motion(self, outcome: Outcome, p: Array) -> Motion:
         n = self.horizon.steps
@@ -252,7 +255,8 @@ class Stepped(Transcription):
         h = np.diff(t, axis=0)
         # What acts at a node acts over half of the steps on both sides: as forces over its step.
         lam, mu, slip = (x[:-1] * h / over[:-1] for x in (lam, mu, slip))
-        loss, work = (np.vstack([x[:-2], x[-2:].sum(axis=0)]) for x in (loss, work))
+        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)])
+        work = self._over_steps(work[:, 0], h[:, 0])
         taken = Taken(
             t=t[1:, 0],
             h=h[:, 0],
@@ -263,7 +267,7 @@ class Stepped(Transcription):
             slip_impulse=slip,
             motion_residual=np.full(n, outcome.violation),
             loss=loss + struck[1:],
-            work=work[:, 0],
+            work=work,
             iterations=np.full(n, outcome.iterations / n),
             solve_time=np.full(n, outcome.seconds / n),
             retries=np.zeros(n),
@@ -284,6 +288,16 @@ class Stepped(Transcription):
             return np.array([np.interp(now, t[:, 0], x) for x in table.T])
 
         return Motion(t[:, 0], nodes, drive, force, taken, acting, np.nan)
+
+    def _over_steps(self, work: Array, h: Array) -> Array:
+        """Return the work done in each step, from that at each node."""
+        if self.scheme.holds_inputs:
+            return np.append(work[:-2], work[-2:].sum())
+        # At a node acts half of the step before and half of the one after.
+        before, after = np.append(0.0, h), np.append(h, 0.0)
+        early = work * before / (before + after)
+        over: Array = early[1:] + (work - early)[:-1]
+        return over
 
     def _read(self, x: Place, rows: Array, data: Array, numbers: Array) -> list[Array]:
         """Return what the record keeps of places, a row each."""

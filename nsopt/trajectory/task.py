@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import xarray as xr
 
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
@@ -17,8 +18,10 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize, transcribed
-from nsopt.trajectory.sensitivity import cost_derivatives
+from nsopt.trajectory.parts import Array, Stack
+from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.solver import HorizonSolver
+from nsopt.trajectory.transcription import Transcription
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +92,77 @@ class Optimization:
         ValueError
             If it is no solution, or one of another program.
         """
+        program, stack, p = self._program(result)
+        x, lam = (result.data[name].values for name in ("unknown", "row_multiplier"))
+        found = cost_derivatives(stack, x, program.numbers(p, Stage(1e-8)), lam)
+        return {name: float(found[k]) for k, name in self._stated()}
+
+    def derivatives(self, result: Result) -> xr.Dataset:
+        """Return how the best motion itself changes with the parameters of the mechanism.
+
+        From the conditions of optimality, linearised with the active set held: no second solve.
+
+        Parameters
+        ----------
+        result : Result
+            What `solve` returned.
+
+        Returns
+        -------
+        Dataset
+            By ``parameter``: ``cost``, and at each node ``time`` [s], ``q`` (node, q) and
+            ``input`` (node, input_name).
+
+        Raises
+        ------
+        ValueError
+            If it is no solution, or one of another program; if the mechanism has no parameters, or
+            has contacts: of those `cost_gradient` tells the cost.
+        OptimumError
+            Where no derivative exists: a limit that is reached without pressing, an optimum that is
+            not unique.
+        """
+        program, stack, p = self._program(result)
+        stated = self._stated()
+        if program.unilateral:
+            raise ValueError(
+                "the best motion through contacts has no derivatives here: which of them hold is "
+                "part of it; cost_gradient gives those of its cost"
+            )
+        if not stated:
+            raise ValueError("the mechanism has no Parameter: state one, Parameter(name, value)")
+        names = ("unknown", "bound_multiplier", "row_multiplier")
+        x, lam_x, lam_g = (result.data[name].values for name in names)
+        numbers = program.numbers(p, Stage(1e-8))
+        found = optimum_derivatives(stack, x, numbers, lam_x, lam_g, *program.limits())
+        columns = [program.nodes(found.x[:, k]) for k, _ in stated]
+        t, q, u = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
+        return xr.Dataset(
+            {
+                "cost": ("parameter", found.cost[[k for k, _ in stated]]),
+                "time": (("node", "parameter"), t),
+                "q": (("node", "q", "parameter"), q),
+                "input": (("node", "input_name", "parameter"), u),
+            },
+            coords={
+                "parameter": [name for _, name in stated],
+                "q_name": ("q", list(self.dynamics.q_names)),
+                "input_name": list(self.inputs),
+            },
+        )
+
+    def _stated(self) -> list[tuple[int, str]]:
+        """Return place and name of the parameters that are no inputs."""
+        names = [parameter.name for parameter in self.dynamics.parameters]
+        return [(k, name) for k, name in enumerate(names) if name not in self.inputs]
+
+    def _program(self, result: Result) -> tuple[Transcription, Stack, Array]:
+        """Return the program that a result solves, and the parameters of the mechanism."""
         data, d = result.data, self.dynamics
-        if not data.attrs["completed"]:
-            raise ValueError(f"{data.attrs['title']!r} is no solution, so it has no derivatives")
-        stated = json.loads(data.attrs["parameters"])
-        p = np.array([stated[x.name] for x in d.parameters])
+        if not result.completed:
+            raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")
+        values = json.loads(data.attrs["parameters"])
+        p = np.array([values[x.name] for x in d.parameters])
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
         program = transcribed(
             d,
@@ -105,13 +174,7 @@ class Optimization:
             scheme=self.scheme,
         )
         stack = program.stack()
-        x, lam = (data[name].values for name in ("unknown", "row_multiplier"))
-        if (program.size, len(stack.lower)) != (len(x), len(lam)):
-            raise ValueError(f"{data.attrs['title']!r} is an optimum of another program")
-        found = cost_derivatives(stack, x, program.numbers(p, Stage(1e-8)), lam)
-        names = [parameter.name for parameter in d.parameters]
-        return {
-            name: float(value)
-            for name, value in zip(names, found, strict=False)  # a Stage has no derivative to tell
-            if name not in self.inputs
-        }
+        sizes = data.sizes["unknown_index"], data.sizes["row_index"]
+        if sizes != (program.size, len(stack.lower)):
+            raise ValueError(f"{result.name!r} is an optimum of another program")
+        return program, stack, p

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 
@@ -95,11 +96,18 @@ class Transcription(ABC):
     inputs : sequence of str
         Parameters of the mechanism that are chosen anew at every moment.
 
+    Attributes
+    ----------
+    guesses_forces : bool
+        Whether forces follow from a guess, so that it has a cost.
+
     Raises
     ------
     ValueError
         If it has no equations for the mechanism, or an input is no Parameter.
     """
+
+    guesses_forces: ClassVar[bool] = True
 
     dynamics: Dynamics
     horizon: Horizon
@@ -149,13 +157,11 @@ class Transcription(ABC):
 
     @abstractmethod
     def start_from(self, guess: Guess) -> Array:
-        """Return unknowns (size,) of a motion to start from.
+        """Return unknowns (size,) of a motion to start from."""
 
-        Raises
-        ------
-        ValueError
-            If it is not that of this mechanism.
-        """
+    @abstractmethod
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return times (n + 1,), coordinates and inputs (n + 1, .) of unknowns: linear in them."""
 
     @abstractmethod
     def motion(self, outcome: Outcome, p: Array) -> Motion:
@@ -167,18 +173,3 @@ class Transcription(ABC):
         places = {names.index(name): k for k, name in enumerate(self.inputs)}
         entries = [u[places[i]] if i in places else p[i] for i in range(len(names))]
         return ca.vertcat(ca.SX(0, 1), *entries)
-
-    def fits(self, course: Course) -> Course:
-        """Return a course that is one of this mechanism.
-
-        Raises
-        ------
-        ValueError
-            If it is not.
-        """
-        if course.q.shape[1] != self.dynamics.nq:
-            raise ValueError(
-                f"the guess has {course.q.shape[1]} coordinates, the mechanism has "
-                f"{self.dynamics.nq}: {', '.join(self.dynamics.q_names)}"
-            )
-        return course

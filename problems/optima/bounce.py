@@ -25,7 +25,7 @@ MET = 0.36
 
 optimization = Optimization(
     bouncer(),
-    Horizon(2.0, steps=400, h=StepBounds(1e-4, 0.5), breaks=[MET]),
+    Horizon(2.0, steps=600, h=StepBounds(1e-4, 0.5), breaks=[MET]),
     [Effort()],
     [StartAt([1.0], [0.0]), EndAt([1.0], [0.0]), During(Touching("wall"), MET, MET)],
     Through([[1.0], [0.0], [1.0]], [0.0, MET, 1.0]),

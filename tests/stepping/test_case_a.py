@@ -33,7 +33,7 @@ def run(h, scheme, duration=2.0, dynamics=None, **options):
         progress=False,
         **options,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result.data
 
 

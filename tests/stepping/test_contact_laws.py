@@ -42,7 +42,7 @@ def run(dynamics, duration, scheme, h=1e-3, solver=None):
         solver=solver or Compiled(chunk=100),
         progress=False,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result.data
 
 

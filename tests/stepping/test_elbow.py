@@ -46,7 +46,7 @@ def run(h, scheme=Variational, duration=1.25, **parameters):
         parameters=parameters,
         progress=False,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     data = result.data
     lost = data["contact_loss"].sum("contact").cumsum("time")
     gained = data["total_energy"] - data["total_energy"][0] - data["external_work"]

@@ -72,7 +72,7 @@ def test_sizes_far_from_one_solve(mass):
         hinge = Revolute("hinge", Frame(None), Frame.at(arm, (0, 0, 0)))
         dynamics = assemble(Mechanism([arm], [hinge]), gravity=(0, -9.81, 0))
         result = run(dynamics, 0.2, 1e-3)
-        assert result.completed, result.data.attrs["stop_reason"]
+        assert result.completed, result.stop_reason
         return result["q"].values[-1]
 
     assert angle(mass) == pytest.approx(angle(1.0), abs=1e-9)

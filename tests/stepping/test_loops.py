@@ -59,7 +59,7 @@ def run(dynamics, duration, h, scheme=None, start=None, **options):
         progress=False,
         **options,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     assert np.nansum(result["retries"]) == 0
     return result
 

@@ -103,7 +103,7 @@ def test_ranges_of_motion_by_the_variational_step(name):
 @pytest.mark.parametrize("name", RANGES)
 def test_ranges_of_motion_by_the_paper_step(name):
     result = run(name, duration=0.6, steps=StepBounds(5e-4, 1e-3))
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     assert np.nanmax(result["motion_residual"]) < 1e-9
 
 
@@ -234,6 +234,6 @@ def test_loops_and_robots_run_by_the_default_scheme(name):
         solver=Solver(backend=Sqp()),
         progress=False,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     assert float(result["constraint_violation"].max()) < 1e-9
     assert float(np.nanmax(result["motion_residual"])) < 1e-6

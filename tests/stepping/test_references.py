@@ -51,7 +51,7 @@ def run(dynamics, duration, h, scheme):
     result = simulate(
         dynamics, duration=duration, steps=steps, scheme=scheme, solver=Compiled(), progress=False
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result.data
 
 

@@ -43,7 +43,7 @@ def run(dynamics, duration, h, scheme=None):
         solver=Compiled(),
         progress=False,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result.data
 
 

@@ -33,7 +33,7 @@ def run(dynamics, duration, h, scheme):
         solver=Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100),
         progress=False,
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     return result
 
 

@@ -1,7 +1,6 @@
 """The 7-DOF arm with least resistance: pose pairs against the quintic, limits, a motion afresh."""
 
 import importlib
-import json
 import sys
 from dataclasses import replace
 
@@ -104,9 +103,9 @@ def test_resistance_is_a_fifth_less_than_that_of_the_quintic(urdf, seed):
     assert within(d, guess.q).min() > 0
     assert module.LargestUse(d)(guess.q, guess.v, guess.a) < 1
     result = stated.solve()
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     assert np.nansum(result["solve_time"]) < 20
-    shares, quintic = (json.loads(result.data.attrs[x]) for x in ("detailed_cost", "guess_cost"))
+    shares, quintic = result.detailed_cost, result.guess_cost
     # Viscous inside the cones: of all motions the straight way in even time has 7/10 of it.
     damping = np.array([x.damping for x in d.mechanism.actuators])
     way = np.subtract(stated.guess.end, stated.guess.start)
@@ -122,8 +121,8 @@ def test_resistance_is_a_fifth_less_than_that_of_the_quintic(urdf, seed):
 def test_a_cone_in_the_way_is_gone_round(arm):
     """Resistance is less than by the quintic, and than by the straight way in even time."""
     result = arm.solve(steps=50)
-    assert result.completed, result.data.attrs["stop_reason"]
-    shares, quintic = (json.loads(result.data.attrs[x]) for x in ("detailed_cost", "guess_cost"))
+    assert result.completed, result.stop_reason
+    shares, quintic = result.detailed_cost, result.guess_cost
     even = Straight(arm.guess.start, arm.guess.end)
     course = even.course(np.linspace(0, 1, 301), arm.horizon.bounds, ())
     d = arm.dynamics
@@ -174,7 +173,7 @@ def test_a_hand_reaches_and_keeps_clear(arm):
         ],
         Quintic(start, end),
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     way = np.array([np.asarray(path(q, STILL, STILL)[0]).ravel() for q in result["q"].values])
     assert way[-1] == pytest.approx(target, abs=1e-6)
     assert np.linalg.norm(way - middle, axis=1).min() > 0.08 - 1e-6
@@ -206,4 +205,4 @@ def test_a_torque_limit_below_gravity_is_no_solution(arm):
         Quintic(out, out),
     )
     assert not result.completed
-    assert "is off by" in result.data.attrs["stop_reason"]
+    assert "is off by" in result.stop_reason

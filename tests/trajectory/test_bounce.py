@@ -54,11 +54,11 @@ def bounce():
 @pytest.mark.parametrize("e", OPTIMA)
 def test_bounce(bounce, e):
     result = bounce.solve({"restitution": e}, 100, verify=True)
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     time, speed, cost = OPTIMA[e]
     k = 36
     # Inputs are constant over a step: of second order.
-    assert result.data.attrs["objective"] == pytest.approx(cost, rel=3e-4)
+    assert result.objective == pytest.approx(cost, rel=3e-4)
     assert result["time"].values[k] == pytest.approx(time, abs=1e-4)
     wall = result["impulse"].values[:, 0]
     assert wall[k] == pytest.approx((1 + e) * speed, abs=3e-3)
@@ -81,7 +81,7 @@ def test_bounce_by_the_command_line(e, tmp_path):
     )
     assert done.exit_code == 0, done.output
     result, (time, speed, cost) = Result.open(out), OPTIMA[e]
-    assert result.data.attrs["objective"] == pytest.approx(cost, rel=1e-4)
+    assert result.objective == pytest.approx(cost, abs=1e-4)
     k = int(np.nanargmax(result["impulse"].values[:, 0]))
     assert result["time"].values[k] == pytest.approx(time, abs=1e-4)
     assert np.nanmax(result["impulse"].values) == pytest.approx((1 + e) * speed, abs=4e-4)
@@ -92,7 +92,7 @@ def test_a_solution_is_a_guess_with_its_multipliers(bounce):
     first = bounce.solve({"restitution": 1.0}, 40)
     again = replace(bounce, guess=Earlier(first)).solve({"restitution": 1.0}, 40)
     assert again.completed
-    assert again.data.attrs["objective"] == pytest.approx(first.data.attrs["objective"], rel=1e-7)
+    assert again.objective == pytest.approx(first.objective, rel=1e-7)
     counts = [int(r.data.attrs["solver_name"].split()[1]) for r in (first, again)]
     assert counts[1] < counts[0] / 4
 
@@ -100,7 +100,7 @@ def test_a_solution_is_a_guess_with_its_multipliers(bounce):
 def test_what_restitution_is_worth(bounce):
     """The derivative of the least cost by restitution, against solving again beside it."""
     solved = {e: bounce.solve({"restitution": e}, 40) for e in (0.799, 0.8, 0.801)}
-    costs = {e: result.data.attrs["objective"] for e, result in solved.items()}
+    costs = {e: result.objective for e, result in solved.items()}
     found = bounce.cost_gradient(solved[0.8])
     assert list(found) == ["restitution"]
     assert found["restitution"] == pytest.approx((costs[0.801] - costs[0.799]) / 2e-3, rel=1e-4)
@@ -119,7 +119,7 @@ def test_modes_that_are_given(bounce):
     result = stated.solve({"restitution": 0.0})
     assert result.completed
     # Of the trapezoidal rule: 12 / (1 + 2 / N^2).
-    assert result.data.attrs["objective"] == pytest.approx(12 / (1 + 2 / 400), rel=1e-6)
+    assert result.objective == pytest.approx(12 / (1 + 2 / 400), rel=1e-6)
 
 
 def test_a_blow_that_costs_its_energy(bounce):
@@ -133,8 +133,8 @@ def test_a_blow_that_costs_its_energy(bounce):
     known = minimize(cost, [1.0, 1.0], method="Nelder-Mead", options={"xatol": 1e-9})
     stated = replace(bounce, costs=[Effort(), ImpactEnergy(weight=2.0)])
     result = stated.solve({"restitution": 0.0}, 100)
-    assert result.completed, result.data.attrs["stop_reason"]
-    assert result.data.attrs["objective"] == pytest.approx(known.fun, rel=5e-4)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(known.fun, rel=5e-4)
     assert result["time"].values[36] == pytest.approx(known.x[0], abs=1e-3)
     assert np.nanmax(result["impulse"].values) == pytest.approx(known.x[1], abs=1e-2)
 
@@ -155,7 +155,7 @@ def test_contact_force_of_a_weight_at_rest():
         Straight(np.zeros(3), np.zeros(3)),
     )
     assert result.completed
-    assert result.data.attrs["objective"] == pytest.approx(9.0, rel=1e-5)
+    assert result.objective == pytest.approx(9.0, rel=1e-5)
 
 
 def test_a_scheme_without_equations_for_a_horizon_says_so(bounce):
@@ -170,9 +170,9 @@ def test_schemes_of_first_order_tend_to_the_same_way(scheme):
     errors = []
     for n in (20, 40):
         result = stated.solve(steps=n, verify=True)
-        assert result.completed, result.data.attrs["stop_reason"]
+        assert result.completed, result.stop_reason
         assert result.data.attrs["resimulated_deviation"] < 0.05
-        errors.append(abs(result.data.attrs["objective"] - 12))
+        errors.append(abs(result.objective - 12))
     assert errors[1] < 0.6 * errors[0] < 0.6 * 1.5
 
 
@@ -192,7 +192,7 @@ def test_a_body_that_lands_obliquely_slides_or_sticks(friction):
     result = optimize(
         d, Horizon(0.16, 32), [Duration()], [start], Straight([0, 0, 0.05], [0.05, 0, 0])
     )
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     x, z = result["q"].values[:, 0], result["q"].values[:, 2]
     landed = int(np.argmax(z < 1e-6))
     after = np.diff(x[landed + 1 :]) / 0.005

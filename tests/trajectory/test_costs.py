@@ -1,6 +1,5 @@
 """Costs against integrals in closed form, potentials, and forces told by other code."""
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -85,7 +84,7 @@ def test_least_jerk():
     """Over 1 m in 1 s, rest to rest, jerk is 60 t (t - 1): at the ends it is free, so zero."""
     stated = replace(load_optimization("double_integrator"), costs=[Jerk()])
     result = stated.solve(steps=20)
-    assert result.data.attrs["objective"] == pytest.approx(120, rel=1e-5)
+    assert result.objective == pytest.approx(120, rel=1e-5)
     with pytest.raises(ValueError, match="Jerk needs accelerations that are functions of time"):
         replace(stated, scheme=Variational()).solve(steps=20)
 
@@ -172,7 +171,7 @@ def test_a_final_pose_is_traded_for_effort():
         Straight([0], [1]),
     )
     assert result["q"].values[-1, 0] == pytest.approx(0.4, abs=1e-8)
-    shares = json.loads(result.data.attrs["detailed_cost"])
+    shares = result.detailed_cost
     assert shares == pytest.approx({"Effort": 12 * 0.16, "FinalPose": 8 * 0.36})
 
 
@@ -200,7 +199,7 @@ def test_a_final_orientation_is_traded_for_effort():
         options={"xatol": 1e-9},
     )
     assert result["q"].values[-1, 0] == pytest.approx(best.x, abs=1e-6)
-    assert result.data.attrs["objective"] == pytest.approx(best.fun, rel=1e-8)
+    assert result.objective == pytest.approx(best.fun, rel=1e-8)
 
 
 def test_a_final_position_is_its_distance():

@@ -21,6 +21,8 @@ def stated(dynamics, seed):
     def solve():
         q = ("time", [0.0, 1.0])
         attrs = {
+            "title": f"seed {seed}",
+            "objective": OPTIMA[seed],
             "completed": int(seed != 1),
             "stop_reason": "conditions are violated" if seed == 1 else "",
             "guess_cost": json.dumps({"JointResistance": 100.0}),

@@ -1,6 +1,5 @@
 """Optima that are known, in closed form or by an independent program."""
 
-import json
 from dataclasses import dataclass
 
 import casadi as ca
@@ -56,11 +55,11 @@ def test_double_integrator():
         Straight([0], [1]),
     )
     assert result.completed
-    assert result.data.attrs["objective"] == pytest.approx(12, abs=1e-9)
+    assert result.objective == pytest.approx(12, abs=1e-9)
     t = result["time"].values
     assert result["drive"].values[:, 0] == pytest.approx(6 - 12 * t, abs=1e-8)
     assert result["q"].values[:, 0] == pytest.approx(3 * t**2 - 2 * t**3, abs=1e-9)
-    assert json.loads(result.data.attrs["detailed_cost"]) == {"Effort": pytest.approx(12)}
+    assert result.detailed_cost == {"Effort": pytest.approx(12)}
     assert result.data.attrs["deviation"] < 1e-7
 
 
@@ -73,7 +72,7 @@ def test_bryson_denham():
         [StartAt([0], [1]), EndAt([0], [-1]), Within("rail.distance", upper=1 / 9)],
         Straight([0], [0]),
     )
-    assert result.data.attrs["objective"] == pytest.approx(4, abs=1e-5)
+    assert result.objective == pytest.approx(4, abs=1e-5)
     x = result["q"].values[:, 0]
     assert x.max() == pytest.approx(1 / 9, abs=1e-8)
     # On the limit from 3 l to 1 - 3 l.
@@ -113,8 +112,8 @@ def test_brachistochrone():
         Straight([0, 0, 0], [2, -2, 0], {"u": 1.0}, 0.9),
         inputs=["u"],
     )
-    assert result.completed, result.data.attrs["stop_reason"]
-    time = json.loads(result.data.attrs["detailed_cost"])["Duration"]
+    assert result.completed, result.stop_reason
+    time = result.detailed_cost["Duration"]
     assert time == pytest.approx(0.8243386694391838, abs=1e-4)
     energy = result["total_energy"].values
     assert energy == pytest.approx(0, abs=1e-3)
@@ -133,7 +132,7 @@ def test_a_motion_between_nodes_that_is_none_is_no_solution():
         solver=HorizonSolver(deviation=1e-4),
     )
     assert not result.completed
-    assert "give it more steps" in result.data.attrs["stop_reason"]
+    assert "give it more steps" in result.stop_reason
 
 
 def test_an_earlier_optimum_on_another_grid_is_a_guess():
@@ -141,7 +140,7 @@ def test_an_earlier_optimum_on_another_grid_is_a_guess():
     conditions = [StartAt([0], [0]), EndAt([1], [0]), Within("rail.speed", upper=1.3)]
     first = optimize(cart(), Horizon(1.0, 20), [Effort()], conditions, Straight([0], [1]))
     again = optimize(cart(), Horizon(1.0, 50), [Effort()], conditions, Earlier(first))
-    assert again.data.attrs["objective"] == pytest.approx(first.data.attrs["objective"], rel=2e-3)
+    assert again.objective == pytest.approx(first.objective, rel=2e-3)
 
 
 def test_an_input_is_charged_by_its_own_cost():
@@ -172,7 +171,7 @@ def test_an_input_is_charged_by_its_own_cost():
         Straight([0], [1]),
         inputs=["force"],
     )
-    assert result.data.attrs["objective"] == pytest.approx(12, abs=1e-8)
+    assert result.objective == pytest.approx(12, abs=1e-8)
     t = result["time"].values
     assert result["input"].values[:, 0] == pytest.approx(6 - 12 * t, abs=1e-6)
 
@@ -190,8 +189,8 @@ def test_named_optima_by_the_command_line(name, share, value, tmp_path, monkeypa
     done = CliRunner().invoke(app, ["optimize", name])
     assert done.exit_code == 0, done.output
     assert "Solve_Succeeded" in done.output
-    data = Result.open(tmp_path / "results" / f"{name}.nc").data
-    assert json.loads(data.attrs["detailed_cost"])[share] == pytest.approx(value, abs=1e-4)
+    result = Result.open(tmp_path / "results" / f"{name}.nc")
+    assert result.detailed_cost[share] == pytest.approx(value, abs=1e-4)
     assert (tmp_path / "results" / f"{name}.png").is_file()
 
 
@@ -255,8 +254,8 @@ def test_a_free_duration_without_an_upper_bound():
         [StartAt([0], [0]), EndAt([1], [0]), ActuatorLimits()],
         Straight([0], [1]),
     )
-    assert result.completed, result.data.attrs["stop_reason"]
-    assert result.data.attrs["objective"] == pytest.approx(2.0, abs=2e-3)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(2.0, abs=2e-3)
 
 
 def test_an_input_takes_no_value():

@@ -1,9 +1,34 @@
 """Derivatives of optima by parameters, against closed forms and against solving again."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Revolute,
+    TorsionSpringDamper,
+    Variational,
+    assemble,
+)
+from nsopt.problem import load_optimization
+from nsopt.trajectory import (
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    HorizonSolver,
+    Optimization,
+    Quintic,
+    StartAt,
+)
 from nsopt.trajectory.conditions import Bound
 from nsopt.trajectory.parts import Stack, part_of
 from nsopt.trajectory.sensitivity.optimum import (
@@ -121,3 +146,56 @@ def test_an_optimum_that_is_not_unique_is_told():
     stack = Stack([part_of("f", (w, data, p), [], (w[0] - p) ** 2, np.array([[0, 1]]))], 2, 1)
     with pytest.raises(OptimumError, match="not unique"):
         optimum_derivatives(stack, np.zeros(2), np.zeros(1), np.zeros(2), np.zeros(0))
+
+
+def swing(scheme=None):
+    """Two links, the first driven, the second on a spring: swung up in a time that is free."""
+    upper = Body("upper", Parameter("m1", 1.0), (0.02, 0.02, 0.02), (0.0, -0.2, 0.0))
+    lower = Body("lower", 0.5, (0.01, 0.01, 0.01), (0.0, -0.5, 0.0))
+    knee = Frame.at(upper, (0.0, -0.4, 0.0)), Frame.at(lower, (0.0, -0.4, 0.0))
+    hip = Revolute("hip", Frame(GROUND), Frame.at(upper, (0.0, 0.0, 0.0)))
+    drawn = Mechanism([upper, lower], [hip, Revolute("knee", *knee)], "relative", [Actuator("hip")])
+    spring = TorsionSpringDamper("spring", *knee, Parameter("k", 2.0), 0.0, 0.1)
+    return Optimization(
+        assemble(drawn, [spring], gravity=(0.0, -9.81, 0.0)),
+        Horizon((0.5, 3.0), 30),
+        [Effort(), Duration(weight=10.0)],
+        [StartAt([0.0, 0.0], [0.0, 0.0]), EndAt([1.0, 0.0], [0.0, 0.0])],
+        Quintic([0.0, 0.0], [1.0, 0.0]),
+        scheme=scheme,
+        solver=HorizonSolver(tolerance=1e-11),
+    )
+
+
+@pytest.mark.parametrize("scheme", [None, Variational()])
+@pytest.mark.parametrize(("name", "step"), [("m1", 1e-4), ("k", 1e-3)])
+def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
+    """Its coordinates, and its duration, which is free and inside its bounds."""
+    stated = swing(scheme)
+    best = stated.solve()
+    assert best.completed, best.stop_reason
+    found = stated.derivatives(best).sel(parameter=name)
+    value = {x.name: x.value for x in stated.dynamics.parameters}[name]
+    after, before = (stated.solve({name: value + sign * step}) for sign in (1, -1))
+    for what in ("time", "q"):
+        slope = (after[what].values - before[what].values) / (2 * step)
+        assert np.abs(slope).max() > 1e-3
+        assert found[what].values == pytest.approx(slope, abs=1e-5 * np.abs(slope).max())
+    slope = (after.objective - before.objective) / (2 * step)
+    assert found["cost"].item() == pytest.approx(slope, rel=1e-6)
+    assert stated.cost_gradient(best)[name] == pytest.approx(slope, rel=1e-6)
+
+
+def test_motions_without_derivatives_are_refused():
+    bounce, straight = load_optimization("bounce"), load_optimization("double_integrator")
+    best = bounce.solve({"restitution": 0.5}, 20)
+    with pytest.raises(ValueError, match="through contacts has no derivatives here"):
+        bounce.derivatives(best)
+    best = straight.solve(steps=10)
+    with pytest.raises(ValueError, match="has no Parameter: state one"):
+        straight.derivatives(best)
+    with pytest.raises(ValueError, match="is an optimum of another program"):
+        replace(straight, conditions=straight.conditions[:1]).derivatives(best)
+    best.data.attrs["completed"] = 0
+    with pytest.raises(ValueError, match="is no solution"):
+        straight.derivatives(best)

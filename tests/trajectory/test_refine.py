@@ -40,9 +40,9 @@ def test_a_speed_limit_on_the_double_integrator():
     """The limit begins to act between nodes: second order on the average."""
     stated = problem("double_integrator", 10, Within("rail.speed", upper=1.3))
     result = refine(stated, 5e-4, by=ObjectiveChange(), most=320)
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     table = grids(result)
-    assert result.data.attrs["objective"] == pytest.approx(limited(), abs=5e-4)
+    assert result.objective == pytest.approx(limited(), abs=5e-4)
     errors = [abs(grid["objective"] - limited()) for grid in table]
     assert [grid["steps"] for grid in table] == [10 * 2**k for k in range(len(table))]
     order = np.log2(errors[0] / errors[-1]) / (len(errors) - 1)
@@ -55,7 +55,7 @@ def test_bryson_denham():
     result = refine(problem("bryson_denham", 10), 1e-6, by=ObjectiveChange(), most=640)
     assert result.completed
     table = grids(result)
-    assert result.data.attrs["objective"] == pytest.approx(4, abs=1e-6)
+    assert result.objective == pytest.approx(4, abs=1e-6)
     for grid in table[1:]:  # the estimate is no less than the error
         assert grid["estimate"] > 0.9 * abs(grid["objective"] - 4)
     assert all(grid["iterations"] > 0 and grid["seconds"] > 0 for grid in table)
@@ -72,17 +72,14 @@ def test_brachistochrone():
     assert table[-1]["estimate"] == deviations[-1]
     order = np.log2(deviations[0] / deviations[-1]) / (len(deviations) - 1)
     assert order > 3
-    time = json.loads(result.data.attrs["detailed_cost"])["Duration"]
+    time = result.detailed_cost["Duration"]
     assert time == pytest.approx(0.8243386694391838, abs=2e-5)
 
 
 def test_a_tolerance_that_is_not_met_is_told():
     result = refine(problem("bryson_denham", 10), 1e-9, by=ObjectiveChange(), most=39)
     assert not result.completed
-    assert (
-        "with 20 steps, above the tolerance 1e-09: allow more steps"
-        in (result.data.attrs["stop_reason"])
-    )
+    assert "with 20 steps, above the tolerance 1e-09: allow more steps" in (result.stop_reason)
     assert [grid["steps"] for grid in grids(result)] == [10, 20]
 
 
@@ -137,8 +134,8 @@ def test_steps_of_a_scheme_are_refined_by_their_objective():
     """Least effort over 1 m in 1 s is 12; blocks of constant force are of second order."""
     stated = replace(problem("double_integrator", 10), scheme=Variational())
     result = refine(stated, 2e-2, by=ObjectiveChange(), most=80)
-    assert result.completed, result.data.attrs["stop_reason"]
-    assert result.data.attrs["objective"] == pytest.approx(12, abs=2e-2)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(12, abs=2e-2)
 
 
 def test_an_order_below_one_is_refused():

@@ -1,7 +1,5 @@
 """Named robot optima: the whole robot's numbers, cones, energy; their picture and animation."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -18,13 +16,13 @@ def swing():
 
 
 def shares(result):
-    return [json.loads(result.data.attrs[x]) for x in ("detailed_cost", "guess_cost")]
+    return result.detailed_cost, result.guess_cost
 
 
 def test_the_pendulum_swings_up_within_its_cone(swing):
     """Weaker than its weight, it must gather energy; that of the drives is where it goes."""
     result = swing
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     weight = 4.0 * 9.81 * 0.15
     assert np.abs(result["drive"].values).max() < weight / 2
     tip = result["body_position"].values[:, 1] / 0.15
@@ -56,7 +54,7 @@ def test_an_arm_of_charmie_reaches_with_less_resistance():
         assert body.rotation == pytest.approx(twin.rotation, abs=1e-12)
         assert np.asarray(body.inertia) == pytest.approx(np.asarray(twin.inertia))
     result = stated.solve(steps=30)
-    assert result.completed, result.data.attrs["stop_reason"]
+    assert result.completed, result.stop_reason
     reach, orient = stated.conditions[2:4]
     still = np.zeros(6)
     pose = forward_kinematics(d.mechanism, [reach.frame])(result["q"].values[-1], still, still)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.mechanics.checks import numbers
 from nsopt.trajectory.moment import Moment
 
 Array = NDArray[np.float64]
@@ -33,6 +34,17 @@ class Span(NamedTuple):
     def of(self, steps: int) -> Span:
         """Return the same in numbers of nodes."""
         return Span(round(self.first * steps), round(self.last * steps), self.bounds)
+
+
+def check_limits(of: str, lower: float, upper: float) -> None:
+    """Refuse limits that are no numbers or leave none, with a ValueError that says of what."""
+    for side, x in (("lower", lower), ("upper", upper)):
+        if np.isnan(numbers(f"{side} limit {of}", x)).any():
+            raise ValueError(f"{side} limit {of} must be a number, got nan: leave it out for none")
+    if not lower <= upper:
+        raise ValueError(f"limits {of} are reversed: lower {lower:g} exceeds upper {upper:g}")
+    if lower == np.inf or upper == -np.inf:
+        raise ValueError(f"limits {of} leave no number: lower {lower:g}, upper {upper:g}")
 
 
 class Condition:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nsopt.mechanics import Dynamics
+from nsopt.mechanics.checks import finite
 from nsopt.trajectory.conditions.base import Bound, Condition, Span
 from nsopt.trajectory.moment import Moment
 
@@ -23,6 +24,8 @@ class During(Condition):
 
     Raises
     ------
+    TypeError
+        If the condition is none.
     ValueError
         Unless 0 <= first <= last <= 1.
     """
@@ -32,6 +35,13 @@ class During(Condition):
     last: float
 
     def __post_init__(self) -> None:
+        if not isinstance(self.condition, Condition):
+            raise TypeError(
+                f"During takes a Condition first, got {self.condition!r}: write "
+                "During(Touching(contact), first, last)"
+            )
+        for name in ("first", "last"):
+            finite(f"{name} of During", getattr(self, name), ())
         if not 0 <= self.first <= self.last <= 1:
             raise ValueError(
                 "first and last of During are shares of the steps, 0 <= first <= last <= 1, got "

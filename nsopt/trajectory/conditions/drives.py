@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mechanics.checks import positive
-from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.conditions.base import Bound, Condition, check_limits
 from nsopt.trajectory.costs import check_joints
 from nsopt.trajectory.moment import Moment
 
@@ -27,16 +27,24 @@ class ActuatorLimits(Condition):
     joints: Sequence[str] | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        known = [x.joint for x in dynamics.mechanism.actuators]
-        check_joints("ActuatorLimits", self.joints or (), known)
+        drives = dynamics.mechanism.actuators
+        check_joints("ActuatorLimits", self.joints or (), [x.joint for x in drives])
+        chosen = [x for x in drives if not self.joints or x.joint in self.joints]
+        stated = [(x.lower, x.upper, x.velocity, x.effort) for x in chosen]
+        if not np.isfinite(stated).any():
+            raise ValueError(
+                "ActuatorLimits limits nothing: no actuator of "
+                f"{', '.join(x.joint for x in chosen) or 'the mechanism'} states a range, a speed "
+                "or a force; give Actuator(joint, effort=...), or leave ActuatorLimits out"
+            )
 
     def along(self, m: Moment) -> list[Bound]:
         found = []
-        owners = _owners(m.dynamics.v_names)
-        for x in m.dynamics.mechanism.actuators:
-            if x.joint not in owners or (self.joints and x.joint not in self.joints):
+        d = m.dynamics
+        for x in d.mechanism.actuators:
+            if x.joint not in d.v_owners or (self.joints and x.joint not in self.joints):
                 continue
-            k, place = owners.index(x.joint), _owners(m.dynamics.q_names).index(x.joint)
+            k, place = d.v_owners.index(x.joint), d.q_owners.index(x.joint)
             limits = (
                 ("range", m.q[place], x.lower, x.upper),
                 ("speed", m.v[k], -x.velocity, x.velocity),
@@ -67,11 +75,7 @@ class DriveWithin(Condition):
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
-        if not self.lower <= self.upper:
-            raise ValueError(
-                f"limits of the drive of {self.joint!r} are reversed: lower {self.lower:g} exceeds "
-                f"upper {self.upper:g}"
-            )
+        check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: Moment) -> list[Bound]:
         low, high = np.array([self.lower]), np.array([self.upper])
@@ -114,9 +118,4 @@ class PowerLimits(Condition):
 
 def _place(m: Moment, joint: str) -> int:
     """Return which velocity is that of a joint."""
-    return _owners(m.dynamics.v_names).index(joint)
-
-
-def _owners(names: Sequence[str]) -> list[str]:
-    """Return the joint or body of each coordinate or velocity; a free body has more of those."""
-    return [name.rsplit(".", 1)[0] for name in names]
+    return m.dynamics.v_owners.index(joint)

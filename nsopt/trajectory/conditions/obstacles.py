@@ -8,9 +8,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.mechanics import Frame
+from nsopt.mechanics import Dynamics, Frame
 from nsopt.mechanics.checks import finite, not_negative, positive
 from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.costs import check_frame
 from nsopt.trajectory.geometry import squared_distance
 from nsopt.trajectory.moment import Moment
 
@@ -35,6 +36,9 @@ class ClearOf(Condition):
     def __post_init__(self) -> None:
         finite("centre of ClearOf", self.centre, (3,))
         positive("radius of ClearOf", self.radius)
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of ClearOf", self.frame, dynamics)
 
     def along(self, m: Moment) -> list[Bound]:
         away = m.motion(self.frame).r - ca.SX(ca.DM(np.asarray(self.centre, dtype=float)))
@@ -65,6 +69,9 @@ class ClearOfCapsule(Condition):
             raise ValueError("both ends of ClearOfCapsule are one point: use ClearOf, a sphere")
         positive("radius of ClearOfCapsule", self.radius)
 
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of ClearOfCapsule", self.frame, dynamics)
+
     def along(self, m: Moment) -> list[Bound]:
         a, b = (_point(x) for x in (self.near, self.far))
         squared = squared_distance(m.motion(self.frame).r, a, b)
@@ -94,6 +101,8 @@ class LinkClearOf(Condition):
     thickness: float = 0.0
 
     def __post_init__(self) -> None:
+        check_frame("near of LinkClearOf", self.near)
+        check_frame("far of LinkClearOf", self.far)
         if self.near.body is not self.far.body:
             raise ValueError(
                 f"both frames of LinkClearOf must be on one body, got {self.near.place} and "
@@ -104,6 +113,9 @@ class LinkClearOf(Condition):
         finite("centre of LinkClearOf", self.centre, (3,))
         positive("radius of LinkClearOf", self.radius)
         not_negative("thickness of LinkClearOf", self.thickness)
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("near of LinkClearOf", self.near, dynamics)
 
     def along(self, m: Moment) -> list[Bound]:
         a, b = (m.motion(x).r for x in (self.near, self.far))

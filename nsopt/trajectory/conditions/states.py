@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import numbers
-from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.conditions.base import Bound, Condition, check_limits
+from nsopt.trajectory.costs import wanted
 from nsopt.trajectory.moment import Moment
 
 
@@ -28,20 +28,18 @@ class _Posture(Condition):
     v: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        for name, x, n in (("q", self.q, dynamics.nq), ("v", self.v, dynamics.nv)):
-            if x is not None and numbers(f"{name} of {type(self).__name__}", x).shape != (n,):
-                raise ValueError(
-                    f"{name} of {type(self).__name__} must have shape ({n},), got {np.shape(x)}: "
-                    f"one for each of {', '.join(getattr(dynamics, name + '_names'))}"
-                )
+        named = (("q", self.q, dynamics.q_names), ("v", self.v, dynamics.v_names))
+        for what, x, names in named:
+            if x is not None:
+                wanted(f"{what} of {type(self).__name__}", x, names)
 
     def _bounds(self, m: Moment) -> list[Bound]:
         found = []
         for name, x, given in (("q", m.q, self.q), ("v", m.v, self.v)):
-            if given is not None:
-                wanted = np.asarray(given, dtype=float)
-                at = np.flatnonzero(np.isfinite(wanted))
-                found.append(Bound(name, x[at.tolist()], wanted[at], wanted[at]))
+            numbers = np.asarray([] if given is None else given, dtype=float)
+            at = np.flatnonzero(np.isfinite(numbers))
+            if at.size:
+                found.append(Bound(name, x[at.tolist()], numbers[at], numbers[at]))
         return found
 
 
@@ -80,11 +78,7 @@ class Within(Condition):
             raise ValueError(
                 f"Within names {self.name!r}, which is not there: one of {', '.join(known)}"
             )
-        if not self.lower <= self.upper:
-            raise ValueError(
-                f"limits of {self.name!r} are reversed: lower {self.lower:g} exceeds upper "
-                f"{self.upper:g}"
-            )
+        check_limits(f"of {self.name!r}", self.lower, self.upper)
 
     def along(self, m: Moment) -> list[Bound]:
         d = m.dynamics
@@ -111,13 +105,8 @@ class Periodic(Condition):
     advance: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        if self.advance is None:
-            return
-        if numbers("advance of Periodic", self.advance).shape != (dynamics.nq,):
-            raise ValueError(
-                f"advance of Periodic must have shape ({dynamics.nq},), got "
-                f"{np.shape(self.advance)}: one for each of {', '.join(dynamics.q_names)}"
-            )
+        if self.advance is not None:
+            wanted("advance of Periodic", self.advance, dynamics.q_names)
 
     def couple(self, first: Moment, last: Moment) -> list[Bound]:
         n = first.q.numel()
@@ -125,7 +114,7 @@ class Periodic(Condition):
         at = np.flatnonzero(np.isfinite(ahead))
         k = at.tolist()
         still = np.zeros(first.v.numel())
-        return [
-            Bound("period of q", last.q[k] - first.q[k], ahead[at], ahead[at]),
-            Bound("period of v", last.v - first.v, still, still),
-        ]
+        of_v = Bound("period of v", last.v - first.v, still, still)
+        if not k:
+            return [of_v]
+        return [Bound("period of q", last.q[k] - first.q[k], ahead[at], ahead[at]), of_v]

@@ -8,9 +8,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.mechanics import Frame
+from nsopt.mechanics import Dynamics, Frame
 from nsopt.mechanics.checks import finite
 from nsopt.trajectory.conditions.base import Bound, Condition
+from nsopt.trajectory.costs import check_frame
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.turns import check_axes, turned
 
@@ -31,6 +32,9 @@ class Reach(Condition):
 
     def __post_init__(self) -> None:
         finite("position of Reach", self.position, (3,))
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of Reach", self.frame, dynamics)
 
     def end(self, m: Moment) -> list[Bound]:
         at = np.asarray(self.position, dtype=float)
@@ -56,6 +60,9 @@ class Orient(Condition):
 
     def __post_init__(self) -> None:
         check_axes("axes of Orient", self.axes)
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of Orient", self.frame, dynamics)
 
     def end(self, m: Moment) -> list[Bound]:
         R = turned(self.axes, m.motion(self.frame).A)

@@ -4,7 +4,8 @@ A new cost is one frozen dataclass derived from `Cost` with ``rate``, what it co
 ``final``, what the end of the motion costs; an export; a row in ``tests/catalog.py``.
 """
 
-from nsopt.trajectory.costs.base import Cost, Sum, check_joints, spread
+from nsopt.trajectory.costs.base import Cost, Sum, spread
+from nsopt.trajectory.costs.checks import check_frame, check_joints, wanted
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
@@ -13,7 +14,7 @@ from nsopt.trajectory.costs.joints import (
     RestrictingEnergy,
     RestrictingMoment,
 )
-from nsopt.trajectory.costs.motion import Duration, Jerk, Smoothness
+from nsopt.trajectory.costs.motion import Duration, EvenSteps, Jerk, Smoothness
 from nsopt.trajectory.costs.tracking import FinalPose, FinalTask, TaskTracking, Tracking
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Duration",
     "Effort",
     "Energy",
+    "EvenSteps",
     "FinalPose",
     "FinalTask",
     "ImpactEnergy",
@@ -36,6 +38,8 @@ __all__ = [
     "Sum",
     "TaskTracking",
     "Tracking",
+    "check_frame",
     "check_joints",
     "spread",
+    "wanted",
 ]

@@ -128,12 +128,3 @@ def spread(costs: Sequence[Cost]) -> tuple[Cost, ...]:
         else:
             found.append(cost)
     return tuple(found)
-
-
-def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
-    """Raise a ValueError that names a joint which is not there."""
-    for name in joints:
-        if name not in known:
-            raise ValueError(
-                f"{what} names the joint {name!r}, which is not there: one of {', '.join(known)}"
-            )

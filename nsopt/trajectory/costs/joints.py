@@ -13,7 +13,8 @@ from nsopt.elements import RangeOfMotion, SlideRange, TurnRange
 from nsopt.mechanics import Contact, Dynamics
 from nsopt.mechanics.checks import numbers, positive
 from nsopt.mechanics.resistance import resisted
-from nsopt.trajectory.costs.base import Cost, check_joints
+from nsopt.trajectory.costs.base import Cost
+from nsopt.trajectory.costs.checks import check_joints
 from nsopt.trajectory.costs.wrench import energy_of, wrench_of
 from nsopt.trajectory.moment import Moment
 

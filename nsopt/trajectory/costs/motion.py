@@ -1,4 +1,4 @@
-"""Costs of a motion whatever drives it: time, accelerations, jerk."""
+"""Costs of a motion whatever drives it: time, steps, accelerations, jerk."""
 
 from __future__ import annotations
 
@@ -17,6 +17,20 @@ class Duration(Cost):
     def rate(self, m: Moment) -> ca.SX:
         del m
         return ca.SX(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvenSteps(Cost):
+    """Sum over the steps of (h_k / mean - 1)^2, where their sizes are free.
+
+    A motion says little of the steps that describe it. A small weight settles that, and a solve is
+    shorter.
+    """
+
+    def blow(self, m: Moment) -> ca.SX:
+        if m.acting is None or m.acting.ahead.is_zero():  # no step follows the last node
+            return ca.SX(0)
+        return (m.acting.ahead / m.acting.even - 1) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)

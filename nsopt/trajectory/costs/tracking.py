@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.mechanics.checks import finite, numbers, positive
+from nsopt.mechanics.checks import finite, positive
 from nsopt.trajectory.costs.base import Cost
+from nsopt.trajectory.costs.checks import check_frame, wanted
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.turns import check_axes, turned
 
@@ -48,6 +49,9 @@ class TaskTracking(Cost):
     frame: Frame
     path: Callable[[ca.SX], Any]
 
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of TaskTracking", self.frame, dynamics)
+
     def rate(self, m: Moment) -> ca.SX:
         return ca.sumsqr(m.motion(self.frame).r - m.state.value(self.path))
 
@@ -65,16 +69,13 @@ class FinalPose(Cost):
     q: ArrayLike
 
     def check(self, dynamics: Dynamics) -> None:
-        if numbers("q of FinalPose", self.q).shape != (dynamics.nq,):
-            raise ValueError(
-                f"q of FinalPose must have shape ({dynamics.nq},), got {np.shape(self.q)}: one for "
-                f"each of {', '.join(dynamics.q_names)}"
-            )
+        if np.isnan(wanted("q of FinalPose", self.q, dynamics.q_names)).all():
+            raise ValueError("FinalPose wants nothing: give a coordinate")
 
     def final(self, m: Moment) -> ca.SX:
-        wanted = np.asarray(self.q, dtype=float)
-        at = np.flatnonzero(np.isfinite(wanted))
-        return ca.sumsqr(m.q[at.tolist()] - wanted[at])
+        q = np.asarray(self.q, dtype=float)
+        at = np.flatnonzero(np.isfinite(q))
+        return ca.sumsqr(m.q[at.tolist()] - q[at])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,9 @@ class FinalTask(Cost):
         if self.axes is not None:
             check_axes("axes of FinalTask", self.axes)
         positive("length of FinalTask", self.length)
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of FinalTask", self.frame, dynamics)
 
     def final(self, m: Moment) -> ca.SX:
         motion, found = m.motion(self.frame), ca.SX(0)

@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.mechanics.freedom import Axis
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.scaling import Scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, START, Row, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Row, Statement
 from nsopt.trajectory.guesses import Course
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
@@ -20,6 +20,7 @@ from nsopt.trajectory.parts import Array, Part, Stack
 
 SHOWN = 4
 """Conditions that are told."""
+MORE = "HorizonSolver(max_iter=...)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,6 @@ def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling
     if not off.size or off.max() <= limit:
         return "" if ending.solved else _not_least(ending, sizes)
     groups = list(_groups(stack, off, limit))
-    worst = groups[0]
     told = [_line(stack, g, off, rows, ending) for rows in groups[:SHOWN]]
     left = len(groups) - len(told)
     head = (
@@ -101,19 +101,38 @@ def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling
         "all:"
     )
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
-    hints = list(_hints(_locate(stack, worst[0]).time(ending.t), ending, sizes))
-    last = hints or [
-        "check that they can be met together, allow more time, or start from a better guess"
-    ]
-    return "\n- ".join([head, *told, *tail, *last])
+    causes = list(_causes(_locate(stack, groups[0][0]).time(ending.t), ending))
+    remedies = _remedies(ending, sizes)
+    if not causes and not remedies:
+        remedies = [
+            "check that they can be met together, allow more time or iterations, "
+            f"{MORE}, or start from a better guess"
+        ]
+    # Many read the first line alone.
+    return "\n- ".join([*causes, head, *told, *tail, *remedies])
 
 
 def _not_least(ending: Ending, sizes: Scaling | None) -> str:
-    advice = sizes.advice if sizes else ""
-    return (
+    head = (
         f"all conditions are met, but the cost may not be least: {ending.word} after "
-        f"{ending.iterations} iterations; allow more, or {advice or 'scale the costs to about one'}"
+        f"{ending.iterations} iterations"
     )
+    remedies = _remedies(ending, sizes)
+    if not ending.told.dynamics.contact_names:
+        remedies = [f"allow more, {MORE}", *(remedies or ["or scale the costs to about one"])]
+    return "; ".join([head, *remedies])
+
+
+def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
+    """Return what to try: where contacts make it hard, and where scales do."""
+    found = []
+    if ending.told.dynamics.contact_names:
+        found.append(
+            "a motion through contacts takes a good start: try more steps, a guess by Through, or "
+            "Earlier of a result with fewer steps or larger clearances, several guesses by "
+            f"multi_start, or more iterations per stage, {MORE}"
+        )
+    return found + ([sizes.advice] if sizes is not None and sizes.advice else [])
 
 
 # Rows
@@ -184,8 +203,8 @@ def _named(place: _Place, told: Statement) -> str:
     """Return the name of a row that is no condition, with the coordinate it is about."""
     d, count = told.dynamics, place.part.labels.count(place.label)
     names = {
-        d.nv: [name.rsplit(".", 1)[0] for name in d.v_names],
-        d.nq: [name.rsplit(".", 1)[0] for name in d.q_names],
+        d.nv: d.v_owners,
+        d.nq: d.q_owners,
         d.nq + d.nv: [*d.q_names, *d.v_names],
     }.get(count)
     # One row alone names itself.
@@ -194,23 +213,26 @@ def _named(place: _Place, told: Statement) -> str:
     return f"{place.label} ({names[_before(place)]})"
 
 
-# Hints
+# Causes
 
 
-def _hints(when: float, ending: Ending, sizes: Scaling | None) -> Iterator[str]:
-    """Return what numbers say of the reason."""
-    if np.isfinite(ending.course.q).all():
+def _causes(when: float, ending: Ending) -> Iterator[str]:
+    """Return what numbers say of the reason, the likeliest first."""
+    finite = bool(np.isfinite(ending.course.q).all())
+    if finite:
         yield from _holding(when, ending)
-        yield from _reaching(ending)
     low, high = ending.horizon.bounds
     if low < high and abs(ending.t[-1] - high) < 1e-4 * high:
         yield f"the duration is the longest allowed, {high:g} s: allow more"
-    if sizes is not None and sizes.advice:
-        yield sizes.advice
+    if finite:
+        yield from _reaching(ending)
 
 
 def _holding(when: float, ending: Ending) -> Iterator[str]:
-    """Return which drives cannot hold a posture against gravity, at ``when``, start and end."""
+    """Return which drives cannot hold a posture against gravity, at ``when``, start and end.
+
+    The drive that lacks the largest part of its limit comes first.
+    """
     told = ending.told
     d, m = told.dynamics, told.moment
     if m.acting is not None:
@@ -221,6 +243,7 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
     hold = ca.Function("hold", symbols, [still.drive], {"cse": True})
     postures = list(_postures(when, ending))
     forces = [np.asarray(hold(*posture)).ravel() for posture in postures]
+    found = []
     for k, name in enumerate(d.v_names):
         row = limits.get(m.drive[k].element_hash())
         if row is None:
@@ -230,11 +253,13 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
         if over[i] > 0:
             force, unit = forces[i][k], _unit(told, name)
             most = row.upper if force > row.upper else row.lower
-            yield (
+            line = (
                 f"holding the posture at t = {postures[i][0]:.4g} s takes {abs(force):.4g} {unit} "
                 f"in {name.rsplit('.', 1)[0]}, its limit is {abs(most):.4g} {unit}: give it a "
                 "stronger drive, a lighter load, or time to swing"
             )
+            found.append((over[i] / max(abs(most), OFF), line))
+    yield from (line for _, line in sorted(found, reverse=True))
 
 
 def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:

@@ -17,9 +17,11 @@ from nsopt.trajectory.conditions import (
     Condition,
     LinkClearOf,
     Reach,
+    Touching,
 )
 from nsopt.trajectory.diagnosis.extent import Extent, extent
-from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Row, Statement
+from nsopt.trajectory.diagnosis.parts import check_effect, check_modes
+from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Stated, Statement
 from nsopt.trajectory.horizon import Horizon
 
 Array = NDArray[np.float64]
@@ -44,61 +46,70 @@ def check_feasible(
     Raises
     ------
     ValueError
-        If bounds of one number exclude each other, a given start or end violates what must hold
-        there or has bodies inside others or joints open, a target is farther away than the links
-        reach, or a coordinate cannot get to its end in time; it names the conditions, the values
-        and the remedy.
+        If bounds of one number or modes of one contact exclude each other, a given start or end
+        violates what must hold there or has bodies inside others or joints open, a target is
+        farther away than the links reach, or a coordinate cannot get to its end in time; it names
+        the conditions, the values and the remedy.
     """
     told = Statement(dynamics, conditions, inputs, p)
-    _check_bounds(told)
+    check_effect(told)
+    stated = told.stated(horizon.steps)
+    _check_bounds(told, stated)
+    check_modes(stated)
     _check_target(told)
     for when, t in ((START, 0.0), (END, horizon.bounds[0])):
         known = when == START or horizon.bounds[0] == horizon.bounds[1]
-        _check_posture(told, when, t if known else np.nan)
+        node = 0 if when == START else horizon.steps
+        here = [x if x.first <= node <= x.last else None for x in stated]
+        _check_posture(told, when, t if known else np.nan, here)
         _check_contacts(told, when, t if known else np.nan)
     _check_couples(told)
     _check_time(told, horizon)
 
 
-def _check_bounds(told: Statement) -> None:
+def _check_bounds(told: Statement, stated: Sequence[Stated]) -> None:
     """Refuse two rows of one number, at one time, that exclude each other."""
-    for row in told.rows:
+    for row, _, _ in stated:
         if row.lower > row.upper + OFF:
             raise ValueError(
                 f"limits of {row.name} in {row.owner} are reversed: lower {row.lower:.6g} exceeds "
                 f"upper {row.upper:.6g}"
             )
-    for (i, a), (j, b) in combinations(enumerate(told.rows), 2):
-        if told.same[i] != told.same[j] or {a.when, b.when} == {START, END}:
+    for (i, x), (j, y) in combinations(enumerate(stated), 2):
+        first, last = x.common(y)
+        if told.same[i] != told.same[j] or first > last:
             continue
+        a, b = x.row, y.row
         gap = max(a.lower, b.lower) - min(a.upper, b.upper)
         if gap > OFF:
             raise ValueError(
-                f"{a.owner} and {b.owner} exclude each other: {a.name} must be {a.wanted} {a.when} "
-                f"and {b.wanted} {b.when}, which are {gap:.3g} apart: change one of the two"
+                f"{a.owner} and {b.owner} exclude each other: {a.name} must be {a.wanted} {x.when} "
+                f"and {b.wanted} {y.when}, which are {gap:.3g} apart: change one of the two"
             )
 
 
-def _check_posture(told: Statement, when: str, t: float) -> None:
-    """Refuse a start or end, as far as it is given, that violates what must hold there."""
+def _check_posture(told: Statement, when: str, t: float, here: Sequence[Stated | None]) -> None:
+    """Refuse a start or end, as far as it is given, that violates what must hold there.
+
+    ``here`` are the rows that hold there, None in place of the others.
+    """
     q, v = told.posture(when)
     free = [np.full(x.numel(), np.nan) for x in told.symbols[3:]]
     numbers = [np.array([t]), q, v, *free]
     unknown = np.isnan(np.concatenate(numbers))
-    pattern = ca.jacobian_sparsity(
-        ca.vertcat(ca.SX(0, 1), *(row.value for row in told.rows)), ca.vertcat(*told.symbols)
-    )
+    pattern = ca.jacobian_sparsity(told.values, ca.vertcat(*told.symbols))
     rows, columns = (np.array(x, dtype=int) for x in pattern.get_triplet())
     open_rows, moving = set(rows[unknown[columns]].tolist()), set(rows.tolist())
     values = np.asarray(told.function(*(np.nan_to_num(x) for x in numbers))).ravel()
-    for k, (row, value) in enumerate(zip(told.rows, values, strict=True)):
-        if row.when not in (when, ALONG) or k in open_rows or not np.isfinite(value):
+    for k, (x, value) in enumerate(zip(here, values, strict=True)):
+        if x is None or k in open_rows or not np.isfinite(value):
             continue
+        row = x.row
         off = max(row.lower - value, value - row.upper)
         if off > OFF:
             whose = f"the posture given {when} violates" if k in moving else "no motion meets"
             remedy = f"move {when.removeprefix('at ')} or change" if k in moving else "change"
-            found = _found(row, value, off)
+            found = _found(x, value, off)
             raise ValueError(f"{whose} {row.owner}: {found}; {remedy} the condition")
 
 
@@ -123,15 +134,17 @@ def _check_contacts(told: Statement, when: str, t: float) -> None:
             )
 
 
-def _found(row: Row, value: float, off: float) -> str:
+def _found(x: Stated, value: float, off: float) -> str:
     """Return what a posture has in place of what is wanted."""
-    c = row.condition
+    row, c = x.row, x.row.demand
+    if isinstance(c, Touching):
+        return f"its gap is {value:.3g} m, must be closed {x.when}"
     if isinstance(c, ClearOf | ClearOfCapsule | LinkClearOf):
         # What is bounded is smooth at the centre, a length only at the surface.
         R = c.radius + (c.thickness if isinstance(c, LinkClearOf) else 0.0)
         inside = R - np.sqrt(max(R * (R - 2 * off), 0.0))
         return f"it is {inside:.3g} m inside the obstacle of radius {c.radius:g} m"
-    return f"{row.name} is {value:.6g}, must be {row.wanted} {row.when}, off by {off:.3g}"
+    return f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
 
 
 def _check_couples(told: Statement) -> None:

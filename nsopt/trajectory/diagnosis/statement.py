@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.trajectory.conditions import Bound, Condition, During, Span
+from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.moment import Acting, Moment
 
 Array = NDArray[np.float64]
@@ -35,14 +35,21 @@ class Row(NamedTuple):
     upper: float
 
     @property
+    def demand(self) -> Condition:
+        """The condition, without the part of the motion for which it holds."""
+        c = self.condition
+        return c.condition if isinstance(c, During) else c
+
+    @property
     def owner(self) -> str:
-        """The condition, and the body it is about."""
-        condition, named = self.condition, ""
-        while isinstance(condition, During):
-            condition, named = condition.condition, f"{named}During "
-        frame = getattr(condition, "frame", getattr(condition, "near", None))
+        """The condition, and the body or contact it is about."""
+        c = self.demand
+        named = "During " if isinstance(self.condition, During) else ""
+        frame = getattr(c, "frame", getattr(c, "near", None))
         of = f" of {frame.place}" if isinstance(frame, Frame) else ""
-        return f"{named}{type(condition).__name__}{of}"
+        if isinstance(c, Touching | Apart):
+            of = f" of contact {c.contact!r}"
+        return f"{named}{type(c).__name__}{of}"
 
     @property
     def wanted(self) -> str:
@@ -51,6 +58,27 @@ class Row(NamedTuple):
             return f"{self.lower:.6g}"
         limits = (("at least", self.lower), ("at most", self.upper))
         return " and ".join(f"{side} {x:.6g}" for side, x in limits if np.isfinite(x)) or "free"
+
+
+class Stated(NamedTuple):
+    """A row, and the first and the last node at which it holds."""
+
+    row: Row
+    first: int
+    last: int
+
+    @property
+    def when(self) -> str:
+        """The same in words."""
+        if self.row.when != PARTLY:
+            return self.row.when
+        if self.first == self.last:
+            return f"at step {self.first}"
+        return f"from step {self.first} to {self.last}"
+
+    def common(self, other: Stated) -> tuple[int, int]:
+        """Return the first and the last node at which both hold; the last is less if none."""
+        return max(self.first, other.first), min(self.last, other.last)
 
 
 class Interval(NamedTuple):
@@ -88,12 +116,21 @@ class Statement:
     def moment(self) -> Moment:
         """Time, coordinates, velocities, inputs and all that acts are symbols."""
         d = self.dynamics
-        t, q, v, a = (ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("v", d.nv), ("a", d.nv)))
+        t, q, v, a = self._free
         entries = [
             ca.SX.sym(x.name) if x.name in self.inputs else ca.SX(value)
             for x, value in zip(d.parameters, self.p, strict=True)
         ]
-        return Moment(d, t, q, v, a, ca.vertcat(ca.SX(0, 1), *entries), self._acting)
+        p = ca.vertcat(ca.SX(0, 1), *entries)
+        free = self._acting
+        acting = None if free is None else replace(free, gap=d.gap(t, q, p))
+        return Moment(d, t, q, v, a, p, acting)
+
+    @cached_property
+    def _free(self) -> tuple[ca.SX, ...]:
+        """Time, coordinates, velocities, accelerations."""
+        d = self.dynamics
+        return tuple(ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("v", d.nv), ("a", d.nv)))
 
     @cached_property
     def _acting(self) -> Acting | None:
@@ -102,14 +139,26 @@ class Statement:
         if not (d.contact_names or d.closure_names):
             return None
         ng, nc, ns = len(d.contact_names), len(d.closure_names), len(d.slip_contacts)
-        sizes = (1, d.nv, d.nv, ng, ng, nc, ns, ng, ng)
-        return Acting(*(ca.SX.sym(f"acting{k}", n) for k, n in enumerate(sizes)))
+        sizes = {
+            "h": 1,
+            "change": d.nv,
+            "drive": d.nv,
+            "impulse": ng,
+            "joint_impulse": nc,
+            "slip_impulse": ns,
+            "blow": ng,
+            "loss": ng,
+            "ahead": 1,
+            "even": 1,
+        }
+        return Acting(**{name: ca.SX.sym(name, n) for name, n in sizes.items()})
 
     @cached_property
     def symbols(self) -> tuple[ca.SX, ...]:
         """Time, coordinates, velocities, all that acts, inputs."""
         m, x = self.moment, self._acting
         inputs = ca.vertcat(ca.SX(0, 1), *(m.input(name) for name in self.inputs))
+        # Gaps follow from coordinates, all else that acts is free.
         parts = [] if x is None else [getattr(x, field.name) for field in fields(x)]
         return m.t, m.q, m.v, ca.vertcat(m.a, *parts), inputs
 
@@ -130,6 +179,15 @@ class Statement:
             for c in self.conditions
             for span in c.during(self.moment)
         )
+
+    def stated(self, steps: int) -> tuple[Stated, ...]:
+        """Return all rows with the nodes at which they hold: those of `rows`, then of `spans`."""
+        nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
+        found = [Stated(row, *nodes[row.when]) for row in self.rows]
+        for span, rows in self.spans:
+            first, last, _ = span.of(steps)
+            found += [Stated(row, int(first), int(last)) for row in rows]
+        return tuple(found)
 
     def _rows(self, condition: Condition, when: str, b: Bound) -> list[Row]:
         n = b.value.numel()
@@ -156,9 +214,7 @@ class Statement:
 
     @cached_property
     def same(self) -> tuple[int, ...]:
-        """For each row the first that is the same expression, told by their values."""
-        if not self.rows:
-            return ()
+        """For each row of `stated` the first that is the same expression, told by their values."""
         # Two expressions that agree at several places taken by chance are one.
         chance = np.random.default_rng(6)
         samples = [
@@ -174,9 +230,14 @@ class Statement:
 
     @cached_property
     def function(self) -> ca.Function:
-        """`symbols` -> values of all rows."""
-        values = ca.vertcat(ca.SX(0, 1), *(row.value for row in self.rows))
-        return ca.Function("rows", list(self.symbols), [ca.densify(values)], {"cse": True})
+        """`symbols` -> `values`."""
+        return ca.Function("rows", list(self.symbols), [ca.densify(self.values)], {"cse": True})
+
+    @cached_property
+    def values(self) -> ca.SX:
+        """Of all rows, in the order of `stated`."""
+        rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
+        return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
     def interval(self, name: str, *occasions: str) -> Interval:
         """Return what is left of a coordinate, velocity or input on some occasions."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nsopt.mechanics.checks import finite
 from nsopt.result import Result
-from nsopt.trajectory.guesses.base import Array, Course, Guess
+from nsopt.trajectory.guesses.base import Array, Course, Guess, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,13 +23,16 @@ class Earlier(Guess):
 
     Raises
     ------
+    TypeError
+        If it is no result.
     ValueError
-        If the result is none, or lacks an input.
+        If it is none of an optimum, or lacks an input.
     """
 
     result: Result
 
     def __post_init__(self) -> None:
+        _check_result("Earlier", self.result)
         if "input" not in self.result.data:
             raise ValueError(
                 f"{self.result.name} is no result of optimize: take Simulated for a simulation"
@@ -57,16 +61,33 @@ class Simulated(Guess):
         From `simulate`, of the same mechanism.
     inputs : mapping of name to float
         Constant values of inputs, zero by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no result, or a value not finite.
     """
 
     result: Result
     inputs: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        _check_result("Simulated", self.result)
+        for name, value in self.inputs.items():
+            finite(f"input {name!r} of Simulated", value, ())
+
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         del bounds
-        values = [self.inputs.get(name, 0.0) for name in inputs]
-        u = np.tile(values, (self.result.data.sizes["time"], 1))
+        u = constant("Simulated", self.inputs, inputs, self.result.data.sizes["time"])
         return _resampled(self.result, share, u)
+
+
+def _check_result(of: str, result: Result) -> None:
+    if not isinstance(result, Result):
+        raise TypeError(
+            f"{of} takes a Result, got {result!r}: what optimize or simulate returned, or "
+            "Result.open(path)"
+        )
 
 
 def _resampled(result: Result, share: Array, inputs: Array) -> Course:

@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.mechanics.checks import numbers
-from nsopt.trajectory.guesses.base import Array, Course, Guess, typical
+from nsopt.mechanics.checks import finite, numbers
+from nsopt.trajectory.guesses.base import (
+    Array,
+    Course,
+    Guess,
+    check_duration,
+    constant,
+    pose,
+    typical,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,11 @@ class Quintic(Guess):
     start, end : (nq,)
     duration : float, optional [s]
         By default the mean of its bounds, or twice the least where there is no most.
+
+    Raises
+    ------
+    ValueError
+        If start and end are not alike, or a number is not finite.
     """
 
     start: ArrayLike
@@ -31,11 +44,8 @@ class Quintic(Guess):
     duration: float | None = None
 
     def __post_init__(self) -> None:
-        a, b = numbers("start of Quintic", self.start), numbers("end of Quintic", self.end)
-        if a.shape != b.shape or a.ndim != 1:
-            raise ValueError(
-                f"start and end of Quintic must be alike, got shapes {a.shape} and {b.shape}"
-            )
+        _check_ends("Quintic", self.start, self.end)
+        check_duration("Quintic", self.duration)
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         T = self.duration or typical(bounds)
@@ -61,6 +71,11 @@ class Straight(Guess):
         Constant values.
     duration : float, optional [s]
         As for `Quintic`.
+
+    Raises
+    ------
+    ValueError
+        As for `Quintic`.
     """
 
     start: ArrayLike
@@ -68,11 +83,17 @@ class Straight(Guess):
     inputs: dict[str, float] = field(default_factory=dict)
     duration: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_ends("Straight", self.start, self.end)
+        for name, value in self.inputs.items():
+            finite(f"input {name!r} of Straight", value, ())
+        check_duration("Straight", self.duration)
+
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         T = self.duration or typical(bounds)
         a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
         q = a + np.outer(share, b - a)
-        u = np.tile([self.inputs.get(name, 0.0) for name in inputs], (len(share), 1))
+        u = constant("Straight", self.inputs, inputs, len(share))
         return Course(q, np.tile((b - a) / T, (len(share), 1)), 0 * q, u, T)
 
 
@@ -92,7 +113,8 @@ class Through(Guess):
     Raises
     ------
     ValueError
-        If there are less than two poses, or the shares do not rise from 0 to 1, one for each.
+        If there are less than two poses, a number is not finite, or the shares do not rise from 0
+        to 1, one for each.
     """
 
     poses: ArrayLike
@@ -100,10 +122,11 @@ class Through(Guess):
     duration: float | None = None
 
     def __post_init__(self) -> None:
-        poses = numbers("poses of Through", self.poses)
+        poses = pose("poses of Through", self.poses)
         if poses.ndim != 2 or len(poses) < 2:
             raise ValueError(f"poses of Through must be two or more, got shape {poses.shape}")
-        when = self._when
+        check_duration("Through", self.duration)
+        when = pose("shares of Through", self._when)
         if when.shape != (len(poses),) or when[0] != 0 or when[-1] != 1 or min(np.diff(when)) <= 0:
             raise ValueError(
                 f"shares of Through must rise from 0 to 1, one for each of {len(poses)} poses, "
@@ -114,7 +137,7 @@ class Through(Guess):
     def _when(self) -> Array:
         if self.shares is None:
             return np.linspace(0, 1, len(np.asarray(self.poses)))
-        return np.asarray(self.shares, dtype=float)
+        return numbers("shares of Through", self.shares)
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         T, when = self.duration or typical(bounds), self._when
@@ -123,3 +146,13 @@ class Through(Guess):
         speeds = np.diff(poses, axis=0) / np.diff(when)[:, None] / T
         leg = np.clip(np.searchsorted(when, share, side="right") - 1, 0, len(speeds) - 1)
         return Course(q, speeds[leg], 0 * q, np.zeros((len(share), len(inputs))), T)
+
+
+def _check_ends(of: str, start: ArrayLike, end: ArrayLike) -> None:
+    """Refuse two postures that are not as long as each other, or not finite."""
+    a, b = pose(f"start of {of}", start), pose(f"end of {of}", end)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(
+            f"start and end of {of} must be alike, a number for each coordinate: got shapes "
+            f"{a.shape} and {b.shape}"
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mechanics.checks import positive
+from nsopt.mechanics.checks import not_negative, positive
 from nsopt.trajectory.guesses.base import Array, Course, Guess
 
 WAVES = 3
@@ -27,8 +27,10 @@ class Perturbed(Guess):
 
     Raises
     ------
+    TypeError
+        If the guess is none.
     ValueError
-        If the size is not positive.
+        If the size is not positive, or the seed negative.
     """
 
     guess: Guess
@@ -36,6 +38,11 @@ class Perturbed(Guess):
     size: float = 0.3
 
     def __post_init__(self) -> None:
+        if not isinstance(self.guess, Guess):
+            raise TypeError(
+                f"Perturbed takes a Guess, got {self.guess!r}: give Quintic(start, end), ..."
+            )
+        not_negative("seed of Perturbed", self.seed)
         positive("size of Perturbed", self.size)
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:

@@ -1,0 +1,115 @@
+"""Lines over time in one pair of axes, of one quantity or of two with a scale each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from nsopt.plots import style
+from nsopt.plots.curves import MOST_NAMED
+from nsopt.plots.style import Array
+
+COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
+"""As many as lines are named: those of a robot of seven joints differ."""
+SMALL = 1e-6
+"""Of the largest; what is smaller is noise of the solver."""
+WIDTHS = 1.5, 0.9
+"""From the first line to the last, which lies on top, so that equal ones are seen."""
+LEGEND = 4.0
+"""Width that the legend of axes may take [inches]."""
+
+
+class Quantity(NamedTuple):
+    """What lines show, in one unit.
+
+    Attributes
+    ----------
+    label : str
+        Of the axis, with the unit.
+    values : mapping of str to (time,)
+        What there is, by name.
+    drawn : tuple of str
+        The names worth drawing.
+    """
+
+    label: str
+    values: Mapping[str, Array]
+    drawn: tuple[str, ...]
+
+
+def quantity(
+    label: str,
+    values: Mapping[str, Array],
+    least: float,
+    size: Callable[[Array], float] = style.peak,
+) -> Quantity:
+    """Return a quantity of which those lines are drawn whose size is above the least."""
+    return Quantity(label, values, tuple(name for name in values if size(values[name]) > least))
+
+
+def extent(values: Array) -> float:
+    """Return by how much values change."""
+    return float(np.ptp(values))
+
+
+def draw_lines(ax: Axes, time: Array, quantities: Sequence[Quantity]) -> str:
+    """Draw the first two quantities of which anything is worth it, the second dashed.
+
+    The second has its scale on the right. As long as the names are few each keeps its colour, so
+    that a joint has the same one in all axes.
+
+    Returns
+    -------
+    str
+        What to say in the title if not all lines have room, else nothing.
+    """
+    shown = [x for x in quantities if x.drawn][:2]
+    places = [name for x in shown for name in x.values]
+    if len(places) > len(COLOURS):
+        places = [name for x in shown for name in _largest(x, MOST_NAMED // len(shown))]
+    names = [name for x in shown for name in x.drawn if name in places]
+    texts = dict(zip(names, short(names), strict=True))
+    widths = dict(zip(names, np.linspace(*WIDTHS, len(names)), strict=True))
+    handles = list[Line2D]()
+    for k, x in enumerate(shown):
+        side, dash = (ax, "-") if k == 0 else (_right(ax), "--")
+        for name in (name for name in x.drawn if name in texts):
+            color = COLOURS[places.index(name)]
+            look = {"color": color, "linewidth": widths[name], "label": texts[name]}
+            handles += side.plot(time, x.values[name], dash, **look)
+        style.axis_labels(side, None, x.label + (", dashed" if k else ""))
+    style.axis_labels(ax, "time [s]", None)
+    _legend(ax, handles)
+    count = sum(len(x.drawn) for x in shown)
+    return f", the {len(handles)} largest of {count}" if len(handles) < count else ""
+
+
+def short(names: Sequence[str]) -> list[str]:
+    """Return the joint or body of each name, or the name where it has several."""
+    owners = [name.rpartition(".")[0] or name for name in names]
+    return [o if owners.count(o) == 1 else n for o, n in zip(owners, names, strict=True)]
+
+
+def _largest(x: Quantity, count: int) -> list[str]:
+    order = sorted(x.drawn, key=lambda name: -extent(np.nan_to_num(x.values[name])))[:count]
+    return [name for name in x.drawn if name in order]
+
+
+def _right(ax: Axes) -> Axes:
+    side = ax.twinx()
+    style.plain(side)
+    side.grid(False)
+    side.spines["right"].set_visible(True)
+    return side
+
+
+def _legend(ax: Axes, handles: Sequence[Line2D]) -> None:
+    """Show the legend below axes, its rows as full as the room for names allows."""
+    longest = max((len(str(line.get_label())) for line in handles), default=0)
+    most = max(1, min(4, int(LEGEND / (0.38 + 0.0075 * style.SMALL * longest))))
+    rows = max(1, -(-len(handles) // most))
+    style.own_legend(ax, max(1, -(-len(handles) // rows)), handles)

@@ -1,0 +1,158 @@
+"""Panels of the overview, each on axes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from nsopt.plots import contact, motion, run, style
+from nsopt.plots.coordinates import is_length
+from nsopt.result import Result
+
+Panel = Callable[[Axes, Result], None]
+
+MOST_GAPS = 4
+
+
+def contact_places(ax: Axes, result: Result) -> None:
+    """Draw the clearance circles of at most two joints; without bores, when contacts press."""
+    radial = list(contact.in_bores(result).items())
+    if not radial:
+        contact.touching(ax, result)
+        style.title(ax, "When contacts press")
+    elif len(radial) == 1:
+        joint, contacts = radial[0]
+        contact.clearance_circle(ax, result, contacts)
+        style.title(ax, f"Bushing ends in the clearance of {joint}")
+    else:
+        _two_circles(ax, result, radial[:2])
+
+
+def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -> None:
+    """Draw the clearance circles of two joints side by side in the place of ``ax``."""
+    place = ax.get_subplotspec()
+    assert place is not None
+    parts = place.subgridspec(1, 2)
+    for k, (joint, contacts) in enumerate(shown):
+        side = ax.figure.add_subplot(parts[0, k])
+        style.plain(side)
+        contact.clearance_circle(side, result, contacts)
+        side.set(xticks=[-1, 0, 1])
+        style.own_legend(side, columns=1)
+        style.title(side, f"Bushing ends in {joint}")
+        style.axis_labels(side, "x / clearance", "y / clearance" if k == 0 else "")
+    ax.remove()
+
+
+def coordinates(ax: Axes, result: Result) -> None:
+    """Draw angles, or lengths if there are none, of what moves most."""
+    q, names = result["q"].values, [str(name) for name in result["q_name"].values]
+    slides = [k for k, name in enumerate(names) if is_length(name)]
+    turns = [k for k in range(len(names)) if k not in slides]
+    shown, unit = (turns, "deg") if turns else (slides, "m")
+    factor = np.degrees(1.0) if turns else 1.0
+    most = sorted(shown, key=lambda k: -float(np.ptp(q[:, k])))[: style.MAX_OWN_LEGEND]
+    for i, k in enumerate(sorted(most)):
+        color = style.look(i).color
+        ax.plot(result["time"], factor * q[:, k], color=color, linewidth=0.9, label=names[k])
+    style.axis_labels(ax, "time [s]", f"coordinate [{unit}]")
+    style.title(ax, "Coordinates")
+    style.own_legend(ax)
+
+
+def closure(ax: Axes, result: Result) -> None:
+    """Draw how far each joint is from closed."""
+    for j in range(result.data.sizes["joint"]):
+        run.closure_of(ax, result, j, j)
+    style.axis_labels(ax, "time [s]", None)
+    style.title(ax, "Joint closure")
+
+
+def joint_forces(ax: Axes, result: Result) -> None:
+    """Draw the largest forces of joints."""
+    force = np.linalg.norm(motion.joint_force(result), axis=2)
+    largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
+    for k, j in enumerate(sorted(largest)):
+        ax.plot(
+            result["time"],
+            force[:, j],
+            color=style.look(k).color,
+            linewidth=0.9,
+            label=str(result["joint"].values[j]),
+        )
+    style.axis_labels(ax, "time [s]", "force [N]")
+    style.title(ax, f"Joint force, largest {style.peak(force):.3g} N")
+    if len(largest) > 1:
+        style.own_legend(ax)
+
+
+def gaps(ax: Axes, result: Result) -> None:
+    """Draw all gaps over their clearances; many as shades."""
+    count = result.data.sizes["contact"]
+    if count <= MOST_GAPS:
+        contact.gaps_of_joint(ax, result, list(range(count)))
+        style.title(ax, "Gaps")
+        style.own_legend(ax, columns=4)
+    else:
+        contact.gap_map(ax, result, list(range(count)))
+        style.title(ax, "Gaps: dark where closed")
+    style.axis_labels(ax, "time [s]", None)
+
+
+def speeds(ax: Axes, result: Result) -> None:
+    """Draw the speeds of the fastest bodies."""
+    speed = np.linalg.norm(motion.body_velocity(result), axis=2)
+    fastest = np.argsort(-speed.max(axis=0))[: style.MAX_OWN_LEGEND]
+    for k, b in enumerate(sorted(fastest)):
+        ax.plot(
+            result["time"],
+            speed[:, b],
+            **style.look(k)._asdict(),
+            label=str(result["body"].values[b]),
+        )
+    style.axis_labels(ax, "time [s]", "speed [m/s]")
+    style.title(ax, "Speed of the centres of mass")
+    if len(fastest) > 1:
+        style.own_legend(ax)
+
+
+def norm(ax: Axes, result: Result) -> None:
+    """Draw how far the Euler parameters are from norm one."""
+    run.residual_of(ax, result, "euler_norm_error", "error")
+    style.title(ax, "Norm of the Euler parameters")
+
+
+def equations(ax: Axes, result: Result) -> None:
+    """Draw the residual of the equations of motion."""
+    run.residual_of(ax, result, "motion_residual", "residual [N]")
+    style.title(ax, "Residual of the equations of motion")
+
+
+def steps(ax: Axes, result: Result) -> None:
+    """Draw the step size."""
+    run.steps_of(ax, result)
+    style.axis_labels(ax, "time [s]", None)
+    style.title(ax, "Step size")
+
+
+def energy(ax: Axes, result: Result) -> None:
+    """Draw kinetic and potential energy, and their balance."""
+    curves = {
+        "kinetic": motion.kinetic(result),
+        "potential − start": motion.potential(result),
+        "balance": motion.balance(result),
+    }
+    unit = style.unit_of("J", *curves.values())
+    for k, (name, curve) in enumerate(curves.items()):
+        ax.plot(result["time"], unit.factor * curve, **style.look(k)._asdict(), label=name)
+    change = curves["balance"][-1]
+    small = style.unit_of("J", change)
+    style.axis_labels(ax, "time [s]", f"energy [{unit.text}]")
+    style.title(
+        ax,
+        "Energy; balance = total − external work − start,\n"
+        f"{small.factor * change:+.3g} {small.text} at the end",
+    )
+    style.own_legend(ax)

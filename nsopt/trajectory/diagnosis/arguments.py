@@ -1,0 +1,130 @@
+"""Whether what is given to `optimize` is what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.result import Result
+from nsopt.stepping import Scheme
+from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.solver import HorizonSolver
+
+EXAMPLES: dict[type, str] = {
+    Dynamics: "assemble(mechanism, elements)",
+    Horizon: "Horizon(duration, steps)",
+    Cost: "Effort()",
+    Condition: "StartAt(q, v)",
+    Guess: "Quintic(start, end)",
+    Scheme: "Variational()",
+    HorizonSolver: "HorizonSolver()",
+}
+
+
+def check_arguments(
+    dynamics: Dynamics,
+    horizon: Horizon,
+    costs: Sequence[Cost],
+    conditions: Sequence[Condition],
+    guess: Guess,
+    *,
+    inputs: Sequence[str],
+    parameters: Mapping[str, float] | None,
+    scheme: Scheme | None,
+    solver: HorizonSolver,
+) -> None:
+    """Refuse arguments of `optimize` that are of another kind, or not of this mechanism.
+
+    Raises
+    ------
+    TypeError
+        If one is not what it should be; it names the argument, what was given and the remedy.
+    ValueError
+        If a cost, condition or guess does not fit the mechanism, there is no cost, or an input is
+        given a value.
+    """
+    _check_kind("dynamics", dynamics, Dynamics)
+    _check_kind("horizon", horizon, Horizon)
+    _check_each("costs", costs, Cost)
+    _check_each("conditions", conditions, Condition)
+    _check_kind("guess", guess, Guess)
+    _check_names(inputs, parameters)
+    if scheme is not None:
+        _check_kind("scheme", scheme, Scheme)
+    _check_kind("solver", solver, HorizonSolver)
+    if not spread(costs):
+        raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
+    for cost in costs:
+        cost.check(dynamics)
+    for condition in conditions:
+        condition.check(dynamics)
+    # All moments of which any transcription asks.
+    share = np.linspace(0, 1, 2 * horizon.steps + 1)
+    course = guess.course(share, horizon.bounds, inputs)
+    course.check(type(guess).__name__, dynamics, inputs)
+
+
+def _check_kind(what: str, value: Any, kind: type) -> None:
+    if isinstance(value, kind):
+        return
+    remedy = EXAMPLES[kind]
+    if isinstance(value, type) and issubclass(value, kind):
+        raise TypeError(
+            f"{what} of optimize must be a {kind.__name__}, got the class {value.__name__}: write "
+            f"{value.__name__}(...)"
+        )
+    if kind is Guess and isinstance(value, Result):
+        remedy = "Earlier(result)"
+    raise TypeError(
+        f"{what} of optimize must be a {kind.__name__}, got {_told(value)}: give {remedy}"
+    )
+
+
+def _check_each(what: str, values: Any, kind: type) -> None:
+    if isinstance(values, kind):
+        name = type(values).__name__
+        raise TypeError(
+            f"{what} of optimize must be a list, got one {name} alone: write [{name}(...)]"
+        )
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise TypeError(
+            f"{what} of optimize must be a list of {kind.__name__}, got {_told(values)}: write "
+            f"[{EXAMPLES[kind]}]"
+        )
+    for k, value in enumerate(values):
+        _check_kind(f"{what}[{k}]", value, kind)
+
+
+def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
+    known = isinstance(inputs, Sequence) and all(isinstance(name, str) for name in inputs)
+    if not known or isinstance(inputs, str):
+        remedy = f"write [{inputs!r}]" if isinstance(inputs, str) else "write ['name', ...]"
+        raise TypeError(
+            "inputs of optimize must be a list of names of Parameters, got "
+            f"{_told(inputs)}: {remedy}"
+        )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise TypeError(
+            f"parameters of optimize must map names to values, got {_told(parameters)}: write "
+            "{'name': value}"
+        )
+    for name in inputs:
+        if name in (parameters or {}):
+            raise ValueError(
+                f"parameter {name!r} is an input, which the optimum chooses: leave its value out, "
+                "or bound it by Within"
+            )
+
+
+def _told(value: Any) -> str:
+    """Return a value in a few words."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    plain = value is None or isinstance(value, str | int | float)
+    return repr(value) if plain else f"{type(value).__name__}(...)"

@@ -1,0 +1,50 @@
+"""What is asked for a part of a motion and cannot be: no effect, two modes of a contact at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from nsopt.trajectory.conditions import Apart, During, Touching
+from nsopt.trajectory.diagnosis.statement import Stated, Statement
+
+
+def check_effect(told: Statement) -> None:
+    """Refuse what is to hold for a part of a motion, but states nothing all along one.
+
+    Raises
+    ------
+    ValueError
+        Naming the condition.
+    """
+    for c in told.conditions:
+        for span in c.during(told.moment):
+            if any(b.value.numel() for b in span.bounds):
+                continue
+            what = type(c.condition if isinstance(c, During) else c).__name__
+            raise ValueError(
+                f"During {what} has no effect: {what} states nothing that holds all along a "
+                "motion; give Touching, Within, ClearOf or another condition that does"
+            )
+
+
+def check_modes(stated: Sequence[Stated]) -> None:
+    """Refuse two modes of one contact at a time; one may begin at the node where another ends.
+
+    Raises
+    ------
+    ValueError
+        Naming both conditions, the contact and the steps.
+    """
+    modes = [(x, x.row.demand) for x in stated]
+    of_contact = [(x, c) for x, c in modes if isinstance(c, Touching | Apart)]
+    for (x, a), (y, b) in combinations(of_contact, 2):
+        first, last = x.common(y)
+        changing = first == last and (x.last == y.first or y.last == x.first)
+        if type(a) is type(b) or a.contact != b.contact or first > last or changing:
+            continue
+        both = f"at step {first}" if first == last else f"from step {first} to {last}"
+        raise ValueError(
+            f"{x.row.owner}, {x.when}, and {y.row.owner}, {y.when}, exclude each other {both}: let "
+            "one end where the other begins"
+        )

@@ -1,0 +1,97 @@
+"""The overview of a simulation, and where its mechanism is drawn."""
+
+import numpy as np
+import pytest
+
+from nsopt import Result
+from nsopt.plots import overview
+from nsopt.plots.scene import VIEWS, Scene, rotate, view_of
+from tests.plotted import CLEARANCE, ran_clearance, ran_ideal, ran_stone, repeated
+
+
+@pytest.fixture(scope="module")
+def clearance():
+    return ran_clearance()
+
+
+@pytest.fixture(scope="module")
+def ideal():
+    return ran_ideal()
+
+
+@pytest.fixture(scope="module")
+def stone():
+    return ran_stone()
+
+
+def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone):
+    for result in (clearance, ideal, stone):
+        figure = overview(result)
+        assert len(figure.axes) == 6
+        assert all(ax.get_title() for ax in figure.axes)
+        assert all(ax.lines or ax.collections for ax in figure.axes)
+
+
+def test_overview_of_two_joints_shows_both_clearance_circles(clearance):
+    names = [f"{joint}[{k}]" for joint in ("lower", "upper", "third") for k in range(4)]
+    titles = [ax.get_title() for ax in overview(repeated(clearance, names)).axes]
+    assert [t for t in titles if "ends" in t] == ["Bushing ends in lower", "Bushing ends in upper"]
+
+
+def test_scene_interpolates_poses_and_places_lines(clearance):
+    scene = Scene(clearance)
+    t, r = scene.poses.time, scene.poses.position
+    middle = scene.at((t[3] + t[4]) / 2)
+    assert np.allclose(middle.position[0], (r[3] + r[4]) / 2, rtol=1e-14)
+    assert np.allclose(scene.at(t).position, r, rtol=1e-15)
+    assert np.allclose(scene.at(t).quaternion, scene.poses.quaternion, rtol=1e-14)
+    # The stick ends at the bushing, which stays within the clearance of the pin.
+    for k in range(len(t)):
+        ((stick,),) = scene.placed(scene.sticks, scene.poses, k)
+        assert np.allclose(stick[0], r[k, 0])
+        assert np.hypot(*stick[1, :2]) <= CLEARANCE * (1 + 1e-9)
+
+
+def test_sticks_and_pins_meet_in_ideal_joints(ideal):
+    scene = Scene(ideal)
+    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
+    assert np.allclose(stick[1], 0.0, atol=1e-9)
+    assert np.allclose(scene.pins, 0.0)
+
+
+def test_euler_parameters_of_either_sign_are_one_turn(clearance):
+    flipped = clearance.data.copy(deep=True)
+    flipped["body_quaternion"][5:] *= -1
+    scene, same = Scene(Result(flipped)), Scene(clearance)
+    assert np.allclose(scene.poses.quaternion, same.poses.quaternion)
+
+
+def test_rotation_by_euler_parameters():
+    e = np.array([np.cos(0.3), 0.0, 0.0, np.sin(0.3)])
+    assert np.allclose(rotate(e, np.array([[1.0, 0.0, 2.0]])), [[np.cos(0.6), np.sin(0.6), 2.0]])
+
+
+def test_views(stone):
+    scene = Scene(stone)
+    assert (view_of(scene).across, view_of(scene).up) == ("x", "y")
+    assert (view_of(scene, "yz").across, view_of(scene, "yz").up) == ("z", "y")  # gravity is down
+    for name in VIEWS:
+        matrix = view_of(scene, name).matrix
+        assert np.allclose(matrix @ matrix.T, np.eye(2))
+        assert (matrix @ [0.0, 1.0, 0.0])[1] > 0 or name == "xz"
+    with pytest.raises(ValueError, match="unknown view 'front': choose one of xy, xz, yz, oblique"):
+        view_of(scene, "front")
+
+
+def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance):
+    data = clearance.data.copy(deep=True)
+    data["body_position"][:, 0, 2] += np.linspace(0, 20, data.sizes["time"])
+    far = Result(data)
+    assert Scene(far).travels_far()
+    assert not Scene(clearance).travels_far()
+    texts = [text.get_text() for text in overview(far).axes[0].texts]
+    assert texts[0].startswith("t = 0 s")
+    assert texts[-1].endswith("z = 20 m")
+    guides = Scene(far).guides()
+    assert guides
+    assert all(line[:, 2].max() > 20 for line in guides)

@@ -1,0 +1,195 @@
+"""Sweeps that go on: what is finished is not run twice, what is damaged or another is run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from nsopt import Grid, Samples, Solver, Sqp, StepBounds
+from nsopt.cli import INTERRUPTED
+from nsopt.sweep import numbers
+from nsopt.sweep.store import digest
+from tests.sweeps import count_runs, drop, run, same
+
+runs = pytest.fixture(count_runs)
+
+
+def points(folder):
+    return sorted((folder / "points").iterdir())
+
+
+def test_finished_points_are_not_run_again(tmp_path, runs):
+    over = Grid({"mass": [1.0, 2.0], "h": [1e-3, 2e-3]})
+    first = run(drop(), over, folder=tmp_path)
+    assert len(runs) == 4
+    assert run(drop(), over, folder=tmp_path).identical(first)
+    assert len(runs) == 4
+    # A finer grid runs what is new; a fixed step is a fixed step, however it is said.
+    finer = run(drop(), Grid({"mass": [1.0, 1.5, 2.0], "h": [1e-3, 2e-3]}), folder=tmp_path)
+    assert len(runs) == 6
+    assert finer.sel(mass=[1.0, 2.0]).drop_attrs().identical(first.drop_attrs())
+    run(drop(), Samples({"h_min": [2e-3], "h_max": [2e-3]}), folder=tmp_path)
+    assert len(runs) == 6
+
+
+def flipped(content):
+    """Change the last bit of a number, the end time."""
+    place = content.index(np.array(0.02, ">f8").tobytes()) + 7
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[:-500]),
+        lambda file: file.write_text("no netCDF"),
+        lambda file: file.write_bytes(flipped(file.read_bytes())),
+        lambda file: file.write_bytes(points(file.parents[1])[-1].read_bytes()),
+    ],
+)
+def test_damaged_points_are_run_again(tmp_path, runs, damage):
+    over = Grid({"mass": [1.0, 2.0, 3.0]})
+    first = run(drop(), over, folder=tmp_path)
+    damage(points(tmp_path)[0])
+    assert same(run(drop(), over, folder=tmp_path), first)
+    assert len(runs) == 4
+    run(drop(), over, folder=tmp_path)
+    assert len(runs) == 4
+
+
+def test_other_models_and_options_do_not_mix(tmp_path, runs):
+    over, one = Grid({"mass": [2.0]}), lambda result: 1.0
+    options = {"folder": tmp_path, "measure": {"one": one}}
+    run(drop(), over, **options)
+    others = [
+        (drop(height=0.04), over, options),
+        (replace(drop(), duration=0.03), over, options),
+        (replace(drop(), steps=StepBounds(1e-3, 1e-3)), over, options),
+        (drop(), over, options | {"solver": Solver(backend=Sqp(max_iter=50))}),
+        (drop(), over, options | {"measure": {"two": one}}),
+        (drop(), over, options | {"measure": {"one": lambda result: 2.0}}),
+    ]
+    for k, (problem, at, changed) in enumerate(others):
+        run(problem, at, **changed)
+        assert len(runs) == 2 + k
+    data = run(drop(), over, **options)
+    assert len(runs) == 1 + len(others)
+    assert data["one"] == 1
+
+
+def test_another_version_runs_its_own(tmp_path, runs, monkeypatch):
+    run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
+    for name in ("made_with", "made_by"):
+        monkeypatch.setattr(sys.modules["nsopt.sweep.run"], name, lambda: "other")
+        run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
+    assert len(runs) == 3
+
+
+def test_a_measure_is_known_by_what_it_closes_over():
+    def scaled(factor, offset=0.0):
+        return lambda result, offset=offset: factor * result["h"] + offset
+
+    assert digest(scaled(2.0)) == digest(scaled(2.0))
+    assert len({digest(scaled(*x)) for x in [(2.0,), (3.0,), (2.0, 1.0)]}) == 3
+    assert digest(lambda r: r["q"]) != digest(lambda r: r["v"])
+
+    def recursive(n):
+        return recursive(n - 1) if n else 0
+
+    assert digest(recursive) == digest(recursive)
+
+
+def test_digests_are_the_same_in_every_process():
+    program = (
+        "from nsopt import load_problem\nfrom nsopt.sweep.store import digest\n"
+        "problem = load_problem('revolute_pendulum')\n"
+        "print(digest(problem, lambda x: x in {'a', 'b', 'c'} and 'd'))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+    assert len(found.pop().strip()) == 24
+
+
+def test_an_interrupt_leaves_what_is_finished(tmp_path, runs):
+    def interrupted(result):
+        if "3.0" in result.data.attrs["parameters"] and not calm.exists():
+            raise KeyboardInterrupt
+        return 1.0
+
+    calm = tmp_path / "calm"
+    over = Grid({"mass": [1.0, 2.0, 3.0, 4.0]})
+    options = {"folder": tmp_path, "measure": {"x": interrupted}}
+    with pytest.raises(KeyboardInterrupt):
+        run(drop(), over, **options)
+    assert len(points(tmp_path)) == 2
+    assert not (tmp_path / "sweep.nc").exists()
+    calm.touch()
+    assert run(drop(), over, **options)["completed"].values.all()
+    assert len(runs) == 3 + 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_drops_is_heard(tmp_path):
+    class Last:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def dropped(result):
+        last = Last()
+        del last
+        return 1.0
+
+    options = {"folder": tmp_path, "measure": {"x": dropped}}
+    with pytest.raises(KeyboardInterrupt):
+        run(drop(), Grid({"mass": [1.0, 2.0]}), **options)
+    assert len(points(tmp_path)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_killed_sweep_goes_on(tmp_path, how):
+    command = [sys.executable, "-m", "nsopt", "sweep", "case_a", "--t-end", "0.2"]
+    command += ["--solver", "sqp", "--workers", "2", "--out", str(tmp_path / "killed")]
+    command += ["--set", "h=1e-3", "--set", "clearance=log:1e-4:1e-3:12"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while len(list(tmp_path.glob("killed/points/*.nc"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does
+        _, told = process.communicate(timeout=30)
+        assert process.returncode == INTERRUPTED, told
+        assert "interrupted; the same call goes on" in told
+        for noise in ("Traceback", "Warning", "stopping after this step"):
+            assert noise not in told
+    else:
+        process.kill()
+        process.communicate(timeout=10)  # until the last of its processes has ended
+    there = points(tmp_path / "killed")
+    assert 3 <= len(there) < 12
+    before = [file.stat().st_mtime_ns for file in there]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert [file.stat().st_mtime_ns for file in there] == before
+    over = Grid({"h": [1e-3], "clearance": numbers("log:1e-4:1e-3:12")})
+    whole = run("case_a", over, duration=0.2)
+    assert same(xr.load_dataset(tmp_path / "killed" / "sweep.nc"), whole)
+    assert whole["completed"].values.all()

@@ -1,0 +1,134 @@
+"""What a failed solve says first, and what it says to try."""
+
+import numpy as np
+import pytest
+
+from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt.problem import load_optimization
+from nsopt.trajectory import (
+    ActuatorLimits,
+    Duration,
+    EndAt,
+    Horizon,
+    HorizonSolver,
+    Quintic,
+    Smoothness,
+    StartAt,
+    Straight,
+    optimize,
+)
+from nsopt.trajectory.diagnosis.failure import Ending, explain
+from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.homotopy import Stage
+from nsopt.trajectory.optimize import transcribed
+from tests.trajectory.mechanisms import cart
+
+UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
+LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
+
+
+def held_out(shoulder, elbow):
+    """Links of 0.4 m and 0.3 m held out along x in the vertical plane, by drives that may be weak.
+
+    That takes 9.81 (2 * 0.2 + 1 * 0.55) = 9.32 N m at the shoulder, 1.4715 at the elbow.
+    """
+    joints = [
+        Revolute("shoulder", Frame(None), Frame.at(UPPER, (0, 0, 0))),
+        Revolute("elbow", Frame.at(UPPER, (0.4, 0, 0)), Frame.at(LOWER, (0.4, 0, 0))),
+    ]
+    drives = [Actuator("shoulder", effort=shoulder), Actuator("elbow", effort=elbow)]
+    d = assemble(Mechanism([UPPER, LOWER], joints, "relative", drives), gravity=(0, -9.81, 0))
+    out = np.zeros(2)
+    return optimize(
+        d,
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt(out, out), EndAt(out, out), ActuatorLimits()],
+        Quintic(out, out),
+        solver=HorizonSolver(max_iter=60),
+    )
+
+
+@pytest.mark.parametrize(("shoulder", "elbow", "first"), [(3, 0.1, "elbow"), (2, 1.4, "shoulder")])
+def test_a_drive_too_weak_to_hold_comes_first(shoulder, elbow, first):
+    """That which lacks most of its limit before the other, both before what is violated."""
+    result = held_out(shoulder, elbow)
+    assert not result.completed
+    lines = result.stop_reason.splitlines()
+    torque, limit = {"shoulder": (9.32, shoulder), "elbow": (1.472, elbow)}[first]
+    assert lines[0].startswith("holding the posture at t = ")
+    assert f"takes {torque:g} N m in {first}, its limit is {limit:g} N m: give it" in lines[0]
+    assert lines[1].startswith("- holding the posture")
+    assert lines[2].startswith("- conditions are violated after")
+    assert "is off by" in lines[3]
+    assert f"NO SOLUTION: {lines[0]}" in result.summary()
+
+
+def test_a_duration_at_its_end_comes_before_rows():
+    """1 m, rest to rest, with 1 N on 1 kg takes 2 s."""
+    result = optimize(
+        cart(effort=1.0),
+        Horizon((0.5, 1.9), 20),
+        [Duration()],
+        [StartAt([0], [0]), EndAt([1], [0]), ActuatorLimits()],
+        Straight([0], [1]),
+    )
+    first, second, *_ = result.stop_reason.splitlines()
+    assert first == "the duration is the longest allowed, 1.9 s: allow more"
+    assert second.startswith("- conditions are violated")
+
+
+THROUGH_CONTACTS = ("more steps", "Through", "Earlier", "multi_start", "HorizonSolver(max_iter=")
+
+
+def test_remedies_for_contacts_that_are_not_met():
+    stated = load_optimization("bounce")
+    failed = optimize(
+        stated.dynamics,
+        Horizon(2.0, 10),
+        stated.costs,
+        stated.conditions,
+        stated.guess,
+        parameters={"restitution": 1.0},
+        scheme=stated.scheme,
+        solver=HorizonSolver(max_iter=2),
+    )
+    *rows, last = failed.stop_reason.splitlines()
+    assert rows[0].startswith("conditions are violated after")
+    assert all(word in last for word in THROUGH_CONTACTS)
+    assert "better guess" not in failed.stop_reason
+
+
+def test_remedies_for_contacts_where_the_cost_may_not_be_least():
+    stated = load_optimization("bounce")
+    result = stated.solve({"restitution": 1.0}, 20)
+    d, horizon = stated.dynamics, Horizon(2.0, 20, stated.horizon.h, stated.horizon.breaks)
+    p = d.values({"restitution": 1.0})
+    program = transcribed(
+        d, horizon, stated.costs, stated.conditions, inputs=(), p=p, scheme=stated.scheme
+    )
+    stack, x = program.stack(), result["unknown"].values
+    g = np.asarray(stack.rows(x, program.numbers(p, Stage(1e-8)))).ravel()
+    told, word = Statement(d, stated.conditions, (), p), "Maximum_Iterations_Exceeded"
+    t = result["time"].values
+    course = stated.guess.course(np.linspace(0, 1, 21), horizon.bounds, ())
+    cut = Ending(told, horizon, t, course, False, word, 7)
+    text = explain(stack, g, cut, 1e-6, None)
+    assert text.startswith(f"all conditions are met, but the cost may not be least: {word} after 7")
+    assert all(remedy in text for remedy in THROUGH_CONTACTS)
+    assert "scale the costs" not in text
+
+
+def test_remedies_where_nothing_touches():
+    """Cut short: no word of contacts."""
+    result = optimize(
+        cart(),
+        Horizon(1.0, 8),
+        [Smoothness()],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+        solver=HorizonSolver(max_iter=0),
+    )
+    assert not result.completed
+    assert "allow more time or iterations, HorizonSolver(max_iter=...)" in result.stop_reason
+    assert "multi_start" not in result.stop_reason
