@@ -3,7 +3,9 @@
 A pendulum and an arm of two links with planar clearance in every joint, in relative coordinates,
 and a free pendulum whose bushing has radial and axial clearance. Cost is the integral of squared
 torques; beside it stands that of ideal joints, by the transcription without contacts, to which it
-tends with clearance and step. Every run starts from the same quintic.
+tends with clearance and step. Every run of even steps starts from the same quintic; steps of free
+size start from even ones, and are asked by a small cost to be even: the best motion is else one
+that exploits the errors of long steps.
 """
 
 from __future__ import annotations
@@ -12,15 +14,24 @@ import argparse
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from common import machine, table
 
-from nsopt import Result, StepBounds
+from nsopt import Result, StepBounds, Variational
 from nsopt.problem import problem_folder
-from nsopt.trajectory import Horizon, Optimization
+from nsopt.trajectory import (
+    Earlier,
+    EvenSteps,
+    Horizon,
+    HorizonSolver,
+    Optimization,
+    Stage,
+)
 
 sys.path += [str(problem_folder() / name) for name in ("clearance_tolerance", "optima")]
 chains: Any = importlib.import_module("_chain")
@@ -33,26 +44,41 @@ MOTIONS = {
     "pendulum": (chains.PENDULUM, np.radians([-90.0]), np.radians([0.0]), 0.8),
     "arm": (chains.ARM, np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0]), 1.0),
 }
+SETTLED = (Stage(1e-4), Stage(1e-6), Stage(1e-8))
+"""The way from a solution of the same contacts."""
+
 HEAD = (
     *("c [m]", "N", "converged", "cost", "above ideal [%]", "iterations", "to state [s]"),
     *("to solve [s]", "complementarity [N m]", "penetration [m]", "shortest, longest step [ms]"),
 )
 
 
-def planar(name: str, c: float | None, steps: int, free: bool = False) -> Optimization:
-    """Return the motion of a chain; ideal joints where ``c`` is None, steps of free size."""
+def planar(name: str, c: float | None, steps: int, ahead: float = 0.0) -> Optimization:
+    """Return the motion of a chain; ideal joints where ``c`` is None."""
     links, start, end, T = MOTIONS[name]
     clearances = None if c is None else [c] * len(links)
     chain = chains.chain(links, clearances)
-    h = StepBounds(0.5 * T / steps, 2 * T / steps) if free else None
     return Optimization(
         chain.dynamics,
-        Horizon(T, steps, h),
+        Horizon(T, steps),
         chain.effort(),
         [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
         chains.Hanging(chain, start, end),
         inputs=chain.inputs,
+        scheme=None if c is None else Variational(ahead=ahead),
     )
+
+
+def freed(stated: Optimization) -> Result:
+    """Return the motion of steps of free size, from that of even ones."""
+    T, n = stated.horizon.bounds[0], stated.horizon.steps
+    return replace(
+        stated,
+        horizon=Horizon(T, n, StepBounds(0.5 * T / n, 2 * T / n)),
+        costs=[*stated.costs, EvenSteps()],
+        guess=Earlier(stated.solve()),
+        solver=HorizonSolver(ways=(SETTLED, *stated.solver.ways)),
+    ).solve()
 
 
 def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list[str]:
@@ -74,12 +100,16 @@ def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list
     return [*found, f"{h.min():.2f}, {h.max():.2f}"]
 
 
-def planar_table(name: str, cs: Sequence[float], grids: Sequence[int], free: bool) -> None:
+def planar_table(
+    name: str, cs: Sequence[float], grids: Sequence[int], ahead: float, free: bool = False
+) -> None:
     """Print a table of a chain."""
     ideal = planar(name, None, 100).solve().objective
-    rows = [row(c, n, ideal, planar(name, c, n, free).solve) for c in cs for n in grids]
-    steps = "steps of free size" if free else "even steps"
-    print(f"\n{name}, {steps}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
+    stated = {(c, n): planar(name, c, n, ahead) for c in cs for n in grids}
+    solves = {k: partial(freed, x) if free else x.solve for k, x in stated.items()}
+    rows = [row(*k, ideal, solve) for k, solve in solves.items()]
+    told = f"{'steps of free size' if free else 'even steps'}, places {ahead:g} ahead"
+    print(f"\n{name}, {told}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
 
 
 def spatial_table(cs: Sequence[float], grids: Sequence[int]) -> None:
@@ -99,6 +129,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer clearances and grids")
     parser.add_argument("--only", choices=["pendulum", "arm", "free", "spatial"])
     parser.add_argument("--steps", type=int, nargs="*", help="grids of the even steps")
+    parser.add_argument("--ahead", type=float, nargs="*", default=[0.0, 0.5])
     options = parser.parse_args()
     cs, grids = QUICK if options.quick else (RADIAL, STEPS)
     grids = options.steps or grids
@@ -106,10 +137,11 @@ def main() -> None:
     print(machine())
     for name in wanted:
         if name in MOTIONS:
-            planar_table(name, cs, grids, free=False)
+            for ahead in options.ahead:
+                planar_table(name, cs, grids, ahead)
         elif name == "free":
             for chain in MOTIONS:
-                planar_table(chain, cs, [n for n in grids if n <= 200], free=True)
+                planar_table(chain, cs, [n for n in grids if n <= 200], 0.5, free=True)
         else:
             spatial_table([c for c in cs if c >= 1e-4], [n for n in grids if n <= 200])
 

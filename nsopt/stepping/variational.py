@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.mechanics.checks import between
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
 from nsopt.stepping.moreau_jean import MoreauJean
@@ -93,11 +94,17 @@ class Variational(Scheme):
     ----------
     closed : float
         A contact counts as closed up to this part of its clearance.
+    ahead : float, from 0 to 1
+        Over a horizon, see `Scheme.ahead`.
     """
 
     rubs: ClassVar[bool] = True
 
     closed: float = 1e-8
+    ahead: float = 0.0
+
+    def __post_init__(self) -> None:
+        between("ahead of Variational", self.ahead, 0.0, 1.0, "0.5 damps what rattles")
 
     @property
     def fallback(self) -> Scheme:

@@ -177,12 +177,15 @@ def transcribed(
 
 
 def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> Point:
-    """Return where a solve starts: with multipliers where the guess is a solution of its kind."""
-    if isinstance(guess, Earlier):
+    """Return where a solve starts.
+
+    From a solution with the same unknowns at these, with its multipliers if rows are the same too.
+    """
+    if isinstance(guess, Earlier) and guess.result.completed:
         data = guess.result.data
-        sizes = data.sizes["unknown_index"], data.sizes["row_index"]
-        if sizes == (transcription.size, len(stack.lower)) and data.attrs["completed"]:
-            names = ("unknown", "bound_multiplier", "row_multiplier")
+        if data.sizes["unknown_index"] == transcription.size:
+            alike = data.sizes["row_index"] == len(stack.lower)
+            names = ("unknown", "bound_multiplier", "row_multiplier")[: 3 if alike else 1]
             return Point(*(data[name].values for name in names))
     return Point(transcription.start_from(guess))
 

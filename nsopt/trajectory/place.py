@@ -121,7 +121,10 @@ class Place:
         second = m.parameter("next", sum(model.state))
         following = model.node(second, drive, u, p)
         share = p[-1]  # Stage.ahead
-        pushed = replace(node, W=(1 - share) * node.W + share * following.W)
+        here, there = (ca.vertsplit(x, model.edges)[2] for x in (first, second))
+        places = here + model.scheme.ahead * (there - here)
+        W = model.lifting.directions(node.t, node.q, node.p, places)
+        pushed = replace(node, W=(1 - share) * W + share * following.W)
         passage = model.scheme.add_interval(
             m, model.dynamics, pushed, following, before, model.scales
         )

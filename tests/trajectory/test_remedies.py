@@ -78,7 +78,14 @@ def test_a_duration_at_its_end_comes_before_rows():
     assert second.startswith("- conditions are violated")
 
 
-THROUGH_CONTACTS = ("more steps", "Through", "Earlier", "multi_start", "HorizonSolver(max_iter=")
+THROUGH_CONTACTS = (
+    "more steps",
+    "Through",
+    "Earlier",
+    "multi_start",
+    "ahead=",
+    "HorizonSolver(max_iter=",
+)
 
 
 def test_remedies_for_contacts_that_are_not_met():

@@ -130,7 +130,8 @@ def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
         found.append(
             "a motion through contacts takes a good start: try more steps, a guess by Through, or "
             "Earlier of a result with fewer steps or larger clearances, several guesses by "
-            f"multi_start, or more iterations per stage, {MORE}"
+            "multi_start, contacts that do not rattle, Variational(ahead=0.5), or more iterations "
+            f"per stage, {MORE}"
         )
     return found + ([sizes.advice] if sizes is not None and sizes.advice else [])
 
