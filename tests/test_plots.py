@@ -39,20 +39,9 @@ from tests.plotted import (
     tight,
 )
 
-
-@pytest.fixture(scope="module")
-def clearance():
-    return ran_clearance()
-
-
-@pytest.fixture(scope="module")
-def ideal():
-    return ran_ideal()
-
-
-@pytest.fixture(scope="module")
-def stone():
-    return ran_stone()
+clearance, ideal, stone = (
+    pytest.fixture(ran, scope="module") for ran in (ran_clearance, ran_ideal, ran_stone)
+)
 
 
 def factor_of(ax, unit):

@@ -8,20 +8,9 @@ from nsopt.plots import overview
 from nsopt.plots.scene import VIEWS, Scene, rotate, view_of
 from tests.plotted import CLEARANCE, ran_clearance, ran_ideal, ran_stone, repeated
 
-
-@pytest.fixture(scope="module")
-def clearance():
-    return ran_clearance()
-
-
-@pytest.fixture(scope="module")
-def ideal():
-    return ran_ideal()
-
-
-@pytest.fixture(scope="module")
-def stone():
-    return ran_stone()
+clearance, ideal, stone = (
+    pytest.fixture(ran, scope="module") for ran in (ran_clearance, ran_ideal, ran_stone)
+)
 
 
 def test_overview_of_every_kind_of_mechanism(clearance, ideal, stone):

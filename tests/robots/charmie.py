@@ -10,7 +10,7 @@ from nsopt import assemble
 from nsopt.problem import problem_folder
 from tests.states import quaternion
 
-SOURCES = ("_geometry", "_closed_forms", "_robot")
+SOURCES = ("_geometry", "_closed_forms", "_robot", "_validation")
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
@@ -23,7 +23,7 @@ def _import():
         sys.path.pop(0)
 
 
-geo, forms, model = _import()
+geo, forms, model, study = _import()
 ROBOT = model.charmie()
 DYNAMICS = assemble(ROBOT.mechanism, ROBOT.elements, gravity=GRAVITY)
 HALVES = [geo.LEFT, geo.RIGHT]

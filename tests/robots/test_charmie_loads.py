@@ -1,31 +1,14 @@
 """CHARMIE in motion: closed loops, loads and their sharing against the paper's closed forms."""
 
-import importlib
-import sys
-
 import numpy as np
 import pytest
 
 from nsopt import Frame, Prismatic, Relative, assemble
-from nsopt.problem import problem_folder
 from nsopt.robots import ClosedLoops, EqualSharing, ToleranceOrder, forward_kinematics
+from tests.robots.charmie import GRAVITY, forms, geo, model, study
 from tests.states import array
 
-GRAVITY = np.array([0.0, 0.0, -9.81])
 TIMES = np.linspace(0, 5, 21)  # s
-SOURCES = ("_geometry", "_closed_forms", "_robot", "_validation")
-
-
-def _import():
-    """The problem's own modules, as it imports them itself."""
-    sys.path.insert(0, str(problem_folder() / "charmie"))
-    try:
-        return [importlib.import_module(name) for name in SOURCES]
-    finally:
-        sys.path.pop(0)
-
-
-geo, forms, model, study = _import()
 ROBOT = model.charmie(Relative(model.CUTS))
 MECHANISM = ROBOT.mechanism
 BODIES = {body.name: body for body in MECHANISM.bodies}
