@@ -53,7 +53,7 @@ from nsopt.trajectory.guesses import (
     Straight,
     Through,
 )
-from nsopt.trajectory.homotopy import DAMPED, GRADUAL, STRAIGHT, WIDE, Stage
+from nsopt.trajectory.homotopy import DAMPED, GRADUAL, SETTLED, STRAIGHT, WIDE, Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.optimize import optimize
@@ -88,6 +88,7 @@ from nsopt.trajectory.tuning import (
 __all__ = [
     "DAMPED",
     "GRADUAL",
+    "SETTLED",
     "STRAIGHT",
     "WIDE",
     "ActuatorLimits",

@@ -43,6 +43,9 @@ GRADUAL: Way = (
 )
 """The damping goes before contacts are settled."""
 
+SETTLED: Way = (Stage(1e-4), Stage(1e-6), Stage(1e-8))
+"""From a motion that was found before, whose contacts are settled."""
+
 _RELEASE: Way = (
     Stage(1e-8, ahead=0.5),
     Stage(1e-8, ahead=0.2),

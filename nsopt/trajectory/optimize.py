@@ -181,13 +181,14 @@ def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> 
 
     From a solution with the same unknowns at these, with its multipliers if rows are the same too.
     """
-    if isinstance(guess, Earlier) and guess.result.completed:
-        data = guess.result.data
-        if data.sizes["unknown_index"] == transcription.size:
-            alike = data.sizes["row_index"] == len(stack.lower)
-            names = ("unknown", "bound_multiplier", "row_multiplier")[: 3 if alike else 1]
-            return Point(*(data[name].values for name in names))
-    return Point(transcription.start_from(guess))
+    if not (isinstance(guess, Earlier) and guess.result.completed):
+        return Point(transcription.start_from(guess))
+    data = guess.result.data
+    if data.sizes["unknown_index"] != transcription.size:
+        return Point(transcription.start_from(guess), settled=True)
+    names = ("unknown", "bound_multiplier", "row_multiplier")
+    x, lam_x, lam_g = (data[name].values for name in names)
+    return Point(x, lam_x, lam_g) if len(lam_g) == len(stack.lower) else Point(x, settled=True)
 
 
 def _of_guess(

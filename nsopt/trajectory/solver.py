@@ -9,17 +9,25 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from nsopt.trajectory.homotopy import DAMPED, GRADUAL, SMOOTH, WIDE, Way
+from nsopt.trajectory.homotopy import DAMPED, GRADUAL, SETTLED, SMOOTH, WIDE, Way
 from nsopt.trajectory.parts import Array, Stack
 from nsopt.trajectory.transcription import Outcome, Transcription
 
 
 class Point(NamedTuple):
-    """Where a solve starts; without multipliers it starts cold."""
+    """Where a solve starts; without multipliers it starts cold.
+
+    Attributes
+    ----------
+    x, lam_x, lam_g : (size,), (size,), (rows,)
+    settled : bool
+        Whether x is a motion that was found before, on another grid or under other conditions.
+    """
 
     x: Array
     lam_x: Array | None = None
     lam_g: Array | None = None
+    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class HorizonSolver:
     """IPOPT for programs over a horizon, with exact second derivatives.
 
     Programs with contacts are solved in stages. Where a way ends without a solution the next is
-    tried, from the guess again.
+    tried, from the guess again. From an `Earlier` motion `SETTLED` is tried first.
 
     Parameters
     ----------
@@ -101,6 +109,8 @@ class HorizonSolver:
         ways = self.ways if transcription.unilateral else (SMOOTH,)
         if start.lam_g is not None:  # from a solution there is no way to go
             ways = (ways[0][-1:], *ways)
+        elif start.settled and transcription.unilateral:
+            ways = (SETTLED, *ways)
         best: Outcome | None = None
         for way in ways:
             outcome = self._along(way, transcription, stack, solver, p, start)
@@ -133,7 +143,8 @@ class HorizonSolver:
             if now.lam_g is not None:
                 known = {"lam_x0": now.lam_x, "lam_g0": now.lam_g}
             found = solver(x0=now.x, p=transcription.numbers(p, stage), **bounds, **known)
-            now = Point(*(np.asarray(found[name]).ravel() for name in ("x", "lam_x", "lam_g")))
+            x, lam_x, lam_g = (np.asarray(found[k]).ravel() for k in ("x", "lam_x", "lam_g"))
+            now = Point(x, lam_x, lam_g)
             iterations += int(solver.stats()["iter_count"])
             if not solver.stats()["success"]:
                 break

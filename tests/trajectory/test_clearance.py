@@ -29,7 +29,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.problem import load_optimization, problem_folder
-from nsopt.trajectory import Effort, EndAt, EvenSteps, Horizon, Quintic, StartAt, optimize
+from nsopt.trajectory import Earlier, Effort, EndAt, EvenSteps, Horizon, Quintic, StartAt, optimize
 
 DOWN = (0.0, -9.81, 0.0)
 sys.path.insert(0, str(problem_folder() / "clearance_tolerance"))
@@ -126,6 +126,29 @@ def test_energy_is_work_to_second_order(scheme):
     ]
     assert gained[0] < 0.02
     assert gained[0] / gained[1] == pytest.approx(4, rel=0.01)
+
+
+def test_a_motion_on_half_the_steps_is_a_start():
+    """Contacts are settled there: it is short from there, and ends at the same motion."""
+    links, start, end, T = ARM
+    chain = chains.chain(links, [1e-3, 1e-3])
+
+    def solved(steps, guess):
+        return optimize(
+            chain.dynamics,
+            Horizon(T, steps),
+            chain.effort(),
+            [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
+            guess,
+            inputs=chain.inputs,
+            scheme=Variational(ahead=0.5),
+        )
+
+    coarse, cold = (solved(n, chains.Hanging(chain, start, end)) for n in (50, 100))
+    warm = solved(100, Earlier(coarse))
+    assert held(warm) == pytest.approx(held(cold), rel=1e-6)
+    counts = [x["iterations"].values[1:].sum() for x in (warm, cold)]
+    assert counts[0] < 0.7 * counts[1]
 
 
 def test_steps_of_free_size():
