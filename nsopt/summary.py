@@ -31,7 +31,7 @@ RESIDUALS = (
 def summary(data: xr.Dataset) -> str:
     """Return the summary of the dataset of a Result."""
     best = "objective" in data.attrs
-    rows = [*optimum(data), *head(data, "motion")] if best else head(data)
+    rows = [*head(data, "motion"), *optimum(data)] if best else head(data)
     if data.sizes["time"] > 1:
         rows += solves(data) if best else steps(data)
         rows += energy(data) + residuals(data) + contacts(data) + ranges(data)

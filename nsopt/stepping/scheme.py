@@ -203,7 +203,8 @@ class Scheme(ABC):
         in its clearance c with sqrt(F / (m c)); where steps are longer than that takes, it rattles
         from one to the next. From 1/2 on that is damped: solves are shorter, torques smooth. The
         price is friction that is not there, of a coefficient that is ``ahead`` times the angle by
-        which the place turns in a step; its moment is that times F and c.
+        which the place turns in a step; its moment is that times F and c. Contact forces on record
+        are those that act; reactions of joints take the places at the start.
         """
         return 0.0
 

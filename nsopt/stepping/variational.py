@@ -324,7 +324,8 @@ class Variational(Scheme):
         pushes += after / 2 * d.external(node.t, node.q, v, node.p) + h * node.drive
         none = ca.SX.zeros(lam.numel())
         passage = Passage(
-            at_node=mean,
+            # What acts over the step before has acted, what acts over the one after is to come.
+            at_node=node.v + before / (before + after) * (v - node.v),
             change=v - node.v,
             impulse=lam,
             joint_impulse=mu,

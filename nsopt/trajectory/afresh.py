@@ -13,17 +13,22 @@ from nsopt.trajectory.parts import Array
 from nsopt.trajectory.transcription import Transcription
 
 
-def drives(transcription: Transcription, fine: Course, p: Array) -> Array:
-    """Return the forces of the drives at all moments of a course, (n, nv)."""
+def drives(transcription: Transcription, fine: Course, p: Array) -> tuple[Array, Array]:
+    """Return forces of the drives (n, nv) at all moments of a course, and power from outside (n,).
+
+    The power [W] is that of drives, inputs and applied loads.
+    """
     d = transcription.dynamics
     t, q, v, a, u, numbers = _symbols(d, len(transcription.inputs))
     m = Moment(d, t, q, v, a, transcription.given(numbers, u))
-    function = ca.Function("drive", [t, q, v, a, u, numbers], [m.drive], {"cse": True})
+    power = ca.dot(m.drive + d.external(t, q, v, m.p), v)
+    function = ca.Function("drive", [t, q, v, a, u, numbers], [m.drive, power], {"cse": True})
     n = len(fine.q)
     times = np.linspace(0, fine.duration, n)
     rows = (x.T for x in (fine.q, fine.v, fine.a, fine.inputs))
     found = function.map(n)(times, *rows, np.tile(p[:, None], n))
-    return np.asarray(found).T.reshape(n, d.nv)
+    forces, powers = (np.asarray(x).T for x in found)
+    return forces.reshape(n, d.nv), powers.ravel()
 
 
 def deviation(transcription: Transcription, fine: Course, drive: Array, p: Array) -> float:

@@ -236,9 +236,8 @@ class Collocation(Transcription):
 
     def motion(self, outcome: Outcome, p: Array) -> Motion:
         nodes, fine = self.course(outcome.x)
-        drive = drives(self, fine, p)
+        drive, power = drives(self, fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
-        power = np.sum(drive * fine.v, axis=1)
         taken = _taken(nodes, t, power, outcome)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
@@ -270,7 +269,7 @@ def no_accelerations(d: Dynamics) -> str:
 
 
 def _taken(course: Course, t: Array, power: Array, outcome: Outcome) -> Taken:
-    """Return the nodes as steps; ``power`` [W] of the drives is that of nodes and middles."""
+    """Return the nodes as steps; ``power`` [W] from outside is that of nodes and middles."""
     n = len(t) - 1
     still = np.zeros((n, 0))
     return Taken(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Horizon:
             raise ValueError(
                 f"bounds of the duration are reversed: least {low:g} s, most {high:g} s"
             )
-        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 2:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, Integral) or self.steps < 2:
             raise ValueError(
                 f"steps of Horizon must be 2 or more, got {self.steps!r}: give a whole number"
             )

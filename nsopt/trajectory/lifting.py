@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.trajectory.moment import Moment
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,21 @@ class Lifting:
             turn = ca.jacobian(offsets[:, k], x) @ d.rate_matrix(x)
             W[:, k] = -ca.substitute(turn, x, q).T @ places[3 * i : 3 * i + 3]
         return W
+
+    def pushes(self, t: ca.SX, q: ca.SX, p: ca.SX, places: ca.SX) -> ca.SX:
+        """Return along what contacts in bores push at their places, (3, ng) in world axes.
+
+        Linear in the places, zero for contacts that are in no bore.
+        """
+        d = self.dynamics
+        owners = {element.name: element for element in d.contacts}
+        none = ca.SX.zeros(d.nv)
+        m = Moment(d, t, q, none, none, p)
+        found = ca.SX.zeros(3, len(d.contact_owners))
+        for i, k in enumerate(self.bores):
+            bore = owners[d.contact_owners[k]].frames[0]
+            found[:, k] = -m.motion(bore).A @ places[3 * i : 3 * i + 3]
+        return found
 
     def guess(self, t: float, q: Array, p: Array) -> Array:
         """Return the places of coordinates, moved inside their bores."""

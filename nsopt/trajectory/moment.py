@@ -36,7 +36,7 @@ class Acting:
     ahead : SX scalar [s]
         The step that follows; zero at the last node.
     even : SX scalar [s]
-        How long steps are that are all alike.
+        The mean step; not a number where the duration is free.
     """
 
     h: ca.SX

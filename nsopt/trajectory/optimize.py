@@ -184,11 +184,14 @@ def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> 
     if not (isinstance(guess, Earlier) and guess.result.completed):
         return Point(transcription.start_from(guess))
     data = guess.result.data
-    if data.sizes["unknown_index"] != transcription.size:
+    same = data["input_name"].values.tolist() == list(transcription.inputs)
+    same &= data.attrs["scheme_name"] == transcription.told[0]
+    if not same or data.sizes["unknown_index"] != transcription.size:
         return Point(transcription.start_from(guess), settled=True)
     names = ("unknown", "bound_multiplier", "row_multiplier")
     x, lam_x, lam_g = (data[name].values for name in names)
-    return Point(x, lam_x, lam_g) if len(lam_g) == len(stack.lower) else Point(x, settled=True)
+    alike = len(lam_g) == len(stack.lower) and data.attrs["scheme"] == transcription.told[1]
+    return Point(x, lam_x, lam_g) if alike else Point(x, settled=True)
 
 
 def _of_guess(
@@ -233,7 +236,12 @@ def _fault(
         outcome.success,
         outcome.word,
         outcome.iterations,
+        x.remedy,
     )
-    costs = list(_shares(x.costs, ca.DM.zeros(len(x.costs))))
-    sizes = scaling(stack, outcome.x, x.numbers(p, Stage(1e-8)), x.names(), costs)
+    numbers = x.numbers(p, Stage(1e-8))
+    shares = _shares(x.costs, stack.terms(outcome.x, numbers))
+    lost = [f"{name} is {value:g}" for name, value in shares.items() if not np.isfinite(value)]
+    if lost:
+        return f"the cost {', '.join(lost)} at the last motion: start where it is a number"
+    sizes = scaling(stack, outcome.x, numbers, x.names(), list(shares))
     return explain(stack, outcome.g, ending, solver.feasibility, sizes)

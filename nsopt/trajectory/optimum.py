@@ -68,6 +68,8 @@ def record(
         "bound_multiplier": (("unknown_index",), outcome.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), outcome.lam_g, {"units": ""}),
     }
+    if motion.aside is not None:
+        result.data["contact_force"].values[1:] += motion.aside
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
     return Result(data)
 

@@ -36,7 +36,7 @@ class Model:
     driven : list of int
         Which velocities actuators drive.
     even : float [s]
-        How long steps are that are all alike.
+        The mean step; not a number where the duration is free.
     """
 
     dynamics: Dynamics
@@ -199,6 +199,9 @@ class Place:
             "move": d.q_names,
             "closure": d.closure_names,
             "joint_rate": d.closure_names,
+            "jump": d.v_names,
+            "rest": d.contact_names,
+            "rebound": d.contact_names,
         }
         found = []
         for rows in self.mpcc.equalities:

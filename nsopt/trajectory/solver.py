@@ -157,7 +157,8 @@ class HorizonSolver:
             lam_x=now.lam_x,
             g=g,
             lam_g=now.lam_g,
-            objective=float(found["f"]),
+            # What IPOPT tells of a cost that is no number is zero.
+            objective=float(ca.sum1(stack.terms(now.x, transcription.numbers(p, way[-1])))),
             success=bool(solver.stats()["success"]),
             word=str(solver.stats()["return_status"]),
             iterations=iterations,

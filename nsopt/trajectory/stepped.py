@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc import Relaxation, Scholtes
-from nsopt.stepping import Scales, Scheme, Start
+from nsopt.stepping import Scales, Scheme, Start, Variational
 from nsopt.stepping.taken import Taken, objects
 from nsopt.trajectory.conditions import Bound, Span
 from nsopt.trajectory.guesses import Course, Guess
@@ -25,6 +25,9 @@ from nsopt.trajectory.lifting import Lifting
 from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
 from nsopt.trajectory.place import EXTRA, Model, Place, zero
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+
+DAMPS = 0.5
+"""How far ahead places are from which nothing rattles, see `Scheme.ahead`."""
 
 LEAST = 1e-3
 """Of the mean step, the least of those whose size is free."""
@@ -71,8 +74,9 @@ class Stepped(Transcription):
         # By the stated start, whatever the guess: multipliers are of these scales.
         values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
         start = Start(*d.stated_start(values, refuse=False))
-        even = T / self.horizon.steps
-        scales = Scales.of(d, start, self.p, even, T)
+        mean = T / self.horizon.steps
+        scales = Scales.of(d, start, self.p, mean, T)
+        even = mean if low == high else np.nan
         joints = {x.joint for x in d.mechanism.actuators}
         driven = [k for k, owner in enumerate(d.v_owners) if owner in joints]
         return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven, even)
@@ -203,6 +207,19 @@ class Stepped(Transcription):
 
     # Numbers
 
+    @property
+    def remedy(self) -> str:
+        rattles = isinstance(self.scheme, Variational) and self.scheme.ahead < DAMPS
+        if not (rattles and self.model.lifting.bores):
+            return ""
+        return f"let contacts in bores not rattle, Variational(ahead={DAMPS:g})"
+
+    @property
+    def idle(self) -> Index:
+        # Nothing is held after the end.
+        held = len(self.model.driven) + len(self.inputs) if self.scheme.holds_inputs else 0
+        return np.arange(self.size - held, self.size, dtype=np.intp)
+
     def numbers(self, p: Array, stage: Stage) -> Array:
         return np.concatenate([p, stage])
 
@@ -287,7 +304,28 @@ class Stepped(Transcription):
                 return held
             return np.array([np.interp(now, t[:, 0], x) for x in table.T])
 
-        return Motion(t[:, 0], nodes, drive, force, taken, acting, np.nan)
+        aside = self._aside(t[:-1], q[:-1], outcome.x, lam / h)
+        return Motion(t[:, 0], nodes, drive, force, taken, acting, np.nan, aside)
+
+    def _aside(self, t: Array, q: Array, x: Array, force: Array) -> Array:
+        """Return what contact forces are beside those along places at the start, (n, ng, 3) [N].
+
+        Parameters
+        ----------
+        t, q : (n, 1), (n, nq)
+            Starts of steps.
+        x : (size,)
+        force : (n, ng) [N]
+            Normal forces over steps.
+        """
+        n, edges, lifting = len(t), self.model.edges, self.model.lifting
+        places = np.array([x[at + edges[2] : at + edges[3]] for at, _ in self._places()])
+        turned = self.scheme.ahead * np.diff(places, axis=0)
+        known = [ca.SX.sym("x", k) for k in (1, q.shape[1], len(self.p), lifting.size)]
+        pushes = ca.Function("pushes", known, [lifting.pushes(*known)])
+        rows = (t.T, q.T, np.tile(self.p[:, None], n), turned.T)
+        along = np.asarray(pushes.map(n)(*rows)).T.reshape(n, -1, 3)
+        return along * force[:, :, None]
 
     def _over_steps(self, work: Array, h: Array) -> Array:
         """Return the work done in each step, from that at each node."""

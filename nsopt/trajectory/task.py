@@ -130,11 +130,18 @@ class Optimization:
                 "part of it; cost_gradient gives those of its cost"
             )
         if not stated:
-            raise ValueError("the mechanism has no Parameter: state one, Parameter(name, value)")
+            raise ValueError(
+                "the mechanism has no Parameter beside its inputs: state one, "
+                "Parameter(name, value)"
+            )
         names = ("unknown", "bound_multiplier", "row_multiplier")
         x, lam_x, lam_g = (result.data[name].values for name in names)
         numbers = program.numbers(p, Stage(1e-8))
-        found = optimum_derivatives(stack, x, numbers, lam_x, lam_g, *program.limits())
+        low, high = program.limits()
+        low[program.idle] = high[program.idle] = x[program.idle]
+        found = optimum_derivatives(
+            stack, x, numbers, lam_x, lam_g, low, high, names=program.names()
+        )
         columns = [program.nodes(found.x[:, k]) for k, _ in stated]
         t, q, u = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
         return xr.Dataset(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.stepping.taken import Taken
@@ -16,7 +17,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Course, Guess
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.parts import Array, Stack
+from nsopt.trajectory.parts import Array, Index, Stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,8 @@ class Motion:
     deviation : float [m, rad]
         Largest distance of an end of a step, integrated afresh under the same forces, from its
         node.
+    aside : (n, ng, 3), optional [N]
+        What contact forces of steps are besides those along the normals at their starts.
     """
 
     t: Array
@@ -81,6 +84,7 @@ class Motion:
     taken: Taken
     acting: Callable[[float], Array]
     deviation: float
+    aside: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +154,16 @@ class Transcription(ABC):
     @abstractmethod
     def limits(self) -> tuple[Array, Array]:
         """Return bounds of the unknowns, (size,) each."""
+
+    @property
+    def remedy(self) -> str:
+        """What else to try where a solve fails; empty by default."""
+        return ""
+
+    @property
+    def idle(self) -> Index:
+        """Which unknowns enter nothing; none by default."""
+        return np.zeros(0, dtype=np.intp)
 
     @abstractmethod
     def numbers(self, p: Array, stage: Stage) -> Array:

@@ -1,7 +1,6 @@
 """Motions through clearances and loops: they hold, and tend to those of ideal joints."""
 
 import importlib
-import sys
 
 import casadi as ca
 import numpy as np
@@ -16,7 +15,6 @@ from nsopt import (
     ContactLaw,
     Frame,
     Mechanism,
-    MoreauJean,
     Parameter,
     Planar,
     PlanarRevoluteClearance,
@@ -29,37 +27,17 @@ from nsopt import (
     simulate,
 )
 from nsopt.problem import load_optimization, problem_folder
-from nsopt.trajectory import Earlier, Effort, EndAt, EvenSteps, Horizon, Quintic, StartAt, optimize
+from nsopt.trajectory import (
+    Effort,
+    EndAt,
+    Horizon,
+    Quintic,
+    StartAt,
+    optimize,
+)
+from tests.trajectory.lifted import ARM, PENDULUM, chains, held, lifted
 
 DOWN = (0.0, -9.81, 0.0)
-sys.path.insert(0, str(problem_folder() / "clearance_tolerance"))
-chains = importlib.import_module("_chain")
-PENDULUM = (chains.PENDULUM, [-np.pi / 2], [0.0], 0.8)
-ARM = (chains.ARM, np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0]), 1.0)
-
-
-def lifted(motion, c, steps, h=None, scheme=None, more=()):
-    """The motion of a chain of least torque, with one clearance everywhere or ideal joints."""
-    links, start, end, T = motion
-    chain = chains.chain(links, None if c is None else [c] * len(links))
-    return optimize(
-        chain.dynamics,
-        Horizon(T, steps, h),
-        [*chain.effort(), *more],
-        [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
-        chains.Hanging(chain, start, end),
-        inputs=chain.inputs,
-        scheme=scheme,
-    )
-
-
-def held(result):
-    """Check what an optimum with contacts promises."""
-    attrs = result.data.attrs
-    assert result.completed, attrs["stop_reason"]
-    assert np.nanmax(result["complementarity_residual"].values) <= 1e-8
-    assert np.nanmax(result["gap_violation"].values) <= 1e-9
-    return attrs["objective"]
 
 
 def resimulated(links, clearances, result, h):
@@ -103,75 +81,6 @@ def test_an_arm_with_two_worn_joints():
     assert held(worn) == pytest.approx(ideal.objective, rel=0.02)
     angles = worn["q"].values[:, [2, 5]]
     assert angles == pytest.approx(ideal["q"].values, abs=0.1)
-
-
-def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
-    """With the square of the step; what rattles at no cost would end that 1 % above."""
-    off = []
-    for steps in (50, 100):
-        ideal = lifted(ARM, None, steps, scheme=Variational())
-        worn = lifted(ARM, 1e-5, steps, scheme=Variational(ahead=0.5))
-        turned = worn["q"].values[:, [2, 5]] - ideal["q"].values
-        off.append([ideal.objective - held(worn), np.abs(turned).max()])
-    assert np.divide(*off) == pytest.approx([4, 4], rel=0.05)
-    assert np.all(np.abs(off[1]) < [0.25, 0.01])
-
-
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()])
-def test_energy_is_work_to_second_order(scheme):
-    """What torques do goes into the motion: with ideal joints the rest is an error of order h^2."""
-    gained = [
-        np.abs(lifted(PENDULUM, None, n, scheme=scheme)["dissipated_energy"].values).max()
-        for n in (25, 50)
-    ]
-    assert gained[0] < 0.02
-    assert gained[0] / gained[1] == pytest.approx(4, rel=0.01)
-
-
-def test_a_motion_on_half_the_steps_is_a_start():
-    """Contacts are settled there: it is short from there, and ends at the same motion."""
-    links, start, end, T = ARM
-    chain = chains.chain(links, [1e-3, 1e-3])
-
-    def solved(steps, guess):
-        return optimize(
-            chain.dynamics,
-            Horizon(T, steps),
-            chain.effort(),
-            [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
-            guess,
-            inputs=chain.inputs,
-            scheme=Variational(ahead=0.5),
-        )
-
-    coarse, cold = (solved(n, chains.Hanging(chain, start, end)) for n in (50, 100))
-    warm = solved(100, Earlier(coarse))
-    assert held(warm) == pytest.approx(held(cold), rel=1e-6)
-    counts = [x["iterations"].values[1:].sum() for x in (warm, cold)]
-    assert counts[0] < 0.7 * counts[1]
-
-
-def test_steps_of_free_size():
-    T, n = PENDULUM[3], 50
-    result = lifted(PENDULUM, 1e-3, n, StepBounds(0.5 * T / n, 2 * T / n))
-    ideal = lifted(PENDULUM, None, n).objective
-    assert held(result) == pytest.approx(ideal, rel=0.03)
-    h = np.diff(result["time"].values)
-    assert h.min() >= 0.5 * T / n - 1e-9
-    assert h.max() <= 2 * T / n + 1e-9
-
-
-def test_steps_that_are_free_may_be_asked_to_be_even():
-    """The share of their unevenness is that of the steps found; the motion is that of even ones."""
-    T, n = PENDULUM[3], 50
-    bounds = StepBounds(0.5 * T / n, 2 * T / n)
-    result = lifted(PENDULUM, 1e-3, n, bounds, more=[EvenSteps(weight=10.0)])
-    cost = held(result) - result.detailed_cost["EvenSteps"]
-    h = np.diff(result["time"].values)
-    unevenness = np.sum((h * n / T - 1) ** 2)
-    assert result.detailed_cost["EvenSteps"] == pytest.approx(10 * unevenness, rel=1e-6)
-    assert 0 < unevenness < 1e-2
-    assert cost == pytest.approx(lifted(PENDULUM, None, n).objective, rel=0.03)
 
 
 @pytest.mark.slow

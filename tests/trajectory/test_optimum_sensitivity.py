@@ -192,7 +192,7 @@ def test_motions_without_derivatives_are_refused():
     with pytest.raises(ValueError, match="through contacts has no derivatives here"):
         bounce.derivatives(best)
     best = straight.solve(steps=10)
-    with pytest.raises(ValueError, match="has no Parameter: state one"):
+    with pytest.raises(ValueError, match="has no Parameter beside its inputs"):
         straight.derivatives(best)
     with pytest.raises(ValueError, match="is an optimum of another program"):
         replace(straight, conditions=straight.conditions[:1]).derivatives(best)

@@ -1,13 +1,19 @@
 """What a failed solve says first, and what it says to try."""
 
+from dataclasses import dataclass, replace
+
+import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt import Actuator, Body, Frame, Mechanism, Revolute, Variational, assemble
+from nsopt.plots import overview
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     ActuatorLimits,
+    Cost,
     Duration,
+    Effort,
     EndAt,
     Horizon,
     HorizonSolver,
@@ -21,6 +27,7 @@ from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.statement import Statement
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.optimize import transcribed
+from tests.trajectory.lifted import PENDULUM, chains
 from tests.trajectory.mechanisms import cart
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
@@ -78,14 +85,7 @@ def test_a_duration_at_its_end_comes_before_rows():
     assert second.startswith("- conditions are violated")
 
 
-THROUGH_CONTACTS = (
-    "more steps",
-    "Through",
-    "Earlier",
-    "multi_start",
-    "ahead=",
-    "HorizonSolver(max_iter=",
-)
+THROUGH_CONTACTS = ("more steps", "Through", "Earlier", "multi_start", "HorizonSolver(max_iter=")
 
 
 def test_remedies_for_contacts_that_are_not_met():
@@ -139,3 +139,53 @@ def test_remedies_where_nothing_touches():
     assert not result.completed
     assert "allow more time or iterations, HorizonSolver(max_iter=...)" in result.stop_reason
     assert "multi_start" not in result.stop_reason
+
+
+def test_contacts_in_bores_may_be_told_not_to_rattle():
+    """Where that is so already, or contacts are in no bore, it is no remedy."""
+    links, start, end, T = PENDULUM
+    chain = chains.chain(links, [1e-3])
+
+    def told(ahead):
+        failed = optimize(
+            chain.dynamics,
+            Horizon(T, 10),
+            chain.effort(),
+            [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
+            chains.Hanging(chain, start, end),
+            inputs=chain.inputs,
+            scheme=Variational(ahead=ahead),
+            solver=HorizonSolver(max_iter=2),
+        )
+        assert not failed.completed
+        return failed.stop_reason
+
+    assert "Variational(ahead=0.5)" in told(0.0)
+    assert "ahead" not in told(0.5)
+    bounce = load_optimization("bounce")
+    failed = replace(bounce, solver=HorizonSolver(max_iter=2)).solve(steps=20)
+    assert "ahead" not in failed.stop_reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rooted(Cost):
+    """A root that is no number up to 5."""
+
+    def rate(self, m):
+        return ca.sqrt(m.q[0] - 5)
+
+
+@pytest.mark.parametrize("scheme", [None, Variational()])
+def test_a_cost_that_is_no_number_is_told(scheme):
+    result = optimize(
+        cart(),
+        Horizon(1.0, 5),
+        [Effort(), Rooted()],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+        scheme=scheme,
+    )
+    assert not result.completed
+    assert result.stop_reason.startswith("the cost Rooted is nan at the last motion")
+    assert np.isnan(result.objective)
+    assert overview(result).axes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.moment import Moment
@@ -21,15 +22,17 @@ class Duration(Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class EvenSteps(Cost):
-    """Sum over the steps of (h_k / mean - 1)^2, where their sizes are free.
+    """Integral of (h / mean h - 1)^2 [s], where sizes of steps are free and the duration is given.
 
-    A motion says little of the steps that describe it. A small weight settles that, and a solve is
-    shorter.
+    A motion says little of the steps that describe it, and long ones err: without this cost they
+    err in its favour.
     """
 
-    def blow(self, m: Moment) -> ca.SX:
+    def rate(self, m: Moment) -> ca.SX:
         if m.acting is None or m.acting.ahead.is_zero():  # no step follows the last node
             return ca.SX(0)
+        if m.acting.even.is_constant() and np.isnan(float(m.acting.even)):
+            raise ValueError("EvenSteps needs a Horizon of given duration: leave it out")
         return (m.acting.ahead / m.acting.even - 1) ** 2
 
 

@@ -114,6 +114,8 @@ def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
             f"parameters of optimize must map names to values, got {_told(parameters)}: write "
             "{'name': value}"
         )
+    if len(set(inputs)) < len(inputs):
+        raise ValueError(f"inputs of optimize name one twice: {', '.join(inputs)}")
     for name in inputs:
         if name in (parameters or {}):
             raise ValueError(

@@ -41,6 +41,8 @@ class Ending:
     word : str
         Of the solver.
     iterations : int
+    remedy : str
+        What else to try; may be empty.
     """
 
     told: Statement
@@ -50,6 +52,7 @@ class Ending:
     solved: bool
     word: str
     iterations: int
+    remedy: str = ""
 
 
 class _Place(NamedTuple):
@@ -98,7 +101,7 @@ def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling
     left = len(groups) - len(told)
     head = (
         f"conditions are violated after {ending.iterations} iterations ({ending.word}), most of "
-        "all:"
+        f"all: {told[0]}"
     )
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
     causes = list(_causes(_locate(stack, groups[0][0]).time(ending.t), ending))
@@ -109,7 +112,7 @@ def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling
             f"{MORE}, or start from a better guess"
         ]
     # Many read the first line alone.
-    return "\n- ".join([*causes, head, *told, *tail, *remedies])
+    return "\n- ".join([*causes, head, *told[1:], *tail, *remedies])
 
 
 def _not_least(ending: Ending, sizes: Scaling | None) -> str:
@@ -130,9 +133,10 @@ def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
         found.append(
             "a motion through contacts takes a good start: try more steps, a guess by Through, or "
             "Earlier of a result with fewer steps or larger clearances, several guesses by "
-            "multi_start, contacts that do not rattle, Variational(ahead=0.5), or more iterations "
-            f"per stage, {MORE}"
+            f"multi_start, or more iterations per stage, {MORE}"
         )
+    if ending.remedy:
+        found.append(ending.remedy)
     return found + ([sizes.advice] if sizes is not None and sizes.advice else [])
 
 
@@ -201,17 +205,11 @@ def _before(place: _Place) -> int:
 
 
 def _named(place: _Place, told: Statement) -> str:
-    """Return the name of a row that is no condition, with the coordinate it is about."""
-    d, count = told.dynamics, place.part.labels.count(place.label)
-    names = {
-        d.nv: d.v_owners,
-        d.nq: d.q_owners,
-        d.nq + d.nv: [*d.q_names, *d.v_names],
-    }.get(count)
-    # One row alone names itself.
-    if names is None or count == 1:
+    """Return the name of a row that is no condition; links of polynomials with a coordinate."""
+    if place.name != "link":
         return place.label
-    return f"{place.label} ({names[_before(place)]})"
+    d = told.dynamics
+    return f"{place.label} ({[*d.q_names, *d.v_names][_before(place)]})"
 
 
 # Causes

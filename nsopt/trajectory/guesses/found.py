@@ -73,6 +73,8 @@ class Simulated(Guess):
 
     def __post_init__(self) -> None:
         _check_result("Simulated", self.result)
+        if self.result.data.sizes["time"] < 2:
+            raise ValueError(f"{self.result.name!r} has no step, so it is no motion to start from")
         for name, value in self.inputs.items():
             finite(f"input {name!r} of Simulated", value, ())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,8 @@ def optimum_derivatives(
     lam_g: Array,
     lower: Array | None = None,
     upper: Array | None = None,
+    *,
+    names: Sequence[str] | None = None,
 ) -> OptimumDerivatives:
     """Return how a solution of a program changes with its parameters.
 
@@ -94,6 +97,8 @@ def optimum_derivatives(
         Multipliers as ``nlpsol`` returns them: positive at upper bounds.
     lower, upper : (n,), optional
         Bounds of the unknowns; none by default.
+    names : (n,), optional
+        Of the unknowns, for messages.
 
     Raises
     ------
@@ -106,7 +111,8 @@ def optimum_derivatives(
     high = np.full(n, np.inf) if upper is None else np.asarray(upper, dtype=float)
     H, J, by_p, g, g_p = _matrices(stack, x, p, lam_g)
     size = max(float(np.max(np.abs(np.concatenate([lam_x, lam_g])), initial=0.0)), 1e-300)
-    fixed = _held(x, low, high, lam_x / size, [f"unknown {k}" for k in range(n)])
+    named = names or [f"unknown {k}" for k in range(n)]
+    fixed = _held(x, low, high, lam_x / size, named)
     texts = ["{} at step {}".format(*stack.label(k)) for k in range(len(g))]
     rows = _held(g, stack.lower, stack.upper, lam_g / size, texts)
     free = np.flatnonzero(~fixed)
@@ -151,7 +157,7 @@ def _full(upper: csc_matrix) -> csc_matrix:
 
 
 def _held(
-    value: Array, lower: Array, upper: Array, press: Array, names: list[str]
+    value: Array, lower: Array, upper: Array, press: Array, names: Sequence[str]
 ) -> NDArray[np.bool_]:
     """Return what is at its bounds and presses on them; bounds that meet hold in any case."""
     scale = 1 + np.abs(value)

@@ -1,0 +1,110 @@
+"""Steps of a horizon: energy, forces, what swings in bores, sizes of steps."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt import MoreauJean, StepBounds, Variational
+from nsopt.trajectory import Cost, Duration, Earlier, EvenSteps
+from tests.trajectory.lifted import ARM, PENDULUM, held, lifted
+
+
+def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
+    """With the square of the step; what rattles at no cost would end that 1 % above."""
+    off = []
+    for steps in (50, 100):
+        ideal = lifted(ARM, None, steps, scheme=Variational())
+        worn = lifted(ARM, 1e-5, steps, scheme=Variational(ahead=0.5))
+        turned = worn["q"].values[:, [2, 5]] - ideal["q"].values
+        off.append([ideal.objective - held(worn), np.abs(turned).max()])
+    assert np.divide(*off) == pytest.approx([4, 4], rel=0.05)
+    assert np.all(np.abs(off[1]) < [0.25, 0.01])
+
+
+@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()])
+def test_energy_is_work_to_second_order(scheme):
+    """What torques do goes into the motion: with ideal joints the rest is an error of order h^2."""
+    gained = [
+        np.abs(lifted(PENDULUM, None, n, scheme=scheme)["dissipated_energy"].values).max()
+        for n in (25, 50)
+    ]
+    assert gained[0] < 0.02
+    assert gained[0] / gained[1] == pytest.approx(4, rel=0.01)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uneven(Cost):
+    """Steps of half the mean up to 0.2 s, of one and a half times it afterwards."""
+
+    def rate(self, m):
+        if m.acting.ahead.is_zero():
+            return ca.SX(0)
+        return 100 * (m.acting.ahead / m.acting.even - 0.5 - (m.t > 0.2)) ** 2
+
+
+def test_energy_is_work_where_steps_change_their_size():
+    """Three times as long from the middle on: what acts at that node acts over both kinds."""
+    T, gained = PENDULUM[3], []
+    for n in (24, 48):
+        bounds = StepBounds(T / n / 2, 3 * T / n / 2)
+        options = {"scheme": Variational(), "more": [Uneven()], "breaks": [0.5]}
+        result = lifted(PENDULUM, None, n, bounds, **options)
+        h = np.diff(result["time"].values)
+        assert h[-1] / h[0] == pytest.approx(3, rel=1e-3)
+        gained.append(np.abs(result["dissipated_energy"].values).max())
+    assert gained[0] / gained[1] == pytest.approx(4, rel=0.02)
+
+
+def test_a_motion_on_half_the_steps_is_a_start():
+    """Contacts are settled there: it is short from there, and ends at the same motion."""
+    scheme = Variational(ahead=0.5)
+    coarse, cold = (lifted(ARM, 1e-3, n, scheme=scheme) for n in (50, 100))
+    warm = lifted(ARM, 1e-3, 100, scheme=scheme, guess=Earlier(coarse))
+    assert held(warm) == pytest.approx(held(cold), rel=1e-6)
+    counts = [x["iterations"].values[1:].sum() for x in (warm, cold)]
+    assert counts[0] < 0.7 * counts[1]
+
+
+def test_steps_of_free_size():
+    T, n = PENDULUM[3], 50
+    result = lifted(PENDULUM, 1e-3, n, StepBounds(0.5 * T / n, 2 * T / n))
+    ideal = lifted(PENDULUM, None, n).objective
+    assert held(result) == pytest.approx(ideal, rel=0.03)
+    h = np.diff(result["time"].values)
+    assert h.min() >= 0.5 * T / n - 1e-9
+    assert h.max() <= 2 * T / n + 1e-9
+
+
+def test_steps_that_are_free_may_be_asked_to_be_even():
+    """The share of their unevenness is that of the steps found; the motion is that of even ones."""
+    T, n = PENDULUM[3], 50
+    bounds = StepBounds(0.5 * T / n, 2 * T / n)
+    result = lifted(PENDULUM, 1e-3, n, bounds, more=[EvenSteps(weight=100.0)])
+    cost = held(result) - result.detailed_cost["EvenSteps"]
+    h = np.diff(result["time"].values)
+    square = (h * n / T - 1) ** 2
+    unevenness = np.sum(square * (h + np.append(0, h[:-1])) / 2)  # what is of a node, is of both
+    assert result.detailed_cost["EvenSteps"] == pytest.approx(100 * unevenness, rel=1e-6)
+    assert 0 < unevenness < 1e-3
+    assert cost == pytest.approx(lifted(PENDULUM, None, n).objective, rel=0.03)
+
+
+def test_even_steps_need_a_duration_that_is_given():
+    links, start, end, _ = PENDULUM
+    with pytest.raises(ValueError, match="EvenSteps needs a Horizon of given duration"):
+        lifted((links, start, end, (0.5, 1.0)), 1e-3, 20, more=[EvenSteps(), Duration()])
+
+
+@pytest.mark.parametrize("ahead", [0.0, 0.5, 1.0])
+def test_contact_forces_on_record_are_those_that_move_the_body(ahead):
+    """By the second differences of the place of its centre of mass, and gravity."""
+    result = lifted(PENDULUM, 1e-3, 40, scheme=Variational(ahead=ahead))
+    held(result)
+    h = np.diff(result["time"].values)[:, None]
+    rate = np.diff(result["body_position"].values[:, 0], axis=0) / h
+    force = np.diff(rate, axis=0) / h[1:] + [0.0, 9.81, 0.0]  # of 1 kg
+    found = result["contact_force"].values[2:, 0]
+    assert np.abs(force).max() > 10
+    assert found == pytest.approx(force, abs=0.03)
