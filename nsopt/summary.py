@@ -134,14 +134,18 @@ def energy(data: xr.Dataset) -> list[Row]:
     ]
     if data.sizes["contact"]:
         taken = float(np.nansum(data["contact_loss"]))
-        rows.append(("taken by contacts", f"{taken:.3g} J in impacts and friction"))
+        told = f"{taken:.3g} J in impacts and friction"
+        if taken < 0:
+            told = f"{taken:.3g} J: steps give them what they have not"
+        rows.append(("taken by contacts", told))
     kinetic = float(np.max(data["kinetic_energy"].values))
     if gained > NOTABLE_GAIN * kinetic:
+        remedy = "double the steps" if "objective" in data.attrs else "halve the bounds of h"
         rows.append(
             (
                 "WARNING",
                 f"{gained:.2g} J came from nowhere, {100 * gained / kinetic:.2g} % of the largest "
-                "kinetic energy: halve the bounds of h and compare",
+                f"kinetic energy: {remedy} and compare",
             )
         )
     return rows

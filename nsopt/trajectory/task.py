@@ -126,8 +126,8 @@ class Optimization:
         stated = self._stated()
         if program.unilateral:
             raise ValueError(
-                "the best motion through contacts has no derivatives here: which of them hold is "
-                "part of it; cost_gradient gives those of its cost"
+                "the best motion through contacts has no derivatives here, for which contacts hold "
+                "is part of the answer: cost_gradient(result) gives those of its cost"
             )
         if not stated:
             raise ValueError(

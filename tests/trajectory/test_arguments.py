@@ -5,7 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from nsopt import Body, Frame, StepBounds, Variational, assemble, simulate
+from nsopt import (
+    AppliedForce,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Prismatic,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
 from nsopt.trajectory import (
     ActuatorLimits,
     ClearOf,
@@ -19,6 +30,7 @@ from nsopt.trajectory import (
     FinalTask,
     Guess,
     Horizon,
+    InputEffort,
     JointResistance,
     LinkClearOf,
     Optimization,
@@ -263,3 +275,31 @@ def test_a_value_for_what_is_no_input():
     )
     assert isinstance(course, Course)
     assert course.inputs == pytest.approx(np.full((3, 1), 2.0))
+
+
+PUSHED = Body("pushed", Parameter("mass", 1.0), UNIT)
+LOOSE = assemble(
+    Mechanism([PUSHED], [Prismatic("rail", Frame(None), Frame(PUSHED))], "relative"),
+    [AppliedForce("push", Frame(PUSHED), (0.0, 0.0, Parameter("force", 0.0)))],
+)
+
+
+@pytest.mark.parametrize(
+    ("costs", "inputs", "message"),
+    [
+        ([Effort()], ["force"], "Effort is a cost of drives, but no joint has one"),
+        ([InputEffort(input="force")], [], r"'force', which is not among the inputs: .*'force'\]"),
+        ([InputEffort(input="mass")], ["mass"], "the input 'mass' is a mass or a length"),
+        ([InputEffort(input="force")], ["force"] * 2, "name one twice: force, force"),
+    ],
+)
+@pytest.mark.parametrize("scheme", [None, Variational()])
+def test_what_drives_nothing_is_refused(costs, inputs, message, scheme):
+    stated = replace(STATED, dynamics=LOOSE, costs=costs, inputs=inputs, scheme=scheme)
+    with pytest.raises(ValueError, match=message):
+        stated.solve()
+
+
+def test_limits_that_limit_nothing_are_refused():
+    with pytest.raises(ValueError, match="limits nothing of 'rail.speed'"):
+        replace(STATED, conditions=[*ENDS, Within("rail.speed")]).solve()

@@ -174,6 +174,9 @@ def test_an_input_is_charged_by_its_own_cost():
     assert result.objective == pytest.approx(12, abs=1e-8)
     t = result["time"].values
     assert result["input"].values[:, 0] == pytest.approx(6 - 12 * t, abs=1e-6)
+    # Its work is that from outside, and all of it is in the motion.
+    assert result["external_work"].values.max() == pytest.approx(1.5**2 / 2, abs=1e-3)
+    assert result["dissipated_energy"].values == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -274,4 +277,4 @@ def test_restitution_over_a_horizon_is_refused_by_name():
     floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(restitution=0.5))
     d = assemble(Mechanism([body], coordinates="relative"), [floor])
     with pytest.raises(ValueError, match="contact 'floor' has restitution"):
-        optimize(d, Horizon(1.0, 5), [Effort()], [], Straight([0, 0, 1], [0, 0, 1]))
+        optimize(d, Horizon(1.0, 5), [Duration()], [], Straight([0, 0, 1], [0, 0, 1]))

@@ -79,6 +79,8 @@ class Within(Condition):
                 f"Within names {self.name!r}, which is not there: one of {', '.join(known)}"
             )
         check_limits(f"of {self.name!r}", self.lower, self.upper)
+        if np.isinf([self.lower, self.upper]).all():
+            raise ValueError(f"Within limits nothing of {self.name!r}: give lower=, upper= or both")
 
     def along(self, m: Moment) -> list[Bound]:
         d = m.dynamics

@@ -28,6 +28,13 @@ class Effort(Cost):
         super().__post_init__()
         positive("scale of Effort", self.scale)
 
+    def check(self, dynamics: Dynamics) -> None:
+        if not dynamics.mechanism.actuators:
+            raise ValueError(
+                "Effort is a cost of drives, but no joint has one: give Mechanism an Actuator, or "
+                "take InputEffort(input=...) where Parameters drive"
+            )
+
     def rate(self, m: Moment) -> ca.SX:
         return ca.sumsqr(m.drive / self.scale)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.stepping import Scheme
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.costs import Cost, InputEffort, spread
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.solver import HorizonSolver
@@ -62,6 +63,7 @@ def check_arguments(
         raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
     for cost in costs:
         cost.check(dynamics)
+    _check_inputs(dynamics, spread(costs), inputs)
     for condition in conditions:
         condition.check(dynamics)
     # All moments of which any transcription asks.
@@ -121,6 +123,31 @@ def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
             raise ValueError(
                 f"parameter {name!r} is an input, which the optimum chooses: leave its value out, "
                 "or bound it by Within"
+            )
+
+
+def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[str]) -> None:
+    """Refuse costs of inputs that are none, and inputs that are no forces."""
+    for cost in costs:
+        if isinstance(cost, InputEffort) and cost.input not in inputs:
+            raise ValueError(
+                f"InputEffort names {cost.input!r}, which is not among the inputs: give optimize "
+                f"inputs=[{cost.input!r}]"
+            )
+    d = dynamics
+    names = [parameter.name for parameter in d.parameters]
+    sizes = {"t": 1, "q": d.nq, "p": len(names)}
+    x = {name: ca.SX.sym(name, n) for name, n in sizes.items()}
+    stated = [
+        function(*(x[name] for name in function.name_in()))
+        for function in (d.mass, d.closure, d.gap, d.gap_scale)
+    ]
+    shape = ca.vertcat(*(ca.vec(value) for value in stated))
+    for name in inputs:
+        if name in names and ca.depends_on(shape, x["p"][names.index(name)]):
+            raise ValueError(
+                f"the input {name!r} is a mass or a length of the mechanism, which cannot change "
+                "on the way: inputs are Parameters of forces; tune others by design()"
             )
 
 

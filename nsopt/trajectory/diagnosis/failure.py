@@ -265,11 +265,12 @@ def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array
     """Return time, coordinates and inputs at ``when``, and of start and end where given."""
     t, course = ending.t, ending.course
     k = int(np.argmin(np.abs(t - when)))
-    yield t[k], course.q[k], course.inputs[k]
-    for k, occasion in ((0, START), (-1, END)):
-        q = ending.told.posture(occasion)[0]
-        if not np.isnan(q).any():
-            yield t[k], q, course.inputs[k]
+    stated = {0: ending.told.posture(START)[0], len(t) - 1: ending.told.posture(END)[0]}
+    given = {i: q for i, q in stated.items() if not np.isnan(q).any()}
+    if k not in given:
+        yield t[k], course.q[k], course.inputs[k]
+    for i, q in given.items():
+        yield t[i], q, course.inputs[i]
 
 
 def _unit(told: Statement, name: str) -> str:
