@@ -150,6 +150,7 @@ def test_an_input_is_charged_by_its_own_cost():
 
     @dataclass(frozen=True, eq=False)
     class Push(Force):
+        external = True
         name: str
         frame: Frame
         force: Parameter
