@@ -33,7 +33,7 @@ class Acting:
         Impulses that act at once, beside these.
     loss : SX (ng,) [J]
         Energy that each contact takes.
-    ahead : SX scalar [s]
+    after : SX scalar [s]
         The step that follows; zero at the last node.
     even : SX scalar [s]
         The mean step; not a number where the duration is free.
@@ -48,7 +48,7 @@ class Acting:
     slip_impulse: ca.SX = field(default_factory=_none)
     blow: ca.SX = field(default_factory=_none)
     loss: ca.SX = field(default_factory=_none)
-    ahead: ca.SX = field(default_factory=lambda: ca.SX(0))
+    after: ca.SX = field(default_factory=lambda: ca.SX(0))
     even: ca.SX = field(default_factory=lambda: ca.SX(1))
 
 

@@ -92,7 +92,7 @@ class Place:
     node : Node
     passage : Passage
     moment : Moment
-    before, ahead : SX scalar [s]
+    before, after : SX scalar [s]
         The steps that lead to it and from it.
     """
 
@@ -105,7 +105,7 @@ class Place:
     passage: Passage
     moment: Moment
     before: ca.SX
-    ahead: ca.SX
+    after: ca.SX
 
     @cached_property
     def guess(self) -> ca.Function:
@@ -130,9 +130,9 @@ class Place:
         )
         # At the start the velocity given is that before anything acts.
         v = node.v + data[1] * (passage.at_node - node.v)
-        ahead = following.t - node.t
+        after = following.t - node.t
         return cls._made(
-            model, m, (first, drive, u, [second]), p, data, node, passage, v, before, ahead
+            model, m, (first, drive, u, [second]), p, data, node, passage, v, before, after
         )
 
     @classmethod
@@ -165,7 +165,7 @@ class Place:
         passage: Passage,
         v: ca.SX,
         before: ca.SX,
-        ahead: ca.SX,
+        after: ca.SX,
     ) -> Place:
         d, m = model.dynamics, m.split()
         first, drive, u, following = unknowns
@@ -182,13 +182,13 @@ class Place:
             slip_impulse=passage.slip_impulse,
             blow=passage.blow,
             loss=passage.loss + passage.blow_loss,
-            ahead=ahead,
+            after=after,
             even=ca.SX(model.even),
         )
         a = passage.change / passage.h
         moment = Moment(d, node.t, node.q, v, a, node.p, acting)
         w = ca.vertcat(mine, *following, t_before)
-        return cls(w, mine.numel(), data, p, m, node, passage, moment, before, ahead)
+        return cls(w, mine.numel(), data, p, m, node, passage, moment, before, after)
 
     def stated(self, model: Model, relaxation: Relaxation) -> list[Bound]:
         """Return the equations of the scheme, and of the places inside bores, row by row."""

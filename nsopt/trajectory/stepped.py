@@ -195,9 +195,9 @@ class Stepped(Transcription):
         x, h = self.inner, self.horizon.h
         if self.horizon.given:
             return []
-        found = [zero("steps alike", x.data[2] * (x.ahead - x.before))]
+        found = [zero("steps alike", x.data[2] * (x.after - x.before))]
         least, most = (h.h_min, h.h_max) if h is not None else (self._shortest, np.inf)
-        found.append(Bound("step size", x.ahead, np.array([least]), np.array([most])))
+        found.append(Bound("step size", x.after, np.array([least]), np.array([most])))
         return found
 
     @property

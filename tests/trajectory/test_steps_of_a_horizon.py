@@ -39,9 +39,9 @@ class Uneven(Cost):
     """Steps of half the mean up to 0.2 s, of one and a half times it afterwards."""
 
     def rate(self, m):
-        if m.acting.ahead.is_zero():
+        if m.acting.after.is_zero():
             return ca.SX(0)
-        return 100 * (m.acting.ahead / m.acting.even - 0.5 - (m.t > 0.2)) ** 2
+        return 100 * (m.acting.after / m.acting.even - 0.5 - (m.t > 0.2)) ** 2
 
 
 def test_energy_is_work_where_steps_change_their_size():

@@ -29,11 +29,11 @@ class EvenSteps(Cost):
     """
 
     def rate(self, m: Moment) -> ca.SX:
-        if m.acting is None or m.acting.ahead.is_zero():  # no step follows the last node
+        if m.acting is None or m.acting.after.is_zero():  # no step follows the last node
             return ca.SX(0)
         if m.acting.even.is_constant() and np.isnan(float(m.acting.even)):
             raise ValueError("EvenSteps needs a Horizon of given duration: leave it out")
-        return (m.acting.ahead / m.acting.even - 1) ** 2
+        return (m.acting.after / m.acting.even - 1) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,7 +148,7 @@ class Statement:
             "slip_impulse": ns,
             "blow": ng,
             "loss": ng,
-            "ahead": 1,
+            "after": 1,
             "even": 1,
         }
         return Acting(**{name: ca.SX.sym(name, n) for name, n in sizes.items()})
