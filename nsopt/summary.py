@@ -59,7 +59,7 @@ def optimum(data: xr.Dataset) -> list[Row]:
 
 def shares(told: str) -> str:
     """Return the shares of costs, from their JSON."""
-    return ", ".join(f"{name} {value:.6g}" for name, value in json.loads(told).items())
+    return ", ".join(f"{name}: {value:.6g}" for name, value in json.loads(told).items())
 
 
 def solves(data: xr.Dataset) -> list[Row]:
