@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
+from nsopt.stepping.node import Node, Passage, check_plain
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
+from nsopt.stepping.terms import kick
 from nsopt.stepping.variational import Variational
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
@@ -29,6 +31,8 @@ class Composition(Scheme):
     weights : tuple of float
         Parts of h, in sum one and symmetric.
     """
+
+    holds_inputs: ClassVar[bool] = True
 
     weights: tuple[float, ...] = (SUZUKI, SUZUKI, 1 - 4 * SUZUKI, SUZUKI, SUZUKI)
 
@@ -74,6 +78,76 @@ class Composition(Scheme):
             local_error=_sum([ca.fabs(step.local_error) for step in steps]),
             work=total("work"),
         )
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+        check_plain(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Passage:
+        """State the parts of a step one after another; states between them are unknowns."""
+        del before
+        d, h, now = dynamics, second.t - first.t, first
+        impulse, work = ca.SX.zeros(len(d.closure_names)), ca.SX(0)
+        for k, weight in enumerate(self.weights):
+            end = replace(second, t=now.t + weight * h)
+            if k < len(self.weights) - 1:
+                q = mpcc.variable(f"q_{k}", d.nq, guess=first.q)
+                end = replace(end, q=q, v=mpcc.variable(f"v_{k}", d.nv, guess=first.v))
+            mu, done = self._part(mpcc, d, (now, end), (k, weight * h), first, scales)
+            impulse, work, now = impulse + mu, work + done, end
+        passage = Passage.still(d, first.v, h)
+        return replace(
+            passage, change=second.v - first.v, joint_impulse=impulse, work=work, share=h
+        )
+
+    def _part(
+        self,
+        mpcc: Mpcc,
+        d: Dynamics,
+        ends: tuple[Node, Node],
+        part: tuple[int, ca.SX],
+        held: Node,
+        scales: Scales,
+    ) -> tuple[ca.SX, ca.SX]:
+        """State part k of h [s]; return the impulses of joints and the work from outside.
+
+        Parameters of the mechanism and forces of drives are those ``held`` over the whole step.
+        """
+        (first, second), (k, h), p = ends, part, held.p
+        at, there = (first.t, first.q, p), (second.t, second.q, p)
+        v = mpcc.variable(f"v_half_{k}", d.nv, guess=held.v)
+        after = v if d.constant_mass else mpcc.variable(f"v_after_{k}", d.nv, guess=held.v)
+        C, C_end = (d.closure_matrix(*x) for x in (at, there))
+        M, M_end = (d.mass(*x[1:]) for x in (at, there))
+        nc = len(d.closure_names)
+        mu, mu_end = (mpcc.variable(f"{x}_{k}", nc, scale=scales.impulse) for x in ("mu", "mu_end"))
+        pushed, pushed_end = kick(d, *at, v) + held.drive, kick(d, *there, after) + held.drive
+        rows = {
+            "motion": M @ (v - first.v) - h / 2 * pushed - C.T @ mu,
+            "motion_end": M_end @ (second.v - after) - h / 2 * pushed_end - C_end.T @ mu_end,
+        }
+        if after is not v:
+            rows["momentum"] = M_end @ after - M @ v
+        for name, row in rows.items():
+            mpcc.equal(f"{name}_{k}", row, scale=scales.impulse)
+        moved = d.retract(first.q, h * (v + after) / 2)
+        mpcc.equal(f"move_{k}", second.q - moved, scale=scales.time)
+        mpcc.equal(f"closure_{k}", d.closure(*there), scale=scales.time)
+        mpcc.equal(f"joint_rate_{k}", C_end @ second.v + d.closure_drift(*there))
+        means = (first.v + v) / 2, (after + second.v) / 2
+        works = [
+            ca.dot(d.external(*x[:2], u, p) + held.drive, mean)
+            for x, u, mean in ((at, v, means[0]), (there, after, means[1]))
+        ]
+        return mu + mu_end, h / 2 * (works[0] + works[1])
 
 
 def _sum(terms: Sequence[ca.SX]) -> ca.SX:

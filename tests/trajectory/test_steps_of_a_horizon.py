@@ -6,8 +6,30 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt import MoreauJean, StepBounds, Variational
-from nsopt.trajectory import Cost, Duration, Earlier, EvenSteps
+from nsopt import (
+    GROUND,
+    Body,
+    Composition,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    Revolute,
+    Start,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+from nsopt.trajectory import (
+    Cost,
+    Duration,
+    Earlier,
+    EvenSteps,
+    Horizon,
+    Simulated,
+    StartAt,
+    optimize,
+)
 from tests.trajectory.lifted import ARM, PENDULUM, held, lifted
 
 
@@ -108,3 +130,29 @@ def test_contact_forces_on_record_are_those_that_move_the_body(ahead):
     found = result["contact_force"].values[2:, 0]
     assert np.abs(force).max() > 10
     assert found == pytest.approx(force, abs=0.03)
+
+
+@pytest.mark.parametrize("coordinates", ["relative", "absolute"])
+def test_composition_is_its_simulation_and_of_fourth_order(coordinates):
+    """Two links let go: from its start there is one motion, whatever the cost."""
+    upper = Body("upper", 1.0, (0.02, 0.02, 0.02), (0.0, -0.2, 0.0))
+    lower = Body("lower", 0.5, (0.01, 0.01, 0.01), (0.0, -0.5, 0.0))
+    knee = [Frame.at(body, (0.0, -0.4, 0.0)) for body in (upper, lower)]
+    hip = Revolute("hip", Frame(GROUND), Frame.at(upper, (0.0, 0.0, 0.0)))
+    linked = Mechanism([upper, lower], [hip, Revolute("knee", *knee)], coordinates)
+    d = assemble(linked, gravity=(0.0, -9.81, 0.0))
+    q, _ = d.stated_start()
+    v = np.array([3.0, -2.0])
+    if coordinates == "absolute":
+        v = np.array([0.6, 0, 0, 0, 0, 3.0, 1.3, 0, 0, 0, 0, 1.0])
+    gained = []
+    for n in (10, 20):
+        steps = StepBounds(0.5 / n, 0.5 / n)
+        options = {"steps": steps, "scheme": Composition(), "progress": False}
+        simulated = simulate(d, Start(q, v), 0.5, **options)
+        conditions, guess = [StartAt(q, v)], Simulated(simulated)
+        result = optimize(d, Horizon(0.5, n), [Duration()], conditions, guess, scheme=Composition())
+        assert result.completed, result.stop_reason
+        assert result["q"].values == pytest.approx(simulated["q"].values, abs=1e-9)
+        gained.append(np.abs(result["dissipated_energy"].values).max())
+    assert gained[0] / gained[1] == pytest.approx(16, rel=0.05)
