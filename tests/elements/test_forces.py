@@ -113,9 +113,13 @@ def test_is_no_work_from_outside(row):
 
 
 def test_spring_of_zero_length_is_smooth_where_its_ends_meet():
-    c = couple(SPRINGS[1])
-    # Round-off of 1e-15 m in the span is a thousandth of its smoothing, and the force its square.
-    assert c.with_velocity("applied", c.q, velocity(1)) == pytest.approx(0, abs=1e-4)
+    # At the origin, where the span is zero without round-off.
+    a, b = (Body(name, 1.0, (0.1, 0.1, 0.1)) for name in "ab")
+    d = assembled([a, b], [SPRINGS[1].build(Frame(a), Frame(b))], gravity=(0.0, 0.0, 0.0))
+    q, _ = d.stated_start()
+    assert array(d.applied(0, q, velocity(1), d.values())) == pytest.approx(0, abs=1e-6)
+    moved_apart = q + 1e-3 * np.eye(len(q))[7]
+    assert np.abs(array(d.applied(0, moved_apart, velocity(1), d.values()))).max() > 0.1
 
 
 @pytest.mark.parametrize(("length", "force"), [(0.2, -40.0), (0.5, 20.0), (0.4, 0.0)])
