@@ -67,15 +67,16 @@ class LuGreLaw(FrictionLaw):
     def _steady(self) -> StribeckLaw:
         return StribeckLaw(self.kinetic, self.static, self.stribeck)
 
-    def _decay(self, s: State, u: ca.SX, h: ca.SX) -> ca.SX:
-        """Return sigma_0 |u| h / g(u)."""
+    def _decay(self, s: State, u: ca.SX) -> ca.SX:
+        """Return sigma_0 |u| / g(u) [1/s]."""
         g = self._steady.coefficient(s, u)
-        return s.value(self.stiffness) * ca.sqrt(u**2 + self.creep**2) * h / g
+        return s.value(self.stiffness) * ca.sqrt(u**2 + self.creep**2) / g
 
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
-        x = self._decay(s, u, h)
+        decay = self._decay(s, u)
+        x = decay * h
         mean = z * _phi1(x) + u * h * _phi2(x)
-        rate = (u - x / h * z) * _phi1(x)
+        rate = (u - decay * z) * _phi1(x)
         return normal * (
             s.value(self.stiffness) * mean
             + s.value(self.damping) * rate
@@ -83,7 +84,7 @@ class LuGreLaw(FrictionLaw):
         )
 
     def settled(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
-        x = self._decay(s, u, h)
+        x = self._decay(s, u) * h
         return z * ca.exp(-x) + u * h * _phi1(x)
 
 

@@ -10,7 +10,7 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
-from nsopt.stepping.node import Node, Passage, check_plain
+from nsopt.stepping.node import Node, Passage
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import kick
 from nsopt.stepping.variational import Variational
@@ -81,7 +81,6 @@ class Composition(Scheme):
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
         self.check(dynamics, p)
-        check_plain(dynamics, p)
 
     def add_interval(
         self,

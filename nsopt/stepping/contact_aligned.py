@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.impact import Impact, NewtonImpact
-from nsopt.stepping.node import Node, Passage, check_plain, vanish
+from nsopt.stepping.node import Node, Passage
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.switches import vanish
 from nsopt.stepping.terms import (
     bend,
     energy_error,
@@ -178,11 +179,6 @@ class ContactAligned(Scheme):
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
         self.check(dynamics, p)
-        check_plain(dynamics, p)
-        if not isinstance(self.impact, NewtonImpact):
-            raise ValueError(
-                f"{type(self.impact).__name__} has no equations over a horizon: use NewtonImpact()"
-            )
 
     def add_interval(
         self,
@@ -247,23 +243,11 @@ class ContactAligned(Scheme):
         return replace(self._blow(mpcc, dynamics, last, scales)[0], h=before)
 
     def _blow(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> tuple[Passage, ca.SX]:
-        """State how velocities jump at a node: 0 = W^T v+ + e W^T v- where there is an impulse.
-
-        Return it with the velocity after.
-        """
-        v = mpcc.variable("v_jump", d.nv, guess=node.v)
-        mu = mpcc.variable("joint_blow", len(d.closure_names), scale=scales.impulse)
-        lam = mpcc.variable("blow", len(d.contact_names), scale=scales.impulse)
-        C = d.closure_matrix(*node.at)
-        jump = d.mass(node.q, node.p) @ (v - node.v) - node.W @ lam - C.T @ mu
-        mpcc.equal("jump", jump, scale=scales.impulse)
-        mpcc.equal("blow_rate", C @ v + d.closure_drift(*node.at))
-        names, speed = d.contact_names, scales.gap / scales.time
-        mpcc.complement("struck", node.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
-        rebound = node.W.T @ v + d.restitution(node.p) * (node.W.T @ node.v)
-        vanish(mpcc, "rebound", rebound, lam, (speed, scales.impulse), names)
-        loss = -lam * (node.W.T @ (v + node.v)) / 2
-        return replace(Passage.still(d, v, ca.SX(0)), blow=lam, blow_loss=loss), v
+        """State how velocities jump at a node; return it with the velocity after."""
+        jump = self.impact.add_at(mpcc, d, node, scales)
+        loss = -jump.impulse * (node.W.T @ (jump.v + node.v)) / 2
+        still = Passage.still(d, jump.v, ca.SX(0))
+        return replace(still, blow=jump.impulse, blow_loss=loss), jump.v
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

@@ -38,8 +38,10 @@ class Friction:
         self._mpcc, self._d, self._scales = mpcc, dynamics, scales
         owners = np.array(dynamics.slip_contacts, dtype=int)
         alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
-        self._owners, self._plane = owners, np.flatnonzero(alone)
-        self._space = np.flatnonzero(~alone)
+        mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
+        dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
+        self._owners, self._plane = owners, np.flatnonzero(alone & dry)
+        self._space = np.flatnonzero(~alone & dry)
         self._unknowns = ca.SX.zeros(owners.size)
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
@@ -68,7 +70,7 @@ class Friction:
             At which slip is judged.
         lam : SX (ng,) [N s]
             Contact impulses; times the slope of the gap function they are the normal ones.
-        closed : SX (ng,), 0 or 1
+        closed : SX (ng,), from 0 to 1
             Where the viscous part acts.
         h : SX scalar [s]
             Over which it acts.

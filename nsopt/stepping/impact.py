@@ -10,7 +10,9 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
+from nsopt.stepping.node import Node
 from nsopt.stepping.scheme import Scales
+from nsopt.stepping.switches import vanish
 
 At = tuple[ca.SX, ca.SX, ca.SX]  # t, q, p
 
@@ -54,6 +56,18 @@ class Impact(ABC):
         scales : Scales
         """
 
+    @abstractmethod
+    def add_at(self, mpcc: Mpcc, dynamics: Dynamics, node: Node, scales: Scales) -> Jump:
+        """State the jump at a node of a horizon, which contacts take part being unknown.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+        dynamics : Dynamics
+        node : Node
+        scales : Scales
+        """
+
 
 @dataclass(frozen=True)
 class NewtonImpact(Impact):
@@ -83,6 +97,21 @@ class NewtonImpact(Impact):
         _meet(mpcc, "contact", d, W.T @ after + restitution * (W.T @ v), lam, closed, scales)
         mpcc.least_norm(("blow", "joint_blow"))
         return Jump(after, lam, mu, jump)
+
+    def add_at(self, mpcc: Mpcc, dynamics: Dynamics, node: Node, scales: Scales) -> Jump:
+        """State W^T v+ + e W^T v- = 0 where there is an impulse."""
+        d = dynamics
+        v = mpcc.variable("v_jump", d.nv, guess=node.v)
+        mu = mpcc.variable("joint_blow", len(d.closure_names), scale=scales.impulse)
+        lam = mpcc.variable("blow", len(d.contact_names), scale=scales.impulse)
+        C = d.closure_matrix(*node.at)
+        jump = d.mass(node.q, node.p) @ (v - node.v) - node.W @ lam - C.T @ mu
+        mpcc.equal("jump", jump, scale=scales.impulse)
+        mpcc.equal("blow_rate", C @ v + d.closure_drift(*node.at))
+        _strike(mpcc, "struck", d, node, lam, scales)
+        rebound = node.W.T @ v + d.restitution(node.p) * (node.W.T @ node.v)
+        vanish(mpcc, "rebound", rebound, lam, _sizes(scales), d.contact_names)
+        return Jump(v, lam, mu, jump)
 
 
 @dataclass(frozen=True)
@@ -123,9 +152,39 @@ class PoissonImpact(Impact):
         blow = (1 + restitution) * lam_c + extra
         return Jump(after, blow, mu_c + mu, compression + expansion)
 
+    def add_at(self, mpcc: Mpcc, dynamics: Dynamics, node: Node, scales: Scales) -> Jump:
+        """State both phases; what approaches must be compressed before it is given more."""
+        d, size, names = dynamics, scales.impulse, dynamics.contact_names
+        n, nc = len(names), len(d.closure_names)
+        middle, after = (mpcc.variable(x, d.nv, guess=node.v) for x in ("v_middle", "v_jump"))
+        mu_c, mu = (mpcc.variable(x, nc, scale=size) for x in ("mu_c", "mu_x"))
+        lam_c, extra = (mpcc.variable(x, n, scale=size) for x in ("compression", "extra"))
+        M, C, W = d.mass(node.q, node.p), d.closure_matrix(*node.at), node.W
+        given = d.restitution(node.p) * lam_c + extra
+        compression = M @ (middle - node.v) - W @ lam_c - C.T @ mu_c
+        expansion = M @ (after - middle) - W @ given - C.T @ mu
+        for name, rows, speed in (("first", compression, middle), ("second", expansion, after)):
+            mpcc.equal(f"{name}_jump", rows, scale=size)
+            mpcc.equal(f"{name}_rate", C @ speed + d.closure_drift(*node.at))
+        _strike(mpcc, "struck", d, node, lam_c, scales)
+        _strike(mpcc, "struck_again", d, node, extra, scales)
+        approach = vanish(mpcc, "compressed", W.T @ middle, lam_c, _sizes(scales), names)
+        vanish(mpcc, "expanded", W.T @ after, extra, _sizes(scales), names)
+        mpcc.complement("approaching", approach, extra, scale=_sizes(scales), labels=names)
+        return Jump(after, lam_c + given, mu_c + mu, compression + expansion)
+
 
 def _meet(
     mpcc: Mpcc, name: str, d: Dynamics, rate: ca.SX, lam: ca.SX, closed: ca.SX, scales: Scales
 ) -> None:
-    sizes = (scales.gap / scales.time, scales.impulse)
-    mpcc.complement(name, rate, lam, scale=sizes, labels=d.contact_names, active=closed)
+    names = d.contact_names
+    mpcc.complement(name, rate, lam, scale=_sizes(scales), labels=names, active=closed)
+
+
+def _strike(mpcc: Mpcc, name: str, d: Dynamics, node: Node, lam: ca.SX, scales: Scales) -> None:
+    sizes = (scales.gap, scales.impulse)
+    mpcc.complement(name, node.gap, lam, scale=sizes, labels=d.contact_names)
+
+
+def _sizes(scales: Scales) -> tuple[ca.SX, ca.SX]:
+    return scales.gap / scales.time, scales.impulse

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
-from nsopt.stepping.node import Node, Passage, check_plain
+from nsopt.stepping.node import PUSHED, Node, Passage
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.switches import parted, touching
 from nsopt.stepping.terms import (
     joint_work,
     kinetic,
@@ -30,6 +31,9 @@ Array = NDArray[np.float64]
 
 TOUCH = 1e-10
 """Of the clearance, the gap up to which a contact is closed."""
+
+FASTER = 10.0
+"""Times the speed of a gap in a step, what rates count as about one over a horizon."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class MoreauJean(Scheme):
     def __post_init__(self) -> None:
         if not 0.5 <= self.theta <= 1:
             raise ValueError(f"theta must be from 0.5 to 1, got {self.theta}: less is unstable")
+
+    @property
+    def sinks(self) -> bool:
+        return not self.project
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -140,13 +148,12 @@ class MoreauJean(Scheme):
             rub_work=ca.dot(rubbing, mean),
         )
 
+    def remedy(self, bores: bool) -> str:
+        del bores
+        return "step by Variational(), whose contacts are closed at both levels at once"
+
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        check_plain(dynamics, p)
-        if dynamics.contact_names:
-            raise ValueError(
-                f"MoreauJean switches contact {dynamics.contact_names[0]!r} on by where it is, "
-                "which a program over a horizon cannot: use Variational() or ContactAligned()"
-            )
+        self.check_no_rebound(dynamics, p)
 
     def add_interval(
         self,
@@ -157,28 +164,75 @@ class MoreauJean(Scheme):
         before: ca.SX,
         scales: Scales,
     ) -> Passage:
-        """State the step of a mechanism without contacts."""
+        """State the step, which contacts are active being unknown.
+
+        Active is what the middle of the step would reach at v_n,
+
+            reach = gap(q_n) + h/2 W^T v_n,   0 <= W^T v_n+1 + k/h max(reach, 0) _|_ lam >= 0
+
+        exactly so below zero, and from 1/k of the way in a step upwards not at all.
+        """
         del before
         d, h, v = dynamics, second.t - first.t, second.v
         mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
-        M, C = d.mass(first.q, first.p), d.closure_matrix(*first.at)
+        friction = Friction(mpcc, d, scales)
+        friction.add_space()
+        push = PUSHED * ca.SX(scales.impulse)
+        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
+        friction.add_plane()
+        C, T = d.closure_matrix(*first.at), d.slip_matrix(*first.at)
+        reach = first.gap + h / 2 * (first.W.T @ first.v)
+        away, _ = parted(mpcc, "reach", d, reach, first.gap, scales.gap)
+        closed = touching(mpcc, d, first, away, scales.gap)
+        slip = friction.impulse(first.at, v, lam, closed, h)
         mean = self.theta * v + (1 - self.theta) * first.v
         middle = (first.t + h / 2, d.retract(first.q, h / 2 * first.v), first.p)
+        M = d.mass(middle[1], first.p)
         K = smooth_forces(d, *middle, mean) + first.drive
-        motion = M @ (v - first.v) - h * K - C.T @ mu
+        motion = M @ (v - first.v) - h * K - first.W @ lam - T @ slip - C.T @ mu
+        motion -= h * rub(d, first, first.at, mean, h, v - first.v, mu, lam, slip, h)
         mpcc.equal("motion", motion, scale=scales.impulse)
-        mpcc.equal("move", second.q - d.retract(first.q, h * mean), scale=scales.time)
-        rate = C @ v + d.closure_drift(*first.at)
-        closed = d.closure(*second.at) if self.project else d.closure(*first.at) + h * rate
-        mpcc.equal("closure", closed, scale=scales.time)
+        mpcc.equal("joint_rate", C @ v + d.closure_drift(*first.at))
+        friction.state()
+        sizes = (FASTER * scales.gap / scales.time, scales.impulse)
+        rate = first.W.T @ v + first.sharp / scales.time * away
+        mpcc.complement("contact", rate, lam, scale=sizes, labels=d.contact_names)
+        self._bring_back(mpcc, d, moved(d, first, h, mean), second, scales)
+        halfway = (v + first.v) / 2
         pushes = d.external(*middle[:2], mean, first.p) + first.drive
+        loss = -lam * (first.W.T @ halfway) - friction.by_contact(slip * (T.T @ halfway))
         return replace(
             Passage.still(d, first.v, h),
             change=v - first.v,
+            impulse=lam,
             joint_impulse=mu,
+            slip_impulse=slip,
+            loss=loss,
             work=h * ca.dot(pushes, mean),
             share=h,
         )
+
+    def _bring_back(self, mpcc: Mpcc, d: Dynamics, q: ca.SX, second: Node, scales: Scales) -> None:
+        """State that a step to q ends at the next node, where joints and gaps are closed again.
+
+        As `add_projection`, but contacts along the gradients at that node.
+        """
+        contacts = self.project and d.contact_names
+        if not contacts and not d.closure_names:
+            mpcc.equal("move", second.q - q, scale=scales.time)
+            return
+        push, C = scales.impulse * scales.time, d.closure_matrix(second.t, q, second.p)
+        move = mpcc.variable("brought_back", d.nv, scale=scales.time)
+        mu = mpcc.variable("joint_push", C.size1(), scale=push)
+        nearest = d.mass(q, second.p) @ move - C.T @ mu
+        if contacts:
+            lam = mpcc.variable("contact_push", second.gap.numel(), scale=scales.mass * scales.gap)
+            nearest -= second.W @ lam
+            sizes = (scales.gap, scales.mass * scales.gap)
+            mpcc.complement("outside", second.gap, lam, scale=sizes, labels=d.contact_names)
+        mpcc.equal("nearest", nearest, scale=push)
+        mpcc.equal("move", second.q - d.retract(q, move), scale=scales.time)
+        mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Mpcc
-
-Array = NDArray[np.float64]
 
 PUSHED = 0.1
 """Of a typical impulse, what contacts press with in a guess."""
@@ -34,6 +29,11 @@ class Node:
     gap : SX (ng,) [m]
     W : SX (nv, ng)
         Gradients of the gaps.
+    z_before : SX (nz,)
+        Internal states of friction at the node before.
+    sharp : SX scalar
+        How sharply contacts become active that do so by where they are, as the inverse of a part of
+        a step; it grows along a homotopy, to 1000.
     """
 
     t: ca.SX
@@ -43,6 +43,8 @@ class Node:
     drive: ca.SX
     gap: ca.SX
     W: ca.SX
+    z_before: ca.SX
+    sharp: ca.SX
 
     @property
     def at(self) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -94,41 +96,3 @@ class Passage:
         joint, slip = (ca.SX.zeros(len(x)) for x in (d.closure_names, d.slip_contacts))
         zero = ca.SX(0)
         return cls(v, ca.SX.zeros(d.nv), none, joint, slip, none, zero, h, zero, none, none)
-
-
-def vanish(
-    mpcc: Mpcc,
-    name: str,
-    rate: ca.SX,
-    lam: ca.SX,
-    scale: tuple[ca.SX, ca.SX],
-    labels: tuple[str, ...],
-) -> None:
-    """State rate = 0 where lam > 0, and nothing elsewhere."""
-    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
-    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
-    for x, part in zip(("up", "down"), parts, strict=True):
-        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)
-
-
-def check_plain(dynamics: Dynamics, p: Array) -> None:
-    """Refuse friction that has no equations over a horizon.
-
-    Raises
-    ------
-    ValueError
-        Naming the joint or contact.
-    """
-    if dynamics.rubbed:
-        name = dynamics.joint_names[dynamics.rubbed[0]]
-        raise ValueError(
-            f"the friction of {name!r} depends on its reaction or has internal states, which has "
-            "no equations over a horizon: state it as damping, or leave it out"
-        )
-    viscous = np.asarray(dynamics.viscous(p)).ravel()
-    if np.any(viscous > 0):
-        name = dynamics.contact_names[int(np.argmax(viscous))]
-        raise ValueError(
-            f"contact {name!r} has viscous friction {viscous.max():g} N s/m, which has no "
-            "equations over a horizon: set it to zero"
-        )

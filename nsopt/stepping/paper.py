@@ -12,7 +12,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
-from nsopt.stepping.node import PUSHED, Node, Passage, check_plain
+from nsopt.stepping.node import PUSHED, Node, Passage
 from nsopt.stepping.scheme import Array, Scales, Scheme, Step, StepStart
 from nsopt.stepping.terms import (
     joint_work,
@@ -41,8 +41,17 @@ class Closure(ABC):
         """Return the gaps at the end of the step, shape (ng,) [m]."""
 
     @abstractmethod
-    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+    def joints(self, dynamics: Dynamics, start: StepStart | Node, end: _End) -> ca.SX:
         """Return the residuals of the ideal joints at the end of the step, shape (nc,)."""
+
+    @abstractmethod
+    def gap_between(
+        self, mpcc: Mpcc, dynamics: Dynamics, first: Node, second: Node, scale: ca.SX
+    ) -> ca.SX:
+        """Return as `gap` those of a step between two nodes; state what they need beside.
+
+        ``scale`` [m] is the size of gaps.
+        """
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,14 @@ class TrueClosure(Closure):
     def gap(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
         return dynamics.gap(end.t, end.q, start.p)
 
-    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+    def joints(self, dynamics: Dynamics, start: StepStart | Node, end: _End) -> ca.SX:
         return dynamics.closure(end.t, end.q, start.p)
+
+    def gap_between(
+        self, mpcc: Mpcc, dynamics: Dynamics, first: Node, second: Node, scale: ca.SX
+    ) -> ca.SX:
+        del mpcc, dynamics, first, scale
+        return second.gap
 
 
 @dataclass(frozen=True)
@@ -78,10 +93,18 @@ class LinearisedClosure(Closure):
         outside = true < -self.trust * dynamics.gap_scale(start.p)
         return ca.if_else(outside, true, linear)
 
-    def joints(self, dynamics: Dynamics, start: StepStart, end: _End) -> ca.SX:
+    def joints(self, dynamics: Dynamics, start: StepStart | Node, end: _End) -> ca.SX:
         at = (start.t, start.q, start.p)
         rate = dynamics.closure_matrix(*at) @ end.v + dynamics.closure_drift(*at)
         return dynamics.closure(*at) + end.h * rate
+
+    def gap_between(
+        self, mpcc: Mpcc, dynamics: Dynamics, first: Node, second: Node, scale: ca.SX
+    ) -> ca.SX:
+        """State what a switch to the true gap comes to: none ends further outside than trusted."""
+        least = -self.trust * dynamics.gap_scale(first.p)
+        mpcc.less("trusted", least - second.gap, scale=scale)
+        return first.gap + (second.t - first.t) * first.W.T @ second.v
 
 
 @dataclass(frozen=True)
@@ -200,7 +223,6 @@ class PaperStep(Scheme):
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
         self.check(dynamics, p)
-        check_plain(dynamics, p)
 
     def add_interval(
         self,
@@ -211,13 +233,11 @@ class PaperStep(Scheme):
         before: ca.SX,
         scales: Scales,
     ) -> Passage:
-        """State the step with gaps and joints at the stored coordinates; h is the program's.
-
-        Rotations go by the exact move, which keeps the norm of Euler parameters.
-        """
+        """State the step; how long it is comes from the horizon, not from Gauss' principle."""
         del before
         d, h = dynamics, second.t - first.t
-        v = second.v
+        v, end = second.v, _End(second.t, second.q, second.t - first.t, second.v)
+        qdot = mpcc.variable("qdot", d.nq, guess=d.rate_matrix(first.q) @ first.v)
         push = PUSHED * ca.SX(scales.impulse)
         lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
         mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
@@ -227,10 +247,17 @@ class PaperStep(Scheme):
         K = smooth_forces(d, *first.at, taken) + first.drive
         motion = M @ (v - first.v) - h * K - first.W @ lam - C.T @ mu
         mpcc.equal("motion", motion, scale=scales.impulse)
-        mpcc.equal("move", second.q - d.retract(first.q, h * v), scale=scales.time)
-        mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
-        sizes = (scales.gap, scales.impulse)
-        mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
+        mpcc.equal("rate", d.velocity(first.q, qdot) - v)
+        mpcc.equal("norm", self._norm(d, first, h, qdot), scale=scales.time)
+        there = first.q + h * qdot
+        there = d.renormalise(there) if self.renormalise else there
+        mpcc.equal("move", second.q - there, scale=scales.time)
+        mpcc.equal("closure", self.closure.joints(d, first, end), scale=scales.time)
+        gap, sizes = (
+            self.closure.gap_between(mpcc, d, first, second, scales.gap),
+            (scales.gap, scales.impulse),
+        )
+        mpcc.complement("contact", gap, lam, scale=sizes, labels=d.contact_names)
         pushes = d.external(first.t, first.q, taken, first.p) + first.drive
         loss = -lam * (first.W.T @ mean)
         return replace(
@@ -254,7 +281,7 @@ class PaperStep(Scheme):
         smooth = end.h * smooth_forces(d, *at, end.v)
         return smooth + d.gap_matrix(*at) @ lam + d.closure_matrix(*at).T @ mu - impulse
 
-    def _norm(self, dynamics: Dynamics, start: StepStart, h: ca.SX, qdot: ca.SX) -> ca.SX:
+    def _norm(self, dynamics: Dynamics, start: StepStart | Node, h: ca.SX, qdot: ca.SX) -> ca.SX:
         """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""
         norms = dynamics.norms(start.q)
         return norms - 1 + h * ca.jtimes(norms, start.q, qdot)

@@ -209,6 +209,11 @@ class Scheme(ABC):
         return 0.0
 
     @property
+    def sinks(self) -> bool:
+        """Whether contacts stop at the velocity level alone, so that bodies end inside of walls."""
+        return False
+
+    @property
     def fallback(self) -> Scheme | None:
         """The scheme that takes a step where this one has no solution; none by default."""
         return None
@@ -275,6 +280,46 @@ class Scheme(ABC):
         """
         del dynamics, p
         raise self._no_horizon()
+
+    def remedy(self, bores: bool) -> str:
+        """Return what else to try where a program over a horizon is not solved; nothing by default.
+
+        ``bores`` says whether contacts are in bores.
+        """
+        del bores
+        return ""
+
+    def check_rubbing(self, dynamics: Dynamics) -> None:
+        """Refuse friction that depends on reactions or has internal states, unless it `rubs`.
+
+        Raises
+        ------
+        ValueError
+            Naming the joint, and schemes that take it.
+        """
+        if dynamics.rubbed and not self.rubs:
+            joint = dynamics.joint_names[dynamics.rubbed[0]]
+            raise ValueError(
+                f"{type(self).__name__} knows no friction that depends on reactions or has "
+                f"internal states, but {joint!r} has: use Variational or MoreauJean"
+            )
+
+    def check_no_rebound(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse restitution over a horizon, for schemes whose steps do not end at impacts.
+
+        Raises
+        ------
+        ValueError
+            Naming the contact.
+        """
+        e = np.asarray(dynamics.restitution(p)).ravel()
+        if np.any(e > 0):
+            name, scheme = dynamics.contact_names[int(np.argmax(e))], type(self).__name__
+            raise ValueError(
+                f"contact {name!r} rebounds with e = {e.max():g}, but {scheme} has impacts at the "
+                "ends of its steps: derivatives over a horizon would miss that the time of an "
+                "impact moves; use ContactAligned() or set it to zero"
+            )
 
     def _no_horizon(self) -> ValueError:
         name = type(self).__name__

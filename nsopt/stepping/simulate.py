@@ -160,12 +160,7 @@ def simulate(
     check_start(dynamics, start, p)
     warn_of_readings(dynamics, start, p)
     scheme.check(dynamics, p)
-    if dynamics.rubbed and not scheme.rubs:
-        raise ValueError(
-            f"{type(scheme).__name__} knows no friction that depends on reactions or has internal "
-            f"states, but {dynamics.joint_names[dynamics.rubbed[0]]!r} has: use Variational or "
-            "MoreauJean"
-        )
+    scheme.check_rubbing(dynamics)
     run = Run(start, p, start.t + duration, steps)
     options = {
         "scheme": scheme,

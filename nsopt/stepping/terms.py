@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
+from nsopt.stepping.node import Node
 from nsopt.stepping.scheme import StepStart
 
 
@@ -14,17 +15,23 @@ def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     return d.applied(t, q, v, p) - d.bias(q, v, p)
 
 
-def moved(d: Dynamics, start: StepStart, h: ca.SX, v: ca.SX) -> ca.SX:
+def internal(d: Dynamics, q: ca.SX) -> ca.SX:
+    """Return the internal states of friction, the last coordinates, (nz,)."""
+    return q[d.nq - len(d.internal_names) :]
+
+
+def moved(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
     """Return the coordinates after h at velocity v, internal states settled, (nq,)."""
     q = d.retract(start.q, h * v)
     if n := len(d.internal_names):
-        q = ca.vertcat(q[:-n], d.settled(start.t, start.q, v, start.p, h, start.q[-n:]))
+        z = internal(d, start.q)
+        q = ca.vertcat(q[:-n], d.settled(start.t, start.q, v, start.p, h, z))
     return q
 
 
 def rub(
     d: Dynamics,
-    start: StepStart,
+    start: StepStart | Node,
     at: tuple[ca.SX, ca.SX, ca.SX],
     v: ca.SX,
     h: ca.SX,
@@ -50,9 +57,26 @@ def rub(
     if not d.rubbed:
         return ca.SX(d.nv, 1)
     t, q, p = at
-    reactions = d.reactions(t, q, v, p, time, change, mu, lam, slip)[:, list(d.rubbed)] / time
-    n = len(d.internal_names)
-    return d.rubbing(t, q, v, p, h, start.q[d.nq - n :], reactions)
+    bears = bearing(d, at, v, change, mu, lam, slip, time)
+    return d.rubbing(t, q, v, p, h, internal(d, start.q), bears)
+
+
+def bearing(
+    d: Dynamics,
+    at: tuple[ca.SX, ca.SX, ca.SX],
+    v: ca.SX,
+    change: ca.SX,
+    mu: ca.SX,
+    lam: ca.SX,
+    slip: ca.SX,
+    time: ca.SX,
+) -> ca.SX:
+    """Return the mean reactions of the joints that rub over ``time``, (6, their number).
+
+    Arguments as for `rub`.
+    """
+    t, q, p = at
+    return d.reactions(t, q, v, p, time, change, mu, lam, slip)[:, list(d.rubbed)] / time
 
 
 def kick(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:

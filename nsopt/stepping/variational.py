@@ -13,9 +13,11 @@ from nsopt.mechanics import Dynamics
 from nsopt.mechanics.checks import between
 from nsopt.mpcc import Mpcc
 from nsopt.stepping.friction import Friction
+from nsopt.stepping.kicks import kicked
 from nsopt.stepping.moreau_jean import MoreauJean
-from nsopt.stepping.node import PUSHED, Node, Passage, check_plain, vanish
+from nsopt.stepping.node import Node, Passage
 from nsopt.stepping.scheme import Scales, Scheme, Step, StepStart
+from nsopt.stepping.switches import vanish
 from nsopt.stepping.terms import (
     bend,
     energy_error,
@@ -40,6 +42,9 @@ ARRIVING = 100
 
 PRESSED = 1e-9
 """Of the typical impulse, what a contact takes at least to count as touching."""
+
+DAMPS = 0.5
+"""How far ahead places are from which nothing rattles, see `Scheme.ahead`."""
 
 SAME_SIDE = 0.5
 """Cosine by which a contact may turn in a step and still be one lasting contact."""
@@ -250,15 +255,13 @@ class Variational(Scheme):
             rub_work=(1 - blow) * step.rub_work + ca.dot(rubbing, u),
         )
 
+    def remedy(self, bores: bool) -> str:
+        if not bores or self.ahead >= DAMPS:
+            return ""
+        return f"let contacts in bores not rattle, Variational(ahead={DAMPS:g})"
+
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        e = np.asarray(dynamics.restitution(p)).ravel()
-        if np.any(e > 0):
-            name = dynamics.contact_names[int(np.argmax(e))]
-            raise ValueError(
-                f"contact {name!r} has restitution {e.max():g}: over a horizon Variational knows "
-                "none, use ContactAligned() or set it to zero"
-            )
-        check_plain(dynamics, p)
+        self.check_no_rebound(dynamics, p)
 
     def add_interval(
         self,
@@ -275,10 +278,10 @@ class Variational(Scheme):
         node at once.
         """
         d, h = dynamics, second.t - first.t
-        passage, v = self._kicks(mpcc, d, first, before, h, scales)
+        passage, v = kicked(mpcc, d, first, second.gap, (before, h), scales)
         M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
         mpcc.equal("momentum", M_end @ second.v - M @ v, scale=scales.impulse)
-        there = d.retract(first.q, h * (v + second.v) / 2)
+        there = moved(d, first, h, (v + second.v) / 2)
         mpcc.equal("move", second.q - there, scale=scales.time)
         mpcc.equal("closure", d.closure(*second.at), scale=scales.time)
         sizes = (scales.gap, scales.impulse)
@@ -290,54 +293,13 @@ class Variational(Scheme):
     ) -> Passage:
         """State half a kick, and that contacts which press are closed and at rest."""
         d = dynamics
-        passage, v = self._kicks(mpcc, d, last, before, ca.SX(0), scales)
+        passage, v = kicked(mpcc, d, last, last.gap, (before, ca.SX(0)), scales)
         mpcc.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
         lam, names = passage.impulse, d.contact_names
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
         speeds = (scales.gap / scales.time, scales.impulse)
         vanish(mpcc, "rest", last.W.T @ v, lam, speeds, names)
         return replace(passage, at_node=v)
-
-    def _kicks(
-        self, mpcc: Mpcc, d: Dynamics, node: Node, before: ca.SX, after: ca.SX, scales: Scales
-    ) -> tuple[Passage, ca.SX]:
-        """State the change of momentum at a node; return it with the velocity after."""
-        v = mpcc.variable("leaving", d.nv, guess=node.v)
-        mu = mpcc.variable("joint_impulse", len(d.closure_names), scale=scales.impulse)
-        friction = Friction(mpcc, d, scales)
-        friction.add_space()
-        push = PUSHED * ca.SX(scales.impulse)
-        lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
-        friction.add_plane()
-        h = (before + after) / 2
-        # What sticks stops: of the mean velocity it would only be thrown back.
-        slip = friction.impulse(node.at, v, lam, lam > 0, h)
-        M, C = d.mass(node.q, node.p), d.closure_matrix(*node.at)
-        kicks = before / 2 * kick(d, *node.at, node.v) + after / 2 * kick(d, *node.at, v)
-        motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
-        motion -= d.slip_matrix(*node.at) @ slip
-        mpcc.equal("motion", motion, scale=scales.impulse)
-        friction.state()
-        mean = (v + node.v) / 2
-        rubbed = friction.by_contact(slip * (d.slip_matrix(*node.at).T @ mean))
-        pushes = before / 2 * d.external(node.t, node.q, node.v, node.p)
-        pushes += after / 2 * d.external(node.t, node.q, v, node.p) + h * node.drive
-        none = ca.SX.zeros(lam.numel())
-        passage = Passage(
-            # What acts over the step before has acted, what acts over the one after is to come.
-            at_node=node.v + before / (before + after) * (v - node.v),
-            change=v - node.v,
-            impulse=lam,
-            joint_impulse=mu,
-            slip_impulse=slip,
-            loss=-lam * (node.W.T @ mean) - rubbed,
-            work=ca.dot(pushes, mean),
-            h=h,
-            share=h,
-            blow=none,
-            blow_loss=none,
-        )
-        return passage, v
 
     def _contacts(self, d: Dynamics, start: StepStart, h: ca.SX) -> _Contacts:
         at = (start.t, start.q, start.p)

@@ -13,6 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc, Relaxation
 from nsopt.stepping import Scales, Scheme
 from nsopt.stepping.node import Node, Passage
+from nsopt.stepping.terms import internal
 from nsopt.trajectory.conditions import Bound
 from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.lifting import Lifting
@@ -20,6 +21,9 @@ from nsopt.trajectory.moment import Acting, Moment
 
 EXTRA = len(Stage._fields)
 """Parameters after those of the mechanism."""
+
+SHARP = 0.1
+"""`Node.sharp` times the root of sigma: what is small by complementarity goes with that root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,8 @@ class Model:
         """Where they begin and end."""
         return [0, *np.cumsum(self.state).tolist()]
 
-    def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX) -> Node:
-        """Return a node from its unknowns."""
+    def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX, z: ca.SX) -> Node:
+        """Return a node from its unknowns and the internal states of the node before."""
         d = self.dynamics
         t, q, places, v = ca.vertsplit(x, self.edges)
         names = [parameter.name for parameter in d.parameters]
@@ -69,7 +73,9 @@ class Model:
         for k, i in enumerate(self.driven):
             forces[i] = drive[k]
         gap = self.lifting.gap(t, q, given, places, p[len(names) + 1])
-        return Node(t, q, v, given, forces, gap, self.lifting.directions(t, q, given, places))
+        W = self.lifting.directions(t, q, given, places)
+        sharp = SHARP / ca.sqrt(p[len(names)])  # Stage.sigma
+        return Node(t, q, v, given, forces, gap, W, z, sharp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ class Place:
     ----------
     w : SX
         Unknowns: state, what the scheme adds, drives and inputs of the node; the state of the next;
-        the time of the one before.
+        time and internal states of the one before.
     own : int
         How many of them are of the node.
     data : SX (3,)
@@ -119,7 +125,7 @@ class Place:
         """Return the template of a node that a step follows."""
         m, p, data, first, drive, u, node, before = _begun(model, "interval")
         second = m.parameter("next", sum(model.state))
-        following = model.node(second, drive, u, p)
+        following = model.node(second, drive, u, p, internal(model.dynamics, node.q))
         share = p[-1]  # Stage.ahead
         here, there = (ca.vertsplit(x, model.edges)[2] for x in (first, second))
         places = here + model.scheme.ahead * (there - here)
@@ -169,7 +175,7 @@ class Place:
     ) -> Place:
         d, m = model.dynamics, m.split()
         first, drive, u, following = unknowns
-        t_before = next(x.symbol for x in m.parameters if x.name == "t_before")
+        earlier = next(x.symbol for x in m.parameters if x.name == "earlier")
         added = [variable.scaled for variable in m.variables]
         mine = ca.vertcat(first, *added, drive, u)
         acting = Acting(
@@ -187,7 +193,7 @@ class Place:
         )
         a = passage.change / passage.h
         moment = Moment(d, node.t, node.q, v, a, node.p, acting)
-        w = ca.vertcat(mine, *following, t_before)
+        w = ca.vertcat(mine, *following, earlier)
         return cls(w, mine.numel(), data, p, m, node, passage, moment, before, after)
 
     def stated(self, model: Model, relaxation: Relaxation) -> list[Bound]:
@@ -202,6 +208,10 @@ class Place:
             "jump": d.v_names,
             "rest": d.contact_names,
             "rebound": d.contact_names,
+            "compressed": d.contact_names,
+            "expanded": d.contact_names,
+            "reach": d.contact_names,
+            "nearest": d.v_names,
         }
         found = []
         for rows in self.mpcc.equalities:
@@ -240,6 +250,6 @@ def _begun(model: Model, name: str) -> tuple[Mpcc, ca.SX, ca.SX, ca.SX, ca.SX, c
     data = m.parameter("data", 3)
     first = m.parameter("node", sum(model.state))
     drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
-    t_before = m.parameter("t_before", 1)
-    node = model.node(first, drive * model.scales.force, u, p)
-    return m, p, data, first, drive, u, node, data[1] * (node.t - t_before)
+    earlier = m.parameter("earlier", 1 + len(model.dynamics.internal_names))
+    node = model.node(first, drive * model.scales.force, u, p, earlier[1:])
+    return m, p, data, first, drive, u, node, data[1] * (node.t - earlier[0])

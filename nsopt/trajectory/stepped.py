@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc import Relaxation, Scholtes
-from nsopt.stepping import Scales, Scheme, Start, Variational
+from nsopt.stepping import Scales, Scheme, Start
 from nsopt.stepping.taken import Taken, objects
 from nsopt.trajectory.conditions import Bound, Span
 from nsopt.trajectory.guesses import Course, Guess
@@ -25,9 +25,6 @@ from nsopt.trajectory.lifting import Lifting
 from nsopt.trajectory.parts import Array, Index, Part, Stack, part_of
 from nsopt.trajectory.place import EXTRA, Model, Place, zero
 from nsopt.trajectory.transcription import Motion, Outcome, Transcription
-
-DAMPS = 0.5
-"""How far ahead places are from which nothing rattles, see `Scheme.ahead`."""
 
 LEAST = 1e-3
 """Of the mean step, the least of those whose size is free."""
@@ -56,6 +53,7 @@ class Stepped(Transcription):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.scheme.check_rubbing(self.dynamics)
         self.scheme.check_horizon(self.dynamics, self.p)
 
     @property
@@ -120,7 +118,15 @@ class Stepped(Transcription):
         """Return the unknowns of all nodes that a step follows."""
         n, stride, state = self.horizon.steps, self.inner.own, sum(self.model.state)
         first = np.arange(n)[:, None] * stride
-        return np.hstack([first + np.arange(stride + state), np.maximum(first - stride, 0)])
+        before = np.maximum(first - stride, 0) + self._of_before
+        return np.hstack([first + np.arange(stride + state), before])
+
+    @property
+    def _of_before(self) -> Index:
+        """Return which unknowns of the node before a place sees: time and internal states."""
+        d = self.dynamics
+        end = 1 + d.nq
+        return np.append(0, np.arange(end - len(d.internal_names), end))
 
     def _data(self) -> Array:
         """Return the numbers of those places."""
@@ -133,7 +139,8 @@ class Stepped(Transcription):
 
     def _last_columns(self) -> Index:
         begin = self.horizon.steps * self.inner.own
-        return np.append(np.arange(begin, self.size), begin - self.inner.own)[None]
+        before = begin - self.inner.own + self._of_before
+        return np.append(np.arange(begin, self.size), before)[None]
 
     def _inner(self) -> Part:
         x = self.inner
@@ -209,10 +216,7 @@ class Stepped(Transcription):
 
     @property
     def remedy(self) -> str:
-        rattles = isinstance(self.scheme, Variational) and self.scheme.ahead < DAMPS
-        if not (rattles and self.model.lifting.bores):
-            return ""
-        return f"let contacts in bores not rattle, Variational(ahead={DAMPS:g})"
+        return self.scheme.remedy(bool(self.model.lifting.bores))
 
     @property
     def idle(self) -> Index:
@@ -228,8 +232,9 @@ class Stepped(Transcription):
         least, most = self.horizon.bounds
         edges = self.model.edges
         for at, place in self._places():
-            # Without these the first steps of a solve leave the bores far behind.
-            low[at + edges[2] : at + edges[3]], high[at + edges[2] : at + edges[3]] = -1.5, 1.5
+            if not self.scheme.sinks:
+                # Without these the first steps of a solve leave the bores far behind.
+                low[at + edges[2] : at + edges[3]], high[at + edges[2] : at + edges[3]] = -1.5, 1.5
             own = at + edges[-1]
             for v in place.mpcc.variables:
                 size = v.scaled.numel()
@@ -245,7 +250,7 @@ class Stepped(Transcription):
 
     def start_from(self, guess: Guess) -> Array:
         share = np.linspace(0, 1, self.horizon.steps + 1)
-        course = guess.course(share, self.horizon.bounds, self.inputs)
+        course = guess.course(share, self.horizon.bounds, self.inputs).of(self.dynamics)
         numbers = self.numbers(self.p, Stage(1e-8))
         found = []
         for k, (_, place) in enumerate(self._places()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -21,21 +22,32 @@ class _Posture(Condition):
     Parameters
     ----------
     q, v : (nq,), (nv,) or None
-        Not-a-number leaves a single one free.
+        Not-a-number leaves a single one free. Internal states of friction, the last of q, may be
+        left out: they start at zero and end at will.
     """
+
+    internal: ClassVar[float]
+    """What internal states are where they are left out."""
 
     q: ArrayLike | None = None
     v: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        named = (("q", self.q, dynamics.q_names), ("v", self.v, dynamics.v_names))
+        named = (("q", self._whole(dynamics), dynamics.q_names), ("v", self.v, dynamics.v_names))
         for what, x, names in named:
             if x is not None:
                 wanted(f"{what} of {type(self).__name__}", x, names)
 
+    def _whole(self, d: Dynamics) -> ArrayLike | None:
+        """Return q with the internal states that were left out."""
+        n = len(d.internal_names)
+        if self.q is None or np.shape(self.q) != (d.nq - n,):
+            return self.q
+        return np.append(np.asarray(self.q, dtype=float), np.full(n, self.internal))
+
     def _bounds(self, m: Moment) -> list[Bound]:
         found = []
-        for name, x, given in (("q", m.q, self.q), ("v", m.v, self.v)):
+        for name, x, given in (("q", m.q, self._whole(m.dynamics)), ("v", m.v, self.v)):
             numbers = np.asarray([] if given is None else given, dtype=float)
             at = np.flatnonzero(np.isfinite(numbers))
             if at.size:
@@ -46,12 +58,16 @@ class _Posture(Condition):
 class StartAt(_Posture):
     """Where the motion starts: coordinates ``q`` and velocities ``v``."""
 
+    internal: ClassVar[float] = 0.0
+
     def start(self, m: Moment) -> list[Bound]:
         return self._bounds(m)
 
 
 class EndAt(_Posture):
     """Where the motion ends: coordinates ``q`` and velocities ``v``."""
+
+    internal: ClassVar[float] = np.nan
 
     def end(self, m: Moment) -> list[Bound]:
         return self._bounds(m)

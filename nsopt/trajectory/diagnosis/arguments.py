@@ -68,7 +68,7 @@ def check_arguments(
         condition.check(dynamics)
     # All moments of which any transcription asks.
     share = np.linspace(0, 1, 2 * horizon.steps + 1)
-    course = guess.course(share, horizon.bounds, inputs)
+    course = guess.course(share, horizon.bounds, inputs).of(dynamics)
     course.check(type(guess).__name__, dynamics, inputs)
 
 

@@ -24,6 +24,13 @@ class Course(NamedTuple):
     inputs: Array  # (n, number of inputs)
     duration: float  # [s]
 
+    def of(self, dynamics: Dynamics) -> Course:
+        """Return it with the internal states of friction, zero if it has none of them."""
+        n = len(dynamics.internal_names)
+        if self.q.shape[1] != dynamics.nq - n:
+            return self
+        return self._replace(q=np.hstack([self.q, np.zeros((len(self.q), n))]))
+
     def check(self, of: str, dynamics: Dynamics, inputs: Sequence[str]) -> None:
         """Refuse what is no motion of a mechanism.
 

@@ -251,12 +251,7 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
             "has no derivatives: use Variational or ContactAligned"
         )
     scheme.check(dynamics, p)
-    if dynamics.rubbed and not scheme.rubs:
-        joint = dynamics.joint_names[dynamics.rubbed[0]]
-        raise ValueError(
-            f"{name} knows no friction that depends on reactions or has internal states, but "
-            f"{joint!r} has: use Variational"
-        )
+    scheme.check_rubbing(dynamics)
 
 
 def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:

@@ -1,0 +1,146 @@
+"""Least effort against friction: 1 m, or 1 rad, in 1 s from rest to rest, known in closed form."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.linalg import expm
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    AppliedForce,
+    Body,
+    ContactLaw,
+    Frame,
+    LuGreLaw,
+    Mechanism,
+    MoreauJean,
+    Parameter,
+    PlaneContact,
+    Revolute,
+    StribeckLaw,
+    TurnFriction,
+    Variational,
+    assemble,
+)
+from nsopt.trajectory import (
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    InputEffort,
+    StartAt,
+    Straight,
+    Through,
+    optimize,
+)
+
+DRY, G = 0.3, 9.81
+SCHEMES = [Variational(), MoreauJean(), MoreauJean(theta=1.0)]
+schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+
+
+def pushed(steps, scheme, **law):
+    """1 kg on a floor, pushed along."""
+    sled = Body("sled", 1.0, point_mass=True)
+    law = ContactLaw(**law)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(sled), law=law, planar=True)
+    push = AppliedForce("push", Frame(sled), (Parameter("force", 0.0), 0.0, 0.0))
+    d = assemble(Mechanism([sled], coordinates="relative"), [floor, push], gravity=(0, 0, -G))
+    here, there = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    ends = [StartAt(here, np.zeros(3)), EndAt(there, np.zeros(3))]
+    cost, guess = InputEffort(input="force"), Straight(here, there)
+    horizon, inputs = Horizon(1.0, steps), ["force"]
+    result = optimize(d, horizon, [cost], ends, guess, inputs=inputs, scheme=scheme)
+    assert result.completed, result.stop_reason
+    return result
+
+
+@schemes
+def test_a_sled_on_a_dry_floor(scheme):
+    """The push is that without friction, 12 of effort, and mu times the weight all along."""
+    known = 12 + (DRY * G) ** 2
+    off = [abs(pushed(n, scheme, friction=DRY).objective - known) for n in (20, 40)]
+    assert off[0] < 0.2 * known
+    assert off[1] < 0.55 * off[0]
+
+
+def viscous_effort(c):
+    """The integral of u^2 that takes x'' = u - c x' over 1 m in 1 s: u = k1 + k2 exp(c t)."""
+    A = np.array([[0, 1, 0, 0], [0, -c, 0, 0.5], [0, 0, 0, 0], [0, 0, -1, c]])
+    costate = np.linalg.solve(expm(A)[:2, 2:], [1.0, 0.0])
+    return quad(lambda t: (expm(A * t)[3, 2:] @ costate / 2) ** 2, 0, 1)[0]
+
+
+@schemes
+def test_a_sled_on_an_oily_floor(scheme):
+    """Viscous friction of contacts is of first order: by the speed at the end of a step or node."""
+    known = viscous_effort(2.0)
+    off = [pushed(n, scheme, viscous=2.0).objective - known for n in (40, 80)]
+    assert off[0] < 0.05 * known
+    assert off[1] < 0.56 * off[0]
+
+
+@schemes
+def test_an_oily_floor_brakes_only_what_touches_it(scheme):
+    """A sled that hops: in the air it keeps its speed, on the floor it loses c v."""
+    ball = Body("sled", 1.0, point_mass=True)
+    law = ContactLaw(viscous=4.0)
+    d = assemble(
+        Mechanism([ball], coordinates="relative"),
+        [PlaneContact("floor", Frame(GROUND), Frame(ball), law=law)],
+        gravity=(0, 0, -G),
+    )
+    n, T, up = 40, 0.4, 0.2 * G / 2
+    here, v = np.zeros(3), np.array([1.0, 0.5, up])
+    way = [here, [0.1, 0.05, up**2 / G / 2], [0.2, 0.1, 0.0], [0.3, 0.15, 0.0]]
+    ends, guess = [StartAt(here, v)], Through(way, [0.0, 0.25, 0.5, 1.0])
+    result = optimize(d, Horizon(T, n), [Duration()], ends, guess, scheme=scheme)
+    assert result.completed, result.stop_reason
+    speed = np.diff(result["q"].values[:, 0]) / (T / n)
+    lands = round(0.2 / T * n)
+    assert speed[: lands - 1] == pytest.approx(1.0, abs=1e-4)
+    kept = speed[lands + 2 :] / speed[lands + 1 : -1]
+    assert kept == pytest.approx(1 / (1 + 4.0 * T / n), rel=2e-3)
+
+
+def turned(steps, scheme, law):
+    """A wheel of 1 kg m^2 on a journal of 10 cm that rubs under its weight of 1 kg."""
+    wheel = Body("wheel", 1.0, (1.0, 1.0, 1.0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame(wheel))
+    rub = TurnFriction("rub", hinge.a, hinge.b, law, radius=0.1)
+    mechanism = Mechanism([wheel], [hinge], "relative", [Actuator("hinge")])
+    d = assemble(mechanism, [rub], gravity=(0, -G, 0))
+    ends, guess = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0])], Straight([0.0], [1.0])
+    result = optimize(d, Horizon(1.0, steps), [Effort()], ends, guess, scheme=scheme)
+    assert result.completed, result.stop_reason
+    return result
+
+
+LAWS = {
+    "dry": StribeckLaw(DRY, creep=1e-4),
+    "bristles": LuGreLaw(1e5, 1.0, 0.0, DRY, DRY, 0.1, creep=1e-4),
+}
+
+
+@schemes
+@pytest.mark.parametrize("law", LAWS)
+def test_a_wheel_whose_journal_rubs_under_its_weight(scheme, law):
+    """As the sled; bristles are bent once, which is next to nothing."""
+    known = 12 + (0.1 * DRY * G) ** 2
+    off = [abs(turned(n, scheme, LAWS[law]).objective - known) for n in (20, 40)]
+    assert off[0] < 0.2 * known
+    assert off[1] < 0.55 * off[0]
+
+
+def test_a_wheel_by_polynomials():
+    """Dry friction has no states, so inverse dynamics know it too."""
+    found = turned(80, None, LAWS["dry"])
+    assert found.data.attrs["scheme"].startswith("Hermite-Simpson")
+    assert found.objective == pytest.approx(12 + (0.1 * DRY * G) ** 2, rel=1e-4)
+
+
+def test_internal_states_start_at_zero_and_end_at_will():
+    bent = turned(20, None, LAWS["bristles"])["q"].values[:, 1]
+    assert bent[0] == pytest.approx(0, abs=1e-12)
+    assert bent[-1] == pytest.approx(DRY / 1e5, rel=0.05)
