@@ -123,7 +123,8 @@ none = np.zeros(0)
 
 def resistance(q, v):
     """Return the size of the resistance of all joints together over a motion [N m]."""
-    of = [dynamics.resistance(0, x, y, none, np.zeros((6, 0))) for x, y in zip(q, v, strict=True)]
+    none_rub = np.zeros((6, 0))
+    of = [dynamics.resistance(0, x, y, none, 1, none_rub) for x, y in zip(q, v, strict=True)]
     return np.array([np.linalg.norm(np.asarray(wrench)[3:]) for wrench in of])
 
 

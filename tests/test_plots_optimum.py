@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from nsopt import Result
-from nsopt.plots import overview
+from nsopt.plots import overview, residuals
 from nsopt.plots.contact import walls
 from nsopt.plots.lines import COLOURS, draw_lines, quantity, short
 from nsopt.plots.style import label, page
@@ -195,9 +195,9 @@ def costs_of(result, best, guess):
 
 
 def test_costs_without_those_of_a_guess_are_shares_of_the_whole(cart):
-    ax, widths = costs_of(cart, {"InputEffort": 6.0, "InputEffort 2": 2.0}, {})
+    ax, widths = costs_of(cart, {"InputEffort x": 6.0, "InputEffort y": 2.0}, {})
     assert widths == [0.75, 0.25]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["InputEffort", "InputEffort 2"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["InputEffort x", "InputEffort y"]
     assert ax.get_xlabel() == "share of the objective"
     assert ax.get_legend() is None
     ax, widths = costs_of(cart, {"Effort": 6.0, "Reach": -2.0}, {})
@@ -211,3 +211,10 @@ def test_costs_are_beside_those_of_the_guess(cart):
     assert widths == [0.0, 1.0, 1.0, 0.5]
     assert ax.get_xlabel() == "share of the larger of both"
     assert names(ax) == ["guess", "optimum"]
+
+
+def test_residuals_of_an_optimum_have_no_limits_of_acceptance(bounce):
+    """Nothing accepted its steps one by one."""
+    axes = residuals(bounce).axes
+    assert axes[1].get_title() == "complementarity [N m]"
+    assert all(len(ax.lines) == 1 for ax in axes)

@@ -66,10 +66,11 @@ class Dynamics:
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
     kinetic, potential : (t, q, v, p) -> [J]
-    resistance : (t, q, v, p, reactions) -> (6, nj)
+    resistance : (t, q, v, p, h, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
         each joint resist, on the body of its frame b, world axes; ``reactions`` are
-        those of the joints in `rubbed` (6, their number).
+        those of the joints in `rubbed` (6, their number). Friction is a mean over h, as in
+        `rubbing`, from the internal states in q.
     rubbing : (t, q, v, p, h, z, reactions) -> (nv,)
         Mean friction of the `Rubbing` elements over a step of h, from internal states z (nz,) at
         its start and reactions (6, number of elements) of the joints in `rubbed`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from nsopt.mechanics.element import Force, Rub
-from nsopt.mechanics.reactions import NOW, Push
+from nsopt.mechanics.reactions import Push
 from nsopt.mechanics.resistance import resisted
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ForceFunctions:
         return sum((ca.jacobian(u, self._of.v).T @ force for u, force in loads), zero)
 
     def _resistance(self) -> ca.Function:
-        of, joints = self._of, self._of.joints()
+        of, joints, h = self._of, self._of.joints(), ca.SX.sym("h")
         found = [ca.SX.zeros(6) for _ in joints]
         for force, push in of.pushes:
             if (joint := resisted(force, joints)) is not None:
@@ -62,14 +62,14 @@ class ForceFunctions:
         reactions = ca.SX.sym("reactions", 6, len(of.rubbing))
         for k, (element, joint, states) in enumerate(of.rubbers()):
             if joint is not None:
-                now = Rub(ca.SX(NOW), of.q[of.placed :][states], reactions[:, k])
-                push = Push.of(ca.SX(0), [element.rub(of.state, now)])
+                over = Rub(h, of.q[of.placed :][states], reactions[:, k])
+                push = Push.of(ca.SX(0), [element.rub(of.state, over)])
                 found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
         return ca.Function(
             "resistance",
-            [of.t, of.q, of.v, of.p, reactions],
+            [of.t, of.q, of.v, of.p, h, reactions],
             of.in_place(ca.horzcat(ca.SX(6, 0), *found)),
-            ["t", "q", "v", "p", "reactions"],
+            ["t", "q", "v", "p", "h", "reactions"],
             ["resistance"],
         )
 

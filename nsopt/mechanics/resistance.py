@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from nsopt.mechanics.element import Element, Force
+from nsopt.mechanics.reactions import NOW
 
 if TYPE_CHECKING:
     from nsopt.mechanics.dynamics import Dynamics
@@ -48,7 +49,7 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
     t, q, v, p, vdot, mu, lam, slip = symbols = [ca.SX.sym(name, n) for name, n in sizes.items()]
     wrenches = d.reactions(t, q, v, p, 1, vdot, mu, lam, slip)
     k = d.joint_names.index(joint)
-    resistance = d.resistance(t, q, v, p, wrenches[:, list(d.rubbed)])[:, k]
+    resistance = d.resistance(t, q, v, p, NOW, wrenches[:, list(d.rubbed)])[:, k]
     parts = (wrenches[:3, k], wrenches[3:, k])
     reaction = ca.vertcat(*(ca.sqrt(ca.sumsqr(part) + TINY**2) for part in parts))
     return ca.Function(

@@ -156,7 +156,7 @@ def residuals(*results: Result) -> Figure:
 def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
     values = floored(worst(result, kind.variable))
     ax.plot(result["time"], values, **style.dot(k))
-    limit = float(style.stored(result, "acceptance")[kind.limit]) if kind.limit else 0.0
+    limit = float(style.stored(result, "acceptance").get(kind.limit, 0.0))  # an optimum has none
     if limit:
         ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
     decades(ax, values, limit)

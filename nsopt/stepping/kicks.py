@@ -42,7 +42,9 @@ def kicked(
     kicks = before / 2 * kick(d, *node.at, node.v) + after / 2 * kick(d, *node.at, v)
     motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
     motion -= d.slip_matrix(*node.at) @ slip
-    motion -= _rubbing(d, node, v, steps, (mu, lam, slip))
+    change = forced(d, node.at, node.v, v - node.v, before / 2)
+    change = forced(d, node.at, v, change, after / 2)
+    motion -= _rubbing(d, node, v, steps, change, (mu, lam, slip))
     mpcc.equal("motion", motion, scale=scales.impulse)
     friction.state()
     mean = (v + node.v) / 2
@@ -53,7 +55,7 @@ def kicked(
     passage = Passage(
         # What acts over the step before has acted, what acts over the one after is to come.
         at_node=node.v + before / (before + after) * (v - node.v),
-        change=v - node.v,
+        change=change,
         impulse=lam,
         joint_impulse=mu,
         slip_impulse=slip,
@@ -72,18 +74,17 @@ def _rubbing(
     node: Node,
     v: ca.SX,
     steps: tuple[ca.SX, ca.SX],
+    change: ca.SX,
     impulses: tuple[ca.SX, ca.SX, ca.SX],
 ) -> ca.SX:
     """Return the impulse of friction in joints at a node that is left with v, (nv,).
 
     Half of the step before and half of the one after, each from the internal states at its start,
-    both under the reactions at the node.
+    both under the reactions at the node, which impulses and ``change`` of the velocity tell.
     """
     if not d.rubbed:
         return ca.SX(d.nv, 1)
     before, after = steps
-    change = forced(d, node.at, node.v, v - node.v, before / 2)
-    change = forced(d, node.at, v, change, after / 2)
     bears = bearing(d, node.at, (v + node.v) / 2, change, *impulses, (before + after) / 2)
     t, q, p = node.at
     early = d.rubbing(t, q, node.v, p, before, node.z_before, bears)

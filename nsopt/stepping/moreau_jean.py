@@ -32,6 +32,10 @@ Array = NDArray[np.float64]
 TOUCH = 1e-10
 """Of the clearance, the gap up to which a contact is closed."""
 
+NEAR = 0.1
+"""Over a horizon, of the clearance, how near a contact is closed where bodies are brought back to
+their walls: at zero what lasts would be at the switch itself, in every step."""
+
 FASTER = 10.0
 """Times the speed of a gap in a step, what rates count as about one over a horizon."""
 
@@ -148,9 +152,13 @@ class MoreauJean(Scheme):
             rub_work=ca.dot(rubbing, mean),
         )
 
+    @property
+    def _near(self) -> float:
+        return NEAR if self.project else 0.0
+
     def remedy(self, bores: bool) -> str:
         del bores
-        return "step by Variational(), whose contacts are closed at both levels at once"
+        return "step by Variational(), whose contacts need no switch"
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
         self.check_no_rebound(dynamics, p)
@@ -168,9 +176,10 @@ class MoreauJean(Scheme):
 
         Active is what the middle of the step would reach at v_n,
 
-            reach = gap(q_n) + h/2 W^T v_n,   0 <= W^T v_n+1 + k/h max(reach, 0) _|_ lam >= 0
+            reach = gap(q_n) + h/2 W^T v_n,   0 <= W^T v_n+1 + k/T max(reach, 0) _|_ lam >= 0
 
-        exactly so below zero, and from 1/k of the way in a step upwards not at all.
+        with the mean step T: exactly so below zero, and from 1/k of the way in a step upwards not
+        at all. With ``project`` that gap is less by a tenth of the clearance.
         """
         del before
         d, h, v = dynamics, second.t - first.t, second.v
@@ -181,8 +190,9 @@ class MoreauJean(Scheme):
         lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)
         friction.add_plane()
         C, T = d.closure_matrix(*first.at), d.slip_matrix(*first.at)
-        reach = first.gap + h / 2 * (first.W.T @ first.v)
-        away, _ = parted(mpcc, "reach", d, reach, first.gap, scales.gap)
+        off = first.gap - self._near * d.gap_scale(first.p)
+        reach = off + h / 2 * (first.W.T @ first.v)
+        away, _ = parted(mpcc, "reach", d, reach, off, scales.gap)
         closed = touching(mpcc, d, first, away, scales.gap)
         slip = friction.impulse(first.at, v, lam, closed, h)
         mean = self.theta * v + (1 - self.theta) * first.v

@@ -61,7 +61,7 @@ class Passage:
     at_node : SX (nv,)
         Velocity that counts as that of the node.
     change : SX (nv,)
-        Of the velocity over ``h``, blows left out.
+        Of the velocity over ``h`` by forces and impulses, blows left out.
     impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
         Of what acts over ``h``.
     loss : SX (ng,) [J]

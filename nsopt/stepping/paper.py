@@ -222,6 +222,7 @@ class PaperStep(Scheme):
         )
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check_no_rebound(dynamics, p)
         self.check(dynamics, p)
 
     def add_interval(
@@ -236,7 +237,7 @@ class PaperStep(Scheme):
         """State the step; how long it is comes from the horizon, not from Gauss' principle."""
         del before
         d, h = dynamics, second.t - first.t
-        v, end = second.v, _End(second.t, second.q, second.t - first.t, second.v)
+        v, end = second.v, _End(second.t, second.q, h, second.v)
         qdot = mpcc.variable("qdot", d.nq, guess=d.rate_matrix(first.q) @ first.v)
         push = PUSHED * ca.SX(scales.impulse)
         lam = mpcc.variable("impulse", len(d.contact_names), scale=scales.impulse, guess=push)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, redundancy
 from nsopt.mechanics.rank import rank
+from nsopt.mechanics.reactions import NOW
 from nsopt.stepping.at_all import at_all
 from nsopt.stepping.initial import Start
 from nsopt.stepping.taken import Taken
@@ -253,8 +254,12 @@ class Record:
         d, n = self.dynamics, len(self.t)
         # At the first time they are not known yet, nor what rubs under them.
         reactions = wrench[:, list(d.rubbed)].reshape(n, 6 * len(d.rubbed))
-        p = np.tile(self.p, (n, 1))
-        return at_all(d.resistance, self.t, self.q, self.v, p, reactions)[0].reshape(n, -1, 6)
+        p, q, h = np.tile(self.p, (n, 1)), self.q.copy(), self.h.copy()
+        # What bends while the step goes on is a mean over it.
+        moving = d.nq - len(d.internal_names)
+        q[1:, moving:], h[0] = self.q[:-1, moving:], NOW
+        found = at_all(d.resistance, self.t, q, self.v, p, h, reactions)[0]
+        return found.reshape(n, -1, 6)
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""

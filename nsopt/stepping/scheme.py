@@ -282,7 +282,7 @@ class Scheme(ABC):
         raise self._no_horizon()
 
     def remedy(self, bores: bool) -> str:
-        """Return what else to try where a program over a horizon is not solved; nothing by default.
+        """Return what else to try where a motion through contacts is not found; nothing by default.
 
         ``bores`` says whether contacts are in bores.
         """
@@ -305,7 +305,7 @@ class Scheme(ABC):
             )
 
     def check_no_rebound(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse restitution over a horizon, for schemes whose steps do not end at impacts.
+        """Refuse restitution where derivatives are taken, unless steps end at impacts.
 
         Raises
         ------
@@ -313,13 +313,17 @@ class Scheme(ABC):
             Naming the contact.
         """
         e = np.asarray(dynamics.restitution(p)).ravel()
-        if np.any(e > 0):
-            name, scheme = dynamics.contact_names[int(np.argmax(e))], type(self).__name__
-            raise ValueError(
-                f"contact {name!r} rebounds with e = {e.max():g}, but {scheme} has impacts at the "
-                "ends of its steps: derivatives over a horizon would miss that the time of an "
-                "impact moves; use ContactAligned() or set it to zero"
-            )
+        if self.ends_early or not np.any(e > 0):
+            return
+        k = int(np.argmax(e))
+        remedy = "use ContactAligned(), whose steps end there, or set it to zero"
+        if k in dynamics.slip_contacts:
+            remedy = "set it to zero, or leave out friction and use ContactAligned()"
+        raise ValueError(
+            f"contact {dynamics.contact_names[k]!r} rebounds with e = {e[k]:g}, but "
+            f"{type(self).__name__} has impacts at the ends of its steps: derivatives would miss "
+            f"that the time of an impact moves, whatever the step size; {remedy}"
+        )
 
     def _no_horizon(self) -> ValueError:
         name = type(self).__name__

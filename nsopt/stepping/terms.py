@@ -98,7 +98,7 @@ def forced(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, change: ca.SX,
 
     A kick adds (dM/dt) v to the momentum, which the move takes away again.
     """
-    if not d.rubbed or not d.tree_joints or d.constant_mass:
+    if d.constant_mass:
         return change
     _, q, p = at
     return change - h * ca.solve(metric(d.mass(q, p)), inertia_rate(d, q, p, v))

@@ -153,9 +153,10 @@ class Moment:
     def resistance(self, joint: str) -> ca.SX:
         """Return force [N] and torque [N m] by which a joint resists its motion, (6,).
 
-        Moments beyond its range of motion, damping and friction [RoM 2023, eq. 2].
+        Moments beyond its range of motion, damping and friction [RoM 2023, eq. 2], at the velocity
+        of the moment; friction with internal states is a mean over the step.
         """
-        d = self.dynamics
+        d, h = self.dynamics, NOW if self.acting is None else self.acting.h
         rubbed = self.wrenches[:, list(d.rubbed)]
-        all_joints = d.resistance(self.t, self.q, self.v, self.p, rubbed)
+        all_joints = d.resistance(self.t, self.q, self.v, self.p, h, rubbed)
         return all_joints[:, d.joint_names.index(joint)]

@@ -207,12 +207,15 @@ def _of_guess(
 
 
 def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
-    """Return the part of each cost in the objective, numbered where one occurs twice."""
+    """Return the part of each cost in the objective, told apart where one occurs twice."""
+    kinds = [type(cost).__name__ for cost in costs]
     found: dict[str, float] = {}
-    for cost, value in zip(costs, np.asarray(terms).ravel(), strict=True):
-        name = type(cost).__name__
-        count = sum(key.split(" ")[0] == name for key in found)
-        found[f"{name} {count + 1}" if count else name] = float(value)
+    for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
+        # Of an input or joint, which it names; what names none, or one again, is numbered.
+        named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
+        name = kind if kinds.count(kind) == 1 else " ".join(named)
+        count = sum(key == name or key.startswith(f"{name} #") for key in found)
+        found[f"{name} #{count + 1}" if count else name] = float(value)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc, Relaxation
+from nsopt.mpcc.blocks import Rows
 from nsopt.stepping import Scales, Scheme
 from nsopt.stepping.node import Node, Passage
 from nsopt.stepping.terms import internal
@@ -212,20 +213,21 @@ class Place:
             "expanded": d.contact_names,
             "reach": d.contact_names,
             "nearest": d.v_names,
+            "motion_end": d.v_names,
+            "rate": d.v_names,
+            "trusted": d.contact_names,
+            "blow_rate": d.closure_names,
+            "first_jump": d.v_names,
+            "second_jump": d.v_names,
+            "first_rate": d.closure_names,
+            "second_rate": d.closure_names,
         }
         found = []
         for rows in self.mpcc.equalities:
-            scaled = rows.expr / ca.SX(ca.DM(rows.scale))
-            of = names.get(rows.name, ("",) * scaled.numel())
-            found += [
-                zero(f"{rows.name} of {x}" if x else rows.name, scaled[i]) for i, x in enumerate(of)
-            ]
+            found += [zero(*row) for row in _named(rows, names)]
         for rows in self.mpcc.inequalities:
-            scaled, most = rows.expr / ca.SX(ca.DM(rows.scale)), np.zeros(1)
-            found += [
-                Bound(rows.name, scaled[i], np.full(1, -np.inf), most)
-                for i in range(scaled.numel())
-            ]
+            low, most = np.full(1, -np.inf), np.zeros(1)
+            found += [Bound(*row, low, most) for row in _named(rows, names)]
         for pair in self.mpcc.pairs:
             G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
             products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
@@ -236,6 +238,14 @@ class Place:
         lifted = model.lifting.rows(t, q, self.node.p, places, self.p[len(d.parameters) + 1])
         owners = [d.contact_names[k] for k in model.lifting.bores for _ in range(3)]
         return found + [zero(f"place in {owner}", lifted[i]) for i, owner in enumerate(owners)]
+
+
+def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
+    """Yield each row of a block, scaled, with its label."""
+    scaled = rows.expr / ca.SX(ca.DM(rows.scale))
+    of = names.get(rows.name, ("",) * scaled.numel())
+    for i, x in enumerate(of):
+        yield f"{rows.name} of {x}" if x else rows.name, scaled[i]
 
 
 def zero(label: str, value: ca.SX) -> Bound:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Perturbed
 from nsopt.trajectory.task import Optimization
@@ -44,12 +46,21 @@ def multi_start(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         For less than one start; else as for `optimize`.
     """
+    if isinstance(starts, bool) or not isinstance(starts, int):
+        raise TypeError(
+            f"starts of multi_start must be a number of starts, got {starts!r}: other guesses are "
+            "made from that of the Optimization"
+        )
     if starts < 1:
         raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
-    guesses = [stated.guess, *(Perturbed(stated.guess, seed + k, size) for k in range(starts - 1))]
+    internal = len(stated.dynamics.internal_names)
+    beside = [Perturbed(stated.guess, seed + k, size, internal) for k in range(starts - 1)]
+    guesses = [stated.guess, *beside]
+    for guess in guesses:  # what one of them refuses is told before the first solve
+        guess.course(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
     results = [replace(stated, guess=x).solve(parameters, steps, title) for x in guesses]
     solved = [result for result in results if result.completed]
     if solved:

@@ -18,6 +18,7 @@ import numpy as np
 from nsopt.mpcc import Relaxation, Scholtes
 from nsopt.stepping import Scales, Scheme, Start
 from nsopt.stepping.taken import Taken, objects
+from nsopt.stepping.terms import internal
 from nsopt.trajectory.conditions import Bound, Span
 from nsopt.trajectory.guesses import Course, Guess
 from nsopt.trajectory.homotopy import Stage
@@ -161,7 +162,20 @@ class Stepped(Transcription):
 
     def _start(self) -> Part:
         bounds = [b for c in self.conditions for b in c.start(self.inner.moment)]
-        return self._at("start", bounds, np.arange(1, dtype=np.intp))
+        return self._at("start", [*bounds, *self._at_rest(bounds)], np.arange(1, dtype=np.intp))
+
+    def _at_rest(self, started: Sequence[Bound]) -> list[Bound]:
+        """Return that internal states which nothing says anything of start at zero.
+
+        Free ones would be wound up beforehand, and drive.
+        """
+        d, x, y = self.dynamics, self.inner, self.last
+        coupled = [b for c in self.conditions for b in c.couple(x.moment, y.moment)]
+        told = ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
+        z = internal(d, x.node.q)
+        names = d.q_names[d.nq - z.numel() :]
+        alone = [not ca.depends_on(told, z[k]) for k in range(z.numel())]
+        return [zero(f"start of {name}", z[k]) for k, name in enumerate(names) if alone[k]]
 
     def _during(self) -> list[Part]:
         """Return the parts of what holds for some of the nodes."""
@@ -216,7 +230,7 @@ class Stepped(Transcription):
 
     @property
     def remedy(self) -> str:
-        return self.scheme.remedy(bool(self.model.lifting.bores))
+        return self.scheme.remedy(bool(self.model.lifting.bores)) if self.unilateral else ""
 
     @property
     def idle(self) -> Index:

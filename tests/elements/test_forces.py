@@ -251,7 +251,7 @@ def test_a_composite_joint_takes_a_cone_for_each_axis():
 
     def of(elements):
         d = assemble(Mechanism([body], [joint]), elements)
-        resistance = array(d.resistance(0, q, v, [], np.zeros((6, 0))))
+        resistance = array(d.resistance(0, q, v, [], 1, np.zeros((6, 0))))
         return [array(d.potential(0, q, v, [])), array(d.applied(0, q, v, [])), resistance]
 
     for together, *alone in zip(of(cones), of(cones[:1]), of(cones[1:]), strict=True):

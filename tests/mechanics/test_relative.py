@@ -127,7 +127,7 @@ def test_same_energies_and_forces(row, inward):
         energies = [getattr(d, name) for d in (pair.relative, pair.absolute)]
         assert float(energies[0](0, q, v, [])) == pytest.approx(float(energies[1](0, x, u, [])))
     resist = [
-        np.asarray(d.resistance(0, *s, [], []))
+        np.asarray(d.resistance(0, *s, [], 1, []))
         for d, s in zip((pair.relative, pair.absolute), ((q, v), (x, u)), strict=True)
     ]
     assert resist[0] == pytest.approx(resist[1], abs=1e-11)

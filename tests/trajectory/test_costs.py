@@ -9,11 +9,14 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from nsopt import (
+    AppliedForce,
     Body,
     Cone,
     CubicLaw,
     Frame,
     Mechanism,
+    Parameter,
+    Prismatic,
     RangeOfMotion,
     Revolute,
     SlideRange,
@@ -30,6 +33,7 @@ from nsopt.trajectory.costs import (
     Energy,
     FinalPose,
     FinalTask,
+    InputEffort,
     Jerk,
     JointResistance,
     Power,
@@ -173,6 +177,25 @@ def test_a_final_pose_is_traded_for_effort():
     assert result["q"].values[-1, 0] == pytest.approx(0.4, abs=1e-8)
     shares = result.detailed_cost
     assert shares == pytest.approx({"Effort": 12 * 0.16, "FinalPose": 8 * 0.36})
+
+
+def test_costs_of_one_kind_are_told_apart():
+    """Two forces share the push u of effort 12, one of them counted twice."""
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    pushes = [AppliedForce(x, Frame(body), (0, 0, Parameter(x, 0.0))) for x in ("left", "right")]
+    d = assemble(Mechanism([body], [rail], "relative"), pushes)
+    costs = [InputEffort(input="left"), InputEffort(input="right"), InputEffort(input="left")]
+    ends, guess = [StartAt([0], [0]), EndAt([1], [0])], Straight([0], [1])
+    result = optimize(d, Horizon(1.0, 10), costs, ends, guess, inputs=["left", "right"])
+    # Of 2 L^2 + R^2 where L + R = u the least has L = u/3.
+    assert result.detailed_cost == pytest.approx(
+        {
+            "InputEffort left": 12 / 9,
+            "InputEffort right": 4 * 12 / 9,
+            "InputEffort left #2": 12 / 9,
+        }
+    )
 
 
 def test_a_final_orientation_is_traded_for_effort():

@@ -1,5 +1,7 @@
 """Least effort against friction: 1 m, or 1 rad, in 1 s from rest to rest, known in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -25,13 +27,22 @@ from nsopt import (
 )
 from nsopt.trajectory import (
     Duration,
+    Earlier,
     Effort,
     EndAt,
+    FinalPose,
     Horizon,
     InputEffort,
+    JointResistance,
+    Optimization,
+    Periodic,
+    Quintic,
     StartAt,
     Straight,
     Through,
+    Tracking,
+    Within,
+    multi_start,
     optimize,
 )
 
@@ -104,15 +115,22 @@ def test_an_oily_floor_brakes_only_what_touches_it(scheme):
     assert kept == pytest.approx(1 / (1 + 4.0 * T / n), rel=2e-3)
 
 
-def turned(steps, scheme, law):
+def wheel(law):
     """A wheel of 1 kg m^2 on a journal of 10 cm that rubs under its weight of 1 kg."""
-    wheel = Body("wheel", 1.0, (1.0, 1.0, 1.0))
-    hinge = Revolute("hinge", Frame(GROUND), Frame(wheel))
+    body = Body("wheel", 1.0, (1.0, 1.0, 1.0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame(body))
     rub = TurnFriction("rub", hinge.a, hinge.b, law, radius=0.1)
-    mechanism = Mechanism([wheel], [hinge], "relative", [Actuator("hinge")])
-    d = assemble(mechanism, [rub], gravity=(0, -G, 0))
-    ends, guess = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0])], Straight([0.0], [1.0])
-    result = optimize(d, Horizon(1.0, steps), [Effort()], ends, guess, scheme=scheme)
+    mechanism = Mechanism([body], [hinge], "relative", [Actuator("hinge")])
+    return assemble(mechanism, [rub], gravity=(0, -G, 0))
+
+
+REST = (StartAt([0.0], [0.0]), EndAt([1.0], [0.0]))
+
+
+def turned(steps, scheme, law, conditions=REST, costs=None):
+    """The motion of the wheel by a radian in a second."""
+    guess, horizon = Straight([0.0], [1.0]), Horizon(1.0, steps)
+    result = optimize(wheel(law), horizon, costs or [Effort()], conditions, guess, scheme=scheme)
     assert result.completed, result.stop_reason
     return result
 
@@ -144,3 +162,76 @@ def test_internal_states_start_at_zero_and_end_at_will():
     bent = turned(20, None, LAWS["bristles"])["q"].values[:, 1]
     assert bent[0] == pytest.approx(0, abs=1e-12)
     assert bent[-1] == pytest.approx(DRY / 1e5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        (StartAt(v=[0.0]), Within("hinge.angle", -5, 5), EndAt([1.0], [3.0])),
+        (StartAt([0.0, np.nan], [0.0]), EndAt([1.0], [3.0])),
+    ],
+)
+def test_bristles_are_not_wound_up_before_the_start(conditions):
+    """They would drive the wheel for nothing; to 3 rad/s friction takes effort all the way."""
+    result = turned(20, None, LAWS["bristles"], conditions)
+    assert result["q"].values[0, 1] == pytest.approx(0, abs=1e-12)
+    assert result["dissipated_energy"].values[-1] > 0
+    assert result.objective > 3.0
+
+
+def test_periodic_motions_bring_their_bristles_back():
+    """A turn on and on at an even speed: what drives is friction."""
+    conditions = [Periodic([1.0]), Within("hinge.angle", -5.0, 5.0)]
+    result = turned(20, None, LAWS["bristles"], conditions)
+    first, last = result["q"].values[[0, -1], 1]
+    assert first == pytest.approx(last, abs=1e-10)
+    assert first == pytest.approx(DRY / 1e5, rel=0.1)
+    assert result.objective == pytest.approx((0.1 * DRY * G) ** 2, rel=0.01)
+
+
+def test_costs_of_places_leave_bristles_out():
+    """Tracking counts the angle; a pose may be given with bristles or without."""
+
+    def course(t):
+        return [t]
+
+    result = turned(40, None, LAWS["bristles"], costs=[Effort(), Tracking(course=course)])
+    t, angle = result["time"].values, result["q"].values[:, 0]
+    share = np.trapezoid((angle - t) ** 2, t)
+    assert result.detailed_cost["Tracking"] == pytest.approx(share, rel=0.01)
+    for q in ([1.0], [1.0, np.nan]):
+        end = [REST[0], EndAt(v=[0.0])]
+        costs = [Effort(), FinalPose(q=q, weight=1e4)]
+        assert turned(20, None, LAWS["bristles"], end, costs)["q"].values[-1, 0] > 0.99
+
+
+def test_a_course_of_another_size_is_refused():
+    with pytest.raises(
+        ValueError, match=r"must return 1 numbers, one for each of hinge.angle, got"
+    ):
+        Tracking(course=lambda t: [t, t]).check(wheel(LAWS["bristles"]))
+
+
+def test_a_count_of_coordinates_says_what_may_be_left_out():
+    with pytest.raises(ValueError, match=r"got \(3,\): .*rub.z; the last 1 may be left out"):
+        StartAt([0.0, 0.0, 0.0]).check(wheel(LAWS["bristles"]))
+
+
+@pytest.mark.parametrize("guess", [Straight([0.0], [1.0]), Quintic([0.0, 0.0], [1.0, 0.0])])
+def test_guesses_are_perturbed_beside_their_bristles(guess):
+    stated = Optimization(wheel(LAWS["bristles"]), Horizon(1.0, 20), [Effort()], REST, guess)
+    first = stated.solve()
+    known = replace(stated, guess=Earlier(first))
+    for start in (stated, known) if isinstance(guess, Straight) else (known,):
+        assert multi_start(start, 2).objective == pytest.approx(first.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=repr)
+def test_bristles_that_turn_round_resist_no_more_than_they_can(scheme):
+    """There and back within a step bristles settle; what is told of is their mean over it."""
+    law = LuGreLaw(1e4, 30.0, 0.04, 0.10, 0.15, 1e-3)
+    back = [StartAt([0.0], [1.0]), EndAt([0.0], [-1.0])]
+    result = turned(40, scheme, law, back, [Effort(), JointResistance()])
+    told = np.abs(result["joint_resistance"].values[1:]).max()
+    assert told < 0.1 * G * (0.15 + 0.04 * np.abs(result["v"].values).max())
+    assert result.detailed_cost["JointResistance"] < (0.1 * G * 0.2) ** 2

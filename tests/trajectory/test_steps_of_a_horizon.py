@@ -8,6 +8,7 @@ import pytest
 
 from nsopt import (
     GROUND,
+    Actuator,
     Body,
     Composition,
     Frame,
@@ -21,12 +22,16 @@ from nsopt import (
     simulate,
 )
 from nsopt.trajectory import (
+    BaseReaction,
     Cost,
     Duration,
     Earlier,
+    EndAt,
     EvenSteps,
     Horizon,
+    Quintic,
     Simulated,
+    Smoothness,
     StartAt,
     optimize,
 )
@@ -130,6 +135,40 @@ def test_contact_forces_on_record_are_those_that_move_the_body(ahead):
     found = result["contact_force"].values[2:, 0]
     assert np.abs(force).max() > 10
     assert found == pytest.approx(force, abs=0.03)
+
+
+def swung(cost, steps, scheme):
+    """An arm of two links from rest to rest in half a second, its hinges driven."""
+    upper = Body("upper", 1.0, (0.02, 0.02, 0.02), (0.0, -0.2, 0.0))
+    lower = Body("lower", 0.5, (0.01, 0.01, 0.01), (0.0, -0.5, 0.0))
+    knee = [Frame.at(body, (0.0, -0.4, 0.0)) for body in (upper, lower)]
+    hip = Revolute("hip", Frame(GROUND), Frame.at(upper, (0.0, 0.0, 0.0)))
+    drives = [Actuator("hip"), Actuator("knee")]
+    linked = Mechanism([upper, lower], [hip, Revolute("knee", *knee)], "relative", drives)
+    d = assemble(linked, gravity=(0.0, -9.81, 0.0))
+    here, there, rest = np.zeros(2), np.array([1.5, -1.5]), np.zeros(2)
+    ends, guess = [StartAt(here, rest), EndAt(there, rest)], Quintic(here, there)
+    result = optimize(d, Horizon(0.5, steps), [cost], ends, guess, scheme=scheme)
+    assert result.completed, result.stop_reason
+    return result
+
+
+def test_accelerations_are_those_of_the_motion():
+    """Where the inertia changes on the way too: the least integral of their square is known."""
+    known = 12 * 2 * 1.5**2 / 0.5**3
+    runs = [swung(Smoothness(), n, Variational()) for n in (25, 50)]
+    off = [abs(result.objective - known) for result in runs]
+    assert off[1] < 1e-3 * known
+    assert off[0] / off[1] == pytest.approx(4, rel=0.1)
+    q, h = runs[1]["q"].values, 0.01
+    second = np.diff(q, 2, axis=0) / h**2
+    assert runs[1]["acceleration"].values[1:-1] == pytest.approx(second, abs=1.0)  # of 36
+
+
+def test_reactions_that_cost_are_those_of_inverse_dynamics():
+    cost = Smoothness() + BaseReaction(joint="hip", force=1.0, torque=np.inf, weight=1e-6)
+    found, known = (swung(cost, 50, x).detailed_cost["BaseReaction"] for x in (Variational(), None))
+    assert found == pytest.approx(known, rel=3e-3)
 
 
 @pytest.mark.parametrize("coordinates", ["relative", "absolute"])

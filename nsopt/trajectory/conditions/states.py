@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions.base import Bound, Condition, check_limits
-from nsopt.trajectory.costs import wanted
+from nsopt.trajectory.costs import wanted, whole
 from nsopt.trajectory.moment import Moment
 
 
@@ -33,21 +33,18 @@ class _Posture(Condition):
     v: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        named = (("q", self._whole(dynamics), dynamics.q_names), ("v", self.v, dynamics.v_names))
-        for what, x, names in named:
+        q = whole(dynamics, self.q, self.internal)
+        named = (("q", q, dynamics.q_names), ("v", self.v, dynamics.v_names))
+        for (what, x, names), internal in zip(
+            named, (len(dynamics.internal_names), 0), strict=True
+        ):
             if x is not None:
-                wanted(f"{what} of {type(self).__name__}", x, names)
-
-    def _whole(self, d: Dynamics) -> ArrayLike | None:
-        """Return q with the internal states that were left out."""
-        n = len(d.internal_names)
-        if self.q is None or np.shape(self.q) != (d.nq - n,):
-            return self.q
-        return np.append(np.asarray(self.q, dtype=float), np.full(n, self.internal))
+                wanted(f"{what} of {type(self).__name__}", x, names, internal)
 
     def _bounds(self, m: Moment) -> list[Bound]:
         found = []
-        for name, x, given in (("q", m.q, self._whole(m.dynamics)), ("v", m.v, self.v)):
+        q = whole(m.dynamics, self.q, self.internal)
+        for name, x, given in (("q", m.q, q), ("v", m.v, self.v)):
             numbers = np.asarray([] if given is None else given, dtype=float)
             at = np.flatnonzero(np.isfinite(numbers))
             if at.size:
@@ -117,18 +114,19 @@ class Periodic(Condition):
     ----------
     advance : (nq,), optional [rad] or [m]
         By how much each coordinate is ahead at the end, such as a turn of a crank; not-a-number
-        leaves one free. By default nothing.
+        leaves one free. By default nothing; so do internal states of friction that are left out.
     """
 
     advance: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
         if self.advance is not None:
-            wanted("advance of Periodic", self.advance, dynamics.q_names)
+            advance = whole(dynamics, self.advance, 0.0)
+            wanted("advance of Periodic", advance, dynamics.q_names)
 
     def couple(self, first: Moment, last: Moment) -> list[Bound]:
-        n = first.q.numel()
-        ahead = np.zeros(n) if self.advance is None else np.asarray(self.advance, dtype=float)
+        given = whole(first.dynamics, self.advance, 0.0)
+        ahead = np.zeros(first.q.numel()) if given is None else np.asarray(given, dtype=float)
         at = np.flatnonzero(np.isfinite(ahead))
         k = at.tolist()
         still = np.zeros(first.v.numel())

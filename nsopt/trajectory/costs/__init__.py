@@ -5,7 +5,7 @@ A new cost is one frozen dataclass derived from `Cost` with ``rate``, what it co
 """
 
 from nsopt.trajectory.costs.base import Cost, Sum, spread
-from nsopt.trajectory.costs.checks import check_frame, check_joints, wanted
+from nsopt.trajectory.costs.checks import check_frame, check_joints, wanted, whole
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
@@ -42,4 +42,5 @@ __all__ = [
     "check_joints",
     "spread",
     "wanted",
+    "whole",
 ]

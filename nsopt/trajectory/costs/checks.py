@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mechanics.checks import numbers, plain
@@ -26,8 +26,10 @@ def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None
             )
 
 
-def wanted(what: str, value: Any, names: Sequence[str]) -> NDArray[np.float64]:
+def wanted(what: str, value: Any, names: Sequence[str], internal: int = 0) -> NDArray[np.float64]:
     """Return a number for each name, (n,); not-a-number leaves one free.
+
+    The last ``internal`` names are those of states that `whole` adds.
 
     Raises
     ------
@@ -39,12 +41,20 @@ def wanted(what: str, value: Any, names: Sequence[str]) -> NDArray[np.float64]:
     if found.shape != (len(names),):
         raise ValueError(
             f"{what} must have shape ({len(names)},), got {found.shape}: one for each of "
-            f"{', '.join(names)}"
+            f"{', '.join(names)}" + (f"; the last {internal} may be left out" if internal else "")
         )
     for name, x in zip(names, found, strict=True):
         if np.isinf(x):
             raise ValueError(f"{what} is {x:g} for {name}: give a number, or nan to leave it free")
     return found
+
+
+def whole(d: Dynamics, q: ArrayLike | None, internal: float) -> ArrayLike | None:
+    """Return coordinates with the internal states of friction, where these were left out."""
+    n = len(d.internal_names)
+    if q is None or np.shape(q) != (d.nq - n,):
+        return q
+    return np.append(np.asarray(q, dtype=float), np.full(n, internal))
 
 
 def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mechanics.checks import finite, positive
 from nsopt.trajectory.costs.base import Cost
-from nsopt.trajectory.costs.checks import check_frame, wanted
+from nsopt.trajectory.costs.checks import check_frame, wanted, whole
 from nsopt.trajectory.moment import Moment
 from nsopt.trajectory.turns import check_axes, turned
 
@@ -25,13 +25,26 @@ class Tracking(Cost):
     Parameters
     ----------
     course : callable
-        Of t [s], (nq,) numbers or expressions; NumPy functions work on it.
+        Of t [s], (nq,) numbers or expressions, internal states of friction left out; NumPy
+        functions work on it.
     """
 
     course: Callable[[ca.SX], Any]
 
+    def check(self, dynamics: Dynamics) -> None:
+        names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
+        course = self.course(ca.SX.sym("t"))
+        vector = isinstance(course, Sequence | np.ndarray)
+        found = len(course) if vector else ca.SX(course).numel()
+        if found != len(names):
+            raise ValueError(
+                f"course of Tracking must return {len(names)} numbers, one for each of "
+                f"{', '.join(names)}, got {found}"
+            )
+
     def rate(self, m: Moment) -> ca.SX:
-        return ca.sumsqr(m.q - m.state.value(self.course))
+        course = m.state.value(self.course)
+        return ca.sumsqr(m.q[: course.numel()] - course)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,17 +76,18 @@ class FinalPose(Cost):
     Parameters
     ----------
     q : (nq,)
-        Not-a-number leaves one out.
+        Not-a-number leaves one out; internal states of friction may be left out.
     """
 
     q: ArrayLike
 
     def check(self, dynamics: Dynamics) -> None:
-        if np.isnan(wanted("q of FinalPose", self.q, dynamics.q_names)).all():
+        q = whole(dynamics, self.q, np.nan)
+        if np.isnan(wanted("q of FinalPose", q, dynamics.q_names)).all():
             raise ValueError("FinalPose wants nothing: give a coordinate")
 
     def final(self, m: Moment) -> ca.SX:
-        q = np.asarray(self.q, dtype=float)
+        q = np.asarray(whole(m.dynamics, self.q, np.nan), dtype=float)
         at = np.flatnonzero(np.isfinite(q))
         return ca.sumsqr(m.q[at.tolist()] - q[at])
 

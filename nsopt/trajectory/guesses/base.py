@@ -26,7 +26,11 @@ class Course(NamedTuple):
 
     def of(self, dynamics: Dynamics) -> Course:
         """Return it with the internal states of friction, zero if it has none of them."""
-        n = len(dynamics.internal_names)
+        n, moving = len(dynamics.internal_names), dynamics.nv
+        if not n:
+            return self
+        if self.q.shape[1] == self.v.shape[1] == moving + n:  # a path of all coordinates
+            return self._replace(v=self.v[:, :moving], a=self.a[:, :moving])
         if self.q.shape[1] != dynamics.nq - n:
             return self
         return self._replace(q=np.hstack([self.q, np.zeros((len(self.q), n))]))

@@ -24,6 +24,8 @@ class Perturbed(Guess):
     seed : int
     size : float [rad] or [m]
         Standard deviation of each half wave of each coordinate; the k-th is 1/k of it.
+    internal : int
+        How many of the last coordinates are internal states of friction, and stay as they are.
 
     Raises
     ------
@@ -36,6 +38,7 @@ class Perturbed(Guess):
     guess: Guess
     seed: int
     size: float = 0.3
+    internal: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.guess, Guess):
@@ -47,15 +50,20 @@ class Perturbed(Guess):
 
     def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
         known = self.guess.course(share, bounds, inputs)
-        if known.q.shape != known.v.shape:
-            raise ValueError("Perturbed is for coordinates that are angles and lengths")
+        n, more = known.v.shape[1], known.q.shape[1] - known.v.shape[1]
+        if more not in (0, self.internal):
+            raise ValueError(
+                f"the guess {type(self.guess).__name__} has {n + more} coordinates and {n} "
+                "velocities, but Perturbed is for angles and lengths: state the mechanism in "
+                'coordinates="relative"'
+            )
         random = np.random.default_rng(self.seed)
-        sizes = self.size * random.normal(size=(WAVES, known.q.shape[1]))
-        q, v, a = known.q, known.v, known.a
+        sizes = self.size * random.normal(size=(WAVES, n))
+        q, v, a = known.q[:, :n], known.v, known.a
         for k, size in enumerate(sizes, 1):
             w = k * np.pi
             sine, cosine = np.sin(w * share)[:, None], np.cos(w * share)[:, None]
             q = q + size / k * sine
             v = v + size / k * w / known.duration * cosine
             a = a - size / k * (w / known.duration) ** 2 * sine
-        return known._replace(q=q, v=v, a=a)
+        return known._replace(q=np.hstack([q, known.q[:, n:]]), v=v, a=a)

@@ -237,18 +237,11 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
     ValueError
         Naming scheme and contact, and a scheme to use.
     """
-    name, e = type(scheme).__name__, np.asarray(dynamics.restitution(p)).ravel()
-    if np.any(e > 0) and not scheme.ends_early:
-        k = int(np.argmax(e > 0))
-        raise ValueError(
-            f"contact {dynamics.contact_names[k]!r} rebounds with e = {e[k]:g}, but {name} has "
-            "impacts at the ends of its steps: derivatives would miss that the time of an impact "
-            "moves, whatever the step size; use ContactAligned"
-        )
+    scheme.check_no_rebound(dynamics, p)
     if scheme.chooses_h:
         raise ValueError(
-            f"{name} finds its step sizes by an optimum that need not be unique, so its motion "
-            "has no derivatives: use Variational or ContactAligned"
+            f"{type(scheme).__name__} finds its step sizes by an optimum that need not be unique, "
+            "so its motion has no derivatives: use Variational or ContactAligned"
         )
     scheme.check(dynamics, p)
     scheme.check_rubbing(dynamics)
