@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from nsopt import Result
-from nsopt.plots import overview, residuals
+from nsopt import (
+    Actuator,
+    Body,
+    Frame,
+    LuGreLaw,
+    Mechanism,
+    Result,
+    Revolute,
+    TurnFriction,
+    assemble,
+)
+from nsopt.plots import coordinates, overview, residuals
 from nsopt.plots.contact import walls
 from nsopt.plots.lines import COLOURS, draw_lines, quantity, short
 from nsopt.plots.style import label, page
 from nsopt.problem import load_optimization
+from nsopt.trajectory import Effort, EndAt, Horizon, StartAt, Straight, optimize
 from tests.plotted import CLEARANCE, drawn, holds, ran_clearance
 
 SEVEN = [f"joint{k}" for k in range(1, 8)]
@@ -218,3 +229,19 @@ def test_residuals_of_an_optimum_have_no_limits_of_acceptance(bounce):
     axes = residuals(bounce).axes
     assert axes[1].get_title() == "complementarity [N m]"
     assert all(len(ax.lines) == 1 for ax in axes)
+
+
+def test_bristles_are_no_coordinates():
+    """A wheel turns: its picture shows an angle, no length; the bristles have a panel elsewhere."""
+    body = Body("wheel", 1.0, (1.0, 1.0, 1.0))
+    hinge = Revolute("hinge", Frame(None), Frame(body))
+    law = LuGreLaw(1e5, 1.0, 0.0, 0.3, 0.3, 0.1)
+    rub = TurnFriction("rub", hinge.a, hinge.b, law, radius=0.1)
+    d = assemble(Mechanism([body], [hinge], "relative", [Actuator("hinge")]), [rub])
+    ends = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0])]
+    result = optimize(d, Horizon(1.0, 5), [Effort()], ends, Straight([0.0], [1.0]))
+    labels = [ax.get_ylabel() for ax in overview(result).axes]
+    assert "angle [deg]" in labels
+    assert not any("length" in text for text in labels)
+    titles = [ax.get_title() for ax in coordinates(result).axes]
+    assert titles == ["Angles", "Angular velocities", "Internal states of friction"]

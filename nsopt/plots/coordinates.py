@@ -34,7 +34,7 @@ def coordinates(result: Result, *others: Result) -> Figure:
     """
     del others
     style.require((result,), "coordinates")
-    q = _columns(result, "q")
+    q, z = split(result)
     v = _columns(result, "v")
     kinds = (
         ("Angles", "rad", {k: x for k, x in q.items() if not _is(k, (*LENGTHS, *PARAMETERS))}),
@@ -42,9 +42,17 @@ def coordinates(result: Result, *others: Result) -> Figure:
         ("Euler parameters", "", {k: x for k, x in q.items() if _is(k, PARAMETERS)}),
         ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not _is(k, SPEEDS)}),
         ("Speeds", "m/s", {k: x for k, x in v.items() if _is(k, SPEEDS)}),
+        ("Internal states of friction", "", z),
     )
     panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
     return draw_curves(f"{result.name}: coordinates", result["time"].values, panels)
+
+
+def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the coordinates of bodies by name, and the internal states of friction."""
+    named = list(_columns(result, "q").items())
+    moving = len(named) - int(result.data.attrs.get("internal_states", 0))
+    return dict(named[:moving]), dict(named[moving:])
 
 
 def is_length(name: str) -> bool:

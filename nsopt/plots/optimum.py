@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nsopt.plots import contact, panels, style
-from nsopt.plots.coordinates import PARAMETERS, SPEEDS, is_length
+from nsopt.plots.coordinates import PARAMETERS, SPEEDS, is_length, split
 from nsopt.plots.curves import MOST_NAMED
 from nsopt.plots.lines import SMALL, Quantity, draw_lines, extent, quantity
 from nsopt.plots.panels import Panel
@@ -130,9 +130,8 @@ def _tells(quantities: Sequence[Quantity]) -> bool:
 
 
 def _places(result: Result) -> list[Quantity]:
-    q = result["q"].values
-    least = max(TINY, SMALL * float(np.ptp(q, axis=0).max(initial=0.0)))
-    columns = dict(zip(map(str, result["q_name"].values), q.T, strict=True))
+    columns, _ = split(result)
+    least = max(TINY, SMALL * max((float(np.ptp(x)) for x in columns.values()), default=0.0))
     norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
     slides = {name: x for name, x in columns.items() if is_length(name)}
     turns = {n: np.degrees(x) for n, x in columns.items() if n not in norms and n not in slides}

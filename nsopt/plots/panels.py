@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nsopt.plots import contact, motion, run, style
-from nsopt.plots.coordinates import is_length
+from nsopt.plots.coordinates import is_length, split
 from nsopt.result import Result
 
 Panel = Callable[[Axes, Result], None]
@@ -48,7 +48,8 @@ def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -
 
 def coordinates(ax: Axes, result: Result) -> None:
     """Draw angles, or lengths if there are none, of what moves most."""
-    q, names = result["q"].values, [str(name) for name in result["q_name"].values]
+    columns, _ = split(result)
+    q, names = np.column_stack([*columns.values()]), [*columns]
     slides = [k for k, name in enumerate(names) if is_length(name)]
     turns = [k for k in range(len(names)) if k not in slides]
     shown, unit = (turns, "deg") if turns else (slides, "m")

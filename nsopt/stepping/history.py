@@ -96,6 +96,7 @@ class History:
                 "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
+                "internal_states": len(self.dynamics.internal_names),
                 "steps": self.count,
                 "store_every": self.every,
                 **attrs,
