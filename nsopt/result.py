@@ -36,8 +36,10 @@ class Result:
         return self.data[name]
 
     def __repr__(self) -> str:
-        """Return the summary's first lines."""
-        return "\n".join(self.summary().splitlines()[:2])
+        """Return the summary's first lines, and those that nobody should miss."""
+        first, motion, *rest = self.summary().splitlines()
+        told = [line for line in rest if line.startswith(("objective", "WARNING"))]
+        return "\n".join([first, motion, *told])
 
     @property
     def completed(self) -> bool:
