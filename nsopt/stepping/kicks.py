@@ -42,8 +42,7 @@ def kicked(
     kicks = before / 2 * kick(d, *node.at, node.v) + after / 2 * kick(d, *node.at, v)
     motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
     motion -= d.slip_matrix(*node.at) @ slip
-    change = forced(d, node.at, node.v, v - node.v, before / 2)
-    change = forced(d, node.at, v, change, after / 2)
+    change = forced(d, node.at, v - node.v, [(node.v, before / 2), (v, after / 2)])
     motion -= _rubbing(d, node, v, steps, change, (mu, lam, slip))
     mpcc.equal("motion", motion, scale=scales.impulse)
     friction.state()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 
@@ -93,15 +95,21 @@ def inertia_rate(d: Dynamics, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     return ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
 
 
-def forced(d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, change: ca.SX, h: ca.SX) -> ca.SX:
-    """Return what of a change of v in a kick over h comes of forces, (nv,).
+def forced(
+    d: Dynamics,
+    at: tuple[ca.SX, ca.SX, ca.SX],
+    change: ca.SX,
+    kicks: Sequence[tuple[ca.SX, ca.SX]],
+) -> ca.SX:
+    """Return what of a change of v by kicks, each at a velocity over a time, is of forces, (nv,).
 
     A kick adds (dM/dt) v to the momentum, which the move takes away again.
     """
     if d.constant_mass:
         return change
     _, q, p = at
-    return change - h * ca.solve(metric(d.mass(q, p)), inertia_rate(d, q, p, v))
+    rate = sum((h * inertia_rate(d, q, p, v) for v, h in kicks), ca.SX.zeros(d.nv))
+    return change - ca.solve(metric(d.mass(q, p)), rate)
 
 
 def external_work(

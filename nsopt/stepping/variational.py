@@ -136,7 +136,7 @@ class Variational(Scheme):
         end = (start.t + h, q, start.p)
         motion = M @ (v - start.v) - h / 2 * kick(d, *at, v) - contacts.D @ lam - C.T @ mu
         motion -= d.slip_matrix(*at) @ slip
-        change = forced(d, at, v, v - start.v, h / 2)
+        change = forced(d, at, v - start.v, [(v, h / 2)]) if d.rubbed else v - start.v
         pressing = lam * contacts.lasting
         rubbing = h / 2 * rub(d, start, at, v, h, change, mu, pressing, slip, h / 2)
         motion -= rubbing
@@ -203,7 +203,9 @@ class Variational(Scheme):
         joint, sliding = step.joint_impulse * (1 - blow), step.slip_impulse * (1 - blow)
         motion = M @ v - momentum - h / 2 * K - W @ lam - T @ slip - C.T @ mu
         part = h / 2 * (1 + blow)  # of the step that the impulses are of
-        change = forced(d, at, u, v - u, part * (1 - blow))  # after a blow all of v is changed
+        change = v - u
+        if d.rubbed:  # after a blow all of v is changed
+            change = forced(d, at, change, [(u, part * (1 - blow))])
         rubbing = part * rub(d, start, at, u, h, change, mu, lam, slip, part)
         motion -= rubbing
         mpcc.equal("motion", motion, scale=scales.impulse)
