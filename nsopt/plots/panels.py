@@ -49,7 +49,7 @@ def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -
 def coordinates(ax: Axes, result: Result) -> None:
     """Draw angles, or lengths if there are none, of what moves most."""
     columns, _ = split(result)
-    q, names = np.column_stack([*columns.values()]), [*columns]
+    q, names = np.column_stack([result["q"].values[:, :0], *columns.values()]), [*columns]
     slides = [k for k, name in enumerate(names) if is_length(name)]
     turns = [k for k in range(len(names)) if k not in slides]
     shown, unit = (turns, "deg") if turns else (slides, "m")

@@ -234,8 +234,7 @@ class Record:
         t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
         change = np.vstack([np.zeros((1, d.nv)), np.diff(self.v, axis=0)])
         # Where steps were left out, what the last of them changed is not known.
-        gone = np.append(False, np.abs(np.diff(self.t) - self.h[1:]) > 1e-6 * self.h[1:])
-        mean, change[gone] = self.v - change / 2, np.nan
+        mean, change[self._gone()] = self.v - change / 2, np.nan
         impulses = [self.mu, self.lam, self.each("slip_impulse")]
         more = [np.tile(self.p, (n, 1)), self.h, change, *impulses]
         values = at_all(d.reactions, t, q, mean, *more)[0]
@@ -249,6 +248,10 @@ class Record:
         wrenches[0] = np.nan
         return wrenches / self.h[:, None, None]
 
+    def _gone(self) -> NDArray[np.bool_]:
+        """Return before which times steps were left out, (time,)."""
+        return np.append(False, np.abs(np.diff(self.t) - self.h[1:]) > 1e-6 * self.h[1:])
+
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
@@ -256,8 +259,8 @@ class Record:
         reactions = wrench[:, list(d.rubbed)].reshape(n, 6 * len(d.rubbed))
         p, q, h = np.tile(self.p, (n, 1)), self.q.copy(), self.h.copy()
         # What bends while the step goes on is a mean over it.
-        moving = d.nq - len(d.internal_names)
-        q[1:, moving:], h[0] = self.q[:-1, moving:], NOW
+        known, moving = ~self._gone()[1:], d.nq - len(d.internal_names)
+        q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], NOW
         found = at_all(d.resistance, self.t, q, self.v, p, h, reactions)[0]
         return found.reshape(n, -1, 6)
 
