@@ -43,7 +43,8 @@ def kicked(
     motion = M @ (v - node.v) - kicks - h * node.drive - node.W @ lam - C.T @ mu
     motion -= d.slip_matrix(*node.at) @ slip
     change = forced(d, node.at, v - node.v, [(node.v, before / 2), (v, after / 2)])
-    motion -= _rubbing(d, node, v, steps, change, (mu, lam, slip))
+    if d.rubbed:
+        motion -= _rubbing(d, node, v, steps, change, (mu, lam, slip))
     mpcc.equal("motion", motion, scale=scales.impulse)
     friction.state()
     mean = (v + node.v) / 2
@@ -81,8 +82,6 @@ def _rubbing(
     Half of the step before and half of the one after, each from the internal states at its start,
     both under the reactions at the node, which impulses and ``change`` of the velocity tell.
     """
-    if not d.rubbed:
-        return ca.SX(d.nv, 1)
     before, after = steps
     bears = bearing(d, node.at, (v + node.v) / 2, change, *impulses, (before + after) / 2)
     t, q, p = node.at
