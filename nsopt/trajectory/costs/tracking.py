@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.mechanics import Dynamics, Frame
+from nsopt.mechanics import Dynamics, Frame, State
 from nsopt.mechanics.checks import finite, positive
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.costs.checks import check_frame, wanted, whole
@@ -33,9 +33,7 @@ class Tracking(Cost):
 
     def check(self, dynamics: Dynamics) -> None:
         names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
-        course = self.course(ca.SX.sym("t"))
-        vector = isinstance(course, Sequence | np.ndarray)
-        found = len(course) if vector else ca.SX(course).numel()
+        found = State(ca.SX.sym("t"), {}, {}).value(self.course).numel()
         if found != len(names):
             raise ValueError(
                 f"course of Tracking must return {len(names)} numbers, one for each of "
