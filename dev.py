@@ -1,7 +1,9 @@
 """Run, test and lint nsopt in a virtual environment of its own; only Python >= 3.11 is needed.
 
 python3 dev.py run [options]        simulate the revolute pendulum into results/
-python3 dev.py test [pytest args]   run the tests
+python3 dev.py test [pytest args]   run the tests in parallel, but for those marked slow
+python3 dev.py test --all [...]     run all tests
+python3 dev.py test -m unit [...]   run the quick ones that compile nothing, while one types
 python3 dev.py lint                 ruff check, ruff format --check, mypy
 python3 dev.py nsopt ARGS...        any call of the command line, in the current folder
 python3 dev.py install              only make .venv
@@ -117,12 +119,19 @@ def install() -> None:
     STAMP.write_text(expected_stamp(), encoding="utf-8")
 
 
+def parallel_tests(*args: str) -> list[str]:
+    """Return a call of pytest: all cores, what is not slow unless ``--all``; the user's go last."""
+    given = [arg for arg in args if arg != "--all"]
+    tier = [] if "--all" in args else ["-m", "not slow"]
+    return ["pytest", "-n", "logical", "--dist", "worksteal", *tier, *given]
+
+
 def main(command: str, *args: str) -> int:
     """Install where needed, run the command in .venv, and return its exit code."""
     run = ["nsopt", "run", "revolute_pendulum", "--out", "results/revolute_pendulum.nc"]
     modules: dict[str, list[list[str]]] = {
         "run": [[*run, *args]],
-        "test": [["pytest", *args]],
+        "test": [parallel_tests(*args)],
         "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
         "nsopt": [["nsopt", *args]],
         "install": [],

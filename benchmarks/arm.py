@@ -18,9 +18,8 @@ from nsopt.trajectory import (
     ActuatorLimits,
     EndAt,
     Horizon,
-    HorizonSolver,
     JointResistance,
-    Moment,
+    NodeSample,
     Optimization,
     Quintic,
     Smoothness,
@@ -29,7 +28,7 @@ from nsopt.trajectory import (
 
 FROM = (0.3, 0.6, -0.2, -1.4, 0.1, 0.9, 0.0)  # rad
 TO = (-1.1, 1.2, 0.5, -0.7, 0.9, -0.3, 0.6)  # rad
-TOLERANCE = HorizonSolver().tolerance
+TOLERANCE = 1e-8  # that of nsopt over a horizon
 
 
 class Solved(NamedTuple):
@@ -124,7 +123,7 @@ class Plain:
         else:
             R = ca.chol(M)
             a, force = ca.solve(R, ca.solve(R.T, w - rest)), w
-        moment = Moment(d, ca.SX(0), q, v, a, p)
+        moment = NodeSample(d, ca.SX(0), q, v, a, p)
         rate = sum(cost.weight * cost.rate(moment) for cost in task.costs)
         return ca.Function("stage", [q, v, w], [a, force, rate], {"cse": True})
 
@@ -146,7 +145,7 @@ class Plain:
         first, last = task.conditions[:2]
         opti.subject_to(x[:, 0] == np.concatenate([first.q, first.v]))
         opti.subject_to(x[:, -1] == np.concatenate([last.q, last.v]))
-        motion = task.guess.course(np.linspace(0, 1, 2 * n + 1), (duration, duration), ())
+        motion = task.guess.trajectory(np.linspace(0, 1, 2 * n + 1), (duration, duration), ())
         unknown = motion.a.T if self.inverse else _forces(task, motion.q, motion.v, motion.a)
         guess = np.vstack([motion.q.T, motion.v.T, unknown])
         for variable, start in ((x, guess[: 2 * nv, ::2]), (w, guess[2 * nv :, ::2])):

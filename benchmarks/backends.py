@@ -15,7 +15,7 @@ from common import in_turn, keep, machine, per_step, picture, ratio, retried, ru
 from nsopt import Compiled, Ipopt, PaperStep, Result, Solver, Sqp, Variational, load_problem
 from nsopt.plots.style import COLOURS, SMALL, axis_labels, title
 from nsopt.problem import problem_files
-from nsopt.stepping import Scheme
+from nsopt.schemes import Scheme
 
 SCHEMES: dict[str, Scheme] = {"paper": PaperStep(), "variational": Variational()}
 BACKENDS: dict[str, Solver | Compiled] = {
@@ -42,8 +42,8 @@ def row(label: str, runs: dict[str, list[Result]]) -> list[str]:
     for kind, results in runs.items():
         iterations = float(np.nanmean(results[-1]["iterations"]))
         # Generated code tells none; those of other solvers that took over are no measure.
-        told = f"{iterations:.1f}" if iterations >= 1 else "untold"
-        cells += [f"{median(times[kind]):.3g}", told]
+        count = f"{iterations:.1f}" if iterations >= 1 else "unknown"
+        cells += [f"{median(times[kind]):.3g}", count]
     cells += [f"{ratio(times['ipopt'], times[kind]):.3g}" for kind in ("sqp", "compiled")]
     return [*cells, "/".join(str(retried(results[-1])) for results in runs.values())]
 

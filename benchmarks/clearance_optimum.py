@@ -54,7 +54,9 @@ HEAD = (
 )
 
 
-def planar(name: str, c: float | None, steps: int, ahead: float = 0.0) -> Optimization:
+def planar(
+    name: str, c: float | None, steps: int, normal_implicitness: float = 0.0
+) -> Optimization:
     """Return the motion of a chain; ideal joints where ``c`` is None."""
     links, start, end, T = MOTIONS[name]
     clearances = None if c is None else [c] * len(links)
@@ -66,7 +68,7 @@ def planar(name: str, c: float | None, steps: int, ahead: float = 0.0) -> Optimi
         [chains.HungAt(chain, start), chains.TurnedTo(chain, end)],
         chains.Hanging(chain, start, end),
         inputs=chain.inputs,
-        scheme=None if c is None else Variational(ahead=ahead),
+        scheme=None if c is None else Variational(normal_implicitness=normal_implicitness),
     )
 
 
@@ -114,14 +116,18 @@ def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list
 
 
 def planar_table(
-    name: str, cs: Sequence[float], grids: Sequence[int], ahead: float, free: bool = False
+    name: str,
+    cs: Sequence[float],
+    grids: Sequence[int],
+    normal_implicitness: float,
+    free: bool = False,
 ) -> None:
     """Print a table of a chain."""
     ideal = planar(name, None, 100).solve().objective
-    stated = {(c, n): planar(name, c, n, ahead) for c in cs for n in grids}
+    stated = {(c, n): planar(name, c, n, normal_implicitness) for c in cs for n in grids}
     solves = {k: partial(freed if free else solved, x) for k, x in stated.items()}
     rows = [row(*k, ideal, solve) for k, solve in solves.items()]
-    told = f"{'steps of free size' if free else 'even steps'}, places {ahead:g} ahead"
+    told = f"{'steps of free size' if free else 'even steps'}, places {normal_implicitness:g} ahead"
     print(f"\n{name}, {told}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
 
 
@@ -150,8 +156,8 @@ def main() -> None:
     print(machine())
     for name in wanted:
         if name in MOTIONS:
-            for ahead in options.ahead:
-                planar_table(name, cs, grids, ahead)
+            for normal_implicitness in options.normal_implicitness:
+                planar_table(name, cs, grids, normal_implicitness)
         elif name == "free":
             for chain in MOTIONS:
                 planar_table(chain, cs, [n for n in grids if n <= 200], 0.5, free=True)

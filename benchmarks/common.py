@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nsopt import Compiled, Problem, Result, Solver, StepBounds, simulate
 from nsopt.plots import save
 from nsopt.plots.style import page
-from nsopt.stepping import Scheme
+from nsopt.schemes import Scheme
 
 T = TypeVar("T")
 Array = NDArray[np.float64]

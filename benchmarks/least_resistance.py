@@ -40,7 +40,7 @@ def main(seeds: range) -> None:
     for seed in seeds:
         stated = arm.least_resistance(dynamics, seed)
         duration = stated.horizon.bounds
-        guess = stated.guess.course(np.linspace(0, 1, 201), duration, ())
+        guess = stated.guess.trajectory(np.linspace(0, 1, 201), duration, ())
         result = stated.solve()
         attrs = result.data.attrs
         if not result.completed:
@@ -56,7 +56,7 @@ def main(seeds: range) -> None:
                 f"{np.nansum(result['iterations'].values):.0f}",
                 f"{attrs['compile_time']:.1f}",
                 f"{np.nansum(result['solve_time'].values):.1f}",
-                f"{attrs['deviation']:.0e}",
+                f"{attrs['defect']:.0e}",
                 f"{use(guess.q, guess.v, guess.a):.3f}",
                 f"{use(*motion):.3f}",
             ]

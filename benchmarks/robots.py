@@ -142,7 +142,7 @@ def depth_first(mechanism: Mechanism) -> list[Branch]:
     """Return the branches with each subtree in one piece, which pinocchio's crba relies on."""
     ways: dict[str, tuple[int, ...]] = {}
     for k, branch in enumerate(mechanism.tree.branches):
-        before = ways[branch.on.body.name] if branch.on.body else ()
+        before = ways[branch.parent_frame.body.name] if branch.parent_frame.body else ()
         ways[branch.body.name] = (*before, k)
     return sorted(mechanism.tree.branches, key=lambda branch: ways[branch.body.name])
 
@@ -158,13 +158,14 @@ class Pinocchio:
         ids = {}
         for branch in depth_first(mechanism):
             joint, body = branch.joint, branch.body
-            parent, seat = seats[branch.on.body.name if branch.on.body else None]
-            at = seat * self._pose(branch.on)
+            above = branch.parent_frame.body
+            parent, seat = seats[above.name if above else None]
+            at = seat * self._pose(branch.parent_frame)
             if not isinstance(joint, Fixed):
                 kind = pin.JointModelPZ() if isinstance(joint, Prismatic) else pin.JointModelRZ()
                 parent = self.model.addJoint(parent, kind, at, joint.name)  # type: ignore[union-attr]
                 ids[joint.name], at = parent, pin.SE3.Identity()  # type: ignore[union-attr]
-            seat = at * self._pose(branch.to).inverse()
+            seat = at * self._pose(branch.child_frame).inverse()
             J = np.asarray(body.inertia, dtype=float)
             J = J if J.ndim == 2 else np.diag(J)
             inertia = pin.Inertia(float(body.mass), np.zeros(3), J)  # type: ignore[arg-type]

@@ -31,8 +31,8 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.trajectory.identification import Fit, FullWindow, Measured, Unknown, fit
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from nsopt.trajectory.tuning import Fit, FullWindow, Measured, Unknown, fit
 
 STEPS, DURATION = StepBounds(1e-6, 1e-3), 2.0  # s
 TRUE, NOISE = np.array([1e-3, 0.05]), 2e-5  # m and N m s/rad; rad

@@ -146,9 +146,9 @@ def text(bounds: Bounds) -> str:
 
 def row(label: str, f: Figures) -> list[str]:
     """Return one line of the table."""
-    told = f"{f.iterations:.0f}" if f.iterations else "untold"
+    iterations = f"{f.iterations:.0f}" if f.iterations else "unknown"
     numbers = [f"{f.lost:.3f}", f"{f.swing:.2f}", str(f.peaks), f"{f.largest:.3g}"]
-    return [label, str(f.steps), *numbers, told, f"{f.cpu:.1f}", str(f.retried)]
+    return [label, str(f.steps), *numbers, iterations, f"{f.cpu:.1f}", str(f.retried)]
 
 
 def judged(claim: Claim, found: dict[str, dict[str, Figures]]) -> str:
@@ -180,7 +180,7 @@ def draw(found: dict[str, dict[str, Figures]]) -> None:
         ax.legend(fontsize=SMALL - 1.5, frameon=False, ncols=2, loc="upper left")
     labels = [(name, b) for name in found for b in map(text, STUDIES[name][1])]
     bars(axes[1, 0], found, labels, "peaks", "peaks of the hinge's force")
-    bars(axes[1, 1], found, labels, "effort", "iterations (seconds where untold)")
+    bars(axes[1, 1], found, labels, "effort", "iterations (seconds where unknown)")
     keep(figure, "step_bounds")
 
 

@@ -6,18 +6,21 @@ Not part of the ordinary tests: times of a shared machine fail for reasons of th
 import pytest
 
 from nsopt import Compiled, Ipopt, PaperStep, Solver, Sqp, StepBounds, Variational, load_problem
-from nsopt.stepping import Acceptance, LargestStep, Scheme, Start
-from nsopt.stepping.driver import Driver
-from nsopt.stepping.initial import Run
+from nsopt.mechanics import Start
+from nsopt.schemes import Scheme
+from nsopt.simulation import Acceptance, LargestStep
+from nsopt.simulation.driver import Driver
+from nsopt.simulation.method import Method
+from nsopt.simulation.run import Run
 
-H, SETTLED = 1e-3, 30  # s, steps
+H, WARM_START = 1e-3, 30  # s, steps
 
 
 def driver(scheme: Scheme, solver: Solver | Compiled) -> Driver:
     """Return a run of case A, longer than any test here needs."""
     dynamics = load_problem("case_a").dynamics
     run = Run(Start.stated(dynamics), dynamics.values(), 1e4, StepBounds(H, H))
-    return Driver(dynamics, run, scheme, solver, LargestStep(), Acceptance())
+    return Driver(dynamics, run, Method(scheme, solver, LargestStep(), Acceptance()))
 
 
 def test_chain(benchmark):
@@ -47,7 +50,7 @@ def test_compile(benchmark, tmp_path, monkeypatch):
 def test_paper_step(benchmark, backend):
     """One step of the paper in lasting contact, with retries, acceptance and all."""
     stepped = driver(PaperStep(), Solver(backend=backend))
-    for _ in range(SETTLED):
+    for _ in range(WARM_START):
         stepped.advance()
     taken = benchmark.pedantic(stepped.advance, rounds=200)
     assert taken.retries.sum() == 0
@@ -57,7 +60,7 @@ def test_paper_step(benchmark, backend):
 def test_variational_step(benchmark, backend):
     """One variational step as it goes where the chain is stuck."""
     stepped = driver(Variational(), Solver(backend=backend))
-    for _ in range(SETTLED):
+    for _ in range(WARM_START):
         stepped.advance()
     taken = benchmark.pedantic(stepped.advance, rounds=50)
     assert taken.retries.sum() == 0

@@ -20,7 +20,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from arm import Plain, Solved, arm, ours
 from common import cpu_seconds, in_turn, keep, machine, picture, ratio, table
@@ -36,13 +35,13 @@ from wall import (
     true_rigid_optimum,
 )
 
+from nsopt.mpcc import Ipopt
+from nsopt.mpcc.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
-from nsopt.trajectory import HorizonSolver
-from nsopt.trajectory.collocation import Collocation
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.optimize import starting_point
-from nsopt.trajectory.parts import Stack
+from nsopt.trajectory.transcription.collocation import Collocation
 
 CONES = "arm_least_resistance"
 SIZES, FEW = [100, 200, 400, 800, 1600], [100]
@@ -137,14 +136,6 @@ def _wall_row(name: str, runs: list[Answer], base: list[Answer], true: float) ->
 # Sizes, each in a process of its own
 
 
-class Native(Stack):
-    """A program whose derivatives are compiled."""
-
-    def derivatives(self, native: bool = True) -> dict[str, ca.Function]:
-        """Return them."""
-        return super().derivatives(native)
-
-
 def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     """Return what an arm over many steps takes in this process [s, MB], without verification."""
     task = load_optimization(CONES) if cones else arm()
@@ -152,28 +143,23 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     horizon, p = replace(task.horizon, steps=steps), task.dynamics.values()
     stated = Collocation(task.dynamics, horizon, task.costs, task.conditions, task.inputs)
     check_feasible(task.dynamics, horizon, task.conditions, task.inputs, p)
-    stack = stated.stack()
-    if native:
-        stack = Native(stack.parts, stated.size, stack.p.numel())
-    solver, start = (
-        HorizonSolver(max_iter=1).build(stack),
-        starting_point(stated, stack, task.guess),
-    )
+    nlp = stated.nlp()
+    start = starting_point(stated, nlp, task.guess)
+    program = nlp.nlp("arm", compiled=native)
+    few = Ipopt(max_iter=1).build(program)
     found = {"before": before, "build": perf_counter() - begin}
     if more:
-        low, high = stated.limits()
-        known = {"x0": start.x, "p": p, "lbx": low, "ubx": high}
-        known |= {"lbg": stack.lower, "ubg": stack.upper}
-        one = _seconds(solver, known)
-        many = _seconds(HorizonSolver(max_iter=1 + more).build(stack), known)
+        known = (start, p, *stated.limits())
+        one = _seconds(few, known)
+        many = _seconds(Ipopt(max_iter=1 + more).build(program), known)
         each = (many - one) / more
         found |= {"each": each, "once": one - each}
     return {**found, "peak": _peak()}
 
 
-def _seconds(solver: ca.Function, known: Mapping[str, Any]) -> float:
+def _seconds(call: Call, known: tuple[Any, ...]) -> float:
     """Return the processor's time of a solve [s]: differences of wall time drown in the load."""
-    return cpu_seconds(partial(solver, **known))[1]
+    return cpu_seconds(partial(call, *known))[1]
 
 
 def _peak() -> float:

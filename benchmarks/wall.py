@@ -31,20 +31,20 @@ from nsopt import (
     PlaneContact,
     Prismatic,
     Result,
+    Solver,
     StepBounds,
     assemble,
 )
 from nsopt.trajectory import (
     STRAIGHT,
-    Course,
     During,
     Effort,
     EndAt,
     Guess,
     Horizon,
-    HorizonSolver,
     StartAt,
     Touching,
+    Trajectory,
     optimize,
 )
 
@@ -53,7 +53,7 @@ START, END = np.array([1.0, -1.0]), np.array([1.0, 1.0])  # m, m/s
 OURS = [50, 100, 200, 400]  # steps
 RIGID = [50, 100, 200]  # steps
 NOSNOC = [(20, 2, 2), (40, 2, 2), (40, 2, 3)]  # control stages, finite elements of each, n_s
-TOLERANCE = HorizonSolver().tolerance
+TOLERANCE = 1e-8  # that of nsopt over a horizon
 DEEP, SHORT = -0.2, 0.1
 """Where the guess turns [m]: in the wall, or before it."""
 EXACT = {"rtol": 1e-11, "atol": 1e-12, "method": "DOP853"}
@@ -88,12 +88,14 @@ class Vee(Guess):
 
     turn: float
 
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
         del inputs
         s, way, duration = share[:, None], 1 - self.turn, bounds[0]
         speed = np.where(s < 0.5, -2, 2) * way / duration
         q = self.turn + way * np.abs(1 - 2 * s)
-        return Course(q, speed, 0 * s, np.zeros((len(share), 0)), duration)
+        return Trajectory(q, speed, 0 * s, np.zeros((len(share), 0)), duration)
 
 
 def guess(touching: bool) -> Vee:
@@ -145,7 +147,7 @@ def rigid_way(steps: int) -> Answer:
         ],
         Vee(0.0),
         scheme=ContactAligned(),
-        solver=HorizonSolver(ways=(STRAIGHT,)),
+        solver=Solver(schedules=(STRAIGHT,)),
     )
     t, u = result["time"].values, result["drive"].values[:, 0]
 
@@ -230,8 +232,10 @@ def _nosnoc(nosnoc: Any, stages: int, elements: int, points: int, touching: bool
         u_guess=np.zeros(1),
     )
     solver = nosnoc.NosnocSolver(options, model, problem)
-    course = guess(touching).course(np.arange(1, stages + 1) / stages, (DURATION, DURATION), ())
-    solver.set("x", np.hstack([course.q, course.v]))
+    trajectory = guess(touching).trajectory(
+        np.arange(1, stages + 1) / stages, (DURATION, DURATION), ()
+    )
+    solver.set("x", np.hstack([trajectory.q, trajectory.v]))
     built = perf_counter()
     found = solver.solve()
     done = perf_counter()

@@ -48,7 +48,7 @@ from nsopt import (
     load_problem,
 )
 from nsopt.plots.style import COLOURS, DASHES, GREY, SMALL, axis_labels, title
-from nsopt.stepping import Scheme
+from nsopt.schemes import Scheme
 
 DURATION = 2.0  # s
 SIZES = [2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5]

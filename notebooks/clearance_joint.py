@@ -170,8 +170,8 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constraine
 left.plot(t, 1e3 * (angle(fine) - at(t, ideal, angle(ideal))))
 left.set(xlabel="time [s]", ylabel="angle, off the ideal [mrad]")
 for k, axis in enumerate("xy"):
-    place, wanted = (result["body_position"].values[:, 0, k] for result in (fine, ideal))
-    right.plot(t, 1e3 * (place - at(t, ideal, wanted)), label=axis)
+    position, reference = (result["body_position"].values[:, 0, k] for result in (fine, ideal))
+    right.plot(t, 1e3 * (position - at(t, ideal, reference)), label=axis)
 right.set(xlabel="time [s]", ylabel="centre of mass, off the ideal [mm]")
 right.legend()
 

@@ -106,17 +106,17 @@ def motion(clearance=CLEARANCE, damping=DAMPING, times=TIMES, by=("clearance", "
 found = motion()
 slopes = found.forward().parameters[:, 0]  # (time, parameter)
 fine = 1e-3 * np.arange(1, 2001)
-course = motion(times=fine).forward().parameters[:, 0]
+trajectory = motion(times=fine).forward().parameters[:, 0]
 d = 1e-6 * CLEARANCE
 by_differences = (motion(CLEARANCE + d).value - motion(CLEARANCE - d).value).ravel() / (2 * d)
 off = np.abs(by_differences - slopes[:, 0]).max() / np.abs(slopes[:, 0]).max()
 print(f"finite differences are off by {off:.1e} of the largest derivative")
 
 figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
-axes[0].plot(fine, course[:, 0], linewidth=0.8, label="derivative")
+axes[0].plot(fine, trajectory[:, 0], linewidth=0.8, label="derivative")
 axes[0].plot(TIMES[3::4], by_differences[3::4], "o", markersize=4, label="finite differences")
 axes[0].set(ylabel="by clearance [rad/m]")
-axes[1].plot(fine, course[:, 1])
+axes[1].plot(fine, trajectory[:, 1])
 axes[1].set(ylabel="by damping [rad/(N m s/rad)]", xlabel="time [s]")
 axes[0].legend(loc="upper left")
 
@@ -138,7 +138,7 @@ print(f"forward and adjoint differ by {np.abs(backwards / forwards - 1).max():.0
 
 # %% [markdown]
 """
-## When the moment of an impact matters
+## When the time of an impact matters
 
 A ball dropped from 1 m rebounds with e = 0.8. Dropped from higher up it arrives later and faster:
 the derivative of its height at 0.7 s by the height at the start is 0.190552, from the parabolas.
@@ -189,7 +189,7 @@ ax.legend()
 
 # %% [markdown]
 """
-`fit` starts with a window around the first impact and lets it grow; what a short window tells is
+`fit` starts with a window around the first impact and lets it grow; what a short window yields is
 exact enough for the next. Here the guesses are 40 % and 60 % off; once for all angles, and once for
 the late ones alone, in one window.
 """
@@ -218,7 +218,7 @@ for name, answer in fits.items():
 """
 Errors are standard errors from the noise stated. `converged` asks whether noise explains what is
 left; in the next valley it does not, and the fit says so in place of passing 3 % off as an answer.
-`starts=10` then tries other places; `outcomes` has all of them, failures included.
+`starts=10` then tries other starts; `outcomes` has all of them, failures included.
 
 ## Clearances at least cost
 
@@ -266,7 +266,7 @@ best = design(
 )
 print(f"c1 = {1e3 * best.values[0]:.4f} mm, c2 = {1e3 * best.values[1]:.4f} mm: {best.message}")
 print(f"cost {best.cost:.4f}, with 0.5 mm each {sum(PRICES) / (MOST / 2):.4f}")
-print(f"sag {1e3 * best.resimulated['sag']:.4f} mm, simulated afresh with half the step")
+print(f"sag {1e3 * best.resimulated['sag']:.4f} mm, simulated again with half the step")
 
 # %% [markdown]
 """

@@ -7,8 +7,7 @@ answer is a polynomial between the two poses. It keeps its limits, but it loads 
 it must. This lesson reads the arm from its file, says what its joints resist with, and looks for
 the motion in which they resist least.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script. It needs
-`pip install nsopt[robots]`.
+Open this file as a notebook (jupytext, percent format) or run it as a script.
 """
 
 # %%
@@ -91,14 +90,14 @@ print(best.summary())
 # %% [markdown]
 """
 A result says of itself whether it is a solution. `completed` is False if a condition is violated,
-or if a step that is integrated afresh, under the same torques, ends beside the next node;
-`deviation` is the largest of these distances.
+or if a step that is reintegrated under the same torques misses the next node;
+`defect` is the largest of these distances.
 """
 
 # %%
 found, before = best.detailed_cost, best.guess_cost
 saved = 1 - found["JointResistance"] / before["JointResistance"]
-print(f"solved: {best.completed}, deviation {best.data.attrs['deviation']:.1e} rad")
+print(f"solved: {best.completed}, defect {best.data.attrs['defect']:.1e} rad")
 print(
     f"resistance {before['JointResistance']:.0f} N^2 m^2 s by the quintic, "
     f"{found['JointResistance']:.0f} at best: {100 * saved:.0f} % saved"
@@ -110,21 +109,21 @@ print(
 
 The quintic starts slowly, is fast in the middle and must be nearly twice as fast there as on
 average. Damping takes the square of that. The best motion soon reaches an even speed and leaves it
-late; how soon is decided by the weight on accelerations. A joint that goes the same way at an even
+late; how soon is decided by the weight on accelerations. A joint that moves as far at an even
 speed all the time resists 30 % less than by the quintic: 7/10 is the ratio of the integrals. More
 cannot be saved against damping alone.
 """
 
 # %%
 time = best["time"].values
-quintic = Quintic(START, END).course(time / DURATION, (DURATION, DURATION), ())
+quintic = Quintic(START, END).trajectory(time / DURATION, (DURATION, DURATION), ())
 none = np.zeros(0)
 
 
 def resistance(q, v):
     """Return the size of the resistance of all joints together over a motion [N m]."""
-    none_rub = np.zeros((6, 0))
-    of = [dynamics.resistance(0, x, y, none, 1, none_rub) for x, y in zip(q, v, strict=True)]
+    smooth = (none, 1, np.zeros((6, 0)))  # no parameters, and no friction under load
+    of = [dynamics.resistance(0, x, y, *smooth) for x, y in zip(q, v, strict=True)]
     return np.array([np.linalg.norm(np.asarray(wrench)[3:]) for wrench in of])
 
 
@@ -158,11 +157,11 @@ ax.legend(ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 # %% [markdown]
 """
-## The way
+## The path
 
-The arm at ten moments, evenly spaced in time, from light to dark: from the side, and from above.
+The arm at ten times, evenly spaced in time, from light to dark: from the side, and from above.
 Even speed makes even distances. Damping alone asks for nothing else, so each joint takes the
-straight way, as in the quintic; pads and cones that are in the way would bend it.
+straight path, as in the quintic; pads and cones in between would bend it.
 """
 
 # %%
@@ -206,6 +205,6 @@ film(best)
 
 # %% [markdown]
 """
-The same from the command line, with cones for shoulder and wrist beside the pads:
+The same from the command line, with cones for shoulder and wrist besides the pads:
 `nsopt optimize urdf_least_resistance`.
 """

@@ -35,7 +35,7 @@ from nsopt.plots import step_size
 Case A: 1 kg on a hinge with 1 mm of clearance, released level, over 2 s. It falls through the
 clearance, hits the wall after 14.3 ms, which costs 2.5968 mJ, and swings on in lasting contact.
 All else conserves energy. An event-driven computation gives the angle after 2 s; a fine run of
-the variational step gives it on the way.
+the variational step gives it in between.
 """
 
 # %%
@@ -105,8 +105,8 @@ step_size(paper["0.5 to 2"])
 
 # %% [markdown]
 """
-It is smaller in two places: before the hit, so that a step ends at the wall, and where the pendulum
-turns. The last steps share what is left to the end.
+It is smaller in two cases: before the impact, so that a step ends at the wall, and where the
+pendulum turns. The last steps share what is left to the end.
 
 ## The variational step, h given
 
@@ -188,7 +188,7 @@ ax.legend(loc="upper center")
 A lower bound of 1 ms is above what the tolerance asks for over most of the swing: the run goes on
 at the bound, with the error of a fixed 1 ms, seven times that of the free one. An upper bound of
 0.3 ms is below what it would allow: the tolerance no longer matters, and steps are wasted where
-the pendulum turns. The record tells which of the two it was, step by step.
+the pendulum turns. The record says which of the two it was, step by step.
 """
 
 # %%

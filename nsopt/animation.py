@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from nsopt.plots import style
-from nsopt.plots.film import Film, Pixels
-from nsopt.plots.style import Array
-from nsopt.result import Result, check_writable
+from nsopt.files import check_writable, replacing
+from nsopt.plots import Film, Pixels, require_steps
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
 
 
 def animate(
@@ -54,7 +56,7 @@ def animate(
     OSError
         Naming the path, if it cannot be written.
     """
-    style.require((result,), "animation")
+    require_steps((result,), "animation")
     for name, value in (("fps", fps), ("speed", speed)):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} must be a positive number, got {value}")
@@ -66,12 +68,8 @@ def animate(
     film = Film(result, view)
     write = WRITERS[path.suffix.lower()]
     path = check_writable(path)
-    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
-    try:
-        write(film, frame_times(result, fps, speed), fps, speed, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as new:
+        write(film, frame_times(result, fps, speed), fps, speed, new)
     return path
 
 
@@ -145,17 +143,17 @@ def _mp4(film: Film, times: Array, fps: float, speed: float, path: Path) -> None
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
-        # If ffmpeg gives up early, its own words say why.
+        # If ffmpeg gives up early, its own message says why.
         with contextlib.suppress(BrokenPipeError):
             for pixels in film.frames(times, speed):
                 process.stdin.write(pixels.tobytes())
-        _, words = process.communicate()
+        _, message = process.communicate()
     if process.returncode:
-        raise OSError(f"ffmpeg could not write {str(path)!r}: {words.decode().strip()}")
+        raise OSError(f"ffmpeg could not write {str(path)!r}: {message.decode().strip()}")
 
 
 WRITERS: dict[str, Callable[[Film, Array, float, float, Path], None]] = {
     ".gif": _gif,
     ".mp4": _mp4,
 }
-"""How to write an animation, by the ending of its file."""
+"""Writers of animations by the ending of the file."""

@@ -1,4 +1,4 @@
-"""A mechanism with all that a run needs, and how it is found by name or file."""
+"""Problems: a mechanism with start, duration and step bounds, loaded by name or file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from nsopt.mechanics import Dynamics
-from nsopt.stepping import Start, StepBounds, check_run
+from nsopt.mechanics import Dynamics, Start
+from nsopt.simulation import StepBounds, check_run
 from nsopt.trajectory import Optimization
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What ``nsopt run`` runs: a Python file that defines ``problem = Problem(...)`` is one.
+    """A motion to simulate; ``nsopt run`` takes a file that defines ``problem = Problem(...)``.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def load_problem(name: str) -> Problem:
     if problem is None and isinstance(getattr(module, "optimization", None), Optimization):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if not isinstance(problem, Problem):
-        found = "no problem" if problem is None else f"a problem that is {problem!r}"
+        kind = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(
-            f"{file.name} defines {found}: end it with problem = Problem(dynamics, duration, steps)"
+            f"{file.name} defines {kind}: end it with problem = Problem(dynamics, duration, steps)"
         )
     return problem
 
@@ -125,14 +125,14 @@ def load_optimization(name: str) -> Optimization:
     """
     file = find_problem(name)
     module = _run(file)
-    found = getattr(module, "optimization", None)
-    if found is None and isinstance(getattr(module, "problem", None), Problem):
+    optimization = getattr(module, "optimization", None)
+    if optimization is None and isinstance(getattr(module, "problem", None), Problem):
         raise ValueError(f"{file.name} defines a problem to simulate: nsopt run {name}")
-    if not isinstance(found, Optimization):
+    if not isinstance(optimization, Optimization):
         raise ValueError(
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
         )
-    return found
+    return optimization
 
 
 def _run(file: Path) -> ModuleType:

@@ -1,10 +1,9 @@
-"""What a run leaves behind: one labelled dataset, saved as netCDF."""
+"""The result of a run or an optimization: one labelled dataset, saved as netCDF."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import h5netcdf
 import pandas as pd
 import xarray as xr
 
+from nsopt.files import check_writable, replacing
 from nsopt.summary import summary
 
 
@@ -38,8 +38,8 @@ class Result:
     def __repr__(self) -> str:
         """Return the summary's first lines, and those that nobody should miss."""
         first, motion, *rest = self.summary().splitlines()
-        told = [line for line in rest if line.startswith(("objective", "WARNING"))]
-        return "\n".join([first, motion, *told])
+        shown = [line for line in rest if line.startswith(("objective", "WARNING"))]
+        return "\n".join([first, motion, *shown])
 
     @property
     def completed(self) -> bool:
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def stop_reason(self) -> str:
-        """Why it did not; empty if it did."""
+        """The reason for which the run ended early; empty if it did not."""
         return str(self.data.attrs["stop_reason"])
 
     @property
@@ -68,7 +68,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        """Of an optimum, the last word of its solver."""
+        """Of an optimum, the final status of its solver."""
         return str(self._of_optimum("status"))
 
     @property
@@ -90,17 +90,11 @@ class Result:
             Naming the path, if it cannot be written.
         """
         path = check_writable(path)
-        partial = path.with_name(path.name + ".partial")
         try:
-            with partial.open("wb") as file:
-                file.write(netcdf(self.data))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, path)
+            with replacing(path, durable=True) as new:
+                new.write_bytes(netcdf(self.data))
         except OSError as error:
             raise OSError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
     @classmethod
@@ -148,12 +142,12 @@ class Result:
     def _of_optimum(self, name: str) -> Any:
         if not self.is_optimum:
             raise AttributeError(
-                f"{self.name!r} is a simulation, which has no {name}: optimize returns what has"
+                f"{self.name!r} is a simulation, which has no {name}: results of optimize have one"
             )
         return self.data.attrs[name]
 
     def summary(self) -> str:
-        """Return what happened, in a few lines a person can read."""
+        """Return the main figures of the motion, in a few lines."""
         return summary(self.data)
 
 
@@ -166,27 +160,3 @@ def netcdf(data: xr.Dataset) -> bytes:
     with h5netcdf.File(buffer, "w") as file:
         data.dump_to_store(xr.backends.H5NetCDFStore(file))
     return buffer.getvalue()
-
-
-def check_writable(path: str | Path) -> Path:
-    """Return ``path``, if a file can be written there; its folder is made.
-
-    Raises
-    ------
-    OSError
-        Naming the path and the reason.
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        probe = path.with_name(path.name + ".partial")
-        probe.touch()
-        probe.unlink()
-        if path.exists() and not os.access(path, os.W_OK):
-            raise PermissionError("the file is read-only")
-    except OSError as error:
-        reason = error.strerror or error
-        raise OSError(f"cannot write {str(path)!r}: {reason}; name another place") from error
-    return path

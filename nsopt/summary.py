@@ -1,4 +1,4 @@
-"""What happened in a run, in a few lines a person can read."""
+"""The summary of a result, in a few lines."""
 
 import json
 
@@ -39,27 +39,25 @@ def summary(data: xr.Dataset) -> str:
 
 
 def optimum(data: xr.Dataset) -> list[Row]:
-    """Return the least cost, what it is made of and how sure it is."""
+    """Return the objective, its parts, and by how much conditions are violated."""
     attrs = data.attrs
     rows = [("objective", f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])})")]
-    if told := shares(attrs["guess_cost"]):
+    if guess := shares(attrs["guess_cost"]):
         off = attrs["guess_violation"]
-        word = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
-        rows.append(("that of the guess", f"{told}; {word}"))
+        kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
+        rows.append(("that of the guess", f"{guess}; {kept}"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
-    if np.isfinite(attrs["deviation"]):
-        rows.append(
-            ("integrated afresh", f"{attrs['deviation']:.1e} (m, rad) beside a node at most")
-        )
-    if "resimulated_deviation" in attrs:
-        off, until = attrs["resimulated_deviation"], attrs["resimulated_until"]
-        rows.append(("simulated afresh", f"to {until:g} s, {off:.1e} (m, rad) off at most"))
+    if np.isfinite(attrs["defect"]):
+        rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
+    if "resimulated_defect" in attrs:
+        off, until = attrs["resimulated_defect"], attrs["resimulated_until"]
+        rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most"))
     return rows
 
 
-def shares(told: str) -> str:
+def shares(costs: str) -> str:
     """Return the shares of costs, from their JSON."""
-    return ", ".join(f"{name}: {value:.6g}" for name, value in json.loads(told).items())
+    return ", ".join(f"{name}: {value:.6g}" for name, value in json.loads(costs).items())
 
 
 def solves(data: xr.Dataset) -> list[Row]:
@@ -75,7 +73,7 @@ def solves(data: xr.Dataset) -> list[Row]:
 
 
 def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
-    """Return what was run and how far it came."""
+    """Return scheme, solver, duration and state of the run."""
     attrs, t = data.attrs, data["time"].values
     failed = "NO SOLUTION" if label == "motion" else "STOPPED EARLY"
     # Of many lines the first says why, the others where.
@@ -115,7 +113,7 @@ def steps(data: xr.Dataset) -> list[Row]:
 
 
 def energy(data: xr.Dataset) -> list[Row]:
-    """Return the energy balance, with a warning where energy came from nowhere."""
+    """Return the energy balance, with a warning where the discretisation adds energy."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     loss = data["dissipated_energy"].values
     lost = f"{loss[-1]:.3g} J at the end"
@@ -134,18 +132,19 @@ def energy(data: xr.Dataset) -> list[Row]:
     ]
     if data.sizes["contact"]:
         taken = float(np.nansum(data["contact_loss"]))
-        told = f"{taken:.3g} J in impacts and friction"
+        text = f"{taken:.3g} J in impacts and friction"
         if taken < 0:
-            told = f"{taken:.3g} J: steps give them what they have not"
-        rows.append(("taken by contacts", told))
+            text = f"{taken:.3g} J: the steps add energy to them"
+        rows.append(("taken by contacts", text))
     kinetic = float(np.max(data["kinetic_energy"].values))
     if gained > NOTABLE_GAIN * kinetic:
         remedy = "double the steps" if "objective" in data.attrs else "halve the bounds of h"
         rows.append(
             (
                 "WARNING",
-                f"{gained:.2g} J came from nowhere, {100 * gained / kinetic:.2g} % of the largest "
-                f"kinetic energy: {remedy} and compare",
+                f"{gained:.2g} J were added by the discretisation, "
+                f"{100 * gained / kinetic:.2g} % of the largest kinetic energy: {remedy} "
+                "and compare",
             )
         )
     return rows
@@ -163,7 +162,7 @@ def residuals(data: xr.Dataset) -> list[Row]:
         if ideal[name].size
     ]
     if (scale := deepest(data)) > DEEP:
-        text = f"bodies are inside walls by {scale:.2g} clearances: "
+        text = f"bodies are inside walls by {scale:.2g} typical openings: "
         if data.attrs["scheme_name"] == "MoreauJean":
             text += "MoreauJean holds rates only; take project=True or Variational, or "
         rows.append(("WARNING", f"{text}smaller h"))
@@ -171,7 +170,7 @@ def residuals(data: xr.Dataset) -> list[Row]:
 
 
 def kept(data: xr.Dataset) -> str:
-    """Return a word on what numbers of a thinned run do not show."""
+    """Return the remark that numbers are of the kept steps alone, for a thinned run."""
     return " (kept steps)" if data.attrs["store_every"] > 1 else ""
 
 
@@ -203,7 +202,7 @@ def contacts(data: xr.Dataset) -> list[Row]:
 
 
 def ranges(data: xr.Dataset) -> list[Row]:
-    """Return how far each range was exceeded, with a warning beyond what its law is made for."""
+    """Return the largest excess over each range, with a warning beyond the range of its law."""
     rows = []
     for name, variable in data.data_vars.items():
         most = variable.attrs.get("most", np.inf)

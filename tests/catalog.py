@@ -1,9 +1,13 @@
-"""Every kind of element, one row each: a new element gets a row, and the generic tests cover it."""
+"""Every element, law, relaxation, backend, scheme, cost and condition: one row or more each.
+
+The generic tests run on every row, so that a new class is tested by its row.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt import (
     Actuator,
@@ -12,6 +16,7 @@ from nsopt import (
     Body,
     Chord,
     CompliantContact,
+    Composition,
     Cone,
     ContactAligned,
     ContactLaw,
@@ -20,15 +25,22 @@ from nsopt import (
     Cylindrical,
     CylindricalClearance,
     Distance,
+    ErrorControl,
+    ExactPenalty,
     ExponentialLaw,
     ExtensionSpring,
+    FischerBurmeister,
     Fixed,
     Frame,
+    Ipopt,
     JointDrives,
+    LargestStep,
     LinearisedClosure,
+    LuGreLaw,
     MeasuredLaw,
     Mechanism,
     MoreauJean,
+    NaturalResidual,
     PaperStep,
     Planar,
     PlanarPrismaticClearance,
@@ -41,22 +53,31 @@ from nsopt import (
     RangeOfMotion,
     Revolute,
     RevoluteClearance,
+    Scholtes,
+    ScholtesAggregated,
     Screw,
     Slide,
+    SlideFriction,
     SlideRange,
     SphereContact,
     Spherical,
     SphericalClearance,
     SpringDamper,
+    Sqp,
+    StribeckLaw,
     TorsionSpringDamper,
     Tracker,
     Turn,
+    TurnFriction,
     TurnRange,
     Universal,
     Variational,
+    ViscousLaw,
 )
 from nsopt.elements import Law
 from nsopt.mechanics import Element
+from nsopt.mpcc import Daqp, IpoptQp, Osqp, Piqp, Proxqp, Qrqp
+from nsopt.schemes import PoissonImpact
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
     Apart,
@@ -94,12 +115,13 @@ from nsopt.trajectory.costs import (
     TaskTracking,
     Tracking,
 )
+from tests import geometry
+from tests.geometry import CLEARANCE, IRREGULAR, TRIANGLE
 
+Array = NDArray[np.float64]
 Twist = tuple[float, ...]  # (6,) translation of b along the axes of a [m], turn about them [rad]
 TX, TY, TZ, RX, RY, RZ = (tuple(row) for row in np.eye(6))
-PITCH, CLEARANCE = 0.05, 5e-3  # m
-TRIANGLE = ((0.0, 0.03), (-0.025, -0.015), (0.025, -0.015))
-IRREGULAR = ((0.03, -0.02), (0.02, 0.025), (-0.025, 0.015), (-0.015, -0.025))
+PITCH = 0.05  # m
 
 
 @dataclass(frozen=True)
@@ -110,12 +132,13 @@ class Row:
     build: Callable[[Frame, Frame], Element]
     size: int = 0  # rows of a joint, gaps of a contact
     freedoms: tuple[Twist, ...] = ()  # of an ideal joint
+    distances: Callable[[Array, Array], list[float]] | None = None  # of gaps, by `tests.geometry`
 
     def __str__(self) -> str:
         return self.name
 
 
-def _behind(a: Frame, x: float, z: float) -> Frame:
+def behind(a: Frame, x: float, z: float) -> Frame:
     """Return a frame that sees frame a at (x, 0, z) in its own axes."""
     return Frame(a.body, np.asarray(a.origin) - a.axes @ [x, 0, z], a.axes)
 
@@ -137,7 +160,7 @@ JOINTS = [
 # Its freedoms are those of first order: a point that keeps its distance moves on a sphere.
 DISTANCE = Row(
     "distance",
-    lambda a, b: Distance("e", _behind(a, 0.24, 0.18), b, 0.3),
+    lambda a, b: Distance("e", behind(a, 0.24, 0.18), b, 0.3),
     1,
     (TY, (0.6, 0.0, -0.8, 0.0, 0.0, 0.0), RX, RY, RZ),
 )
@@ -146,47 +169,86 @@ CLEARANCES = [
         "cylindrical clearance",
         lambda a, b: CylindricalClearance("e", a, b, 0.1, 1, CLEARANCE, 0.01),
         2,
+        distances=geometry.cylindrical,
     ),
     Row(
         "revolute clearance",
         lambda a, b: RevoluteClearance("e", a, b, 0.1, CLEARANCE, 4e-3, 0.01),
         4,
+        distances=geometry.revolute,
     ),
     Row(
         "triangular prismatic",
         lambda a, b: PrismaticClearance("e", a, b, TRIANGLE, 0.1, CLEARANCE),
         12,
+        distances=geometry.prismatic(TRIANGLE),
     ),
     Row(
         "irregular prismatic",
         lambda a, b: PrismaticClearance("e", a, b, IRREGULAR, 0.1, CLEARANCE),
         16,
+        distances=geometry.prismatic(IRREGULAR),
     ),
-    Row("spherical clearance", lambda a, b: SphericalClearance("e", a, b, CLEARANCE, 0.02), 1),
-    Row("planar revolute", lambda a, b: PlanarRevoluteClearance("e", a, b, CLEARANCE, 0.01), 1),
+    Row(
+        "spherical clearance",
+        lambda a, b: SphericalClearance("e", a, b, CLEARANCE, 0.02),
+        1,
+        distances=geometry.spherical,
+    ),
+    Row(
+        "planar revolute",
+        lambda a, b: PlanarRevoluteClearance("e", a, b, CLEARANCE, 0.01),
+        1,
+        distances=geometry.planar_revolute,
+    ),
     Row(
         "planar prismatic",
         lambda a, b: PlanarPrismaticClearance("e", a, b, 0.1, 0.04, CLEARANCE),
         4,
+        distances=geometry.planar_prismatic,
     ),
 ]
 CONTACTS = [
-    Row("point, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.01), b), 1),
-    Row("sphere, plane", lambda a, b: PlaneContact("e", _behind(a, 0, 0.06), b, 0.05), 1),
-    Row("point, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.29), 1),
     Row(
-        "sphere, sphere", lambda a, b: SphereContact("e", _behind(a, 0.24, 0.18), b, 0.25, 0.04), 1
+        "point, plane",
+        lambda a, b: PlaneContact("e", behind(a, 0, 0.01), b),
+        1,
+        distances=geometry.plane,
     ),
-    Row("point, cylinder", lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.19), 1),
+    Row(
+        "sphere, plane",
+        lambda a, b: PlaneContact("e", behind(a, 0, 0.06), b, 0.05),
+        1,
+        distances=geometry.plane,
+    ),
+    Row(
+        "point, sphere",
+        lambda a, b: SphereContact("e", behind(a, 0.24, 0.18), b, 0.29),
+        1,
+        distances=geometry.sphere,
+    ),
+    Row(
+        "sphere, sphere",
+        lambda a, b: SphereContact("e", behind(a, 0.24, 0.18), b, 0.25, 0.04),
+        1,
+        distances=geometry.sphere,
+    ),
+    Row(
+        "point, cylinder",
+        lambda a, b: CylinderContact("e", behind(a, 0.2, 0.1), b, 0.19),
+        1,
+        distances=geometry.cylinder,
+    ),
     Row(
         "sphere, cylinder",
-        lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04),
+        lambda a, b: CylinderContact("e", behind(a, 0.2, 0.1), b, 0.15, 0.04),
         1,
+        distances=geometry.cylinder,
     ),
 ]
 
 
-def _rubbing(row: Row) -> Row:
+def rubbing(row: Row) -> Row:
     """Return the row of a contact with friction."""
     law = ContactLaw(restitution=0.4, friction=0.3, viscous=2.0)
     return Row(f"rubbing {row.name}", lambda a, b: replace(row.build(a, b), law=law), row.size)
@@ -195,16 +257,16 @@ def _rubbing(row: Row) -> Row:
 IN_PLANE = [
     Row(
         "planar sphere, plane",
-        lambda a, b: PlaneContact("e", _behind(a, 0, 0.06), b, 0.05, planar=True),
+        lambda a, b: PlaneContact("e", behind(a, 0, 0.06), b, 0.05, planar=True),
         1,
     ),
     Row(
         "planar sphere, cylinder",
-        lambda a, b: CylinderContact("e", _behind(a, 0.2, 0.1), b, 0.15, 0.04, planar=True),
+        lambda a, b: CylinderContact("e", behind(a, 0.2, 0.1), b, 0.15, 0.04, planar=True),
         1,
     ),
 ]
-RUBBING = [_rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
+RUBBING = [rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
 
 
 def _compliant(row: Row) -> Row:
@@ -218,20 +280,20 @@ SPRINGS = [
     Row("damped spring", lambda a, b: SpringDamper("e", a, b, 800.0, damping=9.0)),
     Row(
         "spring of free length",
-        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15),
+        lambda a, b: SpringDamper("e", behind(a, 0.2, 0.1), b, 800.0, 0.15),
     ),
     Row(
         "damped spring of free length",
-        lambda a, b: SpringDamper("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0),
+        lambda a, b: SpringDamper("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0),
     ),
     Row(
         "extension spring",
-        lambda a, b: ExtensionSpring("e", _behind(a, 0.2, 0.1), b, 800.0, 0.15, 40.0),
+        lambda a, b: ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.15, 40.0),
     ),
     Row("extension spring, no free length", lambda a, b: ExtensionSpring("e", a, b, 800.0)),
     Row(
         "damped extension spring",
-        lambda a, b: ExtensionSpring("e", _behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
+        lambda a, b: ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
     ),
     Row("torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
@@ -249,11 +311,32 @@ DRIVES = [
         ),
     ),
 ]
+RANGE_LAWS = [
+    CubicLaw(226.0, np.radians(11.5)),
+    ExponentialLaw(5.0, 8.0),
+    MeasuredLaw([0.0, 0.1, 0.2, 0.5], [0.0, 2.0, 10.0, 40.0]),
+]
+FRICTION_LAWS = [
+    ViscousLaw(0.3),
+    StribeckLaw(0.2),
+    StribeckLaw(0.2, 0.4, stribeck=0.1, creep=1e-2),
+    LuGreLaw(1e3, 0.5, 0.1, 0.2, 0.3, 0.1, creep=1e-3),
+]
+JOINT_FRICTION = [
+    *(Row(f"sliding, {x}", lambda a, b, x=x: SlideFriction("e", a, b, x)) for x in FRICTION_LAWS),
+    *(Row(f"turning, {x}", lambda a, b, x=x: TurnFriction("e", a, b, x)) for x in FRICTION_LAWS),
+]
+CONTACT_LAWS = [
+    ContactLaw(),
+    ContactLaw(restitution=0.6),
+    ContactLaw(friction=0.3),
+    ContactLaw(restitution=0.2, friction=0.3, viscous=2.0),
+]
 NARROW = np.radians([4, 7, 3, 6, 4])
 QUARTERS = Cone(np.radians([0, 90, 180, 270, 360]), NARROW)
 SPLINE = Cone(np.radians([0, 70, 150, 190, 290, 360]), np.radians([4, 7, 5, 3, 6, 4]))
 CUBIC = CubicLaw(60.0, 0.5)
-MEASURED = MeasuredLaw([0.0, 0.1, 0.2, 0.5], [0.0, 2.0, 10.0, 40.0])
+MEASURED = RANGE_LAWS[2]
 
 
 def _cone(name: str, cone: Cone, law: Law = CUBIC, **options: object) -> Row:
@@ -298,6 +381,18 @@ LOADS = [
     ),
 ]
 
+DOWN = tuple(10.0**-k for k in range(11))
+# Each with a schedule of sigma that suits it.
+RELAXATIONS = [
+    (Scholtes(), DOWN),
+    (ScholtesAggregated(), DOWN),
+    (FischerBurmeister(), DOWN),
+    (NaturalResidual(), DOWN),
+    (ExactPenalty(), (0.1, 0.01)),
+]
+BACKENDS = [Ipopt(), Sqp()]
+QP_SOLVERS = [Qrqp(), Daqp(), Piqp(), Osqp(), Proxqp(), IpoptQp()]
+
 SCHEMES = [
     PaperStep(),
     PaperStep(explicit=True),
@@ -309,10 +404,13 @@ SCHEMES = [
     MoreauJean(project=True),
     MoreauJean(theta=1.0),
     ContactAligned(),
+    ContactAligned(impact=PoissonImpact()),
 ]
+SMOOTH_SCHEMES = [Composition()]  # for mechanisms without contacts
+CONTROLS = [LargestStep(), ErrorControl(1e-6)]
 
 
-def _hand():
+def hand():
     return Frame(ARM.bodies[-1], (0.2, 0, 0))
 
 
@@ -341,27 +439,27 @@ COSTS = [
     Duration(weight=2.0),
     Smoothness(weight=0.1),
     Jerk(weight=1e-3),
-    Tracking(course=lambda t: (np.sin(t), 0.3 * t)),
-    TaskTracking(frame=_hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
+    Tracking(trajectory=lambda t: (np.sin(t), 0.3 * t)),
+    TaskTracking(frame=hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
     BaseReaction(joint="shoulder", force=30.0),
     FinalPose(q=(0.7, np.nan)),
-    FinalTask(frame=_hand(), position=(0.3, 0.4, 0.1), axes=np.eye(3), length=0.2),
+    FinalTask(frame=hand(), position=(0.3, 0.4, 0.1), axes=np.eye(3), length=0.2),
     2 * Effort(scale=5.0) + FinalPose(q=(0.7, 0.1)),
 ]
 CONDITIONS = [
     StartAt((0.1, 0.2), (0.0, 0.0)),
     EndAt((np.nan, 0.5), (0.0, np.nan)),
-    Reach(_hand(), (0.3, 0.4, 0.1)),
+    Reach(hand(), (0.3, 0.4, 0.1)),
     Within("elbow.angle", -1.0, 1.0),
     Within("load", 0.0, 2.0),
     ActuatorLimits(),
-    Orient(_hand(), np.eye(3)),
-    Orient(_hand(), np.eye(3), about_z=True),
+    Orient(hand(), np.eye(3)),
+    Orient(hand(), np.eye(3), about_z=True),
     DriveWithin("elbow", -5.0, 5.0),
     PowerLimits(20.0),
-    ClearOf(_hand(), (0.0, 0.5, 0.0), 0.1),
-    ClearOfCapsule(_hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
-    LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), _hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
+    ClearOf(hand(), (0.0, 0.5, 0.0), 0.1),
+    ClearOfCapsule(hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
+    LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
     Periodic((0.1, np.nan)),
     During(Within("elbow.angle", -1.0, 1.0), 0.3, 0.7),
 ]

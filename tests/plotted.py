@@ -90,4 +90,5 @@ def holds(ax, values, factor=1.0):
 def repeated(result, names):
     """The same contacts several times, under these names."""
     data = result.data.isel(contact=np.arange(len(names)) % 4).assign_coords(contact=names)
-    return Result(data.assign_attrs(gap_scales=np.full(len(names), CLEARANCE)))
+    c = np.full(len(names), CLEARANCE)
+    return Result(data.assign_attrs(gap_scales=c, clearances=c))

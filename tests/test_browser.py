@@ -1,6 +1,5 @@
 """The page for the browser holds the motion of the result, and fetches nothing."""
 
-import base64
 import json
 import re
 import sys
@@ -15,10 +14,9 @@ from nsopt import Result
 from nsopt.cli import BAD_INPUT, app
 from nsopt.plots import save_view
 from nsopt.plots.browser import MOST_FRAMES, playback_of
+from tests.pages import Page
 
 viser = pytest.importorskip("viser")
-msgspec = pytest.importorskip("msgspec")
-zstandard = pytest.importorskip("zstandard")
 
 LENGTH, RATE, FAR = 0.2, 1.5, 0.1
 TIP = (0.1, 0.0, 0.0)
@@ -65,29 +63,6 @@ def record(count=40, end=3.0, far=0.0, recorded=None, **attrs):
     return Result(xr.Dataset(data, coords=names, attrs=known | attrs))
 
 
-class Film:
-    """What the player will read from a page."""
-
-    def __init__(self, text):
-        self.text = text
-        packed = base64.b64decode(re.search(r'__VISER_EMBED_DATA__="([^"]+)"', text).group(1))
-        size = int.from_bytes(packed[:8], "little")
-        inner = zstandard.ZstdDecompressor().decompress(packed[8:], max_output_size=size)
-        length = int.from_bytes(inner[:8], "little")
-        stored = msgspec.msgpack.decode(inner[8 : 8 + length])
-        self.length = stored["durationSeconds"]
-        self.messages = stored["messages"]
-
-    def added(self, kind):
-        """Return the properties of nodes of a kind, by name."""
-        return {m["name"]: m["props"] for _, m in self.messages if m["type"] == kind}
-
-    def last(self, kind, name, key):
-        """Return what was last said of a node at each time, as two arrays."""
-        said = {t: m[key] for t, m in self.messages if m["type"] == kind and m["name"] == name}
-        return np.array(list(said)), np.array(list(said.values()))
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("views")
@@ -95,7 +70,7 @@ def saved(tmp_path_factory):
     path = save_view(result, folder / "rod.html")
     assert [p.name for p in folder.iterdir()] == ["rod.html"]
     assert path.stat().st_size < 2_000_000
-    return result, Film(path.read_text(encoding="utf-8"))
+    return result, Page(path.read_text(encoding="utf-8"))
 
 
 def test_frames_are_the_recorded_times_and_poses(saved):
@@ -159,14 +134,14 @@ def test_long_records_are_thinned_and_short_motions_slowed():
 
 
 def test_speed_stretches_the_film(tmp_path):
-    film = Film(save_view(record(), tmp_path / "slow.html", speed=0.5).read_text(encoding="utf-8"))
+    film = Page(save_view(record(), tmp_path / "slow.html", speed=0.5).read_text(encoding="utf-8"))
     assert film.length == pytest.approx(3.0 / 0.5 + 0.5)
     assert "slowed 2 times" in film.text
 
 
 def test_what_goes_far_stays_in_the_picture(tmp_path):
     result = record(far=20.0)
-    film = Film(save_view(result, tmp_path / "far.html").read_text(encoding="utf-8"))
+    film = Page(save_view(result, tmp_path / "far.html").read_text(encoding="utf-8"))
     _, shift = film.last("SetPositionMessage", "/world", "position")
     assert shift[-1][0] == pytest.approx(-20.0 * 3.0, abs=1.0)
     middle = result["body_position"].values.mean(axis=1)
@@ -176,7 +151,7 @@ def test_what_goes_far_stays_in_the_picture(tmp_path):
 def test_a_run_that_stopped_early_says_so(tmp_path):
     result = record(completed=0)
     early = Result(result.data.isel(time=slice(0, 3)))
-    film = Film(save_view(early, tmp_path / "early.html").read_text(encoding="utf-8"))
+    film = Page(save_view(early, tmp_path / "early.html").read_text(encoding="utf-8"))
     assert "stopped early" in film.text
     with pytest.raises(ValueError, match="has no step"):
         save_view(Result(result.data.isel(time=slice(0, 1))), tmp_path / "none.html")
@@ -218,7 +193,7 @@ def test_command_writes_the_page_and_says_its_size(tmp_path, monkeypatch):
     outcome = CliRunner().invoke(app, ["view", str(saved)])
     assert outcome.exit_code == 0, outcome.output
     assert re.search(r"rod\.html \(0\.\d MB\)", outcome.output)
-    film = Film((tmp_path / "rod.html").read_text(encoding="utf-8"))
+    film = Page((tmp_path / "rod.html").read_text(encoding="utf-8"))
     assert len(film.last("SetPositionMessage", "/world/bodies/rod", "position")[0]) == 40
     monkeypatch.setitem(sys.modules, "viser", None)
     outcome = CliRunner().invoke(app, ["view", str(saved)])

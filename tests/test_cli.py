@@ -6,17 +6,18 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from nsopt import Result
 from nsopt.cli import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, app
+from nsopt.plots import overview, save
 from nsopt.problem import problem_files, problem_folder
-from nsopt.stepping import checkpoint
+from nsopt.simulation.checkpoint import writer
 
 README = Path(__file__).parents[1] / "README.md"
 DROP = '''"""A ball dropped on a plane."""
@@ -57,7 +58,9 @@ def test_run_saves_result_and_picture(folder):
     output = call("run", "drop.py", "--solver", "sqp").output
     result = Result.open("results/drop.nc")
     assert result.completed
-    assert Path("results/drop.png").stat().st_size > 10_000
+    save(overview(result), "again.png")
+    pictures = [np.asarray(Image.open(file)) for file in ("results/drop.png", "again.png")]
+    assert np.array_equal(*pictures)
     # It falls 5 cm in 0.101 s and then lies still.
     assert result["q"].values[-1] == pytest.approx([0, 0, 0], abs=1e-12)
     assert "complete" in output
@@ -128,15 +131,16 @@ def test_faults_of_a_users_file_name_it(folder, text, words):
     assert all(word in line for word in words), line
 
 
-def test_unwritable_output_is_told_before_the_run(folder):
+def test_unwritable_output_is_told_before_the_run(folder, monkeypatch):
     if os.geteuid() == 0:
         target = Path("/proc/result.nc")  # not even root writes there
     else:
         Path("locked").mkdir(mode=0o500)
         target = Path("locked/result.nc")
-    started = time.perf_counter()
+    monkeypatch.setattr(
+        sys.modules["nsopt.cli.run"], "simulate", None
+    )  # to run would be another error
     assert str(target) in complaint("run", "case_a", "--out", target)
-    assert time.perf_counter() - started < 5
 
 
 def test_bad_results_are_refused(folder):
@@ -169,7 +173,7 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
     ("chosen", "last"),
     [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "tried")],
 )
-def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, cache, chosen, last):
+def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
     """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
     Path("driven.py").write_text(DRIVEN)
     outcome = call("run", "driven.py", "--solver", *chosen, code=STOPPED_EARLY)
@@ -191,14 +195,23 @@ def test_interrupt_keeps_what_was_computed(folder):
     assert 0 < result["time"].values[-1] < 2
 
 
-@pytest.fixture
-def cache(tmp_path_factory, monkeypatch):
-    """Compiled code is kept for the whole session."""
-    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path_factory.getbasetemp() / "nsopt-cache"))
-
-
 LONG = ["run", "case_a", "--scheme", "variational", "--solver", "compiled", "--t-end", "1",
         "--h-min", "5e-6", "--h-max", "5e-6", "--store-every", "100"]  # fmt: skip
+
+
+# Killed as soon as a checkpoint is written.
+KILLED = """
+import os, signal
+from nsopt.cli import app
+from nsopt.simulation.checkpoint import CheckpointWriter
+
+def killing(*args):
+    write(*args)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write, CheckpointWriter.write = CheckpointWriter.write, killing
+app()
+"""
 
 
 def begin(*arguments):
@@ -213,26 +226,20 @@ def interrupted(process):
         assert process.poll() is None, shown
         shown += process.stderr.read(64)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[1]
+    told = process.communicate(timeout=600)[1]
     assert process.returncode == INTERRUPTED, told
     return told
 
 
 @pytest.mark.slow
-def test_stopped_and_killed_runs_go_on(folder, cache):
+def test_stopped_and_killed_runs_go_on(folder):
     """By Ctrl-C, then from there with kill -9, then from there to the end."""
     keep = Path("results/case_a.checkpoint")
     told = interrupted(begin(*LONG))
     assert b"error: interrupted at t = 0." in told
     assert b"--resume goes on from results/case_a.checkpoint" in told
-    head = keep / "head.h5"
-    before = head.stat().st_mtime_ns
-    killed = begin(*LONG, "--resume", "--checkpoint-every", 0.01)
-    while head.stat().st_mtime_ns == before:
-        assert killed.poll() is None
-        time.sleep(0.01)
-    killed.kill()
-    killed.communicate()
+    killed = [sys.executable, "-c", KILLED, *LONG, "--resume", "--checkpoint-every", "1e-9"]
+    assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
     assert not Result.open("results/case_a.nc").completed
     assert "scheme was Variational, is PaperStep" in complaint("run", "case_a", "--resume")
     assert keep.is_dir()
@@ -260,7 +267,7 @@ def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint, "write", full)
+    monkeypatch.setattr(writer, "write", full)
     outcome = call("run", "drop.py", "--solver", "sqp", "--checkpoint-every", 1e-9,
                    code=STOPPED_EARLY)  # fmt: skip
     lines = [line for line in outcome.stderr.splitlines() if "error: " in line]

@@ -1,5 +1,6 @@
 """dev.py: which installer it takes, and when it installs. Nothing here touches the network."""
 
+import argparse
 import importlib.util
 import shutil
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.unit
 
 DEV = Path(__file__).resolve().parents[1] / "dev.py"
 
@@ -94,6 +97,27 @@ def test_a_failed_install_leaves_no_stamp(dev, monkeypatch, present):
         dev.install()
     assert "nsopt" in str(stop.value)
     assert not dev.STAMP.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "mark", "rest"),
+    [
+        ([], "not slow", []),
+        (["--all"], "", []),
+        (["-m", "unit", "-n0"], "unit", ["-n0"]),
+        (["--all", "tests/mpcc"], "", ["tests/mpcc"]),
+    ],
+)
+def test_tiers(dev, args, mark, rest):
+    """Of options given twice pytest takes the last: the user's."""
+    pytest_, *options = dev.parallel_tests(*args)
+    given = argparse.ArgumentParser()
+    given.add_argument("-m", default="")
+    found, others = given.parse_known_args(options)
+    assert pytest_ == "pytest"
+    assert found.m == mark
+    assert others[len(others) - len(rest) :] == rest
+    assert "--all" not in options
 
 
 @pytest.mark.parametrize(("args", "code"), [([], 0), (["--help"], 0), (["tset"], 2)])

@@ -1,13 +1,15 @@
-"""Every public thing has a docstring, its own or that of the contract it fulfils."""
+"""Every public method has a docstring, its own or that of its contract; ruff has the rest."""
 
 import importlib
 import inspect
 import pkgutil
+from functools import cached_property
 
 import pytest
 
 import nsopt
 
+pytestmark = pytest.mark.unit
 MODULES = sorted(
     m.name
     for m in pkgutil.walk_packages(nsopt.__path__, "nsopt.")
@@ -15,23 +17,21 @@ MODULES = sorted(
 )
 
 
-def public_members(module):
+def public_methods(module):
+    """Yield names of methods and properties of public classes; whether they are documented."""
     for name, thing in vars(module).items():
-        if name.startswith("_") or getattr(thing, "__module__", "") != module.__name__:
+        own = getattr(thing, "__module__", "") == module.__name__
+        if name.startswith("_") or not own or not inspect.isclass(thing):
             continue
-        if inspect.isfunction(thing) or inspect.isclass(thing):
-            yield name, thing
-        if inspect.isclass(thing):
-            for attribute, member in vars(thing).items():
-                if not attribute.startswith("_") and (
-                    inspect.isfunction(member) or isinstance(member, property)
-                ):
-                    yield f"{name}.{attribute}", getattr(thing, attribute)
+        for attribute, member in vars(thing).items():
+            if not attribute.startswith("_") and (
+                inspect.isfunction(member) or isinstance(member, property | cached_property)
+            ):
+                stated = [getattr(vars(c).get(attribute), "__doc__", None) for c in thing.__mro__]
+                yield f"{module.__name__}.{name}.{attribute}", any(stated)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_public_members_are_documented(name):
-    module = importlib.import_module(name)
-    assert module.__doc__
-    bare = [member for member, thing in public_members(module) if not inspect.getdoc(thing)]
-    assert not bare
+def test_public_methods_are_documented():
+    methods = [x for name in MODULES for x in public_methods(importlib.import_module(name))]
+    assert len(methods) > 500
+    assert [name for name, documented in methods if not documented] == []

@@ -23,7 +23,7 @@ def test_notebook_runs_as_a_script(notebook, tmp_path):
         env={**os.environ, "MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1800,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -149,7 +149,8 @@ def test_contact_paths_are_eccentricities_within_the_unit_circle(clearance):
 
 
 def test_contact_paths_of_plane_contacts_are_displacements_of_the_points(clearance):
-    axial = clearance.data.isel(contact=[2, 3]).assign_attrs(gap_scales=[CLEARANCE, CLEARANCE])
+    c = [CLEARANCE, CLEARANCE]
+    axial = clearance.data.isel(contact=[2, 3]).assign_attrs(gap_scales=c, clearances=c)
     (ax,) = contact_paths(Result(axial)).axes
     y = axial["contact_point"].values[:, 0, 1]
     assert holds(ax, y - y[0], factor_of(ax, "m"))
@@ -162,7 +163,9 @@ def test_gaps_are_over_the_clearance(clearance):
 
 
 def test_one_contact_read_from_a_file(clearance, tmp_path):
-    alone = Result(clearance.data.isel(contact=[1]).assign_attrs(gap_scales=[CLEARANCE]))
+    c = [CLEARANCE]
+    data = clearance.data.isel(contact=[1]).assign_attrs(gap_scales=c, clearances=c)
+    alone = Result(data)
     (ax,) = gaps(Result.open(alone.save(tmp_path / "alone.nc"))).axes
     assert holds(ax, alone["gap"].values[:, 0] / CLEARANCE)
 

@@ -18,7 +18,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.result import check_writable
+from nsopt.files import check_writable
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import xarray as xr
 from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
-from nsopt import Grid, Samples, StepBounds, load_problem, simulate
+from nsopt import Checkpoint, Grid, Samples, StepBounds, load_problem, simulate
 from nsopt.cli import BAD_INPUT, STOPPED_EARLY, app
 from nsopt.sweep import MEASURES, numbers, table
 from tests.sweeps import SQP, count_runs, drop, run, same
@@ -212,11 +213,12 @@ def test_each_process_has_one_thread(case_a):
         (lambda: run(drop(mass="q"), Grid({"q": [1]})), ["q", "rename"]),
         (lambda: run(drop(), Grid({"mass": [1]}), duration=-1), ["duration", "-1"]),
         (lambda: run(drop(), Grid({"mass": [1]}), sovler=SQP), ["sovler", "solver"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), checkpoint=Checkpoint("x")), ["checkpoint"]),
         (lambda: run(drop(), {"mass": [1]}), ["Grid", "Samples", "dict"]),
         (lambda: run(drop(), Grid({"mass": [1]}), measure={"m": 3}), ["'m'", "function", "3"]),
         (lambda: run(drop(), Grid({"mass": [1]}), measure={"q": len}), ["'q'", "rename"]),
         (lambda: run(drop(), Grid({"mass": [1]}), measure={"steps": len}), ["'steps'", "rename"]),
-        (lambda: run(drop(), Grid({"mass": [1]}), measure={"q/m": len}), ["'q/m'", "word"]),
+        (lambda: run(drop(), Grid({"mass": [1]}), measure={"q/m": len}), ["'q/m'", "letters"]),
         (lambda: run("no_such", Grid({"mass": [1]})), ["no_such", "case_a"]),
     ],
 )
@@ -310,13 +312,22 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, arguments, words):
 @pytest.mark.slow
 def test_the_same_call_on_a_dask_cluster(case_a, tmp_path):
     over = Grid({"clearance": [1e-3, -1e-3, 5e-4], "h": [1e-3, 2e-3]})
-    process = {"process": lambda result: os.getpid()}
+
+    def process(result):
+        """Return which it is, once both have come: neither does all of it."""
+        (tmp_path / f"process-{os.getpid()}").touch()
+        for _ in range(60_000):
+            if len([*tmp_path.glob("process-*")]) == 2:
+                break
+            time.sleep(0.01)
+        return os.getpid()
+
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        data = run(case_a, over, workers=None, measure=process, folder=tmp_path)
+        data = run(case_a, over, workers=None, measure={"process": process}, folder=tmp_path)
     used = np.unique(data["process"].values[[0, 2]])
     assert len(used) == 2
     assert os.getpid() not in used

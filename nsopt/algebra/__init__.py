@@ -1,5 +1,6 @@
-"""Pure functions on CasADi expressions: rotations and their Euler parameters."""
+"""Pure functions: rotations and their Euler parameters, elimination, rank and null space."""
 
+from nsopt.algebra.elimination import solve_symbolic
 from nsopt.algebra.euler_parameters import (
     body_rate_matrix,
     from_rotation,
@@ -8,14 +9,20 @@ from nsopt.algebra.euler_parameters import (
     rotation_matrix,
     turned,
 )
-from nsopt.algebra.so3 import axes_from_z
+from nsopt.algebra.rank import null_space, rank
+from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 
 __all__ = [
+    "ROUND_OFF",
     "axes_from_z",
     "body_rate_matrix",
     "from_rotation",
     "normalise",
+    "null_space",
     "product",
+    "rank",
     "rotation_matrix",
+    "solve_symbolic",
     "turned",
+    "without_round_off",
 ]

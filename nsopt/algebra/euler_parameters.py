@@ -1,7 +1,7 @@
 """Euler parameters p = (e0, e) of a rotation: body axes to world axes.
 
-Products and rates are those of [NLP-clearance 2024, eq. 9] with the sign of errata: for body-fixed
-angular velocity the block is ``G = [-e, -skew(e) + e0 I]``.
+Rates are those of [NLP-clearance 2024, eq. 9] with the sign corrected in the errata: for angular
+velocity in body axes ``G = [-e, -skew(e) + e0 I]``.
 """
 
 import casadi as ca
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 TERMS = 10
-"""Of the power series of cosine and sine."""
+"""Number of terms of the power series of cosine and sine."""
 
 
 def rotation_matrix(p: ca.SX) -> ca.SX:
@@ -42,10 +42,10 @@ def product(p: ca.SX, r: ca.SX) -> ca.SX:
 
 
 def turned(p: ca.SX, w: ca.SX) -> ca.SX:
-    """Return ``p`` turned by the rotation vector ``w`` in body axes, normalised, shape (4,).
+    """Return ``p`` rotated by the rotation vector ``w`` in body axes, normalised, shape (4,).
 
-    Power series of cosine and sine, so that every derivative exists at w = 0 too; exact to
-    round-off up to two radians, beyond that the angle is a little off.
+    By power series of cosine and sine, so that all derivatives exist at w = 0 too; exact to
+    round-off up to two radians, with a small error of the angle beyond.
     """
     x = ca.sumsqr(w) / 4
     cosine = sinc = ca.SX(0)
@@ -71,7 +71,7 @@ def from_rotation(A: ArrayLike) -> NDArray[np.float64]:
     A = np.asarray(A, dtype=float)
     if A.shape != (3, 3) or not np.allclose(A.T @ A, np.eye(3), atol=1e-6) or np.linalg.det(A) < 0:
         raise ValueError(f"not a rotation matrix (A^T A = I, det A = 1): {A.tolist()}")
-    # The largest of the four squares is the one that can be divided by safely.
+    # Dividing by the largest of the four keeps the round-off small.
     trace = np.trace(A)
     squares = np.array([1 + trace, *(1 - trace + 2 * np.diag(A))]) / 4
     k = int(np.argmax(squares))

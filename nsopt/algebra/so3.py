@@ -1,7 +1,10 @@
-"""Rotation matrices from what a user states."""
+"""Rotation matrices: from an axis, and without round-off."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+ROUND_OFF = 1e-14
+"""Entries of rotation matrices this near to 0, 1 or -1 are meant to be that."""
 
 
 def axes_from_z(direction: ArrayLike) -> NDArray[np.float64]:
@@ -34,3 +37,12 @@ def axes_from_z(direction: ArrayLike) -> NDArray[np.float64]:
     x = x - z * (x @ z)
     x = x / np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
+
+
+def without_round_off(R: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a rotation matrix with entries within 1e-14 of 0, 1 or -1 made exactly that.
+
+    Zeros and ones that are exact drop out of expressions; a cosine of pi/2 does not.
+    """
+    whole = np.round(R)
+    return np.where(np.abs(R - whole) <= ROUND_OFF, whole, R) + 0.0

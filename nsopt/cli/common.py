@@ -1,28 +1,26 @@
-"""What the commands share: exit codes, names of choices, errors in plain words."""
+"""Shared by the commands: exit codes, names of choices, errors as one line."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, TypeVar
 
 import typer
 
-from nsopt.mpcc import Ipopt, Solver, Sqp
+from nsopt import mpcc, schemes
+from nsopt.files import check_writable
+from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
-from nsopt.result import check_writable
-from nsopt.stepping import (
-    Compiled,
-    Composition,
-    ContactAligned,
-    MoreauJean,
-    PaperStep,
-    Scheme,
-    Variational,
-)
+from nsopt.schemes import Scheme
+from nsopt.simulation import Compiled
 
 T = TypeVar("T")
 
@@ -47,16 +45,28 @@ STOPPED_EARLY = 3
 NOT_SAVED = 4
 INTERRUPTED = 130
 
-SCHEMES: dict[str, Callable[[], Scheme]] = {
-    "paper": PaperStep,
-    "variational": Variational,
-    "moreau-jean": MoreauJean,
-    "contact-aligned": ContactAligned,
-    "composition": Composition,
-}
+
+def command_name(kind: type) -> str:
+    """Return the name of a class on the command line: ``moreau-jean`` of `MoreauJean`."""
+    name = kind.__name__.removesuffix("Step")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def variants(package: ModuleType, kind: type[T]) -> dict[str, Callable[[], T]]:
+    """Return the exported classes of one kind by `command_name`, abstract ones left out."""
+    exported = (getattr(package, name) for name in package.__all__)
+    found = [x for x in exported if isinstance(x, type) and issubclass(x, kind)]
+    return {command_name(x): x for x in found if not inspect.isabstract(x)}
+
+
+def _solver(backend: Callable[[], Backend]) -> Solver:
+    return Solver(backend=backend())
+
+
+SCHEMES = variants(schemes, Scheme)  # type: ignore[type-abstract]
+HORIZON_BACKENDS = variants(mpcc, Backend)  # type: ignore[type-abstract]
 SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
-    "ipopt": lambda: Solver(backend=Ipopt()),
-    "sqp": lambda: Solver(backend=Sqp()),
+    **{name: partial(_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
     "compiled": Compiled,
 }
 
@@ -73,15 +83,15 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
         raise typer.Exit(code) from error
 
 
-def choose(table: dict[str, Callable[[], T]], name: str, what: str) -> T:
+def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
     """Return a new object of the named kind."""
     if name not in table:
-        raise ValueError(f"unknown {what} {name!r}: choose one of {', '.join(table)}")
+        raise ValueError(f"unknown {kind} {name!r}: choose one of {', '.join(table)}")
     return table[name]()
 
 
 def load(name: str, how: Callable[[str], T]) -> T:
-    """Load a file; an error in the user's own file is told with its line, not as a traceback."""
+    """Load a file; an error in the user's own file is one line that names its place."""
     file = find_problem(name)
     try:
         return how(name)
@@ -113,7 +123,7 @@ def settings(assignments: list[str]) -> dict[str, float]:
 
 
 def result_path(path: Path) -> Path:
-    """Return where a result goes, if it can be written there."""
+    """Return the path to save a result to, after checking that it can be written."""
     if path.suffix != ".nc" and not path.is_dir():
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
     return check_writable(path)

@@ -10,9 +10,10 @@ import typer
 
 from nsopt.animation import animate
 from nsopt.cli.common import plain_errors
+from nsopt.files import check_writable
 from nsopt.plots import FIGURES, save, save_view
 from nsopt.problem import is_optimization, problem_files, problem_title
-from nsopt.result import Result, check_writable
+from nsopt.result import Result
 
 SHOWN = 20
 """Retried steps that ``nsopt info`` prints."""
@@ -76,7 +77,7 @@ def view(
 
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
-    """Print what a saved result holds: summary, provenance, variables."""
+    """Print summary, provenance and variables of a saved result."""
     with plain_errors():
         opened = Result.open(result)
     data, attrs = opened.data, opened.data.attrs

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nsopt.cli.common import NOT_SAVED, Out, Settings, load, plain_errors, result_path, settings
+from nsopt.cli.common import (
+    HORIZON_BACKENDS,
+    NOT_SAVED,
+    Out,
+    Settings,
+    choose,
+    load,
+    plain_errors,
+    result_path,
+    settings,
+)
 from nsopt.cli.run import report
+from nsopt.files import check_writable
 from nsopt.problem import load_optimization
-from nsopt.result import check_writable
 
 
 def optimize(
@@ -26,17 +37,30 @@ def optimize(
     ] = None,
     set_: Settings = None,
     out: Out = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Backend, instead of that of the problem: {', '.join(HORIZON_BACKENDS)}."
+        ),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Simulate the optimum from its start and compare.")
     ] = False,
 ) -> None:
-    """Find the motion of least cost, save the result and a picture, print what was found."""
+    """Find the motion of least cost, save the result and a picture, print a summary."""
     with plain_errors():
         name = Path(problem).stem
-        chosen = load(problem, load_optimization)
+        optimization = load(problem, load_optimization)
         target = result_path(out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
-        result = chosen.solve(settings(set_ or []), steps, name, verify)
+        solver_ = optimization.solver
+        if solver is not None:
+            backend = choose(HORIZON_BACKENDS, solver, "solver")
+            # The options of a backend that the problem itself states are kept.
+            if type(solver_.backend) is not type(backend):
+                solver_ = replace(solver_, backend=backend)
+        optimization = replace(optimization, solver=solver_)
+        result = optimization.solve(settings(set_ or []), steps, name, verify)
     with plain_errors(NOT_SAVED):
         result.save(target)
     report(result, target)

@@ -23,13 +23,14 @@ from nsopt.cli.common import (
     result_path,
     settings,
 )
+from nsopt.files import check_writable
 from nsopt.plots import overview, save
 from nsopt.problem import load_problem
-from nsopt.result import Result, check_writable
-from nsopt.stepping import (
+from nsopt.result import Result
+from nsopt.schemes import Scheme
+from nsopt.simulation import (
     Checkpoint,
     ErrorControl,
-    Scheme,
     StepBounds,
     StepControl,
     deferred_interrupt,
@@ -86,7 +87,7 @@ def run(
         bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
     ] = False,
 ) -> None:
-    """Simulate a problem, save the result and a picture, print what happened."""
+    """Simulate a problem, save the result and a picture, print a summary."""
     with plain_errors():
         name = Path(problem).stem
         chosen = load(problem, load_problem)
@@ -99,7 +100,7 @@ def run(
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
         checkpoint = _checkpoint(target, checkpoint_every, resume)
-    # What was computed is saved, however impatient the user.
+    # The steps so far are saved, even after a second Ctrl-C.
     with deferred_interrupt():
         with plain_errors():
             result = simulate(
@@ -113,7 +114,6 @@ def run(
                 parameters=settings(set_ or []),
                 store_every=store_every,
                 checkpoint=checkpoint,
-                resume=checkpoint.folder if checkpoint and resume else None,
                 title=name,
             )
         with plain_errors(NOT_SAVED, _remedy(result)):
@@ -145,25 +145,26 @@ def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
 
 
 def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
-    """Return the checkpoint beside a result; tell of one that is there already."""
-    place = Checkpoint(target.with_suffix(".checkpoint"), seconds=every or None)
-    if place.exists and every and not resume:
+    """Return the checkpoint beside a result, with a note on one that is there already."""
+    folder = target.with_suffix(".checkpoint")
+    checkpoint = Checkpoint(folder, seconds=every or None, resume=resume)
+    if checkpoint.exists and every and not resume:
         print(
-            f"note: {place.folder} holds an unfinished run, which is replaced if this one takes "
+            f"note: {folder} holds an unfinished run, which is replaced if this one takes "
             f"longer than {every:g} s or is interrupted; --resume goes on with it",
             file=sys.stderr,
         )
-    return place if every or resume else None
+    return checkpoint if every or resume else None
 
 
 def _remedy(result: Result) -> str:
-    """Return how to go on with a run, if it left a checkpoint."""
-    place = result.data.attrs["checkpoint"]
-    return f"the same call with --resume goes on from {place}" if place else ""
+    """Return advice on resuming a run, if it left a checkpoint."""
+    folder = result.data.attrs["checkpoint"]
+    return f"the same call with --resume goes on from {folder}" if folder else ""
 
 
 def report(result: Result, target: Path) -> None:
-    """Print what happened, draw the picture, and end with the exit code of the run."""
+    """Print the summary, draw the picture, and end with the exit code of the run."""
     print(result.summary())
     print(f"{'result':<22}{target}")
     if result.data.sizes["time"] > 1:

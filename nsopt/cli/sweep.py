@@ -18,8 +18,8 @@ from nsopt.cli.common import (
     load,
     plain_errors,
 )
+from nsopt.files import check_writable
 from nsopt.problem import load_problem
-from nsopt.result import check_writable
 from nsopt.sweep import Grid, numbers, sweep, table
 
 
@@ -48,7 +48,7 @@ def run_sweep(
         ),
     ] = None,
 ) -> None:
-    """Run a problem over a grid of parameters and step sizes, print a table of what came out."""
+    """Run a problem over a grid of parameters and step sizes, print a table of the measures."""
     name = Path(problem).stem
     folder = out or Path("results") / f"{name}_sweep"
     with plain_errors():

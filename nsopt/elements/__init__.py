@@ -11,7 +11,7 @@ from nsopt.elements.clearance import (
 from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.distance import Distance
-from nsopt.elements.drives import JointDrives, Slide, Turn
+from nsopt.elements.drives import DrivenFreedom, JointDrives, Slide, Turn
 from nsopt.elements.extension_spring import ExtensionSpring
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
@@ -55,6 +55,7 @@ __all__ = [
     "Cylindrical",
     "CylindricalClearance",
     "Distance",
+    "DrivenFreedom",
     "Excess",
     "ExponentialLaw",
     "ExtensionSpring",

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.checks import finite, positive
-from nsopt.mechanics.element import Contact, Force, Gap, Load, Outline, Reading, State
-from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import finite, positive
+from nsopt.mechanics import Contact, Force, Frame, Gap, Load, Outline, Output, State
+from nsopt.parameter import Scalar
 
 
 class _Press(NamedTuple):
@@ -69,17 +68,21 @@ class CompliantContact(Force):
     exponent: Scalar = 1.5
 
     def __post_init__(self) -> None:
-        of = f"of CompliantContact {self.name!r}"
+        of_element = f"of CompliantContact {self.name!r}"
         if not isinstance(self.contact, Contact):
             raise TypeError(
-                f"contact {of} must be a contact or a joint with clearance, got "
+                f"contact {of_element} must be a contact or a joint with clearance, got "
                 f"{type(self.contact).__name__}: use, for example, PlaneContact(name, a, b)"
             )
-        positive(f"stiffness {of}", self.stiffness)
-        positive(f"impact_speed {of}", self.impact_speed, "state the speed of a typical impact")
-        n = float(finite(f"exponent {of}", self.exponent, ()))
+        positive(f"stiffness {of_element}", self.stiffness)
+        positive(
+            f"impact_speed {of_element}", self.impact_speed, "state the speed of a typical impact"
+        )
+        n = float(finite(f"exponent {of_element}", self.exponent, ()))
         if n < 1:
-            raise ValueError(f"exponent {of} must be at least 1, got {n:g}: 1.5 is that of Hertz")
+            raise ValueError(
+                f"exponent {of_element} must be at least 1, got {n:g}: 1.5 is that of Hertz"
+            )
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -104,14 +107,14 @@ class CompliantContact(Force):
                 found.append(_friction(s, gap, press.touching, press.elastic + damping))
         return found
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         gaps = self.contact.gaps(s)
         deep, forces = ca.SX(0), ca.SX(0)
         for gap in gaps:
             press = self._press(s, gap)
             deep = ca.fmax(deep, -gap.distance)
             forces += press.elastic + self._damping(s, gap, press)
-        return [Reading("depth", deep, "m"), Reading("force", forces, "N")]
+        return [Output("depth", deep, "m"), Output("force", forces, "N")]
 
     def _press(self, s: State, gap: Gap) -> _Press:
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
@@ -126,7 +129,7 @@ class CompliantContact(Force):
         )
 
     def _damping(self, s: State, gap: Gap, press: _Press) -> ca.SX:
-        """Return the part of the normal force that takes energy [N]; the whole never pulls."""
+        """Return the dissipative part of the normal force [N]; the total never pulls."""
         k = 3 * (1 - s.value(gap.law.restitution) ** 2) / 4
         return -press.elastic * ca.fmin(k * press.rate / s.value(self.impact_speed), 1)
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.tangents import around, on_cylinder, on_sphere
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import ContactPair, Gap, State
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import ContactPair, Gap, State
+from nsopt.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class PlaneContact(ContactPair):
             scale=s.value(self.scale),
             tangents=plane.A[:, : 1 if self.planar else 2],
         )
-        return self.obeying(s, [gap])
+        return self.with_law(s, [gap])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class SphereContact(ContactPair):
     def gaps(self, s: State) -> list[Gap]:
         sphere = s.motion(self.a)
         gap = _outside(s, self, s.motion(self.b).r - sphere.r)
-        return self.obeying(s, [gap._replace(tangents=on_sphere(gap.normal, sphere.A))])
+        return self.with_law(s, [gap._replace(tangents=on_sphere(gap.normal, sphere.A))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +128,14 @@ class CylinderContact(ContactPair):
         D, axis = s.motion(self.b).r - cylinder.r, cylinder.A[:, 2]
         gap = _outside(s, self, D - axis * ca.dot(axis, D))
         tangents = around(axis, gap.normal) if self.planar else on_cylinder(axis, gap.normal)
-        return self.obeying(s, [gap._replace(tangents=tangents)])
+        return self.with_law(s, [gap._replace(tangents=tangents)])
 
 
 def _check_round(contact: SphereContact | CylinderContact) -> None:
-    of = f"of {type(contact).__name__} {contact.name!r}"
-    positive(f"body_radius {of}", contact.body_radius)
-    not_negative(f"radius {of}", contact.radius)
-    positive(f"scale {of}", contact.scale)
+    of_element = f"of {type(contact).__name__} {contact.name!r}"
+    positive(f"body_radius {of_element}", contact.body_radius)
+    not_negative(f"radius {of_element}", contact.radius)
+    positive(f"scale {of_element}", contact.scale)
 
 
 def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Gap:

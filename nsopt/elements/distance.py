@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mechanics.checks import positive
-from nsopt.mechanics.element import Constraint, Pair, State, TimeFunction
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import positive
+from nsopt.mechanics import Constraint, Pair, State, TimeFunction
+from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True, eq=False)

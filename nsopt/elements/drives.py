@@ -1,4 +1,4 @@
-"""Drives of joints under feedback: torques that a control law sets from what it measures."""
+"""Drives of joints under feedback: torques by a control law on measured coordinates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.element import Force, Load, Reading, State
-from nsopt.mechanics.frame import Frame, Motion
-from nsopt.mechanics.parameter import Numbers, at_time, number, parameters_in
+from nsopt.checks import finite
+from nsopt.mechanics import Force, Frame, Load, Motion, Output, State
+from nsopt.parameter import Numbers, at_time, number, parameters_in
 
 
 @dataclass(frozen=True, eq=False)
 class DrivenFreedom(ABC):
-    """What a motor moves and its sensor measures: frame b against frame a, along or about z of a.
+    """A freedom with motor and sensor: frame b relative to frame a, along or about z of a.
 
     Parameters
     ----------
@@ -39,15 +38,15 @@ class DrivenFreedom(ABC):
 
     @abstractmethod
     def rate(self, s: State) -> ca.SX:
-        """Return the rate on which the motor does work [rad/s or m/s]."""
+        """Return the rate that the motor does work on [rad/s or m/s]."""
 
 
 class Turn(DrivenFreedom):
     """A turn about z of frame a: the angle of x of frame b from x of frame a, in (-pi, pi].
 
     The torque acts about z of a. The rate is that of the relative angular velocity about z of a;
-    where a clearance lets the axes lean by an angle it differs from that of the measured angle in
-    second order of the lean.
+    where a clearance lets the axes tilt by an angle it differs from that of the measured angle in
+    second order of the tilt.
     """
 
     names = ("angle", "rate", "torque")
@@ -128,29 +127,32 @@ class JointDrives(Force):
     feedback = True
 
     def __post_init__(self) -> None:
-        of = f"of JointDrives {self.name!r}"
+        of_element = f"of JointDrives {self.name!r}"
         joints, law = tuple(self.joints), self.law
         object.__setattr__(self, "joints", joints)
         object.__setattr__(self, "law", law if isinstance(law, _Law) else _Law(law))
         if not joints:
-            raise ValueError(f"joints {of} are none: give at least one Turn(a, b) or Slide(a, b)")
+            raise ValueError(
+                f"joints {of_element} are none: give at least one Turn(a, b) or Slide(a, b)"
+            )
         for k, joint in enumerate(joints):
-            _check_joint(f"joint {k} {of}", joint)
-        finite(f"gains {of}", self.gains, (len(self.gains),))
+            _check_joint(f"joint {k} {of_element}", joint)
+        finite(f"gains {of_element}", self.gains, (len(self.gains),))
         arguments = ("t", "q", "v", "gains")[: 4 if len(self.gains) else 3]
         try:
             inspect.signature(self.law.function).bind(*arguments)
         except TypeError:
             raise TypeError(
-                f"law {of} must take ({', '.join(arguments)}), got {self.law.function!r}"
+                f"law {of_element} must take ({', '.join(arguments)}), got {self.law.function!r}"
             ) from None
-        self._check_start(of)
+        self._check_start(of_element)
 
-    def _check_start(self, of: str) -> None:
+    def _check_start(self, of_element: str) -> None:
         torques = self._torques(_stated(self.frames, self.gains))
         if not ca.symvar(torques) and not ca.evalf(torques).is_regular():
             raise ValueError(
-                f"law {of} must be finite, but is {ca.evalf(torques).full().ravel()} at t = 0 in "
+                f"law {of_element} must be finite, but is {ca.evalf(torques).full().ravel()} "
+                "at t = 0 in "
                 "the poses that the bodies state: correct it there"
             )
 
@@ -177,12 +179,12 @@ class JointDrives(Force):
         torques = self._torques(s)
         return [Load(joint.rate(s), torques[k]) for k, joint in enumerate(self.joints)]
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         torques, found = self._torques(s), []
         for k, joint in enumerate(self.joints):
             values = (joint.coordinate(s), joint.rate(s), torques[k])
             for name, value, unit in zip(joint.names, values, joint.units, strict=True):
-                found.append(Reading(f"{name}[{k}]", value, unit))
+                found.append(Output(f"{name}[{k}]", value, unit))
         return found
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mechanics.checks import not_negative
-from nsopt.mechanics.element import Force, Load, Pair, Reading, State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import not_negative
+from nsopt.mechanics import Force, Load, Output, Pair, State
+from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +65,12 @@ class ExtensionSpring(Pair, Force):
         rate = ca.dot(d, u) / _length(d)
         return [Load(rate, -s.value(self.damping) * rate)]
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         length = _length(self._span(s))
         tension = s.value(self.stiffness) * (length - s.value(self.free_length))
         return [
-            Reading("length", length, "m"),
-            Reading("tension", tension + s.value(self.pretension), "N"),
+            Output("length", length, "m"),
+            Output("tension", tension + s.value(self.pretension), "N"),
         ]
 
 

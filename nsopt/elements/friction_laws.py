@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import not_negative, positive
+from nsopt.mechanics import State
+from nsopt.parameter import Scalar
 
 
 class FrictionLaw(ABC):
-    """What resists a sliding speed u [m/s, or rad/s of a joint that turns].
+    """A law of the friction that resists a sliding speed u [m/s, or rad/s of a joint that turns].
 
     A new law is one frozen dataclass.
     """
@@ -22,8 +22,8 @@ class FrictionLaw(ABC):
     """Names of its internal states."""
 
     @abstractmethod
-    def check(self, of: str) -> None:
-        """Refuse numbers out of range; ``of`` names whose law it is.
+    def check(self, of_element: str) -> None:
+        """Refuse numbers out of range; ``of_element`` names the owner of the law.
 
         Raises
         ------
@@ -37,7 +37,7 @@ class FrictionLaw(ABC):
         ``normal`` [N] is zero or more. What is returned has the sign of u.
         """
 
-    def settled(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+    def advance_states(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         """Return the internal states after the step."""
         del s, u, h
         return z
@@ -54,8 +54,8 @@ class ViscousLaw(FrictionLaw):
 
     coefficient: Scalar
 
-    def check(self, of: str) -> None:
-        not_negative(f"coefficient {of}", self.coefficient)
+    def check(self, of_element: str) -> None:
+        not_negative(f"coefficient {of_element}", self.coefficient)
 
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         del normal, h, z
@@ -82,17 +82,18 @@ class StribeckLaw(FrictionLaw):
     stribeck: Scalar = 1e-2
     creep: Scalar = 1e-3
 
-    def check(self, of: str) -> None:
-        low = not_negative(f"kinetic coefficient {of}", self.kinetic)
+    def check(self, of_element: str) -> None:
+        low = not_negative(f"kinetic coefficient {of_element}", self.kinetic)
         if self.static is not None:
-            high = not_negative(f"static coefficient {of}", self.static)
+            high = not_negative(f"static coefficient {of_element}", self.static)
             if high < low:
                 raise ValueError(
-                    f"static coefficient {of} must not be below the kinetic one, got {high:g} < "
+                    f"static coefficient {of_element} must not be below the kinetic one, got "
+                    f"{high:g} < "
                     f"{low:g}"
                 )
-        positive(f"stribeck speed {of}", self.stribeck)
-        positive(f"creep speed {of}", self.creep)
+        positive(f"stribeck speed {of_element}", self.stribeck)
+        positive(f"creep speed {of_element}", self.creep)
 
     def coefficient(self, s: State, u: ca.SX) -> ca.SX:
         """Return the coefficient of sliding at that speed."""

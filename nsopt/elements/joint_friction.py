@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.friction_laws import FrictionLaw
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import Load, Rub, Rubbing, State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.mechanics import FrictionStep, JointFriction, Load, State
+from nsopt.parameter import Scalar
 
 TINY = 1e-9
 """Force [N] that does not count, where the size of a reaction has no derivative."""
 
 
 @dataclass(frozen=True, eq=False)
-class _JointFriction(Rubbing):
+class _ReactionFriction(JointFriction):
     """Friction about or along z of frame a.
 
     Parameters
@@ -40,14 +40,14 @@ class _JointFriction(Rubbing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
+        of_element = f"of {type(self).__name__} {self.name!r}"
         if not isinstance(self.law, FrictionLaw):
             raise TypeError(
-                f"law {of} must be a FrictionLaw, got {self.law!r}: use StribeckLaw(...)"
+                f"law {of_element} must be a FrictionLaw, got {self.law!r}: use StribeckLaw(...)"
             )
-        self.law.check(of)
+        self.law.check(of_element)
         if self.load is not None:
-            not_negative(f"load {of}", self.load)
+            not_negative(f"load {of_element}", self.load)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -58,19 +58,19 @@ class _JointFriction(Rubbing):
         """Return the rate of the joint [rad/s or m/s]."""
 
     def _lever(self, s: State) -> ca.SX:
-        """Return what turns the force into what resists the rate [m or 1]."""
+        """Return the lever from the friction force to the load along the rate [m or 1]."""
         del s
         return ca.SX(1)
 
-    def rub(self, s: State, over: Rub) -> Load:
+    def friction(self, s: State, over: FrictionStep) -> Load:
         u = self._speed(s)
         force = self.law.resist(s, u, self._normal(s, over), over.h, over.z)
         return Load(u, -self._lever(s) * force)
 
-    def settled(self, s: State, over: Rub) -> ca.SX:
-        return self.law.settled(s, self._speed(s), over.h, over.z)
+    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
+        return self.law.advance_states(s, self._speed(s), over.h, over.z)
 
-    def _normal(self, s: State, over: Rub) -> ca.SX:
+    def _normal(self, s: State, over: FrictionStep) -> ca.SX:
         if self.load is not None:
             return s.value(self.load)
         across = (s.motion(self.a).A.T @ over.reaction[:3])[:2]
@@ -78,7 +78,7 @@ class _JointFriction(Rubbing):
 
 
 @dataclass(frozen=True, eq=False)
-class TurnFriction(_JointFriction):
+class TurnFriction(_ReactionFriction):
     """Friction of a journal about z: torque radius x force, over the angular velocity.
 
     Parameters
@@ -101,7 +101,7 @@ class TurnFriction(_JointFriction):
         return s.value(self.radius)
 
 
-class SlideFriction(_JointFriction):
+class SlideFriction(_ReactionFriction):
     """Friction of a slider along z."""
 
     def _speed(self, s: State) -> ca.SX:

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.element import Constraint, Pair, State
-from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import finite
+from nsopt.mechanics import Axis, Ball, Constraint, Freedom, Pair, State, X, Y, Z
+from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True, eq=False)
 class _Joint(Pair, Constraint):
-    """Shared geometry of the joints: b seen from a."""
+    """Shared geometry of the joints: frame b relative to frame a."""
 
     def _offset(self, s: State) -> ca.SX:
         """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
@@ -39,14 +38,14 @@ def _no_turn(R: ca.SX) -> ca.SX:
 
 
 class _NoTurn(_Joint):
-    """A joint that holds all three axes parallel."""
+    """A joint that keeps all three axes parallel."""
 
     def alignment(self, s: State) -> ca.SX:
         return ca.diag(self._turn(s))
 
 
 class _ParallelZ(_Joint):
-    """A joint that holds both z axes parallel."""
+    """A joint that keeps both z axes parallel."""
 
     def alignment(self, s: State) -> ca.SX:
         return self._turn(s)[2, 2]
@@ -165,7 +164,7 @@ class Screw(_Joint):
         return ca.vertcat(self._turn(s)[2, 2], cosine)
 
     def _angle_error(self, s: State) -> tuple[ca.SX, ca.SX]:
-        """Return sine and cosine of the angle less what belongs to the advance."""
+        """Return sine and cosine of the angle less the angle of the advance."""
         R = self._turn(s)
         angle = 2 * np.pi * self._offset(s)[2] / s.value(self.pitch)
         sine, cosine = ca.sin(angle), ca.cos(angle)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from nsopt.checks import finite, not_negative
 from nsopt.elements.range_of_motion import Law
-from nsopt.mechanics.checks import finite, not_negative
-from nsopt.mechanics.element import Load, Reading, ResistingPair, State
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import Load, Output, ResistingPair, State
+from nsopt.parameter import Scalar, number
 
 
 class _Freedom(NamedTuple):
@@ -51,21 +51,21 @@ class _Range(ResistingPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
+        of_element = f"of {type(self).__name__} {self.name!r}"
         lower, upper = (
-            float(finite(f"{n} {of}", getattr(self, n), ())) for n in ("lower", "upper")
+            float(finite(f"{n} {of_element}", getattr(self, n), ())) for n in ("lower", "upper")
         )
         if not lower < upper:
-            raise ValueError(f"lower {of} must be below upper, got {lower:g} and {upper:g}")
+            raise ValueError(f"lower {of_element} must be below upper, got {lower:g} and {upper:g}")
         if not isinstance(self.law, Law):
-            raise TypeError(f"law {of} must be a Law, got {self.law!r}: use CubicLaw(...)")
-        self.law.check(of)
-        self.law.check_potential(of)
-        not_negative(f"damping {of}", self.damping)
+            raise TypeError(f"law {of_element} must be a Law, got {self.law!r}: use CubicLaw(...)")
+        self.law.check(of_element)
+        self.law.check_potential(of_element)
+        not_negative(f"damping {of_element}", self.damping)
 
     @abstractmethod
     def _freedom(self, s: State) -> _Freedom:
-        """Return the coordinate that is limited."""
+        """Return the limited coordinate."""
 
     def _excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
         x = self._freedom(s).value
@@ -83,26 +83,26 @@ class _Range(ResistingPair):
         rate = self._freedom(s).rate
         return [Load(rate, -s.value(self.damping) * rate)]
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         freedom, push = self._freedom(s), ca.SX(0)
         for sign, excess in zip((1, -1), self._excesses(s), strict=True):
             inside = 0 if not self.law.inside else 1
             on = ca.fmax(excess > 0, inside)
             push += sign * on * self.law.moment(s, excess if inside else ca.fmax(excess, 0))
         return [
-            Reading("position", freedom.value, freedom.unit),
-            Reading("excess", ca.fmax(*self._excesses(s)), freedom.unit, most=self.law.width(s)),
-            Reading("resistance", push, "N m" if freedom.unit == "rad" else "N"),
+            Output("position", freedom.value, freedom.unit),
+            Output("excess", ca.fmax(*self._excesses(s)), freedom.unit, most=self.law.width(s)),
+            Output("resistance", push, "N m" if freedom.unit == "rad" else "N"),
         ]
 
 
 class TurnRange(_Range):
-    """Ends of the turn about z: of a hinge, or the internal rotation of a joint that leans.
+    """Ends of the turn about z: of a hinge, or the internal rotation of a joint that tilts.
 
     The angle [rad] is that of the turn about z of b once z of a has been brought onto z of b the
     short way; for a hinge about z simply its angle. It lies within half a turn of the middle of
-    the range. Where the axes lean by an angle, the torque that goes with it acts about the middle
-    between both, and is larger by 1 / cos(lean / 2); it has no direction where they are opposite.
+    the range. Where the axes tilt by an angle, the torque that goes with it acts about the middle
+    between both, and is larger by 1 / cos(tilt / 2); it has no direction where they are opposite.
     Damping [N m s/rad] acts on the rate of the angle.
 
     The limit of internal rotation that [RoM 2023] leaves out.

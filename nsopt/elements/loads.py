@@ -1,12 +1,11 @@
-"""Forces and torques from outside."""
+"""External forces and torques."""
 
 from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.element import Force, Load, State, Vector
-from nsopt.mechanics.frame import Frame
+from nsopt.checks import finite
+from nsopt.mechanics import Force, Frame, Load, State, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +16,10 @@ class _Load(Force):
     ----------
     name : str
     frame : Frame
-        Where it acts.
+        The vector acts at its origin.
     vector : (3,) [N] or [N m], or a function of time
-        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)``. There t [s] is a symbol:
-        write it with NumPy functions such as ``np.sin``, not with those of ``math``.
+        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)`` of the symbol t [s],
+        written with NumPy functions such as ``np.sin``, not with those of ``math``.
     body_axes : bool
         Whether the components are along the axes of the frame, turning with it; world axes
         otherwise.
@@ -54,12 +53,12 @@ class _Load(Force):
     def _in_world(self, s: State) -> ca.SX:
         """Return the vector at this time in world axes, shape (3,)."""
         vector = s.value(self.vector)
-        what = f"vector of {type(self).__name__} {self.name!r}"
+        label = f"vector of {type(self).__name__} {self.name!r}"
         if vector.shape != (3, 1):
-            raise ValueError(f"{what} must return three components, got shape {vector.shape}")
-        begin = ca.substitute(vector, s.t, 0)
-        if not ca.symvar(begin) and not ca.DM(ca.evalf(begin)).is_regular():
-            raise ValueError(f"{what} must be finite, but is not at t = 0")
+            raise ValueError(f"{label} must return three components, got shape {vector.shape}")
+        at_start = ca.substitute(vector, s.t, 0)
+        if not ca.symvar(at_start) and not ca.DM(ca.evalf(at_start)).is_regular():
+            raise ValueError(f"{label} must be finite, but is not at t = 0")
         return s.motion(self.frame).A @ vector if self.body_axes else vector
 
 

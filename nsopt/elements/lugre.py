@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.mechanics import State
+from nsopt.parameter import Scalar
 
 SMALL = 1e-3
 """Below that argument phi functions are taken from their series."""
@@ -23,7 +23,7 @@ class LuGreLaw(FrictionLaw):
         force = N (sigma_0 z + sigma_1 dz/dt + sigma_2 u)
 
     Over a step at constant u this is linear in z and solved exactly, so that steps need not
-    resolve how bristles settle; the force is the mean over the step.
+    resolve the transient of the bristles; the force is the mean over the step.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class LuGreLaw(FrictionLaw):
     stribeck: Scalar
     creep: float = 1e-9
 
-    def check(self, of: str) -> None:
-        positive(f"stiffness {of}", self.stiffness)
-        not_negative(f"damping {of}", self.damping)
-        not_negative(f"viscous {of}", self.viscous)
-        positive(f"kinetic coefficient {of}", self.kinetic)
-        positive(f"creep speed {of}", self.creep)
-        self._steady.check(of)
+    def check(self, of_element: str) -> None:
+        positive(f"stiffness {of_element}", self.stiffness)
+        not_negative(f"damping {of_element}", self.damping)
+        not_negative(f"viscous {of_element}", self.viscous)
+        positive(f"kinetic coefficient {of_element}", self.kinetic)
+        positive(f"creep speed {of_element}", self.creep)
+        self._steady.check(of_element)
 
     @property
     def _steady(self) -> StribeckLaw:
@@ -83,7 +83,7 @@ class LuGreLaw(FrictionLaw):
             + s.value(self.viscous) * u
         )
 
-    def settled(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
+    def advance_states(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         x = self._decay(s, u) * h
         return z * ca.exp(-x) + u * h * _phi1(x)
 

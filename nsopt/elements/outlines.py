@@ -1,4 +1,4 @@
-"""Polylines by which pictures show joints."""
+"""Polylines for pictures of joints."""
 
 import numpy as np
 from numpy.typing import NDArray

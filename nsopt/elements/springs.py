@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mechanics.checks import finite, not_negative
-from nsopt.mechanics.element import Force, Load, Pair, ResistingPair, State
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import finite, not_negative
+from nsopt.mechanics import Force, Load, Pair, ResistingPair, State
+from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +86,10 @@ class TorsionSpringDamper(ResistingPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of TorsionSpringDamper {self.name!r}"
-        not_negative(f"stiffness {of}", self.stiffness)
-        not_negative(f"damping {of}", self.damping)
-        finite(f"free_angle {of}", self.free_angle, ())
+        of_element = f"of TorsionSpringDamper {self.name!r}"
+        not_negative(f"stiffness {of_element}", self.stiffness)
+        not_negative(f"damping {of_element}", self.damping)
+        finite(f"free_angle {of_element}", self.free_angle, ())
 
     def energy(self, s: State) -> ca.SX:
         R = s.motion(self.a).A.T @ s.motion(self.b).A

@@ -1,4 +1,4 @@
-"""Directions in which surfaces may slip on each other: bases of their tangent plane."""
+"""Directions of slip of surfaces: bases of their tangent plane."""
 
 import casadi as ca
 

@@ -1,18 +1,17 @@
-"""A point of a body to be followed."""
+"""A point of a body whose motion is recorded."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mechanics.element import Force, Outline, Reading, State
-from nsopt.mechanics.frame import Frame
+from nsopt.mechanics import Force, Frame, Outline, Output, State
 
 ARM = 0.02  # m, half the size of the cross in pictures
 
 
 @dataclass(frozen=True, eq=False)
 class Tracker(Force):
-    """A named point on a body; records where it is and exerts no force.
+    """A named point on a body; its position is recorded, and it exerts no force.
 
     Parameters
     ----------
@@ -52,9 +51,9 @@ class Tracker(Force):
         """The frame it follows."""
         return (self.frame,)
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         point = s.motion(self.frame).r
-        return [Reading(name, point[k], "m") for k, name in enumerate("xyz")]
+        return [Output(name, point[k], "m") for k, name in enumerate("xyz")]
 
     def outline(self) -> list[Outline]:
         return [Outline(self.frame, np.array([-arm, arm])) for arm in ARM * np.eye(3)]

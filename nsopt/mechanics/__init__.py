@@ -1,60 +1,88 @@
-"""The contracts of mechanics: frames, bodies, elements, and what a mechanism becomes."""
+"""Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
+    INSTANT,
+    Bore,
     Constraint,
     Contact,
     ContactPair,
     Element,
     Force,
+    FrictionStep,
     Gap,
+    JointFriction,
     Load,
     Outline,
+    Output,
     Pair,
-    Reading,
     ResistingPair,
-    Rub,
-    Rubbing,
     State,
+    TimeFunction,
+    Vector,
 )
-from nsopt.mechanics.frame import GROUND, Frame, Motion
+from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
+from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
+from nsopt.mechanics.joint_resistance import joint_resistance
 from nsopt.mechanics.law import ContactLaw
+from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Parameter
-from nsopt.mechanics.rank import redundancy
-from nsopt.mechanics.resistance import joint_resistance
-from nsopt.mechanics.spanning_tree import Relative
+from nsopt.mechanics.recursion import Recursion, Wrench
+from nsopt.mechanics.redundancy import redundancy
+from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.spanning_tree import Branch, Relative
+from nsopt.mechanics.start import Start, check_start, consistent
+from nsopt.mechanics.tree_reactions import tree_reactions
 
 __all__ = [
     "GROUND",
+    "INSTANT",
+    "STILL",
     "Actuator",
+    "Axis",
+    "Ball",
     "Body",
+    "Bore",
+    "Branch",
     "Constraint",
     "Contact",
     "ContactLaw",
     "ContactPair",
+    "CoordinateMap",
     "Dynamics",
     "Element",
     "Force",
     "Frame",
+    "Freedom",
+    "FrictionStep",
     "Gap",
+    "JointFriction",
     "Load",
     "Mechanism",
     "Mimic",
     "Motion",
     "Outline",
+    "Output",
     "Pair",
-    "Parameter",
-    "Reading",
+    "Recursion",
     "Relative",
     "ResistingPair",
-    "Rub",
-    "Rubbing",
+    "Start",
     "State",
+    "TimeFunction",
+    "Vector",
+    "Wrench",
+    "X",
+    "Y",
+    "Z",
     "assemble",
+    "check_start",
+    "consistent",
     "joint_resistance",
     "redundancy",
+    "resisted_joint",
+    "tree_reactions",
 ]

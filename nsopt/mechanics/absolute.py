@@ -16,7 +16,7 @@ from nsopt.algebra import rotation_matrix
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.coordinates import Array, Block, Coordinates, Value
 from nsopt.mechanics.frame import Motion
-from nsopt.mechanics.parameter import number
+from nsopt.parameter import number
 
 STILL = ca.SX([1, 0, 0, 0])
 """Euler parameters of no turn."""
@@ -28,7 +28,7 @@ class AbsoluteCoordinates(Coordinates):
 
     bodies: tuple[Body, ...]
 
-    def _places(self) -> Iterator[tuple[Body, slice, slice]]:
+    def _entries(self) -> Iterator[tuple[Body, slice, slice]]:
         """Yield each body with its entries of q and v."""
         i = j = 0
         for body in self.bodies:
@@ -39,7 +39,7 @@ class AbsoluteCoordinates(Coordinates):
     @property
     def blocks(self) -> Sequence[Block]:
         found = []
-        for body, q, v in self._places():
+        for body, q, v in self._entries():
             found.append(Block(slice(q.start, q.start + 3), slice(v.start, v.start + 3), False))
             if not body.point_mass:
                 found.append(Block(slice(q.start + 3, q.stop), slice(v.start + 3, v.stop), True))
@@ -56,13 +56,13 @@ class AbsoluteCoordinates(Coordinates):
         return tuple(f"{b.name}.{tag}" for b in self.bodies for tag in tags[b.point_mass])
 
     def motions(
-        self, q: ca.SX, v: ca.SX, value: Value, move: ca.SX | None = None
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         del value
         found = {}
-        for body, at, rate in self._places():
+        for body, at, rate in self._entries():
             x, u = q[at], v[rate]
-            shift = ca.SX.zeros(u.numel()) if move is None else move[rate]
+            shift = ca.SX.zeros(u.numel()) if displacement is None else displacement[rate]
             if body.point_mass:
                 found[body.name] = Motion(x + shift, ca.SX.eye(3), u, ca.SX.zeros(3))
             else:
@@ -73,7 +73,7 @@ class AbsoluteCoordinates(Coordinates):
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         return {
-            body.name: STILL if body.point_mass else q[at][3:7] for body, at, _ in self._places()
+            body.name: STILL if body.point_mass else q[at][3:7] for body, at, _ in self._entries()
         }
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:
@@ -90,7 +90,7 @@ class AbsoluteCoordinates(Coordinates):
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         """Return S = (0, w x J w) per body, shape (nv,) [NLP-clearance 2024, eqs. 6-8]."""
         M, parts = self.mass(q, value), []
-        for body, _, rate in self._places():
+        for body, _, rate in self._entries():
             parts.append(ca.SX.zeros(3))
             if not body.point_mass:
                 turn = slice(rate.start + 3, rate.stop)

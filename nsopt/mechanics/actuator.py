@@ -1,4 +1,4 @@
-"""What drives a joint of one freedom, and what limits and resists it."""
+"""Actuators of joints of one freedom, and joints that mimic others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mechanics.checks import finite, not_negative, numbers, plain
-from nsopt.mechanics.parameter import Scalar
+from nsopt.checks import finite, not_negative, numbers, plain
+from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True)
 class Actuator:
-    """The data sheet of a joint that turns or slides: what a robot's file states of it.
+    """The data sheet of a revolute or prismatic joint: its limits, losses and rotor.
 
     Only the rotor enters the equations of motion, and only in relative coordinates. The rest is
     for elements, costs and conditions made of it.
@@ -24,7 +24,7 @@ class Actuator:
     lower, upper : float [rad] or [m]
         Range of motion.
     velocity, effort : float [rad/s] or [m/s], [N m] or [N]
-        The most it can do, either way.
+        Largest speed and force, in either direction.
     damping : float or Parameter [N m s/rad] or [N s/m]
     friction : float or Parameter [N m] or [N]
         Size of dry friction.

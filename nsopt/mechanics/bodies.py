@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import from_rotation, rotation_matrix
-from nsopt.mechanics.checks import finite, not_negative, numbers, plain
-from nsopt.mechanics.parameter import Numbers, Scalar, number, parameters_in
+from nsopt.checks import finite, not_negative, numbers, plain
+from nsopt.parameter import Numbers, Scalar, number, parameters_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,18 +62,18 @@ class Body:
     def __post_init__(self) -> None:
         if not self.name:
             raise ValueError("a body needs a name")
-        of = f"of body {self.name!r}"
-        not_negative(f"mass {of}", self.mass)
-        finite(f"position {of}", self.position, (3,))
-        finite(f"velocity {of}", self.velocity, (3,))
-        finite(f"angular_velocity {of}", self.angular_velocity, (3,))
-        object.__setattr__(self, "orientation", self._euler_parameters(of))
-        self._check_inertia(of)
+        of_body = f"of body {self.name!r}"
+        not_negative(f"mass {of_body}", self.mass)
+        finite(f"position {of_body}", self.position, (3,))
+        finite(f"velocity {of_body}", self.velocity, (3,))
+        finite(f"angular_velocity {of_body}", self.angular_velocity, (3,))
+        object.__setattr__(self, "orientation", self._euler_parameters(of_body))
+        self._check_inertia(of_body)
         if self.point_mass:
-            self._check_point_mass(of)
+            self._check_point_mass(of_body)
 
-    def _euler_parameters(self, of: str) -> Numbers:
-        what = f"orientation {of}"
+    def _euler_parameters(self, of_body: str) -> Numbers:
+        what = f"orientation {of_body}"
         if np.shape(numbers(what, self.orientation)) == (3, 3):
             plain(what, self.orientation)
             return self._of_matrix(what)
@@ -94,8 +94,8 @@ class Body:
         except ValueError as error:
             raise ValueError(f"{what} is {error}") from None
 
-    def _check_inertia(self, of: str) -> None:
-        what = f"inertia {of}"
+    def _check_inertia(self, of_body: str) -> None:
+        what = f"inertia {of_body}"
         matrix = np.ndim(numbers(what, self.inertia)) == 2
         J = finite(what, self.inertia, (3, 3) if matrix else (3,))
         J = J if matrix else np.diag(J)
@@ -113,11 +113,11 @@ class Body:
                 f"exceeds the sum of the others, {moments[0]:g} + {moments[1]:g} [kg m^2]"
             )
 
-    def _check_point_mass(self, of: str) -> None:
+    def _check_point_mass(self, of_body: str) -> None:
         unturned = {"inertia": 0.0, "angular_velocity": 0.0, "orientation": (1.0, 0.0, 0.0, 0.0)}
         for name, value in unturned.items():
             if np.any(number(getattr(self, name)) != np.asarray(value)):
-                raise ValueError(f"{name} {of} must be left out: a point mass does not turn")
+                raise ValueError(f"{name} {of_body} must be left out: a point mass does not turn")
 
     @property
     def rotation(self) -> NDArray[np.float64]:

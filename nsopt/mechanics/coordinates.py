@@ -1,4 +1,4 @@
-"""Coordinates of a mechanism: vectors, and Euler parameters of what turns about every axis."""
+"""The contract of coordinates of a mechanism: vectors and Euler parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value = Callable[[Any], ca.SX]
 
 
 class Block(NamedTuple):
-    """Where a part of the coordinates sits in q and v."""
+    """The entries of q and v of a part of the coordinates."""
 
     q: slice
     v: slice
@@ -27,30 +27,29 @@ class Block(NamedTuple):
 
 
 class Coordinates(ABC):
-    """How the configuration of a mechanism is described by q and v.
+    """Coordinates q and velocities v that describe a mechanism.
 
-    Everything about rates and moves follows from the blocks; the rest is stated by those who
-    derive from it.
+    Rates and displacements follow from the blocks; derived classes state the rest.
     """
 
     @property
     @abstractmethod
     def blocks(self) -> Sequence[Block]:
-        """The parts of q and v, in order and without holes."""
+        """The parts of q and v, in order and without gaps."""
 
     @property
     @abstractmethod
     def q_names(self) -> tuple[str, ...]:
-        """Names of the coordinates, ``owner.what``."""
+        """Names of the coordinates, ``owner.component``."""
 
     @property
     @abstractmethod
     def v_names(self) -> tuple[str, ...]:
-        """Names of the velocities, ``owner.what``."""
+        """Names of the velocities, ``owner.component``."""
 
     @abstractmethod
     def motions(
-        self, q: ca.SX, v: ca.SX, value: Value, move: ca.SX | None = None
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         """Return the motion of each body's centre of mass by name.
 
@@ -117,7 +116,10 @@ class Coordinates(ABC):
         parts = [normalise(q[b.q]) if b.ball else q[b.q] for b in self.blocks]
         return ca.vertcat(ca.SX(0, 1), *parts)
 
-    def retract(self, q: ca.SX, move: ca.SX) -> ca.SX:
-        """Return q after constant velocity v over h, ``move`` = h v; exact, norms kept."""
-        parts = [turned(q[b.q], move[b.v]) if b.ball else q[b.q] + move[b.v] for b in self.blocks]
+    def retract(self, q: ca.SX, displacement: ca.SX) -> ca.SX:
+        """Return q after constant velocity v over h, ``displacement`` = h v; exact, norms kept."""
+        parts = [
+            turned(q[b.q], displacement[b.v]) if b.ball else q[b.q] + displacement[b.v]
+            for b in self.blocks
+        ]
         return ca.vertcat(ca.SX(0, 1), *parts)

@@ -1,4 +1,4 @@
-"""From a stated mechanism to frozen CasADi functions: `assemble` and `Dynamics`."""
+"""The dynamics of a mechanism: CasADi functions of its state, from `assemble`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.acceleration import acceleration
+from nsopt.algebra import rank
+from nsopt.mechanics.acceleration import stabilised_acceleration
 from nsopt.mechanics.element import Constraint, Contact, Element
+from nsopt.mechanics.inertia import massless_motion
 from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Numbers, Parameter, substitute
-from nsopt.mechanics.rank import check_mass
+from nsopt.parameter import Numbers, Parameter, substitute
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class Dynamics:
     bias : (q, v, p) -> S (nv,)
         Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
     applied, external : (t, q, v, p) -> (nv,)
-        All applied forces but those of `rubbing`, and those of them that do work from outside.
+        All applied forces but those of `joint_friction`, and those that do work from outside.
     scheduled : (t, q, v, p) -> (nv,)
         `applied` but for forces by feedback.
     rate_matrix : (q) -> N (nq, nv)
@@ -56,7 +57,8 @@ class Dynamics:
         d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
     closure_bias, gap_bias : (t, q, v, p) -> (nc,), (ng,)
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
-    gap_scale : (p) -> (ng,) [m]
+    gap_scale, clearance : (p) -> (ng,) [m]
+        `Gap.scale`, for conditioning, and `Gap.clearance`, nan where there is none.
     restitution, friction, viscous, creep : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     slip_matrix : (t, q, p) -> T (nv, ns)
@@ -65,24 +67,31 @@ class Dynamics:
     slip_directions : (t, q, p) -> (3, ns)
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
+        Offsets are those of `Bore`, nan where a contact is in no bore.
+    bore_axes : (t, q, p) -> (3, 3 nb)
+        `Bore.axes` side by side; nb is the number of `bores`.
+    bore_gap : (u, p) -> gap (nb,), gradient (3, nb)
+        `Gap.function` in bores over their clearance, of eccentricities u (3, nb), and its
+        derivative by each of them.
     kinetic, potential : (t, q, v, p) -> [J]
     resistance : (t, q, v, p, h, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
         each joint resist, on the body of its frame b, world axes; ``reactions`` are
-        those of the joints in `rubbed` (6, their number). Friction is a mean over h, as in
-        `rubbing`, from the internal states in q.
-    rubbing : (t, q, v, p, h, z, reactions) -> (nv,)
-        Mean friction of the `Rubbing` elements over a step of h, from internal states z (nz,) at
-        its start and reactions (6, number of elements) of the joints in `rubbed`.
-    settled : (t, q, v, p, h, z) -> (nz,)
+        those of the joints in `friction_joints` (6, their number). Friction is a mean over h, as in
+        `joint_friction`, from the internal states in q.
+    joint_friction : (t, q, v, p, h, z, reactions) -> (nv,)
+        Mean friction of the `JointFriction` elements over a step of h, from internal states z (nz,)
+        at its start and reactions (6, number of elements) of the joints in `friction_joints`.
+    advance_states : (t, q, v, p, h, z) -> (nz,)
         Their internal states at the end; in q they come last.
-    readings : (t, q, v, p) -> (nr,)
-        What forces want recorded, `Force.readings`.
-    reading_limits : (p) -> (nr,)
+    outputs : (t, q, v, p) -> (nr,)
+        Values of all `Force.outputs`.
+    output_limits : (p) -> (nr,)
+        `Output.most` of each.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
-        world axes. Impulses in, impulses out. Those of joints in a tree of coordinates are what
-        a ``change`` of v (nv,) over h takes; the others go by mu, lam and slip_impulse alone.
+        world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
+        from a ``change`` of v (nv,) over h; the others from mu, lam and slip_impulse alone.
     masses : (p) -> (nb,) [kg]
         Of the bodies.
     poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities (3, nb)
@@ -99,12 +108,13 @@ class Dynamics:
     alignment_names: tuple[str, ...]
     contact_names: tuple[str, ...]  # one per gap
     contact_owners: tuple[str, ...]  # the element of each gap
+    bores: tuple[int, ...]  # the gaps that are in bores
     slip_contacts: tuple[int, ...]  # the gap of each slip
     joint_names: tuple[str, ...]  # ideal joints, then contacts
     internal_names: tuple[str, ...]  # of the last entries of q
-    rubbed: tuple[int, ...]  # the joint of each Rubbing element
-    reading_names: tuple[str, ...]  # element.reading
-    reading_units: tuple[str, ...]
+    friction_joints: tuple[int, ...]  # the joint of each JointFriction element
+    output_names: tuple[str, ...]  # element.output
+    output_units: tuple[str, ...]
     mass: ca.Function
     bias: ca.Function
     applied: ca.Function
@@ -123,7 +133,10 @@ class Dynamics:
     distance: ca.Function
     slope: ca.Function
     gap_scale: ca.Function
+    clearance: ca.Function
     contact_offsets: ca.Function
+    bore_axes: ca.Function
+    bore_gap: ca.Function
     gap_matrix: ca.Function
     closure_bias: ca.Function
     gap_bias: ca.Function
@@ -138,10 +151,10 @@ class Dynamics:
     kinetic: ca.Function
     potential: ca.Function
     resistance: ca.Function
-    rubbing: ca.Function
-    settled: ca.Function
-    readings: ca.Function
-    reading_limits: ca.Function
+    joint_friction: ca.Function
+    advance_states: ca.Function
+    outputs: ca.Function
+    output_limits: ca.Function
     reactions: ca.Function
     masses: ca.Function
     poses: ca.Function
@@ -174,8 +187,45 @@ class Dynamics:
 
     @cached_property
     def acceleration(self) -> ca.Function:
-        """(t, q, v, p) -> vdot (nv,), see `nsopt.mechanics.acceleration`."""
-        return acceleration(self)
+        """(t, q, v, p) -> vdot (nv,) by `stabilised_acceleration`; qdot = rate_matrix(q) v.
+
+        Raises
+        ------
+        ValueError
+            If the mechanism has contacts or friction under reactions, which need the step
+            equations; or rows of its joints depend on each other, with their number.
+        """
+        self._check_acceleration()
+        t, q, v = ca.MX.sym("t"), ca.MX.sym("q", self.nq), ca.MX.sym("v", self.nv)
+        p = ca.MX.sym("p", len(self.parameters))
+        C = self.closure_matrix(t, q, p)
+        vdot = stabilised_acceleration(
+            self.mass(q, p),
+            C,
+            force=self.applied(t, q, v, p) - self.bias(q, v, p),
+            closure=self.closure(t, q, p),
+            rate=C @ v + self.closure_drift(t, q, p),
+            bias=self.closure_bias(t, q, v, p),
+        )
+        return ca.Function("acceleration", [t, q, v, p], [vdot], ["t", "q", "v", "p"], ["vdot"])
+
+    def _check_acceleration(self) -> None:
+        if self.contact_names:
+            raise ValueError(
+                f"contact {self.contact_names[0]!r} has no acceleration of its own: use simulate, "
+                "or wrap the contact in a CompliantContact"
+            )
+        if self.friction_joints:
+            raise ValueError(
+                f"friction in {self.joint_names[self.friction_joints[0]]!r} is a mean over a step, "
+                "under a reaction: use simulate"
+            )
+        q = self.stated_start(refuse=False)[0]
+        C = np.asarray(self.closure_matrix(0.0, q, self.values()))
+        if implied := C.shape[0] - rank(C):
+            raise ValueError(
+                f"{implied} rows of the ideal joints are implied by the others: leave out a joint"
+            )
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -184,7 +234,7 @@ class Dynamics:
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:
-        """Which of the joints carry coordinates, in place of constraints."""
+        """The joints that carry coordinates, in place of constraints."""
         cut = {joint.name for joint in self.constraints}
         ideal = [joint.name for joint in self.mechanism.joints]
         return tuple(k for k, name in enumerate(ideal) if name not in cut)
@@ -212,8 +262,28 @@ class Dynamics:
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)
-            check_mass(self, self._with_internal(mechanism.described.start(refuse=False)[0]), p)
+            self.check_mass(self._with_internal(mechanism.described.start(refuse=False)[0]), p)
         return p
+
+    def check_mass(self, q: Array, p: Array) -> None:
+        """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
+
+        Raises
+        ------
+        ValueError
+            Naming the velocity that has no inertia.
+        """
+        M, C = np.asarray(self.mass(q, p)), np.asarray(self.closure_matrix(0, q, p))
+        motion = massless_motion(M, C)
+        if motion is None:
+            return
+        owner, component = self.v_names[int(np.argmax(np.abs(motion)))].rsplit(".", 1)
+        bodies = [body.name for body in self.mechanism.bodies]
+        kind = "body" if owner in bodies else "joint"
+        raise ValueError(
+            f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
+            "inertia, or a joint that blocks this motion"
+        )
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
         """Return mechanism, elements and gravity as if stated with the parameter values p."""

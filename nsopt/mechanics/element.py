@@ -1,10 +1,10 @@
-"""What acts between frames: the contracts of joints, contacts and forces.
+"""The contracts of joints, contacts and forces, which act between frames.
 
 The recipe for a new element: a frozen dataclass in one file of `nsopt.elements`, derived from
 `Constraint`, `Contact` or `Force` and, if it acts between two frames, from `Pair` (`ContactPair` is
 both for a contact), that reads frames and numbers from the `State` it is given and returns
 expressions. Jacobians, contact matrices and generalized forces come from differentiating these
-expressions. Check the stated numbers in ``__post_init__`` by `nsopt.mechanics.checks`. Export it,
+expressions. Check the stated numbers in ``__post_init__`` by `nsopt.checks`. Export it,
 add a row to ``tests/catalog.py``: the generic tests then cover it.
 """
 
@@ -20,30 +20,30 @@ from numpy.typing import NDArray
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
-from nsopt.mechanics.parameter import Numbers, Parameter, at_time
+from nsopt.parameter import Numbers, Parameter, at_time
 
 
 class State:
-    """What an element may know: the time, the motion of frames, the values of parameters.
+    """The state that an element sees: time, motion of frames, values of parameters.
 
     Parameters
     ----------
     t : SX scalar [s]
     motions : mapping of body name to Motion
-        Of each body's centre of mass; the ground, None, is still if left out.
+        Of each body's centre of mass; the ground, None, is at rest if left out.
     symbols : mapping of parameter name to SX scalar
 
     Attributes
     ----------
-    holding : list of (SX symbols, SX)
-        What stands for what in potentials.
+    frozen_values : list of (SX symbols, SX)
+        The symbols of `frozen` vectors, and their values.
     """
 
     def __init__(
         self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
     ) -> None:
         self.t = t
-        self.holding: list[tuple[ca.SX, ca.SX]] = []
+        self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
         self._motions = {None: STILL, **motions}
         self._symbols = symbols
         self._frames: dict[Frame, Motion] = {}
@@ -60,13 +60,13 @@ class State:
         arm = body.A @ origin
         return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
 
-    def held(self, x: ca.SX) -> ca.SX:
+    def frozen(self, x: ca.SX) -> ca.SX:
         """Return symbols for a vector that counts as constant in the gradient of a potential.
 
-        For what a potential is least or largest in (envelope theorem).
+        Such as the point where a potential is least or largest (envelope theorem).
         """
-        symbols = ca.SX.sym("held", x.numel())
-        self.holding.append((symbols, x))
+        symbols = ca.SX.sym("frozen", x.numel())
+        self.frozen_values.append((symbols, x))
         return symbols
 
     def value(self, x: Any) -> ca.SX:
@@ -86,7 +86,7 @@ class State:
 
 
 class Outline(NamedTuple):
-    """A polyline fixed to a frame, by which pictures show an element."""
+    """A polyline fixed to a frame, for pictures of an element."""
 
     frame: Frame
     points: NDArray[np.float64]  # (n, 3) [m] in the frame
@@ -100,15 +100,15 @@ class Element(ABC):
     @property
     @abstractmethod
     def frames(self) -> tuple[Frame, ...]:
-        """The frames it acts on; for a joint or contact two, the wrench reported is on the last."""
+        """The frames it acts on; reported wrenches of a joint or contact are on the last of two."""
 
     def outline(self) -> list[Outline]:
-        """Return lines to draw; nothing unless an element says so."""
+        """Return lines to draw, none by default."""
         return []
 
 
 class Constraint(Element):
-    """An ideal joint: a residual that is held at zero."""
+    """An ideal joint: a residual that is kept at zero."""
 
     @abstractmethod
     def residual(self, s: State) -> ca.SX:
@@ -118,7 +118,7 @@ class Constraint(Element):
         """
 
     def freedom(self) -> Freedom | None:
-        """Return what it leaves free, from frame a to frame b; None where it can only be cut."""
+        """Return its freedom from frame a to frame b; None for a joint that can only be cut."""
         return None
 
     def alignment(self, s: State) -> ca.SX:
@@ -139,19 +139,19 @@ class Contact(Element):
 
 
 class Force(Element):
-    """What pushes without constraining."""
+    """A force or torque, or several, by loads or a potential."""
 
     external: bool = False
     """Whether its power is work done on the mechanism from outside."""
 
     feedback: bool = False
-    """Whether it follows a course by what it measures: off the course its size says nothing."""
+    """Whether it answers to a measured deviation from a trajectory, as a controller does."""
 
     joint: str | None = None
     """The joint whose resistance it is part of, "" for the only one between its bodies."""
 
     def loads(self, s: State) -> list["Load"]:
-        """Return forces that have no potential; none unless a force says so."""
+        """Return forces that have no potential, none by default."""
         del s
         return []
 
@@ -160,20 +160,20 @@ class Force(Element):
         del s
         return ca.SX(0)
 
-    def readings(self, s: State) -> list["Reading"]:
-        """Return what a run records of it; nothing unless a force says so."""
+    def outputs(self, s: State) -> list["Output"]:
+        """Return numbers that a run records, none by default."""
         del s
         return []
 
-    def portrait(self) -> dict[str, list[float]]:
-        """Return numbers by which pictures show it; nothing unless a force says so."""
+    def plot_data(self) -> dict[str, list[float]]:
+        """Return numbers for pictures, none by default."""
         return {}
 
 
 class Gap(NamedTuple):
     """One pair of surfaces that may touch.
 
-    ``function`` is what a solver sees: same zero set and same sign as ``distance``, the same
+    ``function`` is the one that solvers see: same zero set and same sign as ``distance``, the same
     gradient where they touch, and smooth also where the distance is not (on the axis of a pin).
 
     ``slip`` is the velocity of the material of body b (that of the element's last frame) less that
@@ -185,12 +185,44 @@ class Gap(NamedTuple):
     function: ca.SX  # [m]
     point: ca.SX  # (3,) [m] where they would touch, world axes
     normal: ca.SX  # (3,) unit direction of the force on the body of the element's last frame
-    scale: ca.SX  # [m] a typical opening, of numbers and parameters alone
+    scale: ca.SX  # [m] a typical opening, for conditioning; of numbers and parameters alone
+    clearance: ca.SX = ca.SX.nan()  # [m] of the joint, of numbers and parameters alone
+    bore: "Bore | None" = None  # which made it, if any
     slope: ca.SX = ca.SX(1)  # |gradient of function| over |gradient of distance|; 1 in contact
-    offset: ca.SX = ca.SX.nan(3)  # (3,) [m] from the centre of a bore, in the axes of frame a
     tangents: ca.SX = ca.SX(3, 0)  # (3, k) orthonormal, perpendicular to normal; k = 1 in the plane
     slip: ca.SX = ca.SX(0, 1)  # (k,) [m/s]; k = 0 without friction
     law: ContactLaw = ContactLaw()
+
+
+class Bore(NamedTuple):
+    """A hole in which a point may leave an axis, or a centre, by a clearance.
+
+    ``function`` gives `Gap.function` [m] of d and c, or of d, c and other numbers that are stated
+    as multiples of c: g(s d, s c) = s g(d, c). Steps see g(d, c) of the coordinates. Over a horizon
+    the eccentricity u = d / c is an unknown of its own, and the gap is c g(u, 1).
+    """
+
+    offset: ca.SX  # (3,) d [m] of the point from the axis, along ``axes``
+    axes: ca.SX  # (3, 3) of the body that the bore is in or around, world axes
+    clearance: ca.SX  # c [m], the most that an entry of d gets to; of numbers and parameters alone
+    function: Callable[[ca.SX, ca.SX], ca.SX]  # of d, c, numbers and parameters alone
+
+    def gap(self, distance: ca.SX, point: ca.SX, normal: ca.SX) -> Gap:
+        """Return the gap of that function, without tangents; arguments as the fields of `Gap`."""
+        d = ca.SX.sym("d", 3)
+        function = self.function(d, self.clearance)
+        gradient = ca.substitute(ca.gradient(function, d), d, self.offset)
+        return Gap(
+            distance=distance,
+            function=self.function(self.offset, self.clearance),
+            point=point,
+            normal=normal,
+            scale=self.clearance,
+            clearance=self.clearance,
+            bore=self,
+            # Smooth also where the gradient vanishes.
+            slope=ca.sqrt(ca.sumsqr(gradient) + 1e-18),
+        )
 
 
 class Load(NamedTuple):
@@ -200,7 +232,7 @@ class Load(NamedTuple):
     force: ca.SX  # (3,) [N] or [N m]
 
 
-class Reading(NamedTuple):
+class Output(NamedTuple):
     """A number that is recorded, under the name of the element and its own."""
 
     name: str
@@ -268,19 +300,23 @@ class ResistingPair(Pair, Force):
     joint: str = field(default="", kw_only=True)
 
 
-class Rub(NamedTuple):
-    """What friction over a step depends on beside the state at which it is taken."""
+INSTANT = 1e-12
+"""A step [s] so short that the mean over it is the value at its start."""
+
+
+class FrictionStep(NamedTuple):
+    """The step over which friction is a mean: its length, internal states and reaction."""
 
     h: ca.SX  # [s]
     z: ca.SX  # (nz,) internal states at the start
     reaction: ca.SX  # (6,) force [N] and torque [N m] of the joint on the body of its frame b
 
 
-class Rubbing(ResistingPair):
+class JointFriction(ResistingPair):
     """Friction in a joint that depends on its reaction, or on internal states of its own.
 
-    It is given as a mean over a step at one velocity, so that states that settle within a step
-    are exact.
+    It is given as a mean over a step at one velocity, so that states that reach their steady
+    value within a step are exact.
     """
 
     @property
@@ -289,10 +325,10 @@ class Rubbing(ResistingPair):
         return ()
 
     @abstractmethod
-    def rub(self, s: State, over: Rub) -> Load:
+    def friction(self, s: State, over: FrictionStep) -> Load:
         """Return the mean force over a step."""
 
-    def settled(self, s: State, over: Rub) -> ca.SX:
+    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
         """Return the internal states at the end of a step (nz,), whatever the reaction."""
         del s
         return over.z
@@ -319,16 +355,17 @@ class ContactPair(Pair, Contact):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
+        of_element = f"of {type(self).__name__} {self.name!r}"
         if not isinstance(self.law, ContactLaw):
             raise TypeError(
-                f"law {of} must be a ContactLaw, got {self.law!r}: use ContactLaw(restitution=..., "
+                f"law {of_element} must be a ContactLaw, got {self.law!r}: use "
+                "ContactLaw(restitution=..., "
                 "friction=...)"
             )
-        self.law.check(of)
+        self.law.check(of_element)
 
-    def obeying(self, s: State, gaps: Sequence[Gap]) -> list[Gap]:
-        """Return gaps with the law and, from their tangents, the slip it needs."""
+    def with_law(self, s: State, gaps: Sequence[Gap]) -> list[Gap]:
+        """Return gaps with the law and, where it has friction, the slip along their tangents."""
         if self.law.frictionless:
             return [gap._replace(law=self.law, tangents=ca.SX(3, 0)) for gap in gaps]
         a, b = s.motion(self.a), s.motion(self.b)

@@ -1,109 +1,110 @@
-"""What forces become in a Dynamics: their sums, what joints resist with, what is recorded."""
+"""Functions of the forces of a mechanism: their sums, resistance of joints, outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 
-from nsopt.mechanics.element import Force, Rub
-from nsopt.mechanics.reactions import Push
-from nsopt.mechanics.resistance import resisted
-
-if TYPE_CHECKING:
-    from nsopt.mechanics.assembly import Symbols
+from nsopt.mechanics.element import Force, FrictionStep
+from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.symbolic import SymbolicMechanism, VirtualWork
 
 
 class ForceFunctions:
-    """The functions of a Dynamics that concern forces, from the symbols of an assembly."""
+    """Builds the functions of a `Dynamics` that concern forces."""
 
-    def __init__(self, symbols: Symbols) -> None:
-        self._of = symbols
+    def __init__(self, symbolic: SymbolicMechanism) -> None:
+        self._symbolic = symbolic
 
     def all(self, M: ca.SX) -> dict[str, Any]:
-        """Return them by name."""
-        s, of = self._of.state, self._of
-        g = s.value(of.gravity)
+        """Return all of them by name, given the mass matrix M (nv, nv)."""
+        s, m = self._symbolic.state, self._symbolic
+        g = s.value(m.gravity)
         weight = ca.SX(0)
-        for body in of.mechanism.bodies:
-            weight -= s.value(body.mass) * ca.dot(g, of.motions[body.name].r)
-        applied, external, energy = -of.gradient(weight).T, ca.SX.zeros(of.v.numel()), weight
-        controlled = ca.SX.zeros(of.v.numel())
-        for force, push in of.pushes:
-            loads = self._of_loads(push.velocities)
+        for body in m.mechanism.bodies:
+            weight -= s.value(body.mass) * ca.dot(g, m.motions[body.name].r)
+        applied, external, energy = -m.gradient(weight).T, ca.SX.zeros(m.v.numel()), weight
+        controlled = ca.SX.zeros(m.v.numel())
+        for force, work in m.forces:
+            loads = self._generalized(work.velocities)
             applied += loads
             external += loads if force.external else 0
             controlled += loads if force.feedback else 0
-            for potential, sign in push.displacements:
-                applied += sign * of.gradient(potential).T
+            for potential, sign in work.displacements:
+                applied += sign * m.gradient(potential).T
                 energy -= sign * potential
         return {
-            "applied": of.function("applied", "t q v p", applied),
-            "scheduled": of.function("scheduled", "t q v p", applied - controlled),
-            "external": of.function("external", "t q v p", external),
-            "kinetic": of.function("kinetic", "t q v p", of.v.T @ M @ of.v / 2),
-            "potential": of.function("potential", "t q v p", energy),
+            "applied": m.function("applied", "t q v p", applied),
+            "scheduled": m.function("scheduled", "t q v p", applied - controlled),
+            "external": m.function("external", "t q v p", external),
+            "kinetic": m.function("kinetic", "t q v p", m.v.T @ M @ m.v / 2),
+            "potential": m.function("potential", "t q v p", energy),
             "resistance": self._resistance(),
-            **self._readings([force for force, _ in of.pushes]),
-            **self._rubbing(),
+            **self._outputs([force for force, _ in m.forces]),
+            **self._joint_friction(),
         }
 
-    def _of_loads(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
-        zero = ca.SX.zeros(self._of.v.numel())
-        return sum((ca.jacobian(u, self._of.v).T @ force for u, force in loads), zero)
+    def _generalized(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
+        zero = ca.SX.zeros(self._symbolic.v.numel())
+        return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
     def _resistance(self) -> ca.Function:
-        of, joints, h = self._of, self._of.joints(), ca.SX.sym("h")
+        m, joints, h = self._symbolic, self._symbolic.joints(), ca.SX.sym("h")
         found = [ca.SX.zeros(6) for _ in joints]
-        for force, push in of.pushes:
-            if (joint := resisted(force, joints)) is not None:
-                found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
-        reactions = ca.SX.sym("reactions", 6, len(of.rubbing))
-        for k, (element, joint, states) in enumerate(of.rubbers()):
+        for force, work in m.forces:
+            if (joint := resisted_joint(force, joints)) is not None:
+                found[joints.index(joint)] += m.wrench(joint.frames[-1], work)
+        reactions = ca.SX.sym("reactions", 6, len(m.joint_friction))
+        for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is not None:
-                over = Rub(h, of.q[of.placed :][states], reactions[:, k])
-                push = Push.of(ca.SX(0), [element.rub(of.state, over)])
-                found[joints.index(joint)] += of.wrench(joint.frames[-1], push)
+                over = FrictionStep(h, m.q[m.n_joint_coordinates :][states], reactions[:, k])
+                work = VirtualWork.from_forces(ca.SX(0), [element.friction(m.state, over)])
+                found[joints.index(joint)] += m.wrench(joint.frames[-1], work)
         return ca.Function(
             "resistance",
-            [of.t, of.q, of.v, of.p, h, reactions],
-            of.in_place(ca.horzcat(ca.SX(6, 0), *found)),
+            [m.t, m.q, m.v, m.p, h, reactions],
+            m.evaluated(ca.horzcat(ca.SX(6, 0), *found)),
             ["t", "q", "v", "p", "h", "reactions"],
             ["resistance"],
         )
 
-    def _readings(self, forces: list[Force]) -> dict[str, Any]:
+    def _outputs(self, forces: list[Force]) -> dict[str, Any]:
         found = [
-            (force.name, reading) for force in forces for reading in force.readings(self._of.state)
+            (force.name, output)
+            for force in forces
+            for output in force.outputs(self._symbolic.state)
         ]
-        values = ca.vertcat(ca.SX(0, 1), *(reading.value for _, reading in found))
-        most = ca.vertcat(ca.SX(0, 1), *(reading.most for _, reading in found))
+        values = ca.vertcat(ca.SX(0, 1), *(output.value for _, output in found))
+        most = ca.vertcat(ca.SX(0, 1), *(output.most for _, output in found))
         return {
-            "reading_names": tuple(f"{owner}.{reading.name}" for owner, reading in found),
-            "reading_units": tuple(reading.unit for _, reading in found),
-            "readings": self._of.function("readings", "t q v p", values),
-            "reading_limits": self._of.function("reading_limits", "p", most),
+            "output_names": tuple(f"{owner}.{output.name}" for owner, output in found),
+            "output_units": tuple(output.unit for _, output in found),
+            "outputs": self._symbolic.function("outputs", "t q v p", values),
+            "output_limits": self._symbolic.function("output_limits", "p", most),
         }
 
-    def _rubbing(self) -> dict[str, Any]:
-        of, z = self._of, ca.SX.sym("z", len(self._of.internal_names))
-        h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(of.rubbing))
-        push, settled, rubbed = ca.SX.zeros(of.v.numel()), [], []
-        for k, (element, joint, states) in enumerate(of.rubbers()):
+    def _joint_friction(self) -> dict[str, Any]:
+        m, z = self._symbolic, ca.SX.sym("z", len(self._symbolic.internal_names))
+        h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(m.joint_friction))
+        friction, advance_states, friction_joints = ca.SX.zeros(m.v.numel()), [], []
+        for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is None:
                 raise ValueError(
-                    f"{type(element).__name__} {element.name!r} rubs in no joint: none connects "
+                    f"{type(element).__name__} {element.name!r} acts in no joint: none connects "
                     "its bodies"
                 )
-            rubbed.append(of.joints().index(joint))
-            over = Rub(h, z[states], reactions[:, k])
-            push += self._of_loads([element.rub(of.state, over)])
-            settled.append(element.settled(of.state, over))
-        known = [of.t, of.q, of.v, of.p, h, z]
-        end = ca.vertcat(ca.SX(0, 1), *settled)
+            friction_joints.append(m.joints().index(joint))
+            over = FrictionStep(h, z[states], reactions[:, k])
+            friction += self._generalized([element.friction(m.state, over)])
+            advance_states.append(element.advance_states(m.state, over))
+        known = [m.t, m.q, m.v, m.p, h, z]
+        end = ca.vertcat(ca.SX(0, 1), *advance_states)
         return {
-            "rubbed": tuple(rubbed),
-            "rubbing": ca.Function("rubbing", [*known, reactions], of.in_place(push)),
-            "settled": ca.Function("settled", known, of.in_place(end)),
+            "friction_joints": tuple(friction_joints),
+            "joint_friction": ca.Function(
+                "joint_friction", [*known, reactions], m.evaluated(friction)
+            ),
+            "advance_states": ca.Function("advance_states", known, m.evaluated(end)),
         }

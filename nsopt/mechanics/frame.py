@@ -1,4 +1,4 @@
-"""Frames on bodies: all that an element ever sees of a mechanism."""
+"""Frames on bodies, and their motions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import axes_from_z
-from nsopt.mechanics.checks import finite, numbers, plain
-from nsopt.mechanics.parameter import Numbers, parameters_in
+from nsopt.checks import finite, numbers, plain
+from nsopt.parameter import Numbers, parameters_in
 
 if TYPE_CHECKING:
     from nsopt.mechanics.bodies import Body
@@ -21,7 +21,7 @@ GROUND = None
 
 
 class Motion(NamedTuple):
-    """Where a frame is and how it moves, in world axes."""
+    """Position, axes and velocities of a frame in world axes."""
 
     r: ca.SX  # (3,) [m] origin
     A: ca.SX  # (3, 3) columns are the frame's axes
@@ -105,7 +105,7 @@ class Frame:
 
     @property
     def place(self) -> str:
-        """Where the frame sits, for messages."""
+        """The body or ground the frame is fixed to, for messages."""
         return "the ground" if self.body is None else f"body {self.body.name!r}"
 
 

@@ -1,4 +1,4 @@
-"""What a joint leaves free: screws of one freedom, one after another, or all turns."""
+"""The freedom of a joint: screws of one freedom, one after another, or all rotations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from nsopt.mechanics.parameter import Scalar
+from nsopt.parameter import Scalar
 
 X, Y, Z = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -50,7 +50,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Ball:
-    """All turns: Euler parameters (e0, e), and the angular velocity in axes of what turns."""
+    """All rotations: Euler parameters (e0, e), and the angular velocity in the turned axes."""
 
 
 Freedom = tuple[Axis | Ball, ...]
@@ -62,13 +62,13 @@ FREE: Freedom = (
     Axis("z", "vz", slide=Z),
     Ball(),
 )
-"""A body that no joint holds: its centre of mass in world axes, then all turns."""
+"""The freedom of a free body: its centre of mass in world axes, then all rotations."""
 
 
-def back(freedom: Freedom) -> Freedom:
-    """Return what leads from frame b to frame a at the same coordinates.
+def reversed_freedom(freedom: Freedom) -> Freedom:
+    """Return the freedom from frame b to frame a at the same coordinates.
 
-    A ball stays: its Euler parameters always lead from what holds it to what turns.
+    A ball stays: its Euler parameters always lead from the parent to the child.
     """
     return tuple(
         replace(step, sign=-step.sign) if isinstance(step, Axis) else step

@@ -1,16 +1,16 @@
-"""What a contact does beyond keeping bodies apart: restitution and friction."""
+"""The law of a contact: restitution and friction."""
 
 from dataclasses import dataclass
 
-from nsopt.mechanics.checks import between, not_negative, positive
-from nsopt.mechanics.parameter import Parameter, Scalar
+from nsopt.checks import between, not_negative, positive
+from nsopt.parameter import Parameter, Scalar
 
 
 @dataclass(frozen=True)
 class ContactLaw:
     """Restitution and friction of a contact or of a joint with clearance.
 
-    The contact that carries it checks its numbers, so that the message names the contact.
+    Its numbers are checked by the contact it belongs to, so that a message names the contact.
 
     Parameters
     ----------
@@ -19,11 +19,11 @@ class ContactLaw:
     friction : float or Parameter
         Coulomb's mu, for sticking and slipping alike.
     viscous : float or Parameter [N s/m]
-        Tangential force over slip velocity while in contact, beside that of Coulomb.
+        Viscous tangential force over slip velocity while in contact, added to Coulomb friction.
     creep : float or Parameter [m/s]
-        Slip speed at which a regularised friction force reaches 0.7 (one over the root of two) of
-        mu times the normal force: friction in space, and compliant contacts. Friction in the plane
-        is exact and makes no use of it.
+        Regularisation of Coulomb friction in space and in compliant contacts: the slip speed at
+        which the friction force reaches 1/sqrt(2) of mu times the normal force. Friction in the
+        plane is not regularised.
     """
 
     restitution: Scalar = 0.0
@@ -36,17 +36,17 @@ class ContactLaw:
         """Whether there is no tangential force, whatever the values of Parameters."""
         return not any(isinstance(x, Parameter) or x != 0 for x in (self.friction, self.viscous))
 
-    def check(self, of: str) -> None:
-        """Raise a ValueError that names the number and its owner, ``of``, if one is out of range.
+    def check(self, of_element: str) -> None:
+        """Raise a ValueError that names number and element if a number is out of range.
 
         Parameters
         ----------
-        of : str
+        of_element : str
             Such as ``of RevoluteClearance 'hinge'``.
         """
-        rebound = "0 is an impact without rebound, 1 one without loss"
-        between(f"restitution {of}", self.restitution, 0, 1, rebound)
-        not_negative(f"friction {of}", self.friction)
-        not_negative(f"viscous {of}", self.viscous)
-        slip = "give a slip speed [m/s] that counts as sticking"
-        positive(f"creep {of}", self.creep, slip)
+        remedy = "0 is an impact without rebound, 1 one without loss"
+        between(f"restitution {of_element}", self.restitution, 0, 1, remedy)
+        not_negative(f"friction {of_element}", self.friction)
+        not_negative(f"viscous {of_element}", self.viscous)
+        remedy = "give a slip speed [m/s] that counts as sticking"
+        positive(f"creep {of_element}", self.creep, remedy)

@@ -13,9 +13,9 @@ from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.coordinates import Coordinates
 from nsopt.mechanics.element import Constraint, Element
 from nsopt.mechanics.freedom import Axis
-from nsopt.mechanics.parameter import number
 from nsopt.mechanics.relative import RelativeCoordinates
 from nsopt.mechanics.spanning_tree import Relative, spanning_tree
+from nsopt.parameter import number
 
 CHOICES = ("absolute", "relative")
 
@@ -29,7 +29,9 @@ def _check_once(what: str, names: Sequence[str]) -> None:
 def _check_single(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
     if name not in joints:
         known = ", ".join(joints) or "none"
-        raise ValueError(f"{what} names the joint {name!r}, which is not there: one of {known}")
+        raise ValueError(
+            f"{what} names the joint {name!r}, which is not in the mechanism: one of {known}"
+        )
     freedom = joints[name].freedom()
     if freedom is None or len(freedom) != 1 or not isinstance(freedom[0], Axis):
         raise ValueError(
@@ -52,7 +54,7 @@ class Mechanism:
         Of each body, all joints being constraints on them; or of the joints of a spanning tree,
         the others being cut and kept as constraints. `Relative` also says which are cut.
     actuators : sequence of Actuator
-        What drives joints of one freedom.
+        Of joints of one freedom.
     mimics : sequence of Mimic
         Joints that follow others; in relative coordinates.
 
@@ -140,7 +142,7 @@ class Mechanism:
                     )
 
     def __repr__(self) -> str:
-        """Return what it is made of, in a line."""
+        """Return the numbers of its bodies and joints, and its coordinates."""
         bodies, joints = tuple(self.bodies), tuple(self.joints)
         return (
             f"Mechanism({len(bodies)} bodies, {len(joints)} joints, "
@@ -158,12 +160,10 @@ class Mechanism:
     def tree(self) -> RelativeCoordinates:
         """The coordinates of a spanning tree of the joints, also of an absolute mechanism."""
         option = self.coordinates if isinstance(self.coordinates, Relative) else Relative()
+        bodies, joints = tuple(self.bodies), tuple(self.joints)
+        drives, mimics = tuple(self.actuators), tuple(self.mimics)
         return RelativeCoordinates(
-            tuple(self.bodies),
-            tuple(self.joints),
-            spanning_tree(self, option),
-            tuple(self.mimics),
-            tuple(self.actuators),
+            bodies, joints, spanning_tree(bodies, joints, option, drives, mimics), mimics, drives
         )
 
     @property

@@ -15,10 +15,16 @@ from nsopt.mechanics.coordinates import Array, Block, Coordinates, Value
 from nsopt.mechanics.element import Constraint
 from nsopt.mechanics.frame import Motion
 from nsopt.mechanics.freedom import Axis, Ball
-from nsopt.mechanics.links import Entry, Links
-from nsopt.mechanics.posture import posture, stated
-from nsopt.mechanics.recursion import kinematics, mass_matrix, newton_euler, places
+from nsopt.mechanics.links import CoordinateMap, LinkTree
+from nsopt.mechanics.posture import (
+    check_closed,
+    check_velocities,
+    joint_coordinates,
+    joint_velocities,
+)
+from nsopt.mechanics.recursion import Recursion
 from nsopt.mechanics.spanning_tree import Branch
+from nsopt.parameter import constant
 
 BALL_COORDINATES = ("e0", "e1", "e2", "e3")
 BALL_RATES = ("wx", "wy", "wz")
@@ -27,7 +33,7 @@ Step = Axis | Ball
 
 @dataclass(frozen=True, eq=False)
 class RelativeCoordinates(Coordinates):
-    """Free bodies first, then the joints of the tree in the order stated.
+    """The coordinates of the joints of a tree: free bodies first, then joints in the order stated.
 
     A free body has its centre of mass in world axes and Euler parameters, a ball joint Euler
     parameters, every other joint one coordinate per freedom; mimics have none of their own.
@@ -48,22 +54,22 @@ class RelativeCoordinates(Coordinates):
         return tuple(sorted(own, key=lambda b: -1 if b.joint is None else order[id(b.joint)]))
 
     @cached_property
-    def entries(self) -> Mapping[str, tuple[Entry, ...]]:
-        """Where the freedoms by which each body hangs take their coordinates, by body name."""
-        found: dict[str, tuple[Entry, ...]] = {}
+    def entries(self) -> Mapping[str, tuple[CoordinateMap, ...]]:
+        """The coordinates of the freedoms by which each body is attached, by body name."""
+        found: dict[str, tuple[CoordinateMap, ...]] = {}
         i = j = 0
         for branch in self.owners:
             own = []
-            for step in branch.stated:
+            for step in branch.freedom_a_to_b:
                 nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
-                own.append(Entry(slice(i, i + nq), slice(j, j + nv)))
+                own.append(CoordinateMap(slice(i, i + nq), slice(j, j + nv)))
                 i, j = i + nq, j + nv
-            outward = branch.stated is branch.freedom
+            outward = branch.freedom_a_to_b is branch.freedom
             found[branch.body.name] = tuple(own if outward else own[::-1])
-        hung = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
+        child = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
         for mimic in self.mimics:
-            (of,) = found[hung[mimic.of]]
-            found[hung[mimic.joint]] = (Entry(of.q, of.v, mimic.ratio, mimic.offset),)
+            (of,) = found[child[mimic.of]]
+            found[child[mimic.joint]] = (CoordinateMap(of.q, of.v, mimic.ratio, mimic.offset),)
         return found
 
     @cached_property
@@ -87,57 +93,62 @@ class RelativeCoordinates(Coordinates):
         return tuple(
             f"{(branch.joint or branch.body).name}.{name}"
             for branch in self.owners
-            for step in branch.stated
+            for step in branch.freedom_a_to_b
             for name in of(step)
         )
 
-    def links(self, value: Value, weld: bool = True) -> Links:
-        """Return the tree as `Links`; unless ``weld``, with one for each body on a fixed joint."""
+    def links(self, value: Value, weld: bool = True) -> LinkTree:
+        """Return the links; unless ``weld``, with one for each body on a fixed joint."""
         rotors = {
             a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
         }
-        return Links(self.branches, self.entries, rotors, value, weld)
+        return LinkTree(self.branches, self.entries, rotors, value, weld)
 
     def motions(
-        self, q: ca.SX, v: ca.SX, value: Value, move: ca.SX | None = None
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         tree = self.links(value)
-        moving = kinematics(tree, places(tree, q, move), v)
+        motions = Recursion(tree, q, displacement).motions(v)
         found = {}
         for body in self.bodies:
-            k, seat = tree.seats[body.name]
-            r, A, u, w = moving[k]
-            arm = A @ seat.c
-            found[body.name] = Motion(r + arm, A @ seat.A, u + ca.cross(w, arm), w)
+            k, placement = tree.placements[body.name]
+            r, A, u, w = motions[k]
+            arm = A @ placement.c
+            found[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
         return found
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
-        tree = self.links(stated)
+        tree = self.links(constant)
         turned: list[ca.SX] = []
         for link in tree.links:
-            p = ca.SX(from_rotation(link.place.A))
+            p = ca.SX(from_rotation(link.placement.A))
             if isinstance(link.step, Ball):
-                p = product(p, q[link.entry.q])
+                p = product(p, q[link.coordinate.q])
             elif isinstance(link.step, Axis) and any(link.step.turn):
-                half = (link.entry.ratio * q[link.entry.q] + link.entry.offset) / 2
+                half = (link.coordinate.ratio * q[link.coordinate.q] + link.coordinate.offset) / 2
                 p = product(p, ca.vertcat(ca.cos(half), link.turn * ca.sin(half)))
             turned.append(product(turned[link.parent], p) if link.parent >= 0 else p)
         found = {}
         for body in self.bodies:
-            k, seat = tree.seats[body.name]
-            found[body.name] = product(turned[k], ca.SX(from_rotation(seat.A)))
+            k, placement = tree.placements[body.name]
+            found[body.name] = product(turned[k], ca.SX(from_rotation(placement.A)))
         return found
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:
-        tree = self.links(value)
-        return mass_matrix(tree, places(tree, q), len(self.v_names), value)
+        return Recursion(self.links(value), q).mass_matrix(len(self.v_names))
 
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
-        tree = self.links(value)
-        return newton_euler(tree, places(tree, q), v, a, ca.SX.zeros(3), value)[0]
+        return Recursion(self.links(value), q).newton_euler(v, a, ca.SX.zeros(3))[0]
 
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
-        return posture(self, refuse)
+        q, v = joint_coordinates(self.owners), ca.SX.sym("v", len(self.v_names))
+        motions = self.motions(ca.SX(q), v, constant)
+        rates, misfits = joint_velocities(self.bodies, motions, v)
+        if refuse:
+            check_closed(self.branches, motions)
+            names = (body.name for body in self.bodies)
+            check_velocities(self.branches, dict(zip(names, misfits, strict=True)))
+        return q, rates

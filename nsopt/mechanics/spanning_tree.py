@@ -1,19 +1,17 @@
-"""A spanning tree of joints: each body hangs on another, or on the ground, or is free."""
+"""A spanning tree of joints: the parent of each body is a body or the ground, or it is free."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.element import Constraint
 from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.freedom import FREE, Ball, Freedom, back
-from nsopt.mechanics.parameter import number, parameters_in
-
-if TYPE_CHECKING:
-    from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.freedom import FREE, Ball, Freedom, reversed_freedom
+from nsopt.parameter import number, parameters_in
 
 
 @dataclass(frozen=True)
@@ -23,8 +21,8 @@ class Relative:
     Parameters
     ----------
     cut : sequence of str, optional
-        Names of the joints to keep as constraints. More are cut where loops remain; by default
-        those that leave most freedom, farthest from the ground.
+        Names of joints to keep as constraints. Loops that remain are cut at the joint with the most
+        degrees of freedom, or among equals the one farthest from the ground.
     """
 
     cut: Iterable[str] = ()
@@ -38,60 +36,66 @@ class Relative:
 
 
 class Branch(NamedTuple):
-    """A body, and how it hangs on what is nearer to the ground."""
+    """A body of the tree, and the joint to its parent."""
 
     body: Body
     joint: Constraint | None  # None for a free body
-    on: Frame  # where it hangs
-    to: Frame  # on the body
-    freedom: Freedom  # from ``on`` to ``to``
+    parent_frame: Frame
+    child_frame: Frame  # on the body
+    freedom: Freedom  # from the parent frame to the child frame
 
     @property
-    def stated(self) -> Freedom:
-        """The freedom in the order of its coordinates: from frame a to frame b of the joint."""
-        outward = self.joint is None or self.on is self.joint.frames[0]
+    def freedom_a_to_b(self) -> Freedom:
+        """The freedom from frame a to frame b of the joint, in the order of its coordinates."""
+        outward = self.joint is None or self.parent_frame is self.joint.frames[0]
         return self.freedom if outward else self.freedom[::-1]
 
 
-def spanning_tree(mechanism: Mechanism, option: Relative) -> tuple[Branch, ...]:
-    """Return the branches, each after the one it hangs on.
+def spanning_tree(
+    bodies: Sequence[Body],
+    joints: Sequence[Constraint],
+    option: Relative,
+    actuators: Sequence[Actuator] = (),
+    mimics: Sequence[Mimic] = (),
+) -> tuple[Branch, ...]:
+    """Return the branches, each after that of its parent.
 
-    A body is reached by the joint of least freedom that leads to it, actuated joints and those of
-    mimics before others, nearest to the ground, in the order stated. A body that no joint of the
-    tree leads to is free.
+    Of the joints that lead from the tree to a new body, the next one is chosen by: actuated or part
+    of a mimic before others, then fewest degrees of freedom, then nearest to the ground, then the
+    order of ``joints``. A body that no joint of the tree leads to is free.
 
     Raises
     ------
     ValueError
         If a joint to cut is unknown, or one that mimics, is mimicked or has a rotor would be cut.
     """
-    _check_names(mechanism, option)
-    wanted = {x.joint for x in mechanism.actuators} | {x.joint for x in mechanism.mimics}
-    wanted |= {x.of for x in mechanism.mimics}
-    usable = [j for j in mechanism.joints if j.name not in option.cut and _usable(j)]
+    _check_names(joints, option)
+    required = {x.joint for x in actuators} | {x.joint for x in mimics}
+    required |= {x.of for x in mimics}
+    usable = [j for j in joints if j.name not in option.cut and _usable(j)]
     order = {id(joint): k for k, joint in enumerate(usable)}
     branches: list[Branch] = []
     depth: dict[Body | None, int] = {None: 0}
 
-    def urgency(joint: Constraint) -> tuple[bool, int, int, int]:
+    def priority(joint: Constraint) -> tuple[bool, int, int, int]:
         nearest = min(depth[f.body] for f in joint.frames if f.body in depth)
         free = sum(3 if isinstance(step, Ball) else 1 for step in joint.freedom() or ())
-        return joint.name not in wanted, free, nearest, order[id(joint)]
+        return joint.name not in required, free, nearest, order[id(joint)]
 
-    while len(branches) < len(tuple(mechanism.bodies)):
+    while len(branches) < len(bodies):
         frontier = [j for j in usable if sum(f.body in depth for f in j.frames) == 1]
         if frontier:
-            branch = _branch(min(frontier, key=urgency), depth)
+            branch = _branch(min(frontier, key=priority), depth)
         else:
-            branch = _free(next(b for b in mechanism.bodies if b not in depth))
-        depth[branch.body] = depth[branch.on.body] + 1
+            branch = _free(next(b for b in bodies if b not in depth))
+        depth[branch.body] = depth[branch.parent_frame.body] + 1
         branches.append(branch)
-    _check_wanted(mechanism, branches)
+    _check_required(branches, actuators, mimics)
     return tuple(branches)
 
 
 def _usable(joint: Constraint) -> bool:
-    """Return whether a joint may be one of a tree: a particle has no axes that could turn."""
+    """Return whether a joint may be in the tree: not on a point mass, which has no orientation."""
     return joint.freedom() is not None and not any(
         frame.body is not None and frame.body.point_mass for frame in joint.frames
     )
@@ -104,7 +108,7 @@ def _branch(joint: Constraint, reached: dict[Body | None, int]) -> Branch:
         assert b.body is not None
         return Branch(b.body, joint, a, b, freedom)
     assert a.body is not None
-    return Branch(a.body, joint, b, a, back(freedom))
+    return Branch(a.body, joint, b, a, reversed_freedom(freedom))
 
 
 def _free(body: Body) -> Branch:
@@ -112,8 +116,8 @@ def _free(body: Body) -> Branch:
     return Branch(body, None, Frame(None), Frame(body), freedom)
 
 
-def _check_names(mechanism: Mechanism, option: Relative) -> None:
-    names = [joint.name for joint in mechanism.joints]
+def _check_names(joints: Sequence[Constraint], option: Relative) -> None:
+    names = [joint.name for joint in joints]
     for name in option.cut:
         if name not in names:
             raise ValueError(
@@ -122,18 +126,20 @@ def _check_names(mechanism: Mechanism, option: Relative) -> None:
             )
 
 
-def _check_wanted(mechanism: Mechanism, branches: Sequence[Branch]) -> None:
-    inside = {branch.joint.name for branch in branches if branch.joint is not None}
-    for drive in mechanism.actuators:
-        turns = parameters_in(drive.rotor_inertia) or number(drive.rotor_inertia)
-        if turns and drive.joint not in inside:
+def _check_required(
+    branches: Sequence[Branch], actuators: Sequence[Actuator], mimics: Sequence[Mimic]
+) -> None:
+    in_tree = {branch.joint.name for branch in branches if branch.joint is not None}
+    for drive in actuators:
+        has_rotor = parameters_in(drive.rotor_inertia) or number(drive.rotor_inertia)
+        if has_rotor and drive.joint not in in_tree:
             raise ValueError(
                 f"joint {drive.joint!r} is cut, but its actuator has a rotor, which counts in the "
                 "tree only: cut another joint of its loop by Relative(cut=...)"
             )
-    for mimic in mechanism.mimics:
+    for mimic in mimics:
         for name in (mimic.joint, mimic.of):
-            if name not in inside:
+            if name not in in_tree:
                 raise ValueError(
                     f"joint {name!r} is cut, but {mimic.joint!r} mimics {mimic.of!r}: both must "
                     "be in the tree, cut another joint of their loop by Relative(cut=...)"

@@ -1,13 +1,15 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
-from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.blocks import Rows
 from nsopt.mpcc.evaluator import Evaluator
-from nsopt.mpcc.homotopy import Program, Solver
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
+from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.program import Program
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
     FischerBurmeister,
@@ -16,19 +18,23 @@ from nsopt.mpcc.relaxation import (
     Scholtes,
     ScholtesAggregated,
 )
+from nsopt.mpcc.schedule import Schedule
+from nsopt.mpcc.settings import SINGLE, Settings
 from nsopt.mpcc.solution import (
-    Attempt,
     PairResidual,
     Residuals,
     Solution,
     SolveError,
+    StageRun,
     Status,
     Worst,
 )
+from nsopt.mpcc.solver import Solver
 from nsopt.mpcc.sqp import (
     Daqp,
     ExactConvexified,
     Hessian,
+    IpoptQp,
     LimitedMemory,
     Osqp,
     Piqp,
@@ -37,17 +43,24 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
+from nsopt.mpcc.structured import Bound, ConstraintBlock, StructuredNlp, constraint_block
+from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
-    "Attempt",
+    "SINGLE",
     "Backend",
+    "Bound",
+    "ConstraintBlock",
     "Daqp",
+    "Derivatives",
     "Evaluator",
     "ExactConvexified",
     "ExactPenalty",
+    "FirstEventRow",
     "FischerBurmeister",
     "Hessian",
     "Ipopt",
+    "IpoptQp",
     "Kind",
     "LimitedMemory",
     "Mpcc",
@@ -66,16 +79,25 @@ __all__ = [
     "Qrqp",
     "Relaxation",
     "Residuals",
+    "Rows",
+    "Schedule",
     "Scholtes",
     "ScholtesAggregated",
+    "Settings",
     "Solution",
     "SolveError",
     "Solver",
     "Sqp",
+    "StageRun",
     "Status",
+    "StructuredNlp",
+    "StructuredProgram",
     "Tolerances",
     "WarmStart",
     "Worst",
     "cache_folder",
     "compile_native",
+    "constraint_block",
+    "min_rows",
+    "split_into_pairs",
 ]

@@ -1,4 +1,4 @@
-"""What solves the relaxed nonlinear program."""
+"""The contract of solvers of nonlinear programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -17,25 +17,57 @@ from nsopt.mpcc.evaluator import Evaluator
 Vector = NDArray[np.float64]
 
 
+Symbols = Any
+"""SX or MX."""
+
+
+class Derivatives(NamedTuple):
+    """Derivatives of a program as CasADi Functions, for solvers that need not make their own.
+
+    Attributes
+    ----------
+    grad_f : (x, p) -> (f, gradient of f)
+    jac_g : (x, p) -> (g, Jacobian of g)
+    hess_lag : (x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g^T g
+    """
+
+    grad_f: ca.Function
+    jac_g: ca.Function
+    hess_lag: ca.Function
+
+
 @dataclass(frozen=True, eq=False)
 class Nlp:
     """Minimize f(x, p) subject to lower <= g(x, p) <= upper; bounds on x come with each call.
 
-    x (n,), p (k,), f (1,), g (m,) are SX; lower and upper (m,) are numbers.
+    A single program is stated in SX, a structured one in MX with its derivatives.
+
+    Attributes
+    ----------
+    name : str
+    x, p, f, g : SX or MX, (n,), (k,), (1,), (m,)
+    lower, upper : (m,)
+    derivatives : Derivatives, optional
+        Of a structured program.
+    complementary : bool
+        Whether rows are relaxed complementarity, whose products end far above sigma where a solver
+        moves bounds outwards.
     """
 
     name: str
-    x: ca.SX
-    p: ca.SX
-    f: ca.SX
-    g: ca.SX
+    x: Symbols
+    p: Symbols
+    f: Symbols
+    g: Symbols
     lower: Vector
     upper: Vector
+    derivatives: Derivatives | None = None
+    complementary: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a solver starts or ends: x (n,), multipliers of bounds (n,) and of rows (m,).
+    """The unknowns x (n,) and multipliers of bounds (n,) and rows (m,) a solver starts or ends at.
 
     Multipliers in CasADi's sign: grad f + J^T lam_g + lam_x = 0. ``warm`` tells whether they mean
     anything; those of a cold point are zero.
@@ -54,13 +86,14 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a solver returned; nothing here says whether the point is a solution.
+    """The end of a solver's call; nothing here says whether the point is a solution.
 
-    ``word`` is the solver's own status, ``time`` in seconds.
+    ``status`` is the solver's own and ``success`` its own judgement; ``time`` in seconds.
     """
 
     point: Point
-    word: str
+    status: str
+    success: bool
     iterations: int
     time: float
 
@@ -71,12 +104,20 @@ Call = Callable[[Point, Vector, Vector, Vector], Outcome]
 class Backend(ABC):
     """A solver of nonlinear programs with its options."""
 
+    @property
+    def prefers_equations(self) -> bool:
+        """Whether complementarity over a horizon is stated for it as equations by default.
+
+        The products then equal sigma, and each stage starts close to its solution.
+        """
+        return False
+
     @abstractmethod
     def build(self, nlp: Nlp) -> Call:
         """Compile ``nlp`` into a call (start, p, lower bound of x, upper bound of x) -> Outcome.
 
         The call raises nothing and prints nothing: whatever the solver throws becomes an Outcome
-        with the start as its point and the message as its word.
+        with the start as its point and the message as its status.
         """
 
 
@@ -101,12 +142,16 @@ class NlpsolCall:
         try:
             r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
         except Exception as error:  # a solver may throw anything; a failed result is the contract
-            word = f"{type(error).__name__}: {str(error).strip()[-300:]}"
-            return Outcome(start, word, 0, perf_counter() - begin)
+            status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
+            return Outcome(start, status, False, 0, perf_counter() - begin)
         stats = self._stats()
-        time = perf_counter() - begin
-        word = str(stats.get("return_status", "no status"))
-        return Outcome(Point(r[0], r[3], r[4]), word, int(stats.get("iter_count", 0)), time)
+        return Outcome(
+            Point(r[0], r[3], r[4]),
+            str(stats.get("return_status", "no status")),
+            bool(stats.get("success", False)),
+            int(stats.get("iter_count", 0)),
+            perf_counter() - begin,
+        )
 
     def _stats(self) -> dict[str, Any]:
         try:

@@ -16,7 +16,7 @@ Scale = Any
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class VariableBlock:
     """Unknowns: ``scaled`` symbols (n,), physical value = scale * scaled; the rest is physical."""
 
     name: str
@@ -25,10 +25,11 @@ class Variable:
     lower: ca.SX
     upper: ca.SX
     guess: ca.SX
+    multiplier: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter:
+class ParameterBlock:
     """Symbols (n,) whose numbers are given at each solve."""
 
     name: str
@@ -66,10 +67,11 @@ class Boxes:
     lower: ca.SX
     upper: ca.SX
     scales: tuple[Scale, Scale]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Lowest:
+class FirstEvent:
     """Rows ``expr`` (m,) of which the active ones are >= 0 and the smallest is 0."""
 
     name: str
@@ -77,6 +79,7 @@ class Lowest:
     scale: Scale
     active: ca.SX
     of: str  # the variable that this equation is for
+    labels: tuple[str, ...]
 
 
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:
@@ -138,3 +141,17 @@ def fresh(kind: str, name: str, taken: Sequence[str]) -> str:
     if name in taken:
         raise ValueError(f"{kind} {name!r} is stated twice: choose another name")
     return name
+
+
+def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> tuple[str, ...]:
+    """Return the labels given for ``size`` rows, ``name[i]`` by default.
+
+    Raises
+    ------
+    ValueError
+        Naming ``what`` they are labels of, if they are not as many.
+    """
+    names = tuple(f"{name}[{i}]" for i in range(size)) if labels is None else tuple(labels)
+    if len(names) != size:
+        raise ValueError(f"labels {what} must be {size}, one for each row, got {len(names)}")
+    return names

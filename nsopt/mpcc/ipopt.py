@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.padding import PaddedCall, pad
 
 
@@ -25,23 +25,26 @@ class WarmStart:
 class Ipopt(Backend):
     """The interior-point method IPOPT with the settings that suit complementarity.
 
-    Bounds are not relaxed (the default lets G H end at 1e-8 to 1e-6) and the program is not scaled
-    again, for the Mpcc states its scales.
+    Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
+    1e-6). A single program is not scaled again, for the Mpcc states its scales.
 
     Parameters
     ----------
-    tol, constr_viol_tol : float
-        Of the optimality conditions and of the constraints, in scaled units.
-    max_iter : int
+    tol, constr_viol_tol : float, optional
+        Of the optimality conditions and of the constraints, in scaled units. By default 1e-10 and
+        1e-12 of a single program, 1e-8 both over a horizon.
+    max_iter : int, optional
+        Of each stage; by default 300, over a horizon 500.
     warm_start : WarmStart or None
-        How to use multipliers when the start has them; None ignores them.
+        Of a single program: how to use multipliers when the start has them; None ignores them. Over
+        a horizon they are the start's, with IPOPT's own barrier parameter.
     options : mapping
         Further options of ``nlpsol``, e.g. ``{"ipopt.mu_strategy": "adaptive"}``.
     """
 
-    tol: float = 1e-10
-    constr_viol_tol: float = 1e-12
-    max_iter: int = 300
+    tol: float | None = None
+    constr_viol_tol: float | None = None
+    max_iter: int | None = None
     warm_start: WarmStart | None = field(default_factory=WarmStart)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -49,32 +52,66 @@ class Ipopt(Backend):
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def build(self, nlp: Nlp) -> Call:
-        """Compile, once for cold starts and once more if warm starts are asked for."""
+        """Compile; a single program once for cold starts and once more for warm ones."""
+        if nlp.derivatives is not None:
+            return self._solver(nlp, _structured(nlp, nlp.derivatives))
         padded = pad(nlp)
-        cold = PaddedCall(self._solver(padded, {}), nlp, padded)
+        cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
             return cold
-        warm = PaddedCall(self._solver(padded, _warm(self.warm_start)), nlp, padded)
-        return _ColdOrWarm(cold, warm)
+        warm = self._solver(padded, {**SINGLE, **_warm(self.warm_start)})
+        return _ColdOrWarm(cold, PaddedCall(warm, nlp, padded))
 
-    def _solver(self, nlp: Nlp, more: Mapping[str, Any]) -> NlpsolCall:
+    def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
+        stated = {
+            "ipopt.tol": self.tol,
+            "ipopt.constr_viol_tol": self.constr_viol_tol,
+            "ipopt.max_iter": self.max_iter,
+        }
         options = {
             "print_time": False,
             "error_on_fail": False,
             "show_eval_warnings": False,
             "ipopt.print_level": 0,
             "ipopt.sb": "yes",
-            "ipopt.tol": self.tol,
-            "ipopt.constr_viol_tol": self.constr_viol_tol,
-            "ipopt.max_iter": self.max_iter,
-            "ipopt.nlp_scaling_method": "none",
-            "ipopt.bound_relax_factor": 0.0,
             "ipopt.honor_original_bounds": "yes",
-            **more,
+            **suited,
+            **{name: value for name, value in stated.items() if value is not None},
             **self.options,
         }
         program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
         return NlpsolCall(ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options), nlp)
+
+
+SINGLE: Mapping[str, Any] = MappingProxyType(
+    {
+        "ipopt.tol": 1e-10,
+        "ipopt.constr_viol_tol": 1e-12,
+        "ipopt.max_iter": 300,
+        "ipopt.nlp_scaling_method": "none",
+        "ipopt.bound_relax_factor": 0.0,
+    }
+)
+"""Options of a single program."""
+
+STRUCTURED: Mapping[str, Any] = MappingProxyType(
+    {
+        "ipopt.tol": 1e-8,
+        "ipopt.constr_viol_tol": 1e-8,
+        "ipopt.max_iter": 500,
+        "ipopt.warm_start_init_point": "yes",
+        # Matrices of a horizon are banded; its search for a permutation takes most of the time.
+        "ipopt.mumps_permuting_scaling": 0,
+    }
+)
+"""Options of a structured program."""
+
+
+def _structured(nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+    options = {**STRUCTURED, **derivatives._asdict()}
+    if nlp.complementary:  # with bounds relaxed products end far above sigma
+        options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
+    return options
 
 
 def _warm(start: WarmStart) -> dict[str, Any]:

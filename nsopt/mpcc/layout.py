@@ -17,7 +17,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What a solution must meet, in scaled units: each residual over the scale of its row.
+    """Limits that a solution must meet, in scaled units: each residual over the scale of its row.
 
     Parameters
     ----------
@@ -46,12 +46,13 @@ class Tolerances:
 
 
 class Kind(Enum):
-    """What a residual measures; the value is what to do about a large one."""
+    """The kinds of residuals; the value is what to do about a large one."""
 
     EQUALITY = (
         "check that these equations can be met within the bounds, give a better guess, or start "
         "the schedule at a larger sigma"
     )
+    ROW = "check that these conditions can be met together, or give a better guess"
     INEQUALITY = "check that the limit can be met, give a better guess, or loosen the limit"
     SIGN = "check that G and H can both be >= 0, or start the schedule at a larger sigma"
     COMPLEMENTARITY = (
@@ -63,7 +64,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Consecutive residuals of one block: where, their tolerances [physical], their names."""
+    """Consecutive residuals of one block: their position, tolerances [physical], their names."""
 
     kind: Kind
     block: str

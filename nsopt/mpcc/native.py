@@ -22,6 +22,9 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import casadi as ca
+from platformdirs import user_cache_path
+
+from nsopt.files import replacing
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
@@ -90,9 +93,7 @@ def cache_folder() -> Path:
     """Return where compiled code is kept: ``$NSOPT_CACHE``, or nsopt in the user's cache folder."""
     if stated := os.environ.get("NSOPT_CACHE"):
         return Path(stated).expanduser().absolute()
-    if xdg := os.environ.get("XDG_CACHE_HOME"):
-        return Path(xdg).absolute() / "nsopt"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "nsopt"
+    return user_cache_path("nsopt", appauthor=False).absolute()
 
 
 def _say(topic: str, message: str) -> None:
@@ -245,11 +246,9 @@ def _keep(build: _Build, library: bytes, folder: Path) -> None:
     """Put the entry into the cache; two processes at once write the same."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _require_own(folder)
-    with tempfile.TemporaryDirectory(prefix="new-", dir=folder) as private:
-        for suffix, content in ((".so", library), (".json", build.manifest(library))):
-            new = Path(private, build.key + suffix)
+    for suffix, content in ((".so", library), (".json", build.manifest(library))):
+        with replacing(folder / f"{build.key}{suffix}") as new:
             new.write_bytes(content)
-            new.replace(folder / new.name)
 
 
 def _require_own(folder: Path) -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.mpcc.elimination import solve_symbolic
+from nsopt.algebra import solve_symbolic
+from nsopt.mpcc.matching import match_rows
+from nsopt.mpcc.min_map import min_rows
 from nsopt.mpcc.problem import Mpcc
 
 ENOUGH = 5
@@ -17,11 +19,11 @@ DAMPING = (1.0, 0.5, 0.25, 0.06)
 class Newton:
     """Newton on the min map: every pair is one row min(G, H), every box one mid(z - u, z - l, F).
 
-    The program must be square, without objective, inequalities or finite bounds, and state its
-    rows in the order of its unknowns: equations, pairs, boxes, lowests. Each iteration solves for
-    all unknowns at once, where equations give their own unknowns (velocities) first and
-    multipliers come last. Full steps; if they do not converge, damped ones that lower the largest
-    residual.
+    The program must be square, without objective, inequalities or finite bounds; multipliers of
+    equations must be declared. `match_rows` finds which row is solved for which unknown. Each
+    iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
+    first and multipliers come last. Full steps; if they do not converge, damped ones that lower
+    the largest residual.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ class Newton:
         Raises
         ------
         ValueError
-            If the program is not square, or states what has no place here.
+            If the program is not square, is structurally singular, or states what has no place
+            here.
         """
         check_square(mpcc)
         x = ca.vertcat(*(v.scaled for v in mpcc.variables))
@@ -66,7 +69,9 @@ class Newton:
         # What does not depend on x is computed once in a solve: first what the rows need, which
         # then counts as given in their Jacobian, then what the Newton step needs besides.
         (rows,), given, first = _parametric([ca.densify(_rows(mpcc))], p)
-        (rows, dx), constants, second = _parametric([rows, self._move(mpcc, rows, x, r)], given)
+        J = ca.jacobian(rows, x)
+        match = match_rows(mpcc, _composed(J, x, given, first, p))
+        (rows, dx), constants, second = _parametric([rows, self._move(mpcc, J, match, r)], given)
         known = ca.Function("known", [given], [second])(first)
         options = {"cse": True}
         return _Iteration(
@@ -77,16 +82,15 @@ class Newton:
             ca.Function("move", [x, r, constants], [dx], options),
         ).function()
 
-    def _move(self, mpcc: Mpcc, rows: ca.SX, x: ca.SX, r: ca.SX) -> ca.SX:
-        """Return the Newton step for residuals r, (n,)."""
-        order = _order(mpcc)
-        J = ca.jacobian(rows, x)[:, order]
+    def _move(self, mpcc: Mpcc, J: ca.SX, match: list[int], r: ca.SX) -> ca.SX:
+        """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns."""
+        J = J[:, match]
         # An equation whose own unknown is not in it can only give a multiplier.
         equations = sum(block.expr.numel() for block in mpcc.equalities)
         own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
-        deferred = [i for i in range(x.numel()) if i not in own]
+        deferred = [i for i in range(len(match)) if i not in own]
         dx = solve_symbolic(J, r, deferred, self.proximal)
-        return ca.densify(dx[[order.index(i) for i in range(len(order))]])
+        return ca.densify(dx[[match.index(i) for i in range(len(match))]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +182,7 @@ def check_square(mpcc: Mpcc) -> None:
     unknowns = sum(v.scaled.numel() for v in mpcc.variables)
     rows = sum(b.expr.numel() for b in mpcc.equalities)
     rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
-    rows += len(mpcc.lowests)
+    rows += len(mpcc.first_events)
     of = f"program {mpcc.name!r}"
     if unknowns != rows:
         raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
@@ -186,24 +190,17 @@ def check_square(mpcc: Mpcc) -> None:
         raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
 
 
-def _order(mpcc: Mpcc) -> list[int]:
-    """Return the unknowns in the order of the rows: those of `lowest` last."""
-    last = {block.of for block in mpcc.lowests}
-    names = [v.name for v in mpcc.variables for _ in range(v.scaled.numel())]
-    return sorted(range(len(names)), key=lambda i: names[i] in last)
-
-
 def _rows(mpcc: Mpcc) -> ca.SX:
-    c = _stacked([b.expr / ca.SX(b.scale) for b in mpcc.equalities])
-    G = _stacked([b.G / ca.SX(b.scales[0]) for b in mpcc.pairs])
-    H = _stacked([b.H / ca.SX(b.scales[1]) for b in mpcc.pairs])
-    low = _stacked([(b.z - b.lower) / ca.SX(b.scales[0]) for b in mpcc.boxes])
-    up = _stacked([(b.z - b.upper) / ca.SX(b.scales[0]) for b in mpcc.boxes])
-    F = _stacked([b.F / ca.SX(b.scales[1]) for b in mpcc.boxes])
-    active = _stacked([b.active for b in mpcc.pairs])
-    pairs = ca.if_else(active, ca.fmin(G, H), H)
-    lowest = _stacked([_lowest(b.expr / ca.SX(b.scale), b.active) for b in mpcc.lowests])
-    return ca.vertcat(c, pairs, ca.fmax(up, ca.fmin(low, F)), lowest)
+    """Return the scaled equations, then the min map."""
+    equations = (b.expr / ca.SX(b.scale) for b in mpcc.equalities)
+    return _stacked([*equations, *(row.value for row in min_rows(mpcc))])
+
+
+def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
+    """Return (x, p) -> J, where J depends on symbols ``given`` whose values depend on p."""
+    at = ca.MX.sym("x", x.numel()), ca.MX.sym("p", p.numel())
+    known = ca.Function("given", [p], [values])(at[1])
+    return ca.Function("jacobian", [*at], [ca.Function("J", [x, given], [J])(at[0], known)])
 
 
 def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX, ca.SX]:
@@ -212,14 +209,6 @@ def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX,
         ca.cse(expressions), p, {"extract_trivial": True}
     )
     return found, _stacked(symbols), _stacked(values)
-
-
-def _lowest(rows: ca.SX, active: ca.SX) -> ca.SX:
-    """Return the smallest of the active rows, the first of which always is."""
-    least = rows[0]
-    for k in range(1, rows.numel()):
-        least = ca.if_else(ca.logic_and(active[k], rows[k] < least), rows[k], least)
-    return least
 
 
 def _stacked(parts: list[ca.SX]) -> ca.SX:

@@ -15,7 +15,9 @@ def pad(nlp: Nlp) -> Nlp:
 
     Redundant equations can outnumber the unknowns; IPOPT refuses that, CasADi warns at each call.
     """
-    excess = max(0, int(np.sum(nlp.lower == nlp.upper)) - nlp.x.shape[0])
+    excess = int(np.sum(nlp.lower == nlp.upper)) - nlp.x.shape[0]
+    if excess <= 0 or nlp.derivatives is not None:
+        return nlp
     idle = ca.SX.sym("idle", excess)
     return replace(nlp, x=ca.vertcat(nlp.x, idle), f=nlp.f + ca.sumsqr(idle))
 

@@ -11,14 +11,15 @@ import numpy as np
 
 from nsopt.mpcc.blocks import (
     Boxes,
-    Lowest,
+    FirstEvent,
     Pairs,
-    Parameter,
+    ParameterBlock,
     Rows,
     Scale,
-    Variable,
+    VariableBlock,
     column,
     fresh,
+    labels_of,
     only_known,
     positive,
 )
@@ -46,13 +47,13 @@ class Mpcc:
     """
 
     name: str
-    variables: tuple[Variable, ...] = field(default=(), init=False)
-    parameters: tuple[Parameter, ...] = field(default=(), init=False)
+    variables: tuple[VariableBlock, ...] = field(default=(), init=False)
+    parameters: tuple[ParameterBlock, ...] = field(default=(), init=False)
     equalities: tuple[Rows, ...] = field(default=(), init=False)
     inequalities: tuple[Rows, ...] = field(default=(), init=False)
     pairs: tuple[Pairs, ...] = field(default=(), init=False)
     boxes: tuple[Boxes, ...] = field(default=(), init=False)
-    lowests: tuple[Lowest, ...] = field(default=(), init=False)
+    first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
     least: tuple[str, ...] = field(default=(), init=False)
 
@@ -69,6 +70,7 @@ class Mpcc:
         upper: Any = np.inf,
         scale: Any = 1.0,
         guess: Any = 0.0,
+        multiplier: bool = False,
     ) -> ca.SX:
         """Add unknowns and return them, SX (size,) in physical units.
 
@@ -83,6 +85,9 @@ class Mpcc:
         scale : float, (size,) array or SX expression of parameters
             Typical size of the unknowns: the solver sees value / scale. Expressions, here and in
             every other scale, are for `Newton` alone; a Solver needs numbers.
+        multiplier : bool
+            Whether the equations that decide them need not contain them, as constraints do not
+            contain their reactions: `Newton` finds them after the others.
         """
         self._fresh_symbol("variable", name, size)
         of = f"of variable {name!r}"
@@ -94,14 +99,14 @@ class Mpcc:
         if low.is_constant() and up.is_constant() and np.any(ca.DM(low).full() > ca.DM(up).full()):
             raise ValueError(f"bounds {of} are crossed: lower {lower!r} above upper {upper!r}")
         scaled = ca.SX.sym(name, size)
-        self.variables += (Variable(name, scaled, scales, low, up, start),)
+        self.variables += (VariableBlock(name, scaled, scales, low, up, start, multiplier),)
         return ca.SX(scales) * scaled
 
     def parameter(self, name: str, size: int) -> ca.SX:
         """Add a parameter block and return its symbols, SX (size,)."""
         self._fresh_symbol("parameter", name, size)
         symbol = ca.SX.sym(name, size)
-        self.parameters += (Parameter(name, symbol),)
+        self.parameters += (ParameterBlock(name, symbol),)
         return symbol
 
     def equal(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
@@ -146,9 +151,7 @@ class Mpcc:
             raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
         if not isinstance(scale, Sequence) or len(scale) != 2:
             raise ValueError(f"scale {of} must be (scale of G, scale of H), got {scale!r}")
-        names = tuple(f"{name}[{i}]" for i in range(m)) if labels is None else tuple(labels)
-        if len(names) != m:
-            raise ValueError(f"labels {of} must be {m}, one for each pair, got {len(names)}")
+        names = labels_of(name, of, labels, m)
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         on = self._of_parameters(f"active {of}", active, m)
         if not (on.is_constant() and np.all(ca.DM(on).full() == 1)):
@@ -164,6 +167,7 @@ class Mpcc:
         lower: Any,
         upper: Any,
         scale: tuple[Any, Any] = (1.0, 1.0),
+        labels: Sequence[str] | None = None,
     ) -> None:
         """Demand lower <= z <= upper with F >= 0 at lower, F <= 0 at upper, F = 0 between.
 
@@ -176,6 +180,8 @@ class Mpcc:
         z, F, lower, upper : SX (m,)
             Physical units; the bounds may depend on unknowns.
         scale : (scale of z, scale of F), each a float or (m,)
+        labels : m texts, optional
+            Name the rows in reports; ``name[i]`` by default.
         """
         self._fresh_constraint("box", name)
         of = f"of box {name!r}"
@@ -186,9 +192,18 @@ class Mpcc:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
         m = z.shape[0]
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
-        self.boxes += (Boxes(name, z, F, low, up, scales),)
+        self.boxes += (Boxes(name, z, F, low, up, scales, labels_of(name, of, labels, m)),)
 
-    def lowest(self, name: str, expr: Any, *, of: str, scale: Any = 1.0, active: Any = 1) -> None:
+    def first_event(
+        self,
+        name: str,
+        expr: Any,
+        *,
+        of: str,
+        scale: Any = 1.0,
+        active: Any = 1,
+        labels: Sequence[str] | None = None,
+    ) -> None:
         """Demand that of ``expr`` (m,) / scale the smallest is zero: one equation.
 
         As events: the first of several distances that closes.
@@ -203,15 +218,25 @@ class Mpcc:
         scale : float or (m,)
         active : (m,) of numbers and parameters
             Rows that count.
+        labels : m texts, optional
+            Name the rows in reports; ``name[i]`` by default.
         """
-        self._fresh_constraint("lowest", name)
+        self._fresh_constraint("first event", name)
         if of not in {v.name for v in self.variables if v.scaled.numel() == 1}:
-            raise ValueError(f"lowest {name!r} is of no variable {of!r} of size 1: state it first")
-        unknown, of = of, f"of lowest {name!r}"
+            raise ValueError(
+                f"first event {name!r} is of no variable {of!r} of size 1: state it first"
+            )
+        unknown, of = of, f"of first event {name!r}"
         rows = self._known(f"rows {of}", expr)
         m = rows.shape[0]
         on = self._of_parameters(f"active {of}", active, m)
-        self.lowests += (Lowest(name, rows, self._scale(f"scale {of}", scale, m), on, unknown),)
+        scales, names = self._scale(f"scale {of}", scale, m), labels_of(name, of, labels, m)
+        self.first_events += (FirstEvent(name, rows, scales, on, unknown, names),)
+
+    @property
+    def multipliers(self) -> tuple[str, ...]:
+        """Variables that are multipliers, those of `least_norm` included."""
+        return tuple(v.name for v in self.variables if v.multiplier or v.name in self.least)
 
     def after(self, name: str) -> Mpcc:
         """Return a program that is solved after this one, with its solution known.
@@ -222,36 +247,7 @@ class Mpcc:
         other = Mpcc(name)
         fresh("parameter", self.name, [p.name for p in self.parameters])
         unknowns = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in self.variables))
-        other.parameters = (*self.parameters, Parameter(self.name, unknowns))
-        return other
-
-    def split(self) -> Mpcc:
-        """Return this program in equations and pairs alone.
-
-        A box is two pairs, 0 <= z - lower _|_ F+ >= 0 and so on; the lowest of several rows is a
-        chain of 0 <= lowest so far - new _|_ row - new >= 0. Their unknowns come after all others.
-        """
-        if not self.boxes and not self.lowests:
-            return self
-        other = Mpcc(self.name)
-        for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
-            setattr(other, part, getattr(self, part))
-        other.objective = self.objective
-        for b in self.boxes:
-            m, (z_scale, F_scale) = b.z.shape[0], b.scales
-            more = other.variable(f"{b.name}_plus", m, lower=0, scale=F_scale)
-            less = other.variable(f"{b.name}_minus", m, lower=0, scale=F_scale)
-            other.equal(f"{b.name}_split", b.F - more + less, scale=F_scale)
-            other.complement(f"{b.name}_low", b.z - b.lower, more, scale=b.scales)
-            other.complement(f"{b.name}_up", b.upper - b.z, less, scale=(z_scale, F_scale))
-        for lowest in self.lowests:
-            rows = ca.if_else(lowest.active, lowest.expr / ca.SX(lowest.scale), 1)
-            m = rows.shape[0]
-            least = other.variable(f"{lowest.name}_least", m)
-            for k in range(1, m):
-                pair = (least[k - 1] - least[k], rows[k] - least[k])
-                other.complement(f"{lowest.name}_{k}", *pair)
-            other.equal(f"{lowest.name}_chain", ca.vertcat(least[0] - rows[0], least[m - 1]))
+        other.parameters = (*self.parameters, ParameterBlock(self.name, unknowns))
         return other
 
     def minimize(self, expr: Any) -> None:
@@ -266,7 +262,8 @@ class Mpcc:
 
         Redundant reactions are not unique. After the solve x moves within the null space of the
         active constraints' Jacobian, in the columns of these blocks only, to the least Euclidean
-        norm in physical units that bounds, inequalities and pairs allow.
+        norm in physical units that bounds, inequalities and pairs allow. They are multipliers, see
+        `variable`.
 
         Notes
         -----
@@ -293,7 +290,11 @@ class Mpcc:
 
     def _fresh_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        blocks: tuple[Pairs | Boxes | Lowest, ...] = (*self.pairs, *self.boxes, *self.lowests)
+        blocks: tuple[Pairs | Boxes | FirstEvent, ...] = (
+            *self.pairs,
+            *self.boxes,
+            *self.first_events,
+        )
         rows += [b.name for b in blocks]
         fresh(kind, name, rows)
 

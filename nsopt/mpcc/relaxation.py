@@ -9,14 +9,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-Bound = NDArray[np.float64]
+Side = NDArray[np.float64]
 
 
 class Relaxation(ABC):
     """How the pairs enter the nonlinear program; exact as sigma goes to 0."""
 
     @abstractmethod
-    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return rows and their bounds, lower <= rows <= upper.
 
         Parameters
@@ -38,12 +38,12 @@ class Relaxation(ABC):
         return ca.SX(0)
 
 
-def _signs(G: ca.SX, H: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+def _signs(G: ca.SX, H: ca.SX) -> tuple[ca.SX, Side, Side]:
     rows = ca.vertcat(G, H)
     return rows, np.zeros(rows.shape[0]), np.full(rows.shape[0], np.inf)
 
 
-def _zero(rows: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+def _zero(rows: ca.SX) -> tuple[ca.SX, Side, Side]:
     return rows, np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
 
 
@@ -54,7 +54,7 @@ class Scholtes(Relaxation):
     Robust for general programs from sigma = 1 downwards by 0.1.
     """
 
-    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return signs and products."""
         rows, lower, upper = _signs(G, H)
         m = G.shape[0]
@@ -72,7 +72,7 @@ class ScholtesAggregated(Relaxation):
     Cheaper with many pairs; the products share one sigma.
     """
 
-    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return signs and the sum of products."""
         rows, lower, upper = _signs(G, H)
         if G.shape[0] == 0:
@@ -92,7 +92,7 @@ class FischerBurmeister(Relaxation):
     SIAM J. Matrix Anal. Appl. 17(4)].
     """
 
-    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return one equation a pair."""
         return _zero(G + H - ca.sqrt(G**2 + H**2 + 2 * sigma))
 
@@ -105,7 +105,7 @@ class NaturalResidual(Relaxation):
     Kanzow 1996; Smale 1987].
     """
 
-    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Bound, Bound]:
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return one equation a pair."""
         return _zero((G + H - ca.sqrt((G - H) ** 2 + 4 * sigma)) / 2)
 
@@ -126,7 +126,7 @@ class ExactPenalty(Relaxation):
         G: ca.SX,
         H: ca.SX,
         sigma: ca.SX,  # noqa: ARG002
-    ) -> tuple[ca.SX, Bound, Bound]:
+    ) -> tuple[ca.SX, Side, Side]:
         """Return the signs alone."""
         return _signs(G, H)
 

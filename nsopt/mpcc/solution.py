@@ -1,4 +1,4 @@
-"""What a solve returns: the point, and how well it meets the original program."""
+"""The result of a solve: the point, and how well it meets the original program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from nsopt.mpcc.backend import Point
 from nsopt.mpcc.layout import Kind, Layout, Section, Vector
+from nsopt.mpcc.schedule import Stage
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Residuals:
     ratio : (r,)
         Each residual over its tolerance.
     rows : (equations + inequalities + 2 pairs,)
-        Scaled c, d, G, H.
+        Scaled c, d, G, H; of a structured program its rows.
     gradient : (n,)
         Of the relaxed program's Lagrangian, in scaled units.
     """
@@ -75,6 +76,12 @@ class Residuals:
     def largest(self) -> float:
         """Return the largest residual over its tolerance; NaN if any is."""
         return float(self.ratio.max())
+
+    @property
+    def violation(self) -> float:
+        """Return the largest violation of any row or bound, in the row's own unit."""
+        sizes = (self.ratio[s.rows] * s.limit for s in self.sections)
+        return max(float(size.max(initial=0.0)) for size in sizes)
 
     @cached_property
     def equality(self) -> dict[str, float]:
@@ -133,16 +140,16 @@ class Status:
     ok: bool
     reason: str
     remedy: str
-    solver_word: str
+    solver_status: str
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One stage of the homotopy; time in seconds."""
+class StageRun:
+    """One stage of the homotopy that was run: its numbers, and how it ended; time in seconds."""
 
-    sigma: float
+    stage: Stage
     ok: bool
-    solver_word: str
+    solver_status: str
     iterations: int
     time: float
 
@@ -152,7 +159,7 @@ class SolveError(RuntimeError):
 
     def __init__(self, solution: Solution) -> None:
         status = solution.status
-        super().__init__(f"{status.reason}; {status.remedy} (solver: {status.solver_word})")
+        super().__init__(f"{status.reason}; {status.remedy} (solver: {status.solver_status})")
         self.solution = solution
 
 
@@ -171,7 +178,7 @@ class Solution:
         Without the relaxation's penalty.
     residuals : Residuals
     status : Status
-    attempts : tuple of Attempt
+    stages : tuple of StageRun
         Every stage that was run, failed ones too.
     time : float [s]
         Of the whole solve.
@@ -182,7 +189,7 @@ class Solution:
     objective: float
     residuals: Residuals
     status: Status
-    attempts: tuple[Attempt, ...]
+    stages: tuple[StageRun, ...]
     time: float
 
     def __getitem__(self, name: str) -> Vector:
@@ -211,8 +218,8 @@ class Solution:
 
     @property
     def iterations(self) -> int:
-        """Solver iterations over all attempts."""
-        return sum(a.iterations for a in self.attempts)
+        """Solver iterations over all stages."""
+        return sum(run.iterations for run in self.stages)
 
     def worst(self) -> Worst:
         """Return the residual that is largest over its tolerance."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.backend import Backend, Call, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.filter_sqp import FilterOptions, FilterSqp, structured_qp
 from nsopt.mpcc.native import compile_native
 from nsopt.mpcc.padding import PaddedCall, pad
 
@@ -63,7 +64,12 @@ class Daqp(QpSolver):
 
 @dataclass(frozen=True)
 class Piqp(QpSolver):
-    """Proximal interior-point solver; indifferent to redundant constraints."""
+    """Sparse proximal interior-point solver; indifferent to redundant constraints.
+
+    One that is not convex has no end; others take 10 to 30 iterations.
+    """
+
+    max_iter: int = 60
 
     @property
     def plugin(self) -> str:
@@ -71,7 +77,7 @@ class Piqp(QpSolver):
 
     @property
     def options(self) -> dict[str, Any]:
-        return {}
+        return {"piqp": {"max_iter": self.max_iter}}
 
 
 @dataclass(frozen=True)
@@ -108,8 +114,38 @@ class Osqp(QpSolver):
         return {"osqp": {"verbose": False, "polish": True, **accuracy}}
 
 
+@dataclass(frozen=True)
+class IpoptQp(QpSolver):
+    """IPOPT for the quadratic programs: sparse, and its inertia correction needs no convexity."""
+
+    tol: float = 1e-10
+    max_iter: int = 200
+
+    @property
+    def plugin(self) -> str:
+        return "nlpsol"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        constant = ("hessian_constant", "jac_c_constant", "jac_d_constant")
+        options = {
+            "print_time": False,
+            "error_on_fail": False,
+            "show_eval_warnings": False,
+            "ipopt.print_level": 0,
+            "ipopt.sb": "yes",
+            "ipopt.tol": self.tol,
+            "ipopt.max_iter": self.max_iter,
+            "ipopt.mu_strategy": "adaptive",
+            "ipopt.bound_relax_factor": 0.0,
+            "ipopt.mumps_permuting_scaling": 0,
+            **{f"ipopt.{name}": "yes" for name in constant},
+        }
+        return {"nlpsol": "ipopt", "nlpsol_options": options}
+
+
 class Hessian(ABC):
-    """What stands for the Hessian of the Lagrangian."""
+    """The approximation of the Hessian of the Lagrangian."""
 
     @property
     @abstractmethod
@@ -142,9 +178,11 @@ class ExactConvexified(Hessian):
 
 @dataclass(frozen=True)
 class Sqp(Backend):
-    """CasADi's ``sqpmethod``: line search on an l1 merit function.
+    """Sequential quadratic programming.
 
-    The merit function is f + r |violation|_1 with a single penalty r, never lowered:
+    Over a horizon it is `FilterSqp`, with exact second derivatives and sparse quadratic programs.
+    Single programs are solved by CasADi's ``sqpmethod``, a line search on an l1 merit function.
+    That function is f + r |violation|_1 with a single penalty r, never lowered:
     r = max(previous r, 1.01 times the largest multiplier of the quadratic program). A step is
     shortened by 0.8 until the merit falls (Armijo, 1e-4), in at most three trials; the last one
     counts (read off the C code that CasADi 3.8.2 generates). This stands in for the rule of
@@ -156,40 +194,68 @@ class Sqp(Backend):
 
     Parameters
     ----------
-    qp : QpSolver
+    qp : QpSolver, optional
+        By default `Qrqp` of a single program, `Piqp` over a horizon.
+    tol_pr, tol_du : float, optional
+        Largest constraint violation and gradient of the Lagrangian at which it stops, by default
+        1e-9 and 1e-6; over a horizon 1e-8, and 1e-6 over one and a hundredth of
+        the largest multiplier.
+    max_iter : int, optional
+        By default 60, over a horizon 300 of each stage.
     fallback : QpSolver or None
-        Taken, from the same start, where ``qp`` ends at a point that is not feasible to 1e-6.
+        Of single programs: taken, from the same start, where ``qp`` ends at a point that is not
+        feasible to 1e-6.
     hessian : Hessian
-    tol_pr, tol_du : float
-        Largest constraint violation and gradient of the Lagrangian at which it stops.
-    max_iter : int
+        Of single programs.
     native : bool
-        Whether the iteration with ``qp`` is generated as C and compiled. It then tells neither
-        status nor iterations; the residuals of its solution are what counts.
+        Of single programs: whether the iteration with ``qp`` is generated as C and compiled. It
+        then gives neither status nor iterations; the residuals of its solution are what counts.
     options : mapping
-        Further options of ``sqpmethod``.
+        Of single programs: further options of ``sqpmethod``.
     """
 
-    qp: QpSolver = field(default_factory=Qrqp)
+    qp: QpSolver | None = None
+    tol_pr: float | None = None
+    tol_du: float | None = None
+    max_iter: int | None = None
     fallback: QpSolver | None = field(default_factory=Piqp)
     hessian: Hessian = field(default_factory=LimitedMemory)
-    tol_pr: float = 1e-9
-    tol_du: float = 1e-6
-    max_iter: int = 60
     native: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
+    @property
+    def prefers_equations(self) -> bool:
+        """Yes: the rows of `Scholtes` leave quadratic programs without a minimum."""
+        return True
+
     def build(self, nlp: Nlp) -> Call:
         """Compile the quadratic programs and the iteration around them."""
-        first = self._call(nlp, self.qp)
-        if self.fallback is None or self.fallback == self.qp:
+        if nlp.derivatives is not None:
+            return self._structured(nlp, nlp.derivatives)
+        qp = Qrqp() if self.qp is None else self.qp
+        first = self._call(nlp, qp, native=self.native)
+        if self.fallback is None or self.fallback == qp:
             return first
         return _Cascade(first, self._call(nlp, self.fallback), nlp)
 
-    def _call(self, nlp: Nlp, qp: QpSolver) -> Call:
+    def _structured(self, nlp: Nlp, derivatives: Derivatives) -> Call:
+        qp = Piqp() if self.qp is None else self.qp
+        options = {"error_on_fail": False, **qp.options}
+        return FilterSqp(
+            nlp,
+            derivatives,
+            *structured_qp(nlp, derivatives, qp.plugin, options),
+            FilterOptions(
+                1e-8 if self.tol_pr is None else self.tol_pr,
+                1e-6 if self.tol_du is None else self.tol_du,
+                300 if self.max_iter is None else self.max_iter,
+            ),
+        )
+
+    def _call(self, nlp: Nlp, qp: QpSolver, *, native: bool = False) -> Call:
         quiet = dict.fromkeys(
             ("print_header", "print_iteration", "print_time", "print_status", "show_eval_warnings"),
             False,
@@ -199,9 +265,9 @@ class Sqp(Backend):
             "error_on_fail": False,
             "qpsol": qp.plugin,
             "qpsol_options": {"error_on_fail": False, **qp.options},
-            "tol_pr": self.tol_pr,
-            "tol_du": self.tol_du,
-            "max_iter": self.max_iter,
+            "tol_pr": 1e-9 if self.tol_pr is None else self.tol_pr,
+            "tol_du": 1e-6 if self.tol_du is None else self.tol_du,
+            "max_iter": 60 if self.max_iter is None else self.max_iter,
             "min_step_size": 1e-16,
             "elastic_mode": True,
             **self.hessian.options,
@@ -210,7 +276,7 @@ class Sqp(Backend):
         padded = pad(nlp)
         program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
-        if self.native and qp is self.qp:
+        if native:
             solver = compile_native(solver).function
         return PaddedCall(NlpsolCall(solver, padded), nlp, padded)
 

@@ -12,17 +12,19 @@ from types import MappingProxyType
 
 from matplotlib.figure import Figure
 
+from nsopt.files import check_writable, replacing
 from nsopt.plots.browser import save_view
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
+from nsopt.plots.film import Film, Pixels
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
 from nsopt.plots.range_of_motion import range_of_motion
 from nsopt.plots.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
-from nsopt.plots.style import DPI
-from nsopt.result import Result, check_writable
+from nsopt.plots.style import DPI, require_steps
+from nsopt.result import Result
 
 FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
     {
@@ -99,18 +101,16 @@ def save(figure: Figure, path: str | Path) -> Path:
             f"{', '.join('.' + name for name in sorted(known))}"
         )
     path = check_writable(path)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        figure.savefig(partial, format=ending, dpi=DPI)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as new:
+        figure.savefig(new, format=ending, dpi=DPI)
     return path
 
 
 __all__ = [
     "FIGURES",
     "Curves",
+    "Film",
+    "Pixels",
     "Recorded",
     "Vector",
     "base_force",
@@ -128,6 +128,7 @@ __all__ = [
     "overview",
     "positions",
     "range_of_motion",
+    "require_steps",
     "residuals",
     "save",
     "save_view",

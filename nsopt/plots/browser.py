@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsopt.files import check_writable, replacing
 from nsopt.plots import style
+from nsopt.plots.browser_scene import BrowserScene, Playback
 from nsopt.plots.scene import Scene
-from nsopt.plots.stage import Playback, Stage
-from nsopt.result import Result, check_writable
+from nsopt.result import Result
 
 if TYPE_CHECKING:
     import viser
 
 MOST_FRAMES = 300
 SHORTEST, LONGEST = 2.0, 30.0
-"""How long a film may last without a speed of its own [s]."""
+"""Bounds of the length of a film without a speed of its own [s]."""
 NAMED_BODIES = 8
 
 # The page may run what it holds and fetch nothing: no address is allowed.
@@ -42,7 +43,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
     Bodies are lines from their centres of mass to their joints, joints small spheres; the points of
     `Tracker` are followed by their path. The page has a slider of time, turns and zooms by mouse,
     and fetches nothing. It is made by viser [Yi et al., viser, Apache-2.0], whose player it holds:
-    some 0.9 MB and what the motion takes, with at most 300 frames.
+    some 0.9 MB and the motion, with at most 300 frames.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
     OSError
         Naming the path, if it cannot be written.
     """
-    style.require((result,), "view")
+    style.require_steps((result,), "view")
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"cannot save a view as {path.name!r}: end it with .html")
@@ -75,12 +76,8 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
         raise ValueError(f"speed must be a positive number, got {speed}")
     _viser()
     path = check_writable(path)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(page(result, speed), encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as new:
+        new.write_text(page(result, speed), encoding="utf-8")
     return path
 
 
@@ -88,11 +85,11 @@ def page(result: Result, speed: float | None = None) -> str:
     """Return the page of `save_view` as text."""
     scene, playback = Scene(result), playback_of(result, speed)
     with _quiet_server() as server:
-        stage = Stage(server, result, scene, playback)
+        shown = BrowserScene(server, result, scene, playback)
         recorded = server.get_scene_serializer()
         for k, wait in enumerate(np.diff(playback.times) / playback.speed):
             recorded.insert_sleep(float(wait))
-            stage.show(k + 1)
+            shown.show(k + 1)
         # The last picture stays for a moment before the film begins anew.
         recorded.insert_sleep(0.5)
         player = recorded.as_html()
@@ -145,16 +142,16 @@ def _quiet_server() -> Iterator[viser.ViserServer]:
 
 
 def _caption(result: Result, scene: Scene, playback: Playback) -> str:
-    """Return the words in a corner of the page: the run, and which colour is which body."""
-    words = [f"<b>{html.escape(style.label(result))}</b>", *_pace(playback.speed)]
+    """Return the caption of the page: the run, and the colour of each body."""
+    lines = [f"<b>{html.escape(style.label(result))}</b>", *_pace(playback.speed)]
     if len(scene.bodies) <= NAMED_BODIES:
-        words += [
+        lines += [
             f'<span style="color:{style.look(b).color}">&#9632;</span> {html.escape(name)}'
             for b, name in enumerate(scene.bodies)
         ]
     else:
-        words.append(f"{len(scene.bodies)} bodies: their names are in the tree, below right")
-    return f'<div style="{CAPTION}">{"<br>".join(words)}</div>'
+        lines.append(f"{len(scene.bodies)} bodies: their names are in the tree, below right")
+    return f'<div style="{CAPTION}">{"<br>".join(lines)}</div>'
 
 
 def _pace(speed: float) -> list[str]:

@@ -32,22 +32,28 @@ def eccentricity(result: Result, contact: int) -> Array:
 
 
 def clearances(result: Result) -> Array:
-    """Return the clearance of each contact, (contact,) [m]."""
-    # netCDF gives back the attribute of a single contact as a number.
-    return np.atleast_1d(np.asarray(result.data.attrs["gap_scales"], dtype=float))
+    """Return the clearance of each contact, (contact,) [m], nan of walls."""
+    return _of_contacts(result, "clearances")
+
+
+def openings(result: Result) -> Array:
+    """Return a typical opening of each contact, (contact,) [m], in joints the clearance."""
+    return _of_contacts(result, "gap_scales")
 
 
 def walls(result: Result) -> NDArray[np.bool_]:
-    """Return which contacts are with the outside of something, so have no clearance, (contact,).
+    """Return a mask of the contacts without a clearance, outside of joints, (contact,)."""
+    without: NDArray[np.bool_] = np.isnan(clearances(result))
+    return without
 
-    Those alone in their element that are in no bore.
-    """
-    alone = [style.owner(str(name)) == str(name) for name in result["contact"].values]
-    return np.array(alone, dtype=bool) & ~_radial(result)
+
+def _of_contacts(result: Result, name: str) -> Array:
+    # netCDF gives back the attribute of a single contact as a number.
+    return np.atleast_1d(np.asarray(result.data.attrs[name], dtype=float))
 
 
 def _radial(result: Result) -> NDArray[np.bool_]:
-    """Return which contacts are inside a bore, (contact,)."""
+    """Return a mask of the contacts inside a bore, (contact,)."""
     inside: NDArray[np.bool_] = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
     return inside
 
@@ -216,9 +222,9 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
 
 
 def _scaled_gaps(result: Result, contacts: list[int]) -> Array:
-    """Return gaps over their clearances, (time, contact)."""
+    """Return gaps over their clearances, of walls over typical openings, (time, contact)."""
     gap: Array = result["gap"].values[:, contacts]
-    return gap / clearances(result)[contacts]
+    return gap / openings(result)[contacts]
 
 
 def touching(ax: Axes, result: Result) -> None:
@@ -271,7 +277,7 @@ def _pairs(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]
     ValueError
         If there is none.
     """
-    style.require(results, figure)
+    style.require_steps(results, figure)
     pairs = [(result, joint) for result in results for joint in style.contacts_of(result)]
     if not pairs:
         who = ", ".join(r.name for r in results)

@@ -33,7 +33,7 @@ def coordinates(result: Result, *others: Result) -> Figure:
         For a result that has no step.
     """
     del others
-    style.require((result,), "coordinates")
+    style.require_steps((result,), "coordinates")
     q, z = split(result)
     v = _columns(result, "v")
     kinds = (

@@ -36,7 +36,7 @@ class Vector(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What one run or study knows of some vectors."""
+    """Vectors over time, of one run or study."""
 
     label: str
     time: Array  # (time,) [s]
@@ -46,7 +46,7 @@ class Recorded(NamedTuple):
 def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
     """Draw panels below each other over one time, from arrays.
 
-    For what has no result, such as the inverse dynamics of a stated motion.
+    For data without a result, such as the inverse dynamics of a stated motion.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     for k, name in enumerate(order[:MOST_NAMED]):
         ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
     largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
-    style.settle(ax, unit.factor * largest, 1.0)
+    style.flatten_round_off(ax, unit.factor * largest, 1.0)
     more = f" (the {MOST_NAMED} largest of {len(order)} named)" if len(order) > MOST_NAMED else ""
     style.title(ax, panel.title + more)
     if not order:
@@ -107,7 +107,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
 
 
 def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recorded]) -> Figure:
-    """Draw components of vectors over time, from arrays: a column for each, what is known overlaid.
+    """Draw components of vectors over time, from arrays: a column for each, runs overlaid.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _components(axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, A
         for k, (time, value) in enumerate(drawn):
             ax.plot(time, unit.factor * value[:, a], **style.look(k)._asdict())
         parts = np.concatenate([value[:, a] for value in values])
-        style.settle(ax, unit.factor * parts, unit.factor * scale)
+        style.flatten_round_off(ax, unit.factor * parts, unit.factor * scale)
         ax.locator_params(axis="x", nbins=TICKS)
         name = f"{vector.symbol}$_{'xyz'[a]}$" if vector.symbol else "xyz"[a]
         style.axis_labels(ax, "time [s]" if a == 2 else None, f"{name} [{unit.text}]")

@@ -94,7 +94,7 @@ class Film:
         return figure, axes[0], axes[1] if self.far else None
 
     def _fixed(self) -> None:
-        """Draw what does not move."""
+        """Draw the parts that do not move."""
         scene, ax, view = self.scene, self.ax, self.view
         guides = scene.guides() if self.far else []
         for lines, colour in ((guides, "#bbbbbb"), (scene.ground, "black")):

@@ -16,7 +16,7 @@ from nsopt.plots.style import Array
 COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
 """As many as lines are named: those of a robot of seven joints differ."""
 SMALL = 1e-6
-"""Of the largest; what is smaller is noise of the solver."""
+"""Of the largest; smaller values are noise of the solver."""
 WIDTHS = 1.5, 0.9
 """From the first line to the last, which lies on top, so that equal ones are seen."""
 LEGEND = 4.0
@@ -24,14 +24,14 @@ LEGEND = 4.0
 
 
 class Quantity(NamedTuple):
-    """What lines show, in one unit.
+    """Values over time in one unit, by name.
 
     Attributes
     ----------
     label : str
         Of the axis, with the unit.
     values : mapping of str to (time,)
-        What there is, by name.
+        All values, by name.
     drawn : tuple of str
         The names worth drawing.
     """
@@ -65,20 +65,20 @@ def draw_lines(ax: Axes, time: Array, quantities: Sequence[Quantity]) -> str:
     Returns
     -------
     str
-        What to say in the title if not all lines have room, else nothing.
+        The remark in the title if not all lines have room, else nothing.
     """
     shown = [x for x in quantities if x.drawn][:2]
-    places = [name for x in shown for name in x.values]
-    if len(places) > len(COLOURS):
-        places = [name for x in shown for name in _largest(x, MOST_NAMED // len(shown))]
-    names = [name for x in shown for name in x.drawn if name in places]
+    coloured = [name for x in shown for name in x.values]
+    if len(coloured) > len(COLOURS):
+        coloured = [name for x in shown for name in _largest(x, MOST_NAMED // len(shown))]
+    names = [name for x in shown for name in x.drawn if name in coloured]
     texts = dict(zip(names, short(names), strict=True))
     widths = dict(zip(names, np.linspace(*WIDTHS, len(names)), strict=True))
     handles = list[Line2D]()
     for k, x in enumerate(shown):
         side, dash = (ax, "-") if k == 0 else (_right(ax), "--")
         for name in (name for name in x.drawn if name in texts):
-            color = COLOURS[places.index(name)]
+            color = COLOURS[coloured.index(name)]
             look = {"color": color, "linewidth": widths[name], "label": texts[name]}
             handles += side.plot(time, x.values[name], dash, **look)
         style.axis_labels(side, None, x.label + (", dashed" if k else ""))

@@ -1,4 +1,4 @@
-"""Figures over time of what a mechanism does: forces, velocities, positions, energies."""
+"""Figures over time: forces, velocities, positions, energies."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def velocities(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    what = _Quantity("Velocity of the centres of mass", "body", "v", "m/s", body_velocity)
-    return _components(results, what)
+    velocity = _Quantity("Velocity of the centres of mass", "body", "v", "m/s", body_velocity)
+    return _components(results, velocity)
 
 
 def joint_force(result: Result) -> Array:
@@ -77,37 +77,37 @@ def body_velocity(result: Result) -> Array:
     return v
 
 
-def _components(results: tuple[Result, ...], what: _Quantity) -> Figure:
+def _components(results: tuple[Result, ...], quantity: _Quantity) -> Figure:
     """Draw X, Y, Z below each other, a column for each joint or body, results overlaid."""
-    style.require(results, what.title)
-    found = style.names(results, what.coordinate)
-    if not found:
-        raise ValueError(f"{what.title}: no {what.coordinate} in {results[0].name}")
-    size = (max(7.0, 3.6 * len(found)), 6.6)
-    figure, axes = style.page(what.title, results, 3, len(found), size, sharex=True)
-    values = [what.of(r) for r in results]
-    scale, unit = max(map(style.peak, values)), style.unit_of(what.unit, *values)
-    for column, name in enumerate(found):
+    style.require_steps(results, quantity.title)
+    names = style.names(results, quantity.coordinate)
+    if not names:
+        raise ValueError(f"{quantity.title}: no {quantity.coordinate} in {results[0].name}")
+    size = (max(7.0, 3.6 * len(names)), 6.6)
+    figure, axes = style.page(quantity.title, results, 3, len(names), size, sharex=True)
+    values = [quantity.of(r) for r in results]
+    scale, unit = max(map(style.peak, values)), style.unit_of(quantity.unit, *values)
+    for column, name in enumerate(names):
         for a, axis in enumerate("xyz"):
             ax, drawn = axes[a, column], []
             for k, (result, value) in enumerate(zip(results, values, strict=True)):
-                places = [str(n) for n in result[what.coordinate].values]
-                if name in places:
-                    drawn.append(unit.factor * value[:, places.index(name), a])
+                available = [str(n) for n in result[quantity.coordinate].values]
+                if name in available:
+                    drawn.append(unit.factor * value[:, available.index(name), a])
                     ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
-            _settle(ax, drawn, unit.factor * scale)
+            _flatten_round_off(ax, drawn, unit.factor * scale)
             style.axis_labels(
                 ax,
                 "time [s]" if a == 2 else None,
-                f"{what.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None,
+                f"{quantity.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None,
             )
-        style.title(axes[0, column], name if len(found) > 1 or len(results) > 1 else "")
+        style.title(axes[0, column], name if len(names) > 1 or len(results) > 1 else "")
     style.results_legend(figure, results)
     return figure
 
 
-def _settle(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
-    style.settle(ax, np.concatenate(drawn) if drawn else 0.0, scale)
+def _flatten_round_off(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
+    style.flatten_round_off(ax, np.concatenate(drawn) if drawn else 0.0, scale)
 
 
 def positions(*results: Result) -> Figure:
@@ -126,7 +126,7 @@ def positions(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    style.require(results, "positions")
+    style.require_steps(results, "positions")
     bodies = style.names(results, "body")
     size = (9.0, 0.8 + 3.4 * len(bodies))
     figure, axes = style.page("Position of the centres of mass", results, len(bodies), 2, size)
@@ -141,8 +141,8 @@ def positions(*results: Result) -> Figure:
 
 
 def _path_of(result: Result, body: str) -> Array:
-    place = [str(n) for n in result["body"].values].index(body)
-    path: Array = result["body_position"].values[:, place]
+    k = [str(n) for n in result["body"].values].index(body)
+    path: Array = result["body_position"].values[:, k]
     return path
 
 
@@ -173,7 +173,7 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -
     unit = style.unit_of("m", *(part - base for part in z))
     for k, part in zip(paths, z, strict=True):
         ax.plot(results[k]["time"], unit.factor * (part - base), **style.look(k)._asdict())
-    _settle(ax, [unit.factor * (part - base) for part in z], unit.factor * size)
+    _flatten_round_off(ax, [unit.factor * (part - base) for part in z], unit.factor * size)
     style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")
 
 
@@ -196,7 +196,7 @@ def energies(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    style.require(results, "energies")
+    style.require_steps(results, "energies")
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
     shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
     for ax, (text, curve) in zip(axes.flat, CURVES.items(), strict=False):

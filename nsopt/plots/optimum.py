@@ -1,4 +1,4 @@
-"""What the overview shows of an optimum: its motion, its forces and what they cost."""
+"""Panels of the overview of an optimum: its motion, its forces and their costs."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ NOTABLE = 0.01
 
 
 def chosen(result: Result) -> list[Panel]:
-    """Return the panels after that of the mechanism: those that tell most, none twice."""
+    """Return the panels after that of the mechanism: the most informative ones, none twice."""
     contacts = result.data.sizes["contact"] > 0
     bores = bool(contact.in_bores(result))
-    found: list[tuple[bool, Panel]] = [
-        (bores, panels.contact_places),
-        (not contacts and _tells(_places(result)), coordinates),
-        (_tells(_driven(result)), drives),
-        (_tells(_steered(result)), inputs),
-        (_tells(_open(result)), gaps),
-        (not contacts and _tells(_moving(result)), velocities),
-        (_tells(_resisting(result)), resistance),
-        (contacts and _tells(_pressing(result)), contact_forces),
-        (contacts and _tells(_moving(result)), velocities),
+    panels_in_order: list[tuple[bool, Panel]] = [
+        (bores, panels.bore_contacts),
+        (not contacts and _any_drawn(_coordinates(result)), coordinates),
+        (_any_drawn(_driven(result)), drives),
+        (_any_drawn(_steered(result)), inputs),
+        (_any_drawn(_open(result)), gaps),
+        (not contacts and _any_drawn(_moving(result)), velocities),
+        (_any_drawn(_resisting(result)), resistance),
+        (contacts and _any_drawn(_pressing(result)), contact_forces),
+        (contacts and _any_drawn(_moving(result)), velocities),
         (True, panels.energy),
-        (contacts and _tells(_places(result)), coordinates),
+        (contacts and _any_drawn(_coordinates(result)), coordinates),
         (True, panels.steps),
     ]
-    told = [panel for tells, panel in found if tells]
-    return [*told[:BETWEEN], costs]
+    informative = [panel for shown, panel in panels_in_order if shown]
+    return [*informative[:BETWEEN], costs]
 
 
 def coordinates(ax: Axes, result: Result) -> None:
     """Draw the coordinates that change."""
-    more = draw_lines(ax, result["time"].values, _places(result))
+    more = draw_lines(ax, result["time"].values, _coordinates(result))
     style.title(ax, f"Coordinates{more}")
 
 
 def velocities(ax: Axes, result: Result) -> None:
-    """Draw the velocities of what moves."""
+    """Draw the velocities that are not zero."""
     more = draw_lines(ax, result["time"].values, _moving(result))
     style.title(ax, f"Velocities{more}")
 
@@ -75,7 +75,7 @@ def inputs(ax: Axes, result: Result) -> None:
 
 
 def resistance(ax: Axes, result: Result) -> None:
-    """Draw by what moment or force each joint resists, and each cone across several joints."""
+    """Draw the resisting moment or force of each joint, and of each cone across several joints."""
     more = draw_lines(ax, result["time"].values, _resisting(result))
     style.title(ax, f"Resistance of joints{more}")
 
@@ -108,9 +108,9 @@ def costs(ax: Axes, result: Result) -> None:
     bars = [(guess, style.GREY, "guess")] if guess else []
     bars.append((best, style.COLOURS[0], "optimum"))
     for k, (shares, colour, text) in enumerate(bars):
-        places = np.arange(len(best)) + (k - (len(bars) - 1) / 2) * BAR
+        centres = np.arange(len(best)) + (k - (len(bars) - 1) / 2) * BAR
         widths = [shares[name] / sizes[name] for name in best]
-        drawn = ax.barh(places, widths, height=BAR, color=colour, label=text)
+        drawn = ax.barh(centres, widths, height=BAR, color=colour, label=text)
         numbers = [f"{shares[name]:.4g}" for name in best]
         ax.bar_label(drawn, numbers, padding=3, fontsize=style.SMALL)
     ax.set_yticks(range(len(best)), list(best))
@@ -125,11 +125,11 @@ def costs(ax: Axes, result: Result) -> None:
         style.own_legend(ax)
 
 
-def _tells(quantities: Sequence[Quantity]) -> bool:
+def _any_drawn(quantities: Sequence[Quantity]) -> bool:
     return any(x.drawn for x in quantities)
 
 
-def _places(result: Result) -> list[Quantity]:
+def _coordinates(result: Result) -> list[Quantity]:
     columns, _ = split(result)
     least = max(TINY, SMALL * max((float(np.ptp(x)) for x in columns.values()), default=0.0))
     norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
@@ -153,7 +153,7 @@ def _driven(result: Result) -> list[Quantity]:
     force, most, used = result["drive"].values, _limits(result), _used(result)
     if not np.isfinite(most[used]).all():
         return _kinds(result, force, _noise(result), ("torque [N m]", "force [N]"))
-    # What is not used may have no limit; it is not drawn.
+    # Drives that are not used may have no limit; they are not drawn.
     shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
     return [quantity("force of drives [% of the limit]", _columns(result, shares), 0.0)]
 
@@ -171,8 +171,8 @@ def _resisting(result: Result) -> list[Quantity]:
         for name in ("joint_resistance", "joint_resistance_force")
     )
     for name, variable in result.data.data_vars.items():
-        owner, _, what = str(name).rpartition(".")
-        if what == "moment" and owner:
+        owner, _, output = str(name).rpartition(".")
+        if output == "moment" and owner:
             moments[owner] = np.asarray(variable.values)
     return [
         quantity(label, x, max(TINY, SMALL * max(map(style.peak, x.values()), default=0.0)))
@@ -192,7 +192,7 @@ def _open(result: Result) -> tuple[Quantity, Quantity]:
     Only if one opens or closes: how contacts that stay closed move is in the clearance circle.
     """
     names, gap = [str(name) for name in result["contact"].values], result["gap"].values
-    free, scales = contact.walls(result), contact.clearances(result)
+    free, scales = contact.walls(result), contact.openings(result)
     unit = style.unit_of("m", gap[:, free])
     walls = {name: unit.factor * gap[:, k] for k, name in enumerate(names) if free[k]}
     within = {name: gap[:, k] / scales[k] for k, name in enumerate(names) if not free[k]}
@@ -204,7 +204,7 @@ def _open(result: Result) -> tuple[Quantity, Quantity]:
 
 
 def _kinds(result: Result, values: Array, least: float, labels: tuple[str, str]) -> list[Quantity]:
-    """Return what belongs to velocities, that of turns apart from that of slides."""
+    """Return values that belong to velocities, those of turns apart from those of slides."""
     columns = _columns(result, values)
     slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
     turns = {name: x for name, x in columns.items() if name not in slides}
@@ -216,7 +216,7 @@ def _columns(result: Result, values: Array) -> dict[str, Array]:
 
 
 def _used(result: Result) -> Array:
-    """Return which velocities a drive acts on with more than noise, (nv,)."""
+    """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
     used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
     return used
 
@@ -227,7 +227,7 @@ def _limits(result: Result) -> Array:
 
 
 def _noise(result: Result) -> float:
-    """Return below what a force is noise: small beside all forces, and what moves the bodies."""
+    """Return the size below which a force is noise: beside all forces and the bodies' inertia."""
     forces = ("drive", "joint_reaction", "contact_force")
     largest = max(style.peak(result[name].values) for name in forces)
     travel = float(np.ptp(result["body_position"].values, axis=0).max())

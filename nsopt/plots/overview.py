@@ -15,7 +15,7 @@ def overview(*results: Result) -> Figure:
     """Draw mechanism, contacts, forces, gaps, step size and energy of one run on a page.
 
     Of an optimum: mechanism, costs, and of coordinates, drives, inputs, velocities, resistance,
-    contacts and energy the four that tell most.
+    contacts and energy the four most informative ones.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def overview(*results: Result) -> Figure:
     ValueError
         For several results, or one that has no step.
     """
-    style.require(results, "overview")
+    style.require_steps(results, "overview")
     if len(results) > 1:
         raise ValueError(
             f"overview shows one result at a time, got {len(results)}: to compare, choose another "
@@ -48,12 +48,12 @@ def overview(*results: Result) -> Figure:
 
 
 def _of_run(result: Result) -> tuple[Panel, ...]:
-    """Return what to draw; without contacts or joints something else fills their place."""
+    """Return the panels; without contacts or joints they are replaced by others."""
     contacts, joints = (result.data.sizes[name] > 0 for name in ("contact", "joint"))
     closing = bool(np.any(result["constraint_violation"].values))
     ideal = panels.closure if closing else panels.coordinates if joints else panels.norm
     return (
-        panels.contact_places if contacts else ideal,
+        panels.bore_contacts if contacts else ideal,
         panels.joint_forces if joints else panels.speeds,
         panels.gaps if contacts else panels.equations,
         panels.steps,

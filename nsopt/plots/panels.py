@@ -16,8 +16,8 @@ Panel = Callable[[Axes, Result], None]
 MOST_GAPS = 4
 
 
-def contact_places(ax: Axes, result: Result) -> None:
-    """Draw the clearance circles of at most two joints; without bores, when contacts press."""
+def bore_contacts(ax: Axes, result: Result) -> None:
+    """Draw eccentricities in the bores of at most two joints; without bores, times of contact."""
     radial = list(contact.in_bores(result).items())
     if not radial:
         contact.touching(ax, result)
@@ -31,10 +31,10 @@ def contact_places(ax: Axes, result: Result) -> None:
 
 
 def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -> None:
-    """Draw the clearance circles of two joints side by side in the place of ``ax``."""
-    place = ax.get_subplotspec()
-    assert place is not None
-    parts = place.subgridspec(1, 2)
+    """Draw the clearance circles of two joints side by side, replacing ``ax``."""
+    cell = ax.get_subplotspec()
+    assert cell is not None
+    parts = cell.subgridspec(1, 2)
     for k, (joint, contacts) in enumerate(shown):
         side = ax.figure.add_subplot(parts[0, k])
         style.plain(side)
@@ -47,7 +47,7 @@ def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -
 
 
 def coordinates(ax: Axes, result: Result) -> None:
-    """Draw angles, or lengths if there are none, of what moves most."""
+    """Draw angles, or lengths if there are none, of the bodies that move most."""
     columns, _ = split(result)
     q, names = np.column_stack([result["q"].values[:, :0], *columns.values()]), [*columns]
     slides = [k for k, name in enumerate(names) if is_length(name)]
@@ -64,7 +64,7 @@ def coordinates(ax: Axes, result: Result) -> None:
 
 
 def closure(ax: Axes, result: Result) -> None:
-    """Draw how far each joint is from closed."""
+    """Draw the closure errors of the ideal joints."""
     for j in range(result.data.sizes["joint"]):
         run.closure_of(ax, result, j, j)
     style.axis_labels(ax, "time [s]", None)
@@ -120,7 +120,7 @@ def speeds(ax: Axes, result: Result) -> None:
 
 
 def norm(ax: Axes, result: Result) -> None:
-    """Draw how far the Euler parameters are from norm one."""
+    """Draw the deviation of the Euler parameters from norm one."""
     run.residual_of(ax, result, "euler_norm_error", "error")
     style.title(ax, "Norm of the Euler parameters")
 

@@ -47,7 +47,7 @@ def range_of_motion(*results: Result) -> Figure:
     ValueError
         Without results, or if none of them has a cone.
     """
-    style.require(results, "range_of_motion")
+    style.require_steps(results, "range_of_motion")
     results = tuple(r for r in results if _portraits(r)) or results[:1]
     cones = [_cone(result) for result in results]
     title = f"Range of motion, {cones[0].name}"
@@ -69,7 +69,7 @@ def range_of_motion(*results: Result) -> Figure:
         axes[1, 1].plot(t, result["total_energy"].values, **look)
         axes[1, 2].plot(np.degrees(cone.law[0]), cone.law[1], **look)
     _edges(polar, solid, cones)
-    _words(axes)
+    _label_axes(axes)
     if len(results) > 1:
         lines, names = axes[0, 1].get_legend_handles_labels()
         figure.legend(lines, names, fontsize=style.SMALL, loc="outside lower center", ncols=3)
@@ -78,17 +78,17 @@ def range_of_motion(*results: Result) -> Figure:
 
 def _portraits(result: Result) -> list[tuple[str, dict[str, Any]]]:
     """Return the names and numbers of the cones of a result."""
-    portraits: dict[str, Any] = json.loads(result.data.attrs["portraits"])
-    return [(name, p) for name, p in portraits.items() if "latitude" in p]
+    plot_data: dict[str, Any] = json.loads(result.data.attrs["plot_data"])
+    return [(name, p) for name, p in plot_data.items() if "latitude" in p]
 
 
 def _cone(result: Result) -> _Cone:
     found = _portraits(result)
     if not found:
         raise ValueError(f"range_of_motion: {result.name} has no RangeOfMotion to draw")
-    name, portrait = found[0]
-    drawn = {key: np.array(values) for key, values in portrait.items()}
-    path = [result[f"{name}.{what}"].values for what in READ]
+    name, plot_data = found[0]
+    drawn = {key: np.array(values) for key, values in plot_data.items()}
+    path = [result[f"{name}.{output}"].values for output in READ]
     law = (drawn["law_excess"], drawn["law_moment"])
     return _Cone(name, (drawn["longitude"], drawn["latitude"]), law, *path)
 
@@ -124,14 +124,14 @@ def _direction(longitude: Array, latitude: Array) -> Array:
     return np.array([flat * np.cos(longitude), flat * np.sin(longitude), np.cos(latitude)])
 
 
-def _words(axes: Any) -> None:
-    words = {
+def _label_axes(axes: Any) -> None:
+    labels = {
         (0, 1): ("Latitude", "time [s]", "[deg]"),
         (0, 2): ("Restricting moment (dotted: dissipative)", "time [s]", "[N m]"),
         (1, 1): ("Energy", "time [s]", "[J]"),
         (1, 2): ("Law", "excess [deg]", "[N m]"),
     }
-    for place, (text, x, y) in words.items():
-        ax: Axes = axes[place]
+    for k, (text, x, y) in labels.items():
+        ax: Axes = axes[k]
         style.title(ax, text)
         style.axis_labels(ax, x, y)

@@ -1,4 +1,4 @@
-"""Figures of robots: what joints transmit, what the ground gives, where points go."""
+"""Figures of robots: joint forces, force and torque of the ground, paths of points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nsopt.result import Result
 def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     """Draw the size of the reaction force and torque of joints, and the forces of elements.
 
-    Reactions leave out what drives or resists the joint along its freedoms; that is in the lower
+    Reactions leave out drives and resistance of the joint along its freedoms; that is in the lower
     panels, as far as elements record a force or a torque. Of many lines the eight that reach
     farthest are named.
 
@@ -38,7 +38,7 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
     ValueError
         If no result has a joint, or one that is named is in none of them.
     """
-    style.require(results, "joint_torques")
+    style.require_steps(results, "joint_torques")
     known = style.names(results, "joint")
     chosen = known if joints is None else list(joints)
     for name in chosen:
@@ -85,7 +85,7 @@ def base_force(*results: Result) -> Figure:
     ValueError
         If a result has no joint to the ground.
     """
-    style.require(results, "base_force")
+    style.require_steps(results, "base_force")
     about = ", ".join(dict.fromkeys(grounded(result)[0].name for result in results))
     vectors = (Vector("force", "F", "N"), Vector(f"torque about {about}", "M", "N m"))
     recorded = [Recorded(style.label(r), r["time"].values, ground_wrench(r)) for r in results]
@@ -109,7 +109,7 @@ def tracked_points(*results: Result) -> Figure:
     ValueError
         If no result has such a point.
     """
-    style.require(results, "tracked_points")
+    style.require_steps(results, "tracked_points")
     paths = [tracked(result) for result in results]
     names = list(dict.fromkeys(name for known in paths for name in known))
     if not names:
@@ -145,7 +145,7 @@ class Grounded(NamedTuple):
     """A joint that holds the robot on the ground."""
 
     name: str
-    sign: float  # of what is recorded, which acts on the body of frame b
+    sign: float  # of the recorded value, which acts on the body of frame b
     held: tuple[int, Array]  # body and origin of its frame on the robot
     at: tuple[int, Array]  # of its frame b
 
@@ -180,12 +180,12 @@ def ground_wrench(result: Result) -> Array:
     """
     names = [str(name) for name in result["joint"].values]
     joints = grounded(result)
-    about = _place(result, *joints[0].held)
+    about = _position(result, *joints[0].held)
     total = np.zeros((result.data.sizes["time"], 2, 3))
     for joint in joints:
         force, torque = (joint.sign * part for part in _wrench(result, names.index(joint.name)))
         total[:, 0] += force
-        total[:, 1] += torque + np.cross(_place(result, *joint.at) - about, force)
+        total[:, 1] += torque + np.cross(_position(result, *joint.at) - about, force)
     return total
 
 
@@ -205,13 +205,13 @@ def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[in
     """Return body (-1: ground) and origin of the first and last frame of each element."""
     found: dict[str, list[tuple[int, Array]]] = {}
     for frame in style.stored(result, "frames"):
-        place = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
-        found.setdefault(str(frame["element"]), []).append(place)
+        point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
+        found.setdefault(str(frame["element"]), []).append(point)
     return {name: (frames[0], frames[-1]) for name, frames in found.items()}
 
 
-def _place(result: Result, body: int, origin: Array) -> Array:
-    """Return where a point of a body is, (time, 3) [m]."""
+def _position(result: Result, body: int, origin: Array) -> Array:
+    """Return the position of a point of a body, (time, 3) [m]."""
     time = result.data.sizes["time"]
     if body < 0:
         return np.tile(origin, (time, 1))
@@ -220,23 +220,23 @@ def _place(result: Result, body: int, origin: Array) -> Array:
 
 
 def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
-    places = {str(name): k for k, name in enumerate(result["joint"].values)}
-    here = [name for name in joints if name in places]
+    index = {str(name): k for k, name in enumerate(result["joint"].values)}
+    shown = [name for name in joints if name in index]
     panels = []
     for text, unit, variable in (
         ("reaction force on the body of frame b", "N", "joint_reaction"),
         ("reaction torque on it, about the origin of frame b", "N m", "joint_reaction_torque"),
     ):
         size = np.linalg.norm(result[variable].values, axis=-1)
-        panels.append(Curves(text, unit, {name: size[:, places[name]] for name in here}))
+        panels.append(Curves(text, unit, {name: size[:, index[name]] for name in shown}))
     for text, unit in (("forces of elements", "N"), ("torques of elements", "N m")):
-        readings = {
+        outputs = {
             str(name): np.asarray(variable.values)
             for name, variable in result.data.data_vars.items()
             if "." in str(name) and variable.attrs.get("units") == unit
         }
-        if readings:
-            panels.append(Curves(text, unit, readings))
+        if outputs:
+            panels.append(Curves(text, unit, outputs))
     return panels
 
 

@@ -14,7 +14,7 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 FLOOR = 1e-18
-"""Where residuals that are zero, or below it, are drawn."""
+"""The value at which smaller residuals, and zeros, are drawn."""
 
 
 class _Residual(NamedTuple):
@@ -51,7 +51,7 @@ def step_size(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    style.require(results, "step_size")
+    style.require_steps(results, "step_size")
     figure, axes = style.page(
         "Step size", results, len(results), 1, (7.0, 1.1 + 2.2 * len(results)), sharex=True
     )
@@ -122,7 +122,7 @@ def steps_of(ax: Axes, result: Result) -> None:
 
 
 def residuals(*results: Result) -> Figure:
-    """Draw what a run left unsolved, as Figs. 9, 16 and 23; the limits of acceptance dashed.
+    """Draw the residuals of a run, as Figs. 9, 16 and 23; the limits of acceptance dashed.
 
     Zeros are drawn at 1e-18.
 
@@ -139,7 +139,7 @@ def residuals(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    style.require(results, "residuals")
+    style.require_steps(results, "residuals")
     kinds = [kind for kind in _RESIDUALS if any(r[kind.variable].size for r in results)]
     size = (7.0, 1.0 + 1.5 * len(kinds))
     figure, axes = style.page("Residuals", results, len(kinds), 1, size, sharex=True)
@@ -202,7 +202,7 @@ def joint_closure(*results: Result) -> Figure:
     ValueError
         If no result has a joint.
     """
-    style.require(results, "joint_closure")
+    style.require_steps(results, "joint_closure")
     joints = style.names(results, "joint")
     if not joints:
         raise ValueError(f"joint_closure: no joint in {results[0].name}")
@@ -211,9 +211,9 @@ def joint_closure(*results: Result) -> Figure:
     )
     for ax, joint in zip(axes[:, 0], joints, strict=True):
         for k, result in enumerate(results):
-            places = [str(n) for n in result["joint"].values]
-            if joint in places:
-                closure_of(ax, result, places.index(joint), k)
+            available = [str(n) for n in result["joint"].values]
+            if joint in available:
+                closure_of(ax, result, available.index(joint), k)
         style.title(ax, joint)
     style.axis_labels(axes[-1, 0], "time [s]", None)
     style.results_legend(figure, results, dots=True)
@@ -252,7 +252,7 @@ def effort(*results: Result) -> Figure:
     ValueError
         Without results, or for a result that has no step.
     """
-    style.require(results, "effort")
+    style.require_steps(results, "effort")
     figure, axes = style.page("Effort", (), 1, 2, (9.0, 1.5 + 0.45 * len(results)), sharey=True)
     seconds = [float(np.nansum(r["solve_time"])) for r in results]
     iterations = [float(np.nansum(r["iterations"])) for r in results]

@@ -16,7 +16,7 @@ AXES = "xyz"
 
 
 class Poses(NamedTuple):
-    """Where all bodies are at some times."""
+    """The poses of all bodies at some times."""
 
     time: Array  # (n,) [s]
     position: Array  # (n, body, 3) [m]
@@ -24,12 +24,12 @@ class Poses(NamedTuple):
 
 
 class Scene:
-    """What a result knows about the looks of its mechanism.
+    """The geometry of a mechanism, as its result states it.
 
     Parameters
     ----------
     result : Result
-        Its outline gives the lines, the frames of its joints the places to which sticks go.
+        Its outline gives the lines, the frames of its joints the ends of the sticks.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Scene:
         return [[r[b] + rotate(e[b], line) for line in own] for b, own in enumerate(lines)]
 
     def swept(self) -> Array:
-        """Return points that bound what the bodies pass through, (n, 3) [m]."""
+        """Return points that bound the space the bodies pass through, (n, 3) [m]."""
         count = min(200, len(self.poses.time))
         chosen = np.unique(np.linspace(0, len(self.poses.time) - 1, count).astype(int))
         poses = Poses(*(part[chosen] for part in self.poses))
@@ -113,7 +113,7 @@ class Scene:
         return float(np.linalg.norm(np.ptp(points, axis=0)))
 
     def travel(self) -> Array:
-        """Return how far the bodies' mean goes along each world axis, (3,) [m]."""
+        """Return the extent of the path of the bodies' mean along each world axis, (3,) [m]."""
         extent: Array = np.ptp(self.poses.position.mean(axis=1), axis=0)
         return extent
 
@@ -141,12 +141,12 @@ class Scene:
         return ends
 
     def travels_far(self) -> bool:
-        """Whether the mechanism would be a speck in a picture of its whole path."""
+        """Whether the mechanism is too small to be seen in a picture of its whole path."""
         return float(self.travel().max()) > 6 * self.size() > 0
 
 
 class View(NamedTuple):
-    """Two directions of the picture in world axes, (2, 3), and what they are called."""
+    """Two directions of the picture in world axes, (2, 3), and their names."""
 
     matrix: Array
     across: str

@@ -1,4 +1,4 @@
-"""What all figures share: colours, units with prefixes, labels, grids of axes, legends."""
+"""The style of all figures: colours, units with prefixes, labels, grids of axes, legends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Picture(Figure):
 
 
 class Look(NamedTuple):
-    """How the line of one of several things is drawn."""
+    """The look of one of several lines."""
 
     color: str
     linestyle: str
@@ -130,11 +130,11 @@ def owner(contact: str) -> str:
 
 
 def contacts_of(result: Result) -> dict[str, list[int]]:
-    """Return the places of the contacts of each joint."""
-    places: dict[str, list[int]] = {}
+    """Return the indices of the contacts of each joint."""
+    indices: dict[str, list[int]] = {}
     for k, name in enumerate(result["contact"].values):
-        places.setdefault(owner(str(name)), []).append(k)
-    return places
+        indices.setdefault(owner(str(name)), []).append(k)
+    return indices
 
 
 def names(results: Sequence[Result], coordinate: str) -> list[str]:
@@ -142,7 +142,7 @@ def names(results: Sequence[Result], coordinate: str) -> list[str]:
     return list(dict.fromkeys(str(n) for r in results for n in r[coordinate].values))
 
 
-def require(results: Sequence[Result], figure: str) -> None:
+def require_steps(results: Sequence[Result], figure: str) -> None:
     """Check that there is something to draw.
 
     Raises
@@ -236,8 +236,8 @@ def own_legend(ax: Axes, columns: int = 3, handles: Sequence[Line2D] | None = No
     )
 
 
-def settle(ax: Axes, values: ArrayLike, scale: float) -> None:
-    """Keep round-off from filling axes: with nothing beside ``scale`` in it, show a flat line."""
+def flatten_round_off(ax: Axes, values: ArrayLike, scale: float) -> None:
+    """Show values that are round-off of ``scale`` as a flat line, instead of filling the axes."""
     if peak(values) <= MOST_ROUNDING * scale or peak(values) < 1e-15:
         ax.set_ylim(-0.1 * (scale or 1.0), 0.1 * (scale or 1.0))
 

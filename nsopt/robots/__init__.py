@@ -1,7 +1,7 @@
 """Robots: recursive dynamics, and robots from their files."""
 
 from nsopt.robots.balancing import SpringFit, fit_springs
-from nsopt.robots.closed_loops import ClosedLoops, Loads, Motion
+from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
 from nsopt.robots.newton_euler import (
@@ -22,9 +22,9 @@ __all__ = [
     "ClosedLoops",
     "DHRow",
     "EqualSharing",
+    "JointMotion",
     "Loads",
     "ModifiedDH",
-    "Motion",
     "SharingRule",
     "SpringFit",
     "StandardDH",

@@ -1,4 +1,4 @@
-"""Static balancing: springs that hold a robot's weight over a range of postures."""
+"""Static balancing: springs that carry a robot's weight over a range of postures."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ import casadi as ca
 import numpy as np
 from scipy.optimize import least_squares
 
-from nsopt.elements.drives import JointDrives
-from nsopt.elements.extension_spring import ExtensionSpring
-from nsopt.mechanics.assembly import assemble
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.coordinates import Array
-from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.element import Contact, Element
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Numbers
+from nsopt.checks import finite
+from nsopt.elements import ExtensionSpring, JointDrives
+from nsopt.mechanics import Contact, Dynamics, Element, Mechanism, assemble
+from nsopt.parameter import Numbers
 from nsopt.robots.newton_euler import EARTH
+from nsopt.robots.pose import Array
 
 CLOSED = 1e-6
 """By how much [m, rad] a loop may be open in a posture."""
@@ -32,7 +28,7 @@ TOLERANCE = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class SpringFit:
-    """Fitted springs, and what the motors must hold without and with the fit.
+    """Fitted springs, and the static torques of the motors without and with the fit.
 
     Attributes
     ----------
@@ -88,7 +84,7 @@ def fit_springs(
     postures : (n, nq)
         Coordinates over which to balance, in the order of the mechanism's; loops closed.
     joints : sequence of str
-        Joints of the tree to balance. Without loops the others are held by motors of their own;
+        Joints of the tree to balance. Without loops the others are kept by motors of their own;
         with loops name as many freedoms as the loops leave: those that are driven.
     bounds : mapping of Parameter name to (lower, upper)
         Which Parameters to choose, and from where to where; either end may be infinite. Masses
@@ -109,15 +105,15 @@ def fit_springs(
     _check(mechanism, members)
     d = assemble(mechanism, [e for e in members if not isinstance(e, JointDrives)], gravity)
     low, high = _check_bounds(d, bounds)
-    held = _StaticTorque(d, _places(d, tuple(joints)), _postures(d, postures), tuple(bounds))
-    start = held.values
+    torque = _StaticTorque(d, _entries(d, tuple(joints)), _postures(d, postures), tuple(bounds))
+    start = torque.values
     ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
     for end in ends:  # numbers that an element refuses are refused before the fit
         d.values(dict(zip(bounds, end, strict=True)))
     found = least_squares(
-        held.stacked,
+        torque.stacked,
         start,
-        jac=held.slope,
+        jac=torque.slope,
         bounds=(low, high),
         x_scale=np.where(np.isfinite(high - low), high - low, np.maximum(np.abs(start), 1.0)),
         ftol=TOLERANCE,
@@ -130,10 +126,10 @@ def fit_springs(
     restated, springs, _ = whole.restated(whole.values(values))
     return SpringFit(
         parameters=values,
-        columns=tuple(d.v_names[i] for i in held.rows),
-        before=held(start),
-        after=held(found.x),
-        slack=_slack(d, held.postures, d.values(values)),
+        columns=tuple(d.v_names[i] for i in torque.rows),
+        before=torque(start),
+        after=torque(found.x),
+        slack=_slack(d, torque.postures, d.values(values)),
         mechanism=restated,
         elements=springs,
         converged=found.status > 0,
@@ -156,7 +152,9 @@ class _StaticTorque:
         self._chosen = chosen
         self._force = ca.Function("static", [q, p], [ca.densify(force), slope])
         _check_loops(d, q, p, chosen)
-        self._share = [_share(d, x, self.stated, rows, k) for k, x in enumerate(postures)]
+        self._drive_matrices = [
+            _drive_matrix(d, x, self.stated, rows, k) for k, x in enumerate(postures)
+        ]
 
     def _at(self, x: Array, output: int) -> list[Array]:
         p = self.stated.copy()
@@ -165,23 +163,23 @@ class _StaticTorque:
         return [np.asarray(value) for value in found]
 
     def _pairs(self) -> Iterable[tuple[Array, Array]]:
-        return zip(self._share, self.postures, strict=True)
+        return zip(self._drive_matrices, self.postures, strict=True)
 
     def __call__(self, x: Array) -> Array:
         """Return the torques, (n, k)."""
         return np.array([value[:, 0] for value in self._at(x, 0)])
 
     def stacked(self, x: Array) -> Array:
-        """Return all of them, posture by posture, (n k,)."""
+        """Return the torques, posture by posture, (n k,)."""
         return self(x).ravel()
 
     def slope(self, x: Array) -> Array:
-        """Return the derivatives of all of them, (n k, np)."""
+        """Return the derivatives of the torques by the parameters, (n k, np)."""
         return np.vstack(self._at(x, 1))
 
 
-def _share(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
-    """Return what turns generalized forces into forces on the driven freedoms, (k, nv).
+def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
+    """Return the matrix from generalized forces to forces on the driven freedoms, (k, nv).
 
     Along the motions Z that loops leave, those of the motors do the same work.
     """
@@ -245,7 +243,7 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
     for name, pair in bounds.items():
         if name not in known:
             raise ValueError(
-                f"bounds name the Parameter {name!r}, which is not there: one of "
+                f"bounds name the Parameter {name!r}, which is not in the mechanism: one of "
                 f"{', '.join(known) or 'none'}"
             )
         low, high = pair
@@ -272,8 +270,8 @@ def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
     return np.array(found)
 
 
-def _places(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
-    """Return where in v the joints to balance are."""
+def _entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
+    """Return the entries in v of the joints to balance."""
     owners = d.v_owners
     for name in joints:
         if name not in owners:
@@ -287,12 +285,12 @@ def _places(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
 
 
 def _slack(d: Dynamics, postures: Array, p: Array) -> dict[str, float]:
-    """Return by how much each extension spring is longer than its free length at least [m]."""
+    """Return the least length of each extension spring less its free length [m], by name."""
     found, still = {}, np.zeros(d.nv)
-    readings = np.array([np.asarray(d.readings(0, q, still, p)).ravel() for q in postures])
+    outputs = np.array([np.asarray(d.outputs(0, q, still, p)).ravel() for q in postures])
     for spring in d.restated(p)[1]:
         if isinstance(spring, ExtensionSpring):
-            lengths = readings[:, d.reading_names.index(f"{spring.name}.length")]
+            lengths = outputs[:, d.output_names.index(f"{spring.name}.length")]
             free = finite("free_length", spring.free_length, ())
             found[spring.name] = float(lengths.min() - free)
     return found

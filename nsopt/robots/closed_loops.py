@@ -11,12 +11,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.algebra import rotation_matrix
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.rank import null_space, rank
-from nsopt.mechanics.reactions import NOW
-from nsopt.robots.sharing import SharingRule, settle
+from nsopt.algebra import null_space, rank, rotation_matrix
+from nsopt.checks import finite
+from nsopt.mechanics import INSTANT, Dynamics
+from nsopt.robots.sharing import SharingRule, lexicographic_least_squares
 
 Array = NDArray[np.float64]
 
@@ -26,14 +24,14 @@ CLOSED = 1e-12
 SINGULAR = 1e-9
 """Singular values below this part of the largest count as zero."""
 
-SETTLING = 50
-"""Rounds in which friction and the reactions it depends on must agree."""
+FRICTION_ITERATIONS = 50
+"""Iterations after which friction and the reactions it depends on must agree."""
 
 NONE = np.zeros(0)
 
 
-class Motion(NamedTuple):
-    """How all joints of the tree move, in the order of `Dynamics.q_names` and ``v_names``."""
+class JointMotion(NamedTuple):
+    """JointMotion of all joints of the tree, in the order of `Dynamics.q_names` and ``v_names``."""
 
     q: Array  # (nq,) coordinates
     v: Array  # (nv,) velocities
@@ -42,7 +40,7 @@ class Motion(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """What a motion takes.
+    """The loads of a motion: on driven joints, on cut joints, reactions.
 
     Attributes
     ----------
@@ -52,7 +50,7 @@ class Loads(NamedTuple):
         Multipliers of the rows of cut joints, `Dynamics.closure_names`.
     reactions : (6, nj)
         Force [N] and torque [N m] about the origin of frame b of each joint, in the order of
-        `Dynamics.joint_names`, on the body of its frame b, world axes; what drives it left out.
+        `Dynamics.joint_names`, on the body of its frame b, world axes; the driving force left out.
     """
 
     tau: Array
@@ -117,7 +115,7 @@ class ClosedLoops:
 
     @cached_property
     def stated(self) -> tuple[Array, Array]:
-        """Q and v as stated by the bodies."""
+        """The start (q, v) as stated by the bodies."""
         return self.dynamics.stated_start()
 
     @cached_property
@@ -125,8 +123,8 @@ class ClosedLoops:
         return self.dynamics.values()
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[int], list[int]]:
-        """Entries of v that are driven, of q that are driven, and of v that follow."""
+    def _entries(self) -> tuple[list[int], list[int], list[int]]:
+        """The entries of v and of q of the driven joints, and those of v of the others."""
         d = self.dynamics
         at = [d.v_owners.index(name) for name in self.driven]
         in_q = [d.q_owners.index(name) for name in self.driven]
@@ -142,7 +140,7 @@ class ClosedLoops:
         changes: ArrayLike,
         near: Array | None = None,
         t: float = 0.0,
-    ) -> Motion:
+    ) -> JointMotion:
         """Return the motion of all joints from that of the driven ones.
 
         Parameters
@@ -160,7 +158,7 @@ class ClosedLoops:
         ValueError
             If loops cannot be closed, or the driven joints do not determine the others there.
         """
-        d, (at, _, follow) = self.dynamics, self._places
+        d, (at, _, follow) = self.dynamics, self._entries
         q = self.positions(values, self.stated[0] if near is None else near, t)
         C = self._matrix(q, t)
         self._check_determined(C[:, follow])
@@ -170,11 +168,11 @@ class ClosedLoops:
         v[follow] = _least(C[:, follow], -drift - C @ v)
         bend = _column(d.closure_bias(t, q, v, self._p))
         a[follow] = _least(C[:, follow], -bend - C @ a)
-        return Motion(q, v, a, t)
+        return JointMotion(q, v, a, t)
 
     def positions(self, values: ArrayLike, near: Array, t: float = 0.0) -> Array:
         """Return q (nq,) with closed loops, by Gauss-Newton from ``near``; errors as `motion`."""
-        d, (_, in_q, follow) = self.dynamics, self._places
+        d, (_, in_q, follow) = self.dynamics, self._entries
         q = np.array(near, dtype=float)
         q[in_q] = self._given("values", values)
         residual = _column(d.closure(t, q, self._p))
@@ -183,7 +181,7 @@ class ClosedLoops:
                 return q
             move = np.zeros(d.nv)
             move[follow] = _least(self._matrix(q, t)[:, follow], -residual)
-            q, residual, size = self._shortened(q, move, residual, t)
+            q, residual, size = self._line_search(q, move, residual, t)
             if size == 0:
                 break
         k = int(np.argmax(np.abs(residual)))
@@ -193,25 +191,25 @@ class ClosedLoops:
             "steps, each near the last, or drive within reach"
         )
 
-    def _shortened(
+    def _line_search(
         self, q: Array, move: Array, residual: Array, t: float
     ) -> tuple[Array, Array, float]:
-        """Return where a part of a move leads that does not open the loops further."""
+        """Return q, residual and size of the part of a move that opens the loops no further."""
         d, size = self.dynamics, 1.0
         while size > 1e-6:
-            there = _column(d.retract(q, size * move))
-            found = _column(d.closure(t, there, self._p))
+            moved = _column(d.retract(q, size * move))
+            found = _column(d.closure(t, moved, self._p))
             if np.linalg.norm(found) < np.linalg.norm(residual):
-                return there, found, size
+                return moved, found, size
             size /= 2
         return q, residual, 0.0
 
-    def loads(self, motion: Motion, rules: Sequence[SharingRule] = ()) -> Loads:
-        """Return what drives a motion and what the joints transmit.
+    def loads(self, motion: JointMotion, rules: Sequence[SharingRule] = ()) -> Loads:
+        """Return the driving forces of a motion, multipliers and joint reactions.
 
         Parameters
         ----------
-        motion : Motion
+        motion : JointMotion
         rules : sequence of SharingRule
             The first ones go first. Where they leave something open, mu has least norm.
 
@@ -219,40 +217,41 @@ class ClosedLoops:
         ------
         ValueError
             If a rule names a joint that is not there or not on its body, or friction under the
-            reactions of joints does not settle.
+            reactions of joints does not converge.
         """
         d = self.dynamics
         q, v, a, t = motion
         needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
         needed -= _column(d.applied(t, q, v, self._p))
         found = self._balanced(motion, needed, rules)
-        for _ in range(SETTLING if d.rubbed else 0):
-            before, rubbed = found, found.reactions[:, list(d.rubbed)]
-            friction = _column(d.rubbing(t, q, v, self._p, NOW, NONE, rubbed))
+        for _ in range(FRICTION_ITERATIONS if d.friction_joints else 0):
+            before, friction_joints = found, found.reactions[:, list(d.friction_joints)]
+            friction = _column(d.joint_friction(t, q, v, self._p, INSTANT, NONE, friction_joints))
             found = self._balanced(motion, needed - friction, rules)
             size = np.max(np.abs(found.reactions))
             if np.max(np.abs(found.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
                 return found
-        if d.rubbed:
+        if d.friction_joints:
             raise ValueError(
-                "friction under the reactions of joints does not settle: the loops jam, or lower "
+                "friction under the reactions of joints does not converge: the loops jam, or lower "
                 "the coefficients of friction"
             )
         return found
 
-    def _balanced(self, motion: Motion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
+    def _balanced(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
-        at, C = self._places[0], self._matrix(motion.q, motion.t)
+        at, C = self._entries[0], self._matrix(motion.q, motion.t)
         d = self.dynamics
         select = np.eye(d.nv)[:, at]
         A = np.hstack([select, C.T])
         found = _least(A, needed)
         tau, mu = found[: len(at)], found[len(at) :]
         if C.shape[0]:
-            mu = settle(self._levels(motion, rules), mu, null_space(C.T))
+            levels = self._levels(motion, rules)
+            mu = lexicographic_least_squares(levels, mu, null_space(C.T))
         return Loads(tau, mu, self._reactions(motion, mu))
 
-    def _reactions(self, motion: Motion, mu: Array) -> Array:
+    def _reactions(self, motion: JointMotion, mu: Array) -> Array:
         q, v, a, t = motion
         return np.asarray(self.dynamics.reactions(t, q, v, self._p, 1, a, mu, NONE, NONE))
 
@@ -265,7 +264,9 @@ class ClosedLoops:
         J = ca.jacobian(ca.vec(d.reactions(*symbols)), mu)
         return ca.Function("transmission", symbols, [ca.densify(J)])
 
-    def _levels(self, motion: Motion, rules: Sequence[SharingRule]) -> list[tuple[Array, Array]]:
+    def _levels(
+        self, motion: JointMotion, rules: Sequence[SharingRule]
+    ) -> list[tuple[Array, Array]]:
         d = self.dynamics
         mu = np.zeros(len(d.closure_names))
         q, v, a, t = motion
@@ -291,7 +292,8 @@ class ClosedLoops:
         joints = {joint.name: joint for joint in self.dynamics.mechanism.joints}
         if name not in joints:
             raise ValueError(
-                f"{type(rule).__name__} names the joint {name!r}, which is not there: one of "
+                f"{type(rule).__name__} names the joint {name!r}, which is not in the mechanism: "
+                "one of "
                 f"{', '.join(joints)}"
             )
         a, b = joints[name].frames
@@ -308,7 +310,7 @@ class ClosedLoops:
     def _check_determined(self, C: Array) -> None:
         loose = null_space(C)
         if loose.shape[1]:
-            follow = self._places[2]
+            follow = self._entries[2]
             name = self.dynamics.v_names[follow[int(np.argmax(np.abs(loose[:, 0])))]]
             raise ValueError(
                 f"the driven joints do not determine {name!r} here: the position is singular, or "

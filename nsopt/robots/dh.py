@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.elements.joints import Prismatic, Revolute
-from nsopt.mechanics.actuator import Actuator
-from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Numbers, Scalar
-from nsopt.robots.pose import Pose, tidy, turn_x, turn_z
-from nsopt.robots.tree import HERE, Hinge, Link, build, length
+from nsopt.algebra import without_round_off
+from nsopt.elements import Prismatic, Revolute
+from nsopt.mechanics import Actuator, Frame, Mechanism
+from nsopt.parameter import Numbers, Scalar
+from nsopt.robots.pose import Pose, turn_x, turn_z
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, length
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class DHRow:
     rotor_inertia, gear_ratio : float or Parameter
         As in `Actuator`.
     physical : bool
-        As in `Body`; published tables hold inertias that no body has.
+        As in `Body`; published tables have inertias that no body has.
     """
 
     a: float = 0.0
@@ -55,7 +54,7 @@ class DHRow:
 
 
 class DHConvention(ABC):
-    """Where the frame of a link sits."""
+    """The convention for the frames of links."""
 
     @abstractmethod
     def link(self, row: DHRow) -> Pose:
@@ -77,7 +76,8 @@ class StandardDH(DHConvention):
     def link(self, row: DHRow) -> Pose:
         Z = turn_z(row.theta)
         return Pose(
-            tidy(Z @ turn_x(row.alpha)), Z @ np.array([row.a, 0, 0]) + np.array([0, 0, row.d])
+            without_round_off(Z @ turn_x(row.alpha)),
+            Z @ np.array([row.a, 0, 0]) + np.array([0, 0, row.d]),
         )
 
     def joint(self, row: DHRow) -> Pose:
@@ -95,12 +95,13 @@ class ModifiedDH(DHConvention):
     def link(self, row: DHRow) -> Pose:
         X = turn_x(row.alpha)
         return Pose(
-            tidy(X @ turn_z(row.theta)), np.array([row.a, 0, 0]) + X @ np.array([0, 0, row.d])
+            without_round_off(X @ turn_z(row.theta)),
+            np.array([row.a, 0, 0]) + X @ np.array([0, 0, row.d]),
         )
 
     def joint(self, row: DHRow) -> Pose:
         del row
-        return HERE
+        return IDENTITY
 
 
 def serial_from_dh(
@@ -142,7 +143,7 @@ def serial_from_dh(
         raise ValueError("a robot needs at least one row")
     if base.body is not None:
         raise ValueError(f"base must be a frame on the ground, got one on {base.place}")
-    links, hinges, actuators = [], [], []
+    links, link_joints, actuators = [], [], []
     pose = Pose(np.asarray(base.axes), length("origin of the base", base.origin))
     for i, row in enumerate(rows, 1):
         link, joint = f"{prefix}link{i}", f"{prefix}joint{i}"
@@ -151,11 +152,11 @@ def serial_from_dh(
         links.append(Link(link, row.mass, com, row.inertia, row.physical))
         parent = f"{prefix}link{i - 1}" if i > 1 else None
         at = pose.then(convention.link(row)) if i == 1 else convention.link(row)
-        hinges.append(Hinge(joint, row.joint, parent, link, at, convention.joint(row)))
+        link_joints.append(LinkJoint(joint, row.joint, parent, link, at, convention.joint(row)))
         actuators.append(
             Actuator(joint, rotor_inertia=row.rotor_inertia, gear_ratio=row.gear_ratio)
         )
-    bodies, joints = build(links, hinges)
+    bodies, joints = build(links, link_joints)
     return Mechanism(bodies, joints, coordinates="relative", actuators=actuators)
 
 

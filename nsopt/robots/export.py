@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
+
+from nsopt.files import replacing
 
 KEYWORDS = frozenset(
     [
@@ -98,7 +100,7 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
         )
     folder = Path(folder)
     _check(function)
-    code = _Code(function)
+    code = _CFiles(function)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"folder {str(folder)!r} is a file: name a folder")
     name = function.name()
@@ -136,8 +138,8 @@ def _check(function: ca.Function) -> None:
             )
 
 
-class _Code:
-    """The text of both files."""
+class _CFiles:
+    """The C source and header."""
 
     def __init__(self, function: ca.Function) -> None:
         self.function, self.name = function, function.name()
@@ -158,7 +160,7 @@ class _Code:
         if not answer:
             raise ValueError(
                 f"function {self.name!r} contains a solver that keeps memory between calls, which "
-                "C without CasADi cannot hold: state it without, such as by explicit elimination"
+                "C without CasADi cannot do: state it without, such as by explicit elimination"
             )
         self.sizes = {
             key: int(size) for key, size in re.findall(r"if \(sz_(\w+)\) \*sz_\w+ = (\d+);", text)
@@ -250,7 +252,7 @@ class _Code:
 
 
 def _needed(text: str, start: str) -> str:
-    """Return C without the static functions and tables of which ``start`` makes no use."""
+    """Return C without the static functions and tables that ``start`` does not use."""
     parts = _top_level(text)
     used = {start}
     while True:
@@ -285,8 +287,6 @@ def _write(files: dict[Path, str]) -> None:
     for path in files:
         if path.is_dir():
             raise IsADirectoryError(f"{str(path)!r} is a folder: remove it, or name another")
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as private:
+    with ExitStack() as stack:
         for path, text in files.items():
-            Path(private, path.name).write_text(text)
-        for path in files:
-            Path(private, path.name).replace(path)
+            stack.enter_context(replacing(path)).write_text(text)

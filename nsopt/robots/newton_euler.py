@@ -13,22 +13,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.frame import STILL, Frame, Motion
-from nsopt.mechanics.links import Links
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Numbers
-from nsopt.mechanics.posture import stated
-from nsopt.mechanics.reactions import transmitted
-from nsopt.mechanics.recursion import (
-    Place,
-    Wrench,
-    kinematics,
-    newton_euler,
-    places,
-)
-from nsopt.mechanics.recursion import mass_matrix as composite_mass
-from nsopt.mpcc.elimination import solve_symbolic
+from nsopt.algebra import solve_symbolic
+from nsopt.checks import finite
+from nsopt.mechanics import STILL, Frame, Mechanism, Motion, Recursion, Wrench, tree_reactions
+from nsopt.parameter import Numbers, constant
 
 SINGULAR = 1e-12
 """Of a mass matrix with ones on its diagonal: an eigenvalue that counts as zero."""
@@ -40,7 +28,7 @@ EARTH = (0.0, 0.0, -9.81)
 def inverse_dynamics(
     mechanism: Mechanism, gravity: Numbers = EARTH, loaded: Sequence[Frame] = ()
 ) -> ca.Function:
-    """Return (q, v, a) -> tau (nv,), the generalized forces that a motion takes.
+    """Return (q, v, a) -> tau (nv,), the generalized forces of a motion.
 
     Parameters
     ----------
@@ -131,8 +119,8 @@ def joint_reactions(
     load = ca.SX.sym("load", 6, len(loaded))
     _, wrenches = s.newton_euler(s.a, gravity, s.on_links(loaded, load))
     branches = s.coordinates.branches
-    held = transmitted(branches, s.links, s.at, s.moving, wrenches)
-    columns = [held[joint.name] for joint in mechanism.joints if joint.name in held]
+    found = tree_reactions(branches, s.recursion, s.motions, wrenches)
+    columns = [found[joint.name] for joint in mechanism.joints if joint.name in found]
     return s.function(
         "joint_reactions", "q v a", "reactions", ca.horzcat(ca.SX(6, 0), *columns), load
     )
@@ -145,9 +133,9 @@ class _Tree:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"a Mechanism is needed, got {type(mechanism).__name__} {mechanism!r}")
         self.coordinates = mechanism.tree
-        held = {id(branch.joint) for branch in self.coordinates.branches}
+        in_tree = {id(branch.joint) for branch in self.coordinates.branches}
         for joint in mechanism.joints:
-            if not loops and id(joint) not in held:
+            if not loops and id(joint) not in in_tree:
                 raise ValueError(
                     f"joint {joint.name!r} closes a loop, so forces in the tree alone say nothing: "
                     "use ClosedLoops, simulate, or a mechanism without that joint"
@@ -155,31 +143,31 @@ class _Tree:
         nq, nv = len(self.coordinates.q_names), len(self.coordinates.v_names)
         self.q = ca.SX.sym("q", nq)
         self.v, self.a, self.tau = (ca.SX.sym(name, nv) for name in ("v", "a", "tau"))
-        self.links: Links = self.coordinates.links(stated, weld)
-        self.at: list[Place] = places(self.links, self.q)
+        self.links = self.coordinates.links(constant, weld)
+        self.recursion = Recursion(self.links, self.q)
 
     @cached_property
-    def moving(self) -> list[Motion]:
-        """How the frames of the links move, world axes."""
-        return kinematics(self.links, self.at, self.v)
+    def motions(self) -> list[Motion]:
+        """The motions of the frames of the links, world axes."""
+        return self.recursion.motions(self.v)
 
     def motion(self, frame: Frame) -> Motion:
         """Return the motion of a frame, world axes."""
         self.check_frame(frame)
-        k, seat = self.links.seats[frame.body.name if frame.body else None]
-        r, A, v, w = self.moving[k] if k >= 0 else STILL
-        place = seat.hold(frame, stated)
-        arm = A @ place.c
-        return Motion(r + arm, A @ place.A, v + ca.cross(w, arm), w)
+        k, placement = self.links.placements[frame.body.name if frame.body else None]
+        r, A, v, w = self.motions[k] if k >= 0 else STILL
+        placement = placement.of_frame(frame, constant)
+        arm = A @ placement.c
+        return Motion(r + arm, A @ placement.A, v + ca.cross(w, arm), w)
 
     def newton_euler(
         self, a: ca.SX, gravity: Numbers, loads: Mapping[int, Wrench] | None = None
     ) -> tuple[ca.SX, list[Wrench]]:
         g = ca.SX(ca.DM(finite("gravity", gravity, (3,))))
-        return newton_euler(self.links, self.at, self.v, a, g, stated, loads)
+        return self.recursion.newton_euler(self.v, a, g, loads)
 
     def mass(self) -> ca.SX:
-        return composite_mass(self.links, self.at, self.v.numel(), stated)
+        return self.recursion.mass_matrix(self.v.numel())
 
     def on_links(self, frames: Sequence[Frame], load: ca.SX) -> dict[int, Wrench]:
         """Return wrenches (6, n) at frames as loads on links."""
@@ -188,16 +176,16 @@ class _Tree:
             self.check_frame(frame)
             if frame.body is None:
                 raise ValueError("a load on the ground moves nothing: put its frame on a body")
-            k, seat = self.links.seats[frame.body.name]
-            A = self.moving[k].A
+            k, placement = self.links.placements[frame.body.name]
+            A = self.motions[k].A
             f, n = A.T @ load[:3, i], A.T @ load[3:, i]
-            n += ca.cross(seat.hold(frame, stated).c, f)
+            n += ca.cross(placement.of_frame(frame, constant).c, f)
             sums = found.get(k, (ca.SX.zeros(3), ca.SX.zeros(3)))
             found[k] = (sums[0] + f, sums[1] + n)
         return found
 
     def check_frame(self, frame: Frame) -> None:
-        """Refuse what is no frame of this mechanism."""
+        """Refuse anything but a frame of this mechanism."""
         if not isinstance(frame, Frame):
             raise TypeError(f"frames are needed, such as Frame(body, origin), got {frame!r}")
         if frame.body is not None and all(x is not frame.body for x in self.coordinates.bodies):
@@ -224,7 +212,7 @@ class _Tree:
     def function(
         self, name: str, arguments: str, result: str, expression: ca.SX, load: ca.SX | None = None
     ) -> ca.Function:
-        """Close an expression; loads are an input if there are any."""
+        """Return a function by its expression; loads are an input if there are any."""
         names = arguments.split()
         symbols = [getattr(self, n) for n in names]
         if load is not None and load.numel():

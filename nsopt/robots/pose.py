@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.algebra import axes_from_z
+from nsopt.algebra import ROUND_OFF, axes_from_z, without_round_off
 
 Array = NDArray[np.float64]
-
-ROUND_OFF = 1e-14
 
 
 class Pose(NamedTuple):
@@ -22,7 +20,7 @@ class Pose(NamedTuple):
 
     def then(self, other: Pose) -> Pose:
         """Return the pose of a frame that has the pose ``other`` in this one."""
-        return Pose(tidy(self.axes @ other.axes), self.point(other.origin))
+        return Pose(without_round_off(self.axes @ other.axes), self.point(other.origin))
 
     def inverse(self) -> Pose:
         """Return the pose of the other frame seen from this one."""
@@ -34,15 +32,6 @@ class Pose(NamedTuple):
         return moved
 
 
-def tidy(R: Array) -> Array:
-    """Return a rotation matrix with entries within 1e-14 of 0, 1 or -1 made exactly that.
-
-    Zeros and ones that are exact drop out of expressions; a cosine of pi/2 does not.
-    """
-    whole = np.round(R)
-    return np.where(np.abs(R - whole) <= ROUND_OFF, whole, R) + 0.0
-
-
 def axes_along(direction: ArrayLike) -> Array:
     """Return a rotation matrix, (3, 3), whose z column is along ``direction``, (3,), not zero.
 
@@ -52,7 +41,7 @@ def axes_along(direction: ArrayLike) -> Array:
     z = z / np.linalg.norm(z)
     k = int(np.argmax(np.abs(z)))
     if np.any(np.abs(np.delete(z, k)) > ROUND_OFF):
-        return tidy(axes_from_z(z))
+        return without_round_off(axes_from_z(z))
     cyclic: Array = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]
     cyclic[:, 1:] *= np.sign(z[k])
     return cyclic + 0.0
@@ -61,10 +50,10 @@ def axes_along(direction: ArrayLike) -> Array:
 def turn_x(angle: float) -> Array:
     """Return the rotation about x, (3, 3), angle [rad]."""
     c, s = np.cos(angle), np.sin(angle)
-    return tidy(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]))
+    return without_round_off(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]))
 
 
 def turn_z(angle: float) -> Array:
     """Return the rotation about z, (3, 3), angle [rad]."""
     c, s = np.cos(angle), np.sin(angle)
-    return tidy(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))
+    return without_round_off(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]))

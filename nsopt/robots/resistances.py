@@ -1,4 +1,4 @@
-"""Damping, friction and stops of joints as elements, from what their actuators state."""
+"""Damping, friction and stops of joints as elements, from the data of their actuators."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from nsopt.elements.friction_laws import StribeckLaw, ViscousLaw
-from nsopt.elements.joint_friction import SlideFriction, TurnFriction
-from nsopt.elements.joints import Prismatic
-from nsopt.elements.limits import SlideRange, TurnRange
-from nsopt.elements.range_of_motion import Law
-from nsopt.elements.springs import TorsionSpringDamper
-from nsopt.mechanics.actuator import Actuator
-from nsopt.mechanics.element import Constraint, Force
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import number
+from nsopt.elements import (
+    Law,
+    Prismatic,
+    SlideFriction,
+    SlideRange,
+    StribeckLaw,
+    TorsionSpringDamper,
+    TurnFriction,
+    TurnRange,
+    ViscousLaw,
+)
+from nsopt.mechanics import Actuator, Constraint, Force, Mechanism
+from nsopt.parameter import number
 
 LEAST_GAP = 1.0
-"""What must be left of a full turn beside a range, for stops on both sides [rad]."""
+"""Least rest of a full turn beside a range, for stops on both sides [rad]."""
 
 
 def resistances(
     mechanism: Mechanism, stop: Law | Mapping[str, Law] | None = None, creep: float = 1e-3
 ) -> tuple[Force, ...]:
-    """Return what resists in the joints of a robot, for `assemble`.
+    """Return damping, friction and stops of the joints of a robot, for `assemble`.
 
     Parameters
     ----------
@@ -62,11 +65,11 @@ def resistances(
     joints = {joint.name: joint for joint in mechanism.joints}
     found: list[Force] = []
     for actuator in mechanism.actuators:
-        found += _rubbing(actuator, joints[actuator.joint], creep)
+        found += _damping_and_friction(actuator, joints[actuator.joint], creep)
     return (*found, *_stops(mechanism, joints, stop))
 
 
-def _rubbing(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:
+def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:
     """Yield damping and dry friction under a given load, at a lever of one."""
     a, b = joint.frames
     slides = isinstance(joint, Prismatic)

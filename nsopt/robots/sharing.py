@@ -1,4 +1,4 @@
-"""How loads are shared where equilibrium leaves that open: stated rules, one answer.
+"""Rules by which redundant joints share a load that equilibrium leaves undetermined.
 
 A rule says which joints take as little as possible of a load, one after another. What a rule fixes
 the next ones leave alone, so an order is a limit and not a large weight; what all of them leave
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.bodies import Body
-from nsopt.mechanics.checks import finite
+from nsopt.checks import finite
+from nsopt.mechanics import Body
 
 Array = NDArray[np.float64]
 
@@ -43,9 +43,12 @@ class SharingRule(ABC):
     torque: Sequence[float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        of = f"of {type(self).__name__} of {', '.join(self.joints)}"
+        of_sharing = f"of {type(self).__name__} of {', '.join(self.joints)}"
         weights = np.concatenate(
-            [finite(f"{name} {of}", getattr(self, name), (3,)) for name in ("force", "torque")]
+            [
+                finite(f"{name} {of_sharing}", getattr(self, name), (3,))
+                for name in ("force", "torque")
+            ]
         )
         if len(self.joints) < 2 or not np.any(weights):
             raise ValueError(f"{type(self).__name__} takes two joints and a component to share")
@@ -61,7 +64,7 @@ class SharingRule(ABC):
 
 
 class EqualSharing(SharingRule):
-    """Joints of like make take equal parts [CHARMIE 2023, eqs. 36, 38, 43]."""
+    """Joints of the same design take equal parts [CHARMIE 2023, eqs. 36, 38, 43]."""
 
     def levels(self) -> Sequence[Sequence[str]]:
         return [self.joints]
@@ -77,8 +80,10 @@ class ToleranceOrder(SharingRule):
         return [[name] for name in reversed(self.joints[1:])]
 
 
-def settle(levels: Sequence[tuple[Array, Array]], start: Array, free: Array) -> Array:
-    """Return the x = start + free z that makes |r0 + R x| least, level after level.
+def lexicographic_least_squares(
+    levels: Sequence[tuple[Array, Array]], start: Array, free: Array
+) -> Array:
+    """Return the x = start + free z of least |r0 + R x|, level after level.
 
     Parameters
     ----------

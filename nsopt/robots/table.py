@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.elements.joints import Fixed, Prismatic, Revolute
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.parameter import Numbers, Scalar
-from nsopt.robots.pose import Array, Pose, axes_along, tidy
-from nsopt.robots.tree import Hinge, Link, build, length
+from nsopt.algebra import without_round_off
+from nsopt.elements import Fixed, Prismatic, Revolute
+from nsopt.mechanics import Mechanism
+from nsopt.parameter import Numbers, Scalar
+from nsopt.robots.pose import Array, Pose, axes_along
+from nsopt.robots.tree import Link, LinkJoint, build, length
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 TableJoint = type[Prismatic] | type[Revolute] | type[Fixed]
@@ -24,21 +25,21 @@ AXES = {"x": X, "y": Y, "z": Z}
 
 @dataclass(frozen=True)
 class BodyRow:
-    """A body and the joint by which it hangs on its predecessor.
+    """A body and the joint to its predecessor.
 
     Parameters
     ----------
     name : str
         Unique; the joint gets the name ``<name>_joint``.
     predecessor : str or None
-        Name of the body it hangs on; None is the ground.
+        Name of its predecessor; None is the ground.
     joint : Revolute, Prismatic or Fixed
         The class.
     axis : (3,)
         Of the joint, in local axes, any length; of no meaning to a fixed joint.
     r_AB : (3,) [m]
         From point A of the predecessor to this joint, in the predecessor's axes; world axes and
-        origin on the ground. A is where a body hangs on its predecessor, at zero coordinate.
+        origin on the ground. A is the origin of its joint on the predecessor, at zero coordinate.
     r_AC : (3,) [m]
         From this body's own A to its centre of mass, in its axes.
     mass : float or Parameter [kg]
@@ -84,7 +85,7 @@ def zxz(z1: float, x2: float, z3: float) -> Array:
     is printed.
     """
     (c1, c2, c3), (s1, s2, s3) = np.cos([z1, x2, z3]), np.sin([z1, x2, z3])
-    return tidy(
+    return without_round_off(
         np.array(
             [
                 [c1 * c3 - s1 * c2 * s3, -c1 * s3 - s1 * c2 * c3, s1 * s2],
@@ -122,7 +123,7 @@ def mechanism_from_table(rows: Iterable[BodyRow]) -> Mechanism:
     if not rows:
         raise ValueError("a robot needs at least one row")
     links = [Link(row.name, row.mass, _vector(row, "r_AC"), row.inertia) for row in rows]
-    bodies, joints = build(links, [_hinge(row) for row in rows])
+    bodies, joints = build(links, [_link_joint(row) for row in rows])
     return Mechanism(bodies, joints, coordinates="relative")
 
 
@@ -130,7 +131,7 @@ def _vector(row: BodyRow, what: str) -> Array:
     return length(f"{what} of body {row.name!r}", getattr(row, what))
 
 
-def _hinge(row: BodyRow) -> Hinge:
+def _link_joint(row: BodyRow) -> LinkJoint:
     if row.joint not in JOINTS.values():
         raise TypeError(
             f"joint of body {row.name!r} must be Revolute, Prismatic or Fixed, the class itself, "
@@ -145,7 +146,7 @@ def _hinge(row: BodyRow) -> Hinge:
             "Fixed row before it"
         )
     fixed = row.joint is Fixed
-    return Hinge(
+    return LinkJoint(
         f"{row.name}_joint",
         row.joint,
         row.predecessor,

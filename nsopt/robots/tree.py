@@ -1,4 +1,4 @@
-"""Trees of links, as files and tables state robots, made into bodies and joints."""
+"""Bodies and joints from trees of links, the form in which files and tables state robots."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.elements.joints import Fixed, Planar, Prismatic, Revolute
-from nsopt.mechanics.bodies import Body
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.parameter import Numbers, Scalar, parameters_in
+from nsopt.checks import finite
+from nsopt.elements import Fixed, Planar, Prismatic, Revolute
+from nsopt.mechanics import Body, Frame
+from nsopt.parameter import Numbers, Scalar, parameters_in
 from nsopt.robots.pose import Array, Pose
 
 JointClass = type[Fixed] | type[Revolute] | type[Prismatic] | type[Planar]
 
-HERE = Pose(np.eye(3), np.zeros(3))
+IDENTITY = Pose(np.eye(3), np.zeros(3))
 """The pose of a frame in itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid body as stated in a link frame, whose origin may be anywhere on it."""
+    """A rigid body in the axes of a link frame, whose origin may be anywhere on it."""
 
     name: str
     mass: Scalar = 0.0  # [kg]
@@ -34,21 +33,23 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Hinge:
-    """A joint by which a link hangs on its parent."""
+class LinkJoint:
+    """The joint of a link to its parent."""
 
     name: str
     kind: JointClass | None  # None: the link is free, the pose is where it starts
     parent: str | None  # None is the ground
     child: str
     pose: Pose  # of the child's frame in the parent's, at zero joint coordinate
-    frame: Pose = HERE  # of the joint in the child's frame; it turns about or slides along z
+    frame: Pose = IDENTITY  # of the joint in the child's frame; it turns about or slides along z
 
 
 Joint = Fixed | Revolute | Prismatic | Planar
 
 
-def build(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Body], list[Joint]]:
+def build(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint]
+) -> tuple[list[Body], list[Joint]]:
     """Return bodies, posed at zero joint coordinates, parents first, and joints as ordered.
 
     Raises
@@ -61,17 +62,17 @@ def build(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Body], l
     if len(known) < len(links):
         (name, _), *_ = Counter(link.name for link in links).most_common()
         raise ValueError(f"the name {name!r} is used twice: rename one of the two")
-    poses = placed(known, hinges)
+    poses = placed(known, link_joints)
     bodies = {name: _body(known[name], pose) for name, pose in poses.items()}
-    joints = [_joint(h, h.kind, known, bodies) for h in hinges if h.kind is not None]
+    joints = [_joint(h, h.kind, known, bodies) for h in link_joints if h.kind is not None]
     return list(bodies.values()), joints
 
 
-def placed(names: Iterable[str], hinges: Sequence[Hinge]) -> dict[str, Pose]:
+def placed(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, Pose]:
     """Return poses of link frames in the world at zero joint coordinates, parents first."""
-    hung = _by_child(set(names), hinges)
+    by_child = _by_child(set(names), link_joints)
     poses: dict[str, Pose] = {}
-    waiting = list(hung.values())
+    waiting = list(by_child.values())
     while waiting:
         ready = [h for h in waiting if h.parent is None or h.parent in poses]
         if not ready:
@@ -95,22 +96,22 @@ def length(what: str, value: Any, shape: tuple[int, ...] = (3,)) -> Array:
     return finite(what, value, shape)
 
 
-def _by_child(names: set[str], hinges: Sequence[Hinge]) -> dict[str, Hinge]:
-    hung: dict[str, Hinge] = {}
-    for h in hinges:
+def _by_child(names: set[str], link_joints: Sequence[LinkJoint]) -> dict[str, LinkJoint]:
+    by_child: dict[str, LinkJoint] = {}
+    for h in link_joints:
         for role, name in (("parent", h.parent), ("child", h.child)):
             if name is not None and name not in names:
                 raise ValueError(
                     f"{role} {name!r} of joint {h.name!r} is unknown: name one of "
                     f"{', '.join(sorted(names))}"
                 )
-        if h.child in hung:
+        if h.child in by_child:
             raise ValueError(
-                f"{h.child!r} hangs on two joints, {hung[h.child].name!r} and {h.name!r}: state a "
-                "tree, and close loops by further joints of the Mechanism"
+                f"{h.child!r} hangs on two joints, {by_child[h.child].name!r} and {h.name!r}: "
+                "state a tree, and close loops by further joints of the Mechanism"
             )
-        hung[h.child] = h
-    return hung
+        by_child[h.child] = h
+    return by_child
 
 
 def _body(link: Link, pose: Pose) -> Body:
@@ -125,10 +126,14 @@ def _body(link: Link, pose: Pose) -> Body:
 
 
 def _joint(
-    hinge: Hinge, kind: JointClass, links: Mapping[str, Link], bodies: Mapping[str, Body]
+    link_joint: LinkJoint, kind: JointClass, links: Mapping[str, Link], bodies: Mapping[str, Body]
 ) -> Joint:
-    seen = hinge.pose.then(hinge.frame)  # the joint from the parent
-    com = np.zeros(3) if hinge.parent is None else links[hinge.parent].com
-    a = Frame(None if hinge.parent is None else bodies[hinge.parent], seen.origin - com, seen.axes)
-    arm = hinge.frame.origin - links[hinge.child].com
-    return kind(hinge.name, a, Frame(bodies[hinge.child], arm, hinge.frame.axes))
+    seen = link_joint.pose.then(link_joint.frame)  # the joint from the parent
+    com = np.zeros(3) if link_joint.parent is None else links[link_joint.parent].com
+    a = Frame(
+        None if link_joint.parent is None else bodies[link_joint.parent],
+        seen.origin - com,
+        seen.axes,
+    )
+    arm = link_joint.frame.origin - links[link_joint.child].com
+    return kind(link_joint.name, a, Frame(bodies[link_joint.child], arm, link_joint.frame.axes))

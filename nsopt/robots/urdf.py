@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-from nsopt.elements.joints import Fixed
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.robots.tree import HERE, Hinge, Link, build, placed
+from nsopt.elements import Fixed
+from nsopt.mechanics import Mechanism
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, placed
 from nsopt.robots.urdf_merge import merged
 from nsopt.robots.urdf_model import (
     actuators_of,
-    hinges_of,
+    link_joints_of,
     links_of,
     mimics_of,
     warn_of_unphysical,
 )
-from nsopt.robots.urdf_xml import bare, ignored, parse
+from nsopt.robots.urdf_xml import ignored, parse
 
 
 def load_urdf(
@@ -63,24 +60,21 @@ def load_urdf(
 
     Raises
     ------
-    ImportError
-        If yourdfpy is missing.
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is broken XML, links and joints are no tree, or one of them lacks something or has a
-        bad number. The message names it.
+        If it is broken XML or declares a document type, links and joints are no tree, or one of
+        them lacks something or has a bad number. The message names it.
     """
     path = Path(path)
     try:
-        element = parse(path)
-        robot = _parsed(bare(element, path.stem))
-        links, hinges = links_of(robot), hinges_of(robot)
-        placed([link.name for link in links], _rooted(links, hinges, floating_base))  # a tree?
+        robot = parse(path)
+        links, link_joints = links_of(robot), link_joints_of(robot)
+        placed([link.name for link in links], _rooted(links, link_joints, floating_base))  # a tree?
         warn_of_unphysical(links, stacklevel=2)
         if merge_fixed:
-            links, hinges = merged(links, hinges)
-        bodies, joints = build(*_renamed(links, _rooted(links, hinges, floating_base)))
+            links, link_joints = merged(links, link_joints)
+        bodies, joints = build(*_renamed(links, _rooted(links, link_joints, floating_base)))
         mechanism = Mechanism(
             bodies,
             joints,
@@ -90,32 +84,31 @@ def load_urdf(
         )
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
-    if count := ignored(element):
+    if count := ignored(robot):
         what = ", ".join(f"{n} {name}" for name, n in sorted(count.items()))
         warnings.warn(f"{path.name}: ignored {what}", UserWarning, stacklevel=2)
     return mechanism
 
 
-def _parsed(text: bytes) -> Any:
-    try:
-        yourdfpy = importlib.import_module("yourdfpy")
-    except ImportError:
-        raise ImportError("load_urdf needs yourdfpy: pip install nsopt[robots]") from None
-    return yourdfpy.URDF.load(BytesIO(text), build_scene_graph=False, load_meshes=False).robot
-
-
-def _rooted(links: Sequence[Link], hinges: Sequence[Hinge], floating: bool) -> list[Hinge]:
+def _rooted(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint], floating: bool
+) -> list[LinkJoint]:
     """Return the joints with that of the root first, to the ground or none."""
-    hung = {hinge.child for hinge in hinges}
-    root = [link.name for link in links if link.name not in hung]
-    taken = {hinge.name for hinge in hinges} | {link.name for link in links}
+    children = {link_joint.child for link_joint in link_joints}
+    root = [link.name for link in links if link.name not in children]
+    taken = {link_joint.name for link_joint in link_joints} | {link.name for link in links}
     kind = None if floating else Fixed
-    return [*(Hinge(_free(f"ground_{x}", taken), kind, None, x, HERE) for x in root), *hinges]
+    return [
+        *(LinkJoint(_free(f"ground_{x}", taken), kind, None, x, IDENTITY) for x in root),
+        *link_joints,
+    ]
 
 
-def _renamed(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Link], list[Hinge]]:
+def _renamed(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint]
+) -> tuple[list[Link], list[LinkJoint]]:
     """Return both with links renamed that share a name with a joint."""
-    joints = {hinge.name for hinge in hinges}
+    joints = {link_joint.name for link_joint in link_joints}
     taken = joints | {link.name for link in links}
     names = {x.name: _free(f"{x.name}_link", taken) for x in links if x.name in joints}
     return (
@@ -124,7 +117,7 @@ def _renamed(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Link]
             replace(
                 h, parent=names.get(h.parent or "", h.parent), child=names.get(h.child, h.child)
             )
-            for h in hinges
+            for h in link_joints
         ],
     )
 

@@ -1,4 +1,4 @@
-"""Links joined by fixed joints, made one."""
+"""Merging of links that fixed joints connect."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nsopt.elements.joints import Fixed
-from nsopt.mechanics.parameter import number
+from nsopt.elements import Fixed
+from nsopt.parameter import number
 from nsopt.robots.pose import Array, Pose
-from nsopt.robots.tree import HERE, Hinge, Link
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint
 from nsopt.robots.urdf_model import is_physical
 
 
-def merged(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Link], list[Hinge]]:
+def merged(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint]
+) -> tuple[list[Link], list[LinkJoint]]:
     """Return one link for each set joined by fixed joints, and the joints between them.
 
     The link has the name and frame of the one nearest the root. Links must be a tree.
     """
-    fixed = {h.child: h for h in hinges if h.kind is Fixed and h.parent is not None}
+    fixed = {h.child: h for h in link_joints if h.kind is Fixed and h.parent is not None}
     homes = {link.name: _home(link.name, fixed) for link in links}
     parts: dict[str, list[tuple[Link, Pose]]] = {}
     for link in links:
@@ -26,24 +28,31 @@ def merged(links: Sequence[Link], hinges: Sequence[Hinge]) -> tuple[list[Link], 
         parts.setdefault(home, []).append((link, pose))
     return (
         [_sum(link, parts[link.name]) for link in links if link.name in parts],
-        [_rehung(h, homes) for h in hinges if h.child not in fixed],
+        [_rehung(h, homes) for h in link_joints if h.child not in fixed],
     )
 
 
-def _home(name: str, fixed: dict[str, Hinge]) -> tuple[str, Pose]:
+def _home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
     """Return the link a link belongs to and its pose in that one's frame."""
-    pose = HERE
+    pose = IDENTITY
     while name in fixed:
-        hinge = fixed[name]
-        pose, name = hinge.pose.then(pose), str(hinge.parent)
+        link_joint = fixed[name]
+        pose, name = link_joint.pose.then(pose), str(link_joint.parent)
     return name, pose
 
 
-def _rehung(hinge: Hinge, homes: dict[str, tuple[str, Pose]]) -> Hinge:
-    if hinge.parent is None:
-        return hinge
-    home, pose = homes[hinge.parent]
-    return Hinge(hinge.name, hinge.kind, home, hinge.child, pose.then(hinge.pose), hinge.frame)
+def _rehung(link_joint: LinkJoint, homes: dict[str, tuple[str, Pose]]) -> LinkJoint:
+    if link_joint.parent is None:
+        return link_joint
+    home, pose = homes[link_joint.parent]
+    return LinkJoint(
+        link_joint.name,
+        link_joint.kind,
+        home,
+        link_joint.child,
+        pose.then(link_joint.pose),
+        link_joint.frame,
+    )
 
 
 def _sum(link: Link, parts: list[tuple[Link, Pose]]) -> Link:

@@ -1,17 +1,20 @@
-"""Links, joints, actuators and mimics of a parsed URDF file."""
+"""Links, joints, actuators and mimics of a checked URDF file."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from nsopt.elements.joints import Fixed, Planar, Prismatic, Revolute
-from nsopt.mechanics.actuator import Actuator, Mimic
-from nsopt.robots.pose import Array, Pose, axes_along, tidy
-from nsopt.robots.tree import HERE, Hinge, JointClass, Link
+from nsopt.algebra import without_round_off
+from nsopt.elements import Fixed, Planar, Prismatic, Revolute
+from nsopt.mechanics import Actuator, Mimic
+from nsopt.robots.pose import Array, Pose, axes_along
+from nsopt.robots.tree import JointClass, Link, LinkJoint
+from nsopt.robots.urdf_xml import NUMBERS
 
 KINDS: Mapping[str, JointClass | None] = {
     "revolute": Revolute,
@@ -25,22 +28,22 @@ DRIVEN = ("revolute", "continuous", "prismatic")
 """Joints of one freedom."""
 
 
-def links_of(robot: Any) -> list[Link]:
+def links_of(robot: Element) -> list[Link]:
     """Return the links, with inertia about the centre of mass in link axes."""
-    return [_link(link) for link in robot.links]
+    return [_link(link) for link in robot.findall("link")]
 
 
-def hinges_of(robot: Any) -> list[Hinge]:
+def link_joints_of(robot: Element) -> list[LinkJoint]:
     """Return the joints in the order of the file, z of each along its axis."""
-    return [_hinge(joint) for joint in robot.joints]
+    return [_link_joint(joint) for joint in robot.findall("joint")]
 
 
-def actuators_of(robot: Any) -> list[Actuator]:
+def actuators_of(robot: Element) -> list[Actuator]:
     """Return the limits and losses of all joints of one freedom."""
-    return [_actuator(joint) for joint in robot.joints if joint.type in DRIVEN]
+    return [_actuator(joint) for joint in robot.findall("joint") if joint.get("type") in DRIVEN]
 
 
-def mimics_of(robot: Any) -> list[Mimic]:
+def mimics_of(robot: Element) -> list[Mimic]:
     """Return the joints that follow others, each of a free one.
 
     Raises
@@ -48,32 +51,47 @@ def mimics_of(robot: Any) -> list[Mimic]:
     ValueError
         If a joint follows itself, or one that is unknown or has not one freedom.
     """
-    stated = {j.name: j.mimic for j in robot.joints if j.mimic is not None and j.type != "fixed"}
-    types = {joint.name: joint.type for joint in robot.joints}
-    for name, mimic in stated.items():
-        if mimic.joint not in types:
+    types = {joint.get("name", ""): joint.get("type") for joint in robot.findall("joint")}
+    stated = {
+        joint.get("name", ""): _follower(mimic)
+        for joint in robot.findall("joint")
+        if joint.get("type") != "fixed" and (mimic := joint.find("mimic")) is not None
+    }
+    for name, follower in stated.items():
+        if follower.of not in types:
             raise ValueError(
-                f"joint {name!r} mimics {mimic.joint!r}, which is no joint of the file"
+                f"joint {name!r} mimics {follower.of!r}, which is no joint of the file"
             )
-        for member in (name, mimic.joint):
+        for member in (name, follower.of):
             if types[member] not in DRIVEN:
                 raise ValueError(
-                    f"joint {name!r} mimics {mimic.joint!r}, but {member!r} is {types[member]}: "
+                    f"joint {name!r} mimics {follower.of!r}, but {member!r} is {types[member]}: "
                     f"both must be one of {', '.join(DRIVEN)}"
                 )
-    return [_resolved(name, stated) for name in stated]
+    return [_of_free_joint(name, stated) for name in stated]
 
 
-def _resolved(name: str, stated: Mapping[str, Any]) -> Mimic:
+class _Follower(NamedTuple):
+    of: str | None
+    ratio: float
+    offset: float
+
+
+def _follower(mimic: Element) -> _Follower:
+    ratio, offset = mimic.get("multiplier", "1"), mimic.get("offset", "0")
+    return _Follower(mimic.get("joint"), float(ratio), float(offset))
+
+
+def _of_free_joint(name: str, stated: Mapping[str, _Follower]) -> Mimic:
     """Return a mimic of a joint that mimics none, by way of those between."""
     ratio, offset, chain = 1.0, 0.0, [name]
     while chain[-1] in stated:
-        link = stated[chain[-1]]
-        ratio, offset = ratio * link.multiplier, ratio * link.offset + offset
-        if link.joint in chain:
+        joint = stated[chain[-1]]
+        ratio, offset = ratio * joint.ratio, ratio * joint.offset + offset
+        if joint.of in chain:
             way = f", by way of {', '.join(chain[1:])}" if chain[1:] else ""
             raise ValueError(f"joint {name!r} mimics itself{way}: name a joint that is free")
-        chain.append(link.joint)
+        chain.append(str(joint.of))
     return Mimic(name, chain[-1], ratio, offset)
 
 
@@ -97,39 +115,62 @@ def warn_of_unphysical(links: Sequence[Link], stacklevel: int) -> None:
             )
 
 
-def _pose(origin: Array | None) -> Pose:
-    if origin is None:
-        return HERE
-    return Pose(tidy(origin[:3, :3]), origin[:3, 3] + 0.0)
+def _numbers(element: Element | None, name: str, default: str) -> Array:
+    text = default if element is None else element.get(name, default)
+    return np.array([float(x) for x in text.split()])
 
 
-def _link(link: Any) -> Link:
-    if link.inertial is None:
-        return Link(link.name)
-    at = _pose(link.inertial.origin)
-    J = at.axes @ link.inertial.inertia @ at.axes.T
+def _pose(origin: Element | None) -> Pose:
+    """Return the pose of an <origin>: roll, pitch and yaw about the fixed x, y and z."""
+    (si, sj, sk), (ci, cj, ck) = (f(_numbers(origin, "rpy", "0 0 0")) for f in (np.sin, np.cos))
+    axes = np.array(
+        [
+            [cj * ck, sj * (si * ck) - ci * sk, sj * (ci * ck) + si * sk],
+            [cj * sk, sj * (si * sk) + ci * ck, sj * (ci * sk) - si * ck],
+            [-sj, cj * si, cj * ci],
+        ]
+    )
+    return Pose(without_round_off(axes), _numbers(origin, "xyz", "0 0 0") + 0.0)
+
+
+def _link(link: Element) -> Link:
+    name, inertial = link.get("name", ""), link.find("inertial")
+    if inertial is None:
+        return Link(name)
+    at = _pose(inertial.find("origin"))
+    stated = inertial.find("inertia")
+    keys = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
+    J = np.array([[_numbers(stated, key, "0")[0] for key in row] for row in keys])
+    J = at.axes @ J @ at.axes.T
     J = (J + J.T) / 2  # rotating leaves round-off
-    return Link(link.name, float(link.inertial.mass), at.origin, J, is_physical(J))
+    mass = float(_numbers(inertial.find("mass"), "value", "0")[0])
+    return Link(name, mass, at.origin, J, is_physical(J))
 
 
-def _hinge(joint: Any) -> Hinge:
-    kind = KINDS[joint.type]
+def _link_joint(joint: Element) -> LinkJoint:
+    kind = KINDS[joint.get("type", "")]
     turned = kind is not None and kind is not Fixed
-    axes = axes_along(joint.axis) if turned else np.eye(3)
-    pose = _pose(joint.origin)
-    return Hinge(joint.name, kind, joint.parent, joint.child, pose, Pose(axes, np.zeros(3)))
+    axes = axes_along(_numbers(joint.find("axis"), "xyz", "1 0 0")) if turned else np.eye(3)
+    parent, child = (joint.find(tag).get("link", "") for tag in ("parent", "child"))  # type: ignore[union-attr]
+    pose = _pose(joint.find("origin"))
+    return LinkJoint(joint.get("name", ""), kind, parent, child, pose, Pose(axes, np.zeros(3)))
 
 
-def _actuator(joint: Any) -> Actuator:
-    limit, dynamics = joint.limit, joint.dynamics
-    stated = {} if limit is None else {k: v for k, v in vars(limit).items() if v is not None}
-    ranged = joint.type != "continuous" and ("lower" in stated or "upper" in stated)
+def _actuator(joint: Element) -> Actuator:
+    stated = {
+        name: float(text)
+        for tag in ("limit", "dynamics")
+        if (element := joint.find(tag)) is not None
+        for name in NUMBERS[tag]
+        if (text := element.get(name)) is not None
+    }
+    ranged = joint.get("type") != "continuous" and ("lower" in stated or "upper" in stated)
     return Actuator(
-        joint.name,
+        joint.get("name", ""),
         lower=stated.get("lower", 0.0) if ranged else -np.inf,
         upper=stated.get("upper", 0.0) if ranged else np.inf,
         velocity=stated.get("velocity", np.inf),
         effort=stated.get("effort", np.inf),
-        damping=float((dynamics and dynamics.damping) or 0.0),
-        friction=float((dynamics and dynamics.friction) or 0.0),
+        damping=stated.get("damping", 0.0),
+        friction=stated.get("friction", 0.0),
     )

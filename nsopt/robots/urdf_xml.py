@@ -1,4 +1,4 @@
-"""The text of a URDF file, checked before its numbers are read."""
+"""URDF files as XML, checked before their numbers are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBERS: dict[str, dict[str, int]] = {
     "dynamics": {"damping": 1, "friction": 1},
     "mimic": {"multiplier": 1, "offset": 1},
 }
-"""How many numbers each attribute holds."""
+"""The number of entries of each attribute."""
 REQUIRED = ("mass", "inertia")
 SEEN = ("visual", "collision", "inertial", "material")
 READ = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
@@ -31,12 +31,13 @@ def parse(path: Path) -> ET.Element:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the text is no XML or no robot, or a link or joint lacks something or has a bad number.
+        If the text is no XML or no robot or declares a document type, or a link or joint lacks
+        something or has a bad number.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no URDF file at {str(path)!r}: check the path")
     try:
-        robot = ET.parse(path).getroot()
+        robot = ET.parse(path, ET.XMLParser(target=_NoDocumentType())).getroot()
     except ET.ParseError as error:
         line, column = error.position
         reason = str(error).split(":")[0]
@@ -58,20 +59,8 @@ def parse(path: Path) -> ET.Element:
     return robot
 
 
-def bare(robot: ET.Element, name: str) -> bytes:
-    """Return the XML of what moves: links with their inertia, joints; no shapes, no extensions."""
-    kept = ET.Element("robot", {"name": robot.get("name", name)})
-    for link in robot.findall("link"):
-        copy = ET.SubElement(kept, "link", link.attrib)
-        copy.extend(link.findall("inertial"))
-    for joint in robot.findall("joint"):
-        copy = ET.SubElement(kept, "joint", joint.attrib)
-        copy.extend([element for element in joint if element.tag in READ])
-    return ET.tostring(kept)
-
-
 def ignored(robot: ET.Element) -> Counter[str]:
-    """Return what the file states and a mechanism does not hold, counted."""
+    """Return the tags of a file that a mechanism has no place for, counted."""
     count: Counter[str] = Counter()
     for element in robot:
         if element.tag == "link":
@@ -85,6 +74,17 @@ def ignored(robot: ET.Element) -> Counter[str]:
         elif element.tag != "material":
             count[element.tag.rpartition("}")[2]] += 1
     return count
+
+
+class _NoDocumentType(ET.TreeBuilder):
+    """Builds the tree of a file, but refuses the declaration in which entities are defined.
+
+    Entities may expand without bound, or name other files.
+    """
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> None:
+        del public, system
+        raise ValueError(f"declares a document type, <!DOCTYPE {name} ...>: leave it out")
 
 
 def _check_names(robot: ET.Element) -> None:
@@ -150,8 +150,8 @@ def _check_root(robot: ET.Element) -> None:
     links = [link.get("name", "") for link in robot.findall("link")]
     if not links:
         raise ValueError("has no links: is this the right file?")
-    hung = {child.get("link") for child in robot.findall("joint/child")}
-    roots = [name for name in links if name not in hung]
+    children = {child.get("link") for child in robot.findall("joint/child")}
+    roots = [name for name in links if name not in children]
     if len(roots) > 1:
         raise ValueError(
             f"links {', '.join(map(repr, roots))} hang on no joint, one may: join the others to it"

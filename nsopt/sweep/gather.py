@@ -15,14 +15,14 @@ _KINDS: dict[str, type] = {"O": str, "i": int}
 
 
 def gather(
-    over: Points, found: Sequence[xr.Dataset], names: Iterable[str], attrs: Mapping[str, Any]
+    over: Points, points: Sequence[xr.Dataset], names: Iterable[str], attrs: Mapping[str, Any]
 ) -> xr.Dataset:
     """Return one dataset of all points; a measure is NaN where a point does not have it.
 
     Parameters
     ----------
     over : Grid or Samples
-    found : datasets, one for each point
+    points : datasets, one for each point
     names : str
         The measures; one that no point has is left out.
     attrs : mapping
@@ -33,24 +33,24 @@ def gather(
     ValueError
         If a measure has other dimensions at other points.
     """
-    there = [name for name in (*NOTES, *names) if any(name in point for point in found)]
-    variables = [_gather(name, over, found) for name in there]
+    measures = [name for name in (*NOTES, *names) if any(name in point for point in points)]
+    variables = [_gather(name, over, points) for name in measures]
     data = xr.merge(variables, join="outer", compat="no_conflicts", combine_attrs="override")
-    shared = next((point.attrs for point in found if point.attrs), {})
+    shared = next((point.attrs for point in points if point.attrs), {})
     return data.drop_attrs(deep=False).assign_attrs({**attrs, **shared})
 
 
-def _gather(name: str, over: Points, found: Sequence[xr.Dataset]) -> xr.DataArray:
-    have = {k: point[name] for k, point in enumerate(found) if name in point}
+def _gather(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArray:
+    given = {k: point[name] for k, point in enumerate(points) if name in point}
     try:
-        aligned = xr.align(*have.values(), join="outer", copy=False)
+        aligned = xr.align(*given.values(), join="outer", copy=False)
         stacked = np.stack([x.values for x in aligned])
     except ValueError as error:
         raise ValueError(f"measure {name!r} differs in shape between points: {error}") from error
     first = aligned[0]
-    if len(have) < len(found):
-        full = np.full((len(found), *first.shape), np.nan)
-        full[list(have)] = stacked
+    if len(given) < len(points):
+        full = np.full((len(points), *first.shape), np.nan)
+        full[list(given)] = stacked
         stacked = full
     labels = {d: first.coords[d] for d in first.dims if d in first.coords}
     if stacked.dtype.kind in _KINDS:  # a stored point has others than one just made

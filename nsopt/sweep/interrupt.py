@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 def interruptible(arriving: Generator[T]) -> Generator[T]:
-    """Yield what arrives; Ctrl-C interrupts the wait for it, but not what the caller does with it.
+    """Yield results as they arrive; Ctrl-C interrupts the wait, but not the caller's work on one.
 
     Python drops a KeyboardInterrupt that arises while an object is deleted; one that was dropped is
-    heard when the next thing has arrived. Outside the main thread, or where a program handles
+    heard when the next result has arrived. Outside the main thread, or where a program handles
     Ctrl-C by itself, nothing is changed.
     """
     pressed, waiting = threading.Event(), threading.Event()
@@ -30,11 +30,11 @@ def interruptible(arriving: Generator[T]) -> Generator[T]:
     try:
         while True:
             waiting.set()
-            thing = next(arriving, None)
+            result = next(arriving, None)
             waiting.clear()
-            if thing is None:
+            if result is None:
                 return
-            yield thing
+            yield result
             if pressed.is_set():
                 raise KeyboardInterrupt
     finally:

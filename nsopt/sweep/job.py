@@ -1,4 +1,4 @@
-"""One point of a sweep."""
+"""The runs of a sweep, point by point."""
 
 from __future__ import annotations
 
@@ -12,25 +12,35 @@ import xarray as xr
 
 from nsopt.problem import Problem
 from nsopt.result import Result
-from nsopt.stepping import simulate
+from nsopt.simulation import simulate
 from nsopt.sweep.measures import NOTES, Measure, measured, notes
 from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
 
 OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}
-OPTIONS = [name for name in inspect.signature(simulate).parameters if name not in OF_POINT]
+OF_ONE_RUN = {"checkpoint"}  # a folder that several runs cannot share
+OPTIONS = [
+    name for name in inspect.signature(simulate).parameters if name not in OF_POINT | OF_ONE_RUN
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """Notes and measures of a run; settled if another try would find the same."""
+class SweepPoint:
+    """Notes and measures of one run of a sweep.
+
+    Attributes
+    ----------
+    data : Dataset
+    final : bool
+        Whether another run would give the same; not where an error ended it.
+    """
 
     data: xr.Dataset
-    settled: bool
+    final: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What all points of a sweep share.
+    """The problem, options and measures that all points of a sweep share.
 
     Attributes
     ----------
@@ -47,7 +57,7 @@ class Job:
     TypeError
         If `simulate` has no such option, or a measure is no function.
     ValueError
-        If a measure has a name that means something else, or is no word.
+        If the name of a measure is taken, or is no identifier.
     """
 
     problem: Problem
@@ -66,10 +76,10 @@ class Job:
             if name in DIMENSIONS or name in NOTES:
                 raise ValueError(f"{name!r} names something else in results: rename the measure")
             if not name.isidentifier():
-                raise ValueError(f"measure {name!r} must be a word of letters, digits, _")
+                raise ValueError(f"measure {name!r} must have a name of letters, digits and _")
 
-    def run(self, row: Row) -> Point:
-        """Return what one point gave, whatever happens there.
+    def run(self, row: Row) -> SweepPoint:
+        """Return one point; an error there is its stop reason.
 
         Raises
         ------
@@ -77,20 +87,20 @@ class Job:
             If the run was interrupted: it is no point then.
         """
         begin, result = perf_counter(), None
-        found: dict[str, xr.DataArray] = {}
-        settled = True
+        measures: dict[str, xr.DataArray] = {}
+        final = True
         try:
             result = self._simulate(row)
             stop_reason = result.stop_reason
             if result.completed:
-                found = measured(result, self.measures, row)
+                measures = measured(result, self.measures, row)
         except Exception as error:  # one point must not end the others
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-            stop_reason, settled = " ".join(f"{kind}{error}".split()), False
+            stop_reason, final = " ".join(f"{kind}{error}".split()), False
         if stop_reason.startswith("interrupted"):
             raise KeyboardInterrupt
         run_time = perf_counter() - begin
-        return Point(notes(result, stop_reason, run_time).assign(found), settled)
+        return SweepPoint(notes(result, stop_reason, run_time).assign(measures), final)
 
     def _simulate(self, row: Row) -> Result:
         return simulate(

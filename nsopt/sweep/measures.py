@@ -1,4 +1,4 @@
-"""What a sweep keeps of each run."""
+"""The measures of each run of a sweep, and the notes on it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _largest_gap_violation(result: Result) -> xr.DataArray:
     return _by_contact(result, depth, "m", "largest depth inside the wall")
 
 
-def _largest_readings(result: Result) -> xr.DataArray:
-    """Return the largest of what each force told, by its name; NaN-free, none if none told."""
+def _largest_outputs(result: Result) -> xr.DataArray:
+    """Return the largest value of each output of forces, by its name."""
     names = [str(name) for name, x in result.data.data_vars.items() if "most" in x.attrs]
     values = [float(np.max(result[name].values)) for name in names]
-    meaning = {"units": "", "long_name": "largest of what forces tell"}
-    return xr.DataArray(values, {"reading": names}, ("reading",), attrs=meaning)
+    meaning = {"units": "", "long_name": "largest value of each output of forces"}
+    return xr.DataArray(values, {"output": names}, ("output",), attrs=meaning)
 
 
 def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
@@ -51,9 +51,9 @@ MEASURES: Mapping[str, Measure] = {
     "dissipated_energy": _last("dissipated_energy"),
     "largest_contact_force": _largest_contact_force,
     "largest_gap_violation": _largest_gap_violation,
-    "largest_readings": _largest_readings,
+    "largest_outputs": _largest_outputs,
 }
-"""What is measured at the end of each complete run, beside the `NOTES` on every run."""
+"""The measures of each complete run, beside the `NOTES` on every run."""
 
 NOTES = {
     "completed": ("1", "whether the run reached its end and all measures exist"),
@@ -99,15 +99,15 @@ def measured(
     ValueError
         Naming the measure that failed, or that has a dimension named as a swept one.
     """
-    found = {}
+    values = {}
     for name, measure in measures.items():
         try:
-            found[name] = _labelled(measure(result))
+            values[name] = _labelled(measure(result))
         except Exception as error:  # anything may go wrong in what a user writes
             raise ValueError(f"measure {name!r}: {type(error).__name__}: {error}") from error
-        if twice := {*map(str, found[name].dims)} & {*taken}:
+        if twice := {*map(str, values[name].dims)} & {*taken}:
             raise ValueError(f"measure {name!r} has a dimension {twice.pop()!r}, as the sweep has")
-    return found
+    return values
 
 
 def _labelled(value: Any) -> xr.DataArray:

@@ -1,4 +1,4 @@
-"""Which points a sweep visits: a grid, or samples."""
+"""The points of a sweep: a grid, or samples."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.problem import Problem
-from nsopt.stepping import StepBounds
+from nsopt.simulation import StepBounds
 
 Row = dict[str, float]
 
 STEP = ("h", "h_min", "h_max")
-"""Names that are no Parameter: a fixed step, and bounds of h; what is not given stays as stated."""
+"""Names that are no Parameter: a fixed step, and bounds of h; others stay as stated."""
 
 SAMPLE = "sample"
 DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE}
@@ -153,7 +153,7 @@ def numbers(text: str) -> list[float]:
     Raises
     ------
     ValueError
-        Telling what can be given.
+        Naming the forms that can be given.
     """
     return [x for part in text.split(",") for x in _range(part.strip())]
 
@@ -169,8 +169,8 @@ def _range(part: str) -> list[float]:
             raise ValueError
     except (ValueError, IndexError):
         raise ValueError(f"cannot read {part!r} as numbers: {FORMS}") from None
-    found: list[float] = (np.geomspace if log else np.linspace)(first, last, count).tolist()
-    return found
+    values: list[float] = (np.geomspace if log else np.linspace)(first, last, count).tolist()
+    return values
 
 
 def _column(name: str, values: Any) -> NDArray[np.float64]:

@@ -19,17 +19,17 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
-from nsopt.sweep.job import Job, Point
+from nsopt.sweep.job import Job, SweepPoint
 from nsopt.sweep.measures import notes
 from nsopt.sweep.points import Row
 
 AHEAD = 2  # runs handed out for each process
 DIED = "the process died during this run"
 
-Found = tuple[int, Point]
+Arrived = tuple[int, SweepPoint]
 
 
-def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Found]:
+def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Arrived]:
     """Yield points as they finish, ``todo`` becoming empty; one that ends its process has failed.
 
     Parameters
@@ -54,15 +54,15 @@ def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Fo
             if suspects:
                 (k,) = batch
                 del todo[k]
-                yield k, Point(notes(None, DIED, float("nan")), settled=False)
+                yield k, SweepPoint(notes(None, DIED, float("nan")), final=False)
                 suspects = 0
             else:
-                # Those that were under way, run alone, tell which it was.
+                # Run alone, those that were under way show which one it was.
                 suspects = AHEAD * effective_n_jobs(parallel.n_jobs)
 
 
 @contextmanager
-def _ended(arriving: Generator[Found]) -> Iterator[Generator[Found]]:
+def _ended(arriving: Generator[Arrived]) -> Iterator[Generator[Arrived]]:
     """End the runs under way in the end, without joblib's warning that they were in vain."""
     try:
         yield arriving
@@ -73,7 +73,7 @@ def _ended(arriving: Generator[Found]) -> Iterator[Generator[Found]]:
 
 
 def _parallel(workers: int | None) -> Parallel:
-    """Return what runs the calls, in the user's configuration of joblib or in our own."""
+    """Return joblib's Parallel in the user's configuration, or in our own."""
     options = {
         "return_as": "generator_unordered",
         "batch_size": 1,  # so that each point is kept as soon as it is finished
@@ -106,7 +106,7 @@ def _unpack(packed: bytes) -> Job:
     return job
 
 
-def _run_packed(packed: bytes, k: int, row: Row) -> Found:
+def _run_packed(packed: bytes, k: int, row: Row) -> Arrived:
     job = _unpack(packed)
     if os.getpid() != job.process:
         _follow(job.process)

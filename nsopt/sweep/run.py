@@ -13,8 +13,8 @@ from typing import Any
 import xarray as xr
 from tqdm import tqdm
 
+from nsopt.files import check_writable
 from nsopt.problem import Problem, load_problem
-from nsopt.result import check_writable
 from nsopt.sweep.gather import gather
 from nsopt.sweep.interrupt import interruptible
 from nsopt.sweep.job import Job
@@ -97,8 +97,8 @@ def sweep(
     job = Job(problem, options, measures, title or "mechanism", os.getpid())
     over.check(problem, {*NOTES, *job.measures})
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
-    found = _points(job, over.rows(), Store(target and target.parent), workers, progress)
-    data = gather(over, found, measures, _provenance(job, over))
+    points = _points(job, over.rows(), Store(target and target.parent), workers, progress)
+    data = gather(over, points, measures, _provenance(job, over))
     if target is not None:
         write(data, target)
     return data
@@ -111,26 +111,26 @@ def _points(
     shared = digest(job.problem, job.options, job.measures, made_with(), made_by())
     keys = [digest(shared, *settings(job.problem, row)) for row in rows]
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
-    found = {k: data for k, data in loaded.items() if data is not None}
-    todo = {k: row for k, row in enumerate(rows) if k not in found}
-    failed = sum(not data["completed"] for data in found.values())
+    done = {k: data for k, data in loaded.items() if data is not None}
+    todo = {k: row for k, row in enumerate(rows) if k not in done}
+    failed = sum(not data["completed"] for data in done.values())
     bar: tqdm[Any]
     with (
-        tqdm(total=len(rows), initial=len(found), unit="run", disable=not progress) as bar,
+        tqdm(total=len(rows), initial=len(done), unit="run", disable=not progress) as bar,
         closing(interruptible(run_all(job, todo, workers))) as arriving,
     ):
         for k, point in arriving:
-            found[k] = point.data
-            if point.settled:
+            done[k] = point.data
+            if point.final:
                 store.save(keys[k], point.data)
             failed += not point.data["completed"]
             bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
             bar.update()
-    return [found[k] for k in range(len(rows))]
+    return [done[k] for k in range(len(rows))]
 
 
 def _provenance(job: Job, over: Points) -> dict[str, Any]:
-    """Return what a sweep was made from, beside what its results tell."""
+    """Return the provenance of a sweep, beside that of its results."""
     values, bounds = settings(job.problem, {})
     swept = {*over.values, *(bounds if "h" in over.values else ())}
     return {

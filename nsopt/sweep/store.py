@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -17,15 +16,17 @@ import casadi as ca
 import numpy as np
 import xarray as xr
 
+from nsopt.files import replacing
+
 Engine = Literal["h5netcdf", "scipy"]
-SOURCES = ("algebra", "mpcc", "mechanics", "elements", "stepping", "sweep")
+SOURCES = ("algebra", "mpcc", "mechanics", "elements", "schemes", "simulation", "sweep")
 SMALL: Engine = "scipy"  # netCDF 3: ten times faster than HDF5 for a few numbers
 
 
 def content(x: Any) -> Any:
-    """Return what ``x`` consists of as nested lists of text and numbers, the same in every process.
+    """Return the content of ``x`` as nested lists of text and numbers, the same in every process.
 
-    A function is its code, its defaults and what it closes over, not what it calls.
+    Of a function that is its code, its defaults and its closure, not the functions it calls.
     """
     if isinstance(x, ca.Function):
         return x.serialize()
@@ -58,7 +59,7 @@ def digest(*parts: Any) -> str:
 
 
 def made_with() -> str:
-    """Return the versions of what makes the numbers."""
+    """Return the versions of the programs that make the numbers."""
     return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
 
 
@@ -85,15 +86,12 @@ def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
     OSError
         Naming the path, if it cannot be written.
     """
-    partial_file = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        data.to_netcdf(partial_file, engine=engine)
-        os.replace(partial_file, path)
+        with replacing(path) as new:
+            data.to_netcdf(new, engine=engine)
     except (OSError, RuntimeError) as error:  # HDF5 raises either
         raise OSError(f"cannot write {str(path)!r}: {error}") from error
-    finally:
-        partial_file.unlink(missing_ok=True)
 
 
 @dataclasses.dataclass(frozen=True)

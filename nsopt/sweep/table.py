@@ -8,10 +8,10 @@ ASIDE = {"end_time", "run_time"}
 
 
 def table(data: xr.Dataset) -> str:
-    """Return what a sweep found, a row for each point, and why points failed.
+    """Return the measures of a sweep, a row for each point, and why points failed.
 
-    Of what has a value for each contact the largest is shown; other measures with components are
-    left out.
+    Of a measure with a value for each contact the largest is shown; other measures with
+    components are left out.
     """
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]

@@ -1,78 +1,12 @@
 """Trajectory optimization: the best motion of a mechanism."""
 
-from nsopt.trajectory.conditions import (
-    ActuatorLimits,
-    Apart,
-    Bound,
-    ClearOf,
-    ClearOfCapsule,
-    Condition,
-    DriveWithin,
-    During,
-    EndAt,
-    LinkClearOf,
-    Orient,
-    Periodic,
-    PowerLimits,
-    Reach,
-    Span,
-    StartAt,
-    Touching,
-    Within,
-)
-from nsopt.trajectory.costs import (
-    BaseReaction,
-    ContactForce,
-    Cost,
-    Duration,
-    Effort,
-    Energy,
-    EvenSteps,
-    FinalPose,
-    FinalTask,
-    ImpactEnergy,
-    InputEffort,
-    Jerk,
-    JointResistance,
-    Power,
-    RestrictingEnergy,
-    RestrictingMoment,
-    Smoothness,
-    Sum,
-    TaskTracking,
-    Tracking,
-)
+from nsopt.trajectory import conditions, costs, guesses
+from nsopt.trajectory.conditions import *  # noqa: F403
+from nsopt.trajectory.costs import *  # noqa: F403
 from nsopt.trajectory.diagnosis import Scaling
-from nsopt.trajectory.guesses import (
-    Course,
-    Earlier,
-    Guess,
-    Perturbed,
-    Quintic,
-    Simulated,
-    Straight,
-    Through,
-)
-from nsopt.trajectory.homotopy import DAMPED, GRADUAL, SETTLED, STRAIGHT, WIDE, Stage
+from nsopt.trajectory.guesses import *  # noqa: F403
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.moment import Moment
-from nsopt.trajectory.optimize import optimize
-from nsopt.trajectory.postures import find_posture
-from nsopt.trajectory.refine import ObjectiveChange, StepDeviation, refine
-from nsopt.trajectory.sensitivity import (
-    Derivatives,
-    OptimumDerivatives,
-    OptimumError,
-    Sensitivities,
-    SensitivityError,
-    cost_derivatives,
-    optimum_derivatives,
-    sensitivities,
-)
-from nsopt.trajectory.solver import HorizonSolver
-from nsopt.trajectory.starts import multi_start
-from nsopt.trajectory.task import Optimization
-from nsopt.trajectory.tuning import (
+from nsopt.trajectory.identification import (
     Design,
     Fit,
     FitOutcome,
@@ -84,80 +18,51 @@ from nsopt.trajectory.tuning import (
     design,
     fit,
 )
+from nsopt.trajectory.multi_start import multi_start
+from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.optimization import Optimization
+from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.postures import find_posture
+from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
+from nsopt.trajectory.schedules import DAMPED, FINE, GRADUAL, STRAIGHT, WARM_START, WIDE, Stage
+from nsopt.trajectory.sensitivity import (
+    Derivatives,
+    OptimumDerivatives,
+    OptimumError,
+    Sensitivities,
+    SensitivityError,
+    cost_derivatives,
+    optimum_derivatives,
+    sensitivities,
+)
 
 __all__ = [
     "DAMPED",
+    "FINE",
     "GRADUAL",
-    "SETTLED",
     "STRAIGHT",
+    "WARM_START",
     "WIDE",
-    "ActuatorLimits",
-    "Apart",
-    "BaseReaction",
-    "Bound",
-    "ClearOf",
-    "ClearOfCapsule",
-    "Condition",
-    "ContactForce",
-    "Cost",
-    "Course",
     "Derivatives",
     "Design",
-    "DriveWithin",
-    "Duration",
-    "During",
-    "Earlier",
-    "Effort",
-    "EndAt",
-    "Energy",
-    "EvenSteps",
-    "FinalPose",
-    "FinalTask",
     "Fit",
     "FitOutcome",
     "FullWindow",
     "GrowingWindow",
-    "Guess",
     "Horizon",
-    "HorizonSolver",
-    "ImpactEnergy",
-    "InputEffort",
-    "Jerk",
-    "JointResistance",
     "Limit",
-    "LinkClearOf",
     "Measured",
-    "Moment",
+    "NodeSample",
     "ObjectiveChange",
     "Optimization",
     "OptimumDerivatives",
     "OptimumError",
-    "Orient",
-    "Periodic",
-    "Perturbed",
-    "Power",
-    "PowerLimits",
-    "Quintic",
-    "Reach",
-    "RestrictingEnergy",
-    "RestrictingMoment",
     "Scaling",
     "Sensitivities",
     "SensitivityError",
-    "Simulated",
-    "Smoothness",
-    "Span",
     "Stage",
-    "StartAt",
-    "StepDeviation",
-    "Straight",
-    "Sum",
-    "TaskTracking",
-    "Through",
-    "Touching",
-    "Tracking",
+    "StepDefect",
     "Unknown",
-    "Within",
     "cost_derivatives",
     "design",
     "find_posture",
@@ -168,3 +73,4 @@ __all__ = [
     "refine",
     "sensitivities",
 ]
+__all__ += conditions.__all__ + costs.__all__ + guesses.__all__

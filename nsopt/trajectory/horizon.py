@@ -1,4 +1,4 @@
-"""How long a motion takes, and in how many steps it is described."""
+"""Duration of a motion, and its division into steps."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.checks import finite, numbers
-from nsopt.stepping import StepBounds
+from nsopt.checks import finite, numbers
+from nsopt.simulation import StepBounds
 
 
 @dataclass(frozen=True)
 class Horizon:
-    """The time of a motion and its division into steps.
+    """Duration of a motion, and its division into steps.
 
     Parameters
     ----------
     duration : float or (float, float) [s]
-        Given, or the least and the most of a free one.
+        Given, or the least and greatest value of a free one.
     steps : int
     h : StepBounds, optional
-        Bounds of each step, of which only the sum is then given; by default all are alike.
+        Bounds of each step where step sizes are free; by default all steps are equal.
     breaks : sequence of float
-        Shares of the number of steps, between 0 and 1, at which their size may change, as where a
-        contact closes; with ``h`` given and none of them each step has its own size.
+        Nodes, as shares of the number of steps between 0 and 1, at which the step size may change,
+        such as where a contact closes; with ``h`` given and no breaks each step has its own size.
+    defect : float [m, rad]
+        Largest distance by which a step, reintegrated under the same forces, may miss its end:
+        beyond it steps are too few.
 
     Raises
     ------
@@ -41,6 +44,7 @@ class Horizon:
     steps: int = 100
     h: StepBounds | None = None
     breaks: Sequence[float] = ()
+    defect: float = 1e-3
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -64,14 +68,14 @@ class Horizon:
             )
 
         for share in self.breaks:
-            if not 1 <= self.place(share) <= self.steps - 1:
+            if not 1 <= self.node(share) <= self.steps - 1:
                 raise ValueError(
                     f"break {share:g} of Horizon is at no node between the first and the last of "
                     f"{self.steps} steps: give shares between 0 and 1, or more steps"
                 )
 
     def _check_kinds(self) -> None:
-        """Refuse what is none of the things it should be."""
+        """Refuse values of the wrong type."""
         T = self.duration
         if not all(isinstance(x, Real) for x in (T if isinstance(T, tuple) else [T])) or (
             isinstance(T, tuple) and len(T) != 2
@@ -89,23 +93,23 @@ class Horizon:
 
     @property
     def given(self) -> bool:
-        """Whether all times are known."""
+        """Whether the times of all nodes are known."""
         low, high = self.bounds
         return low == high and self.h is None and not self.breaks
 
-    def place(self, share: float) -> int:
-        """Return the node nearest to a share of the number of steps."""
+    def node(self, share: float) -> int:
+        """Return the index of the node nearest to a share of the number of steps."""
         return round(share * self.steps)
 
     def alike(self) -> NDArray[np.float64]:
-        """Return which steps are as long as the one before, (steps,) of 0 and 1."""
+        """Return 1 for each step that is as long as the one before, else 0, (steps,)."""
         found = np.full(self.steps, float(self.h is None or bool(self.breaks)))
-        found[[0, *(self.place(share) for share in self.breaks)]] = 0
+        found[[0, *(self.node(share) for share in self.breaks)]] = 0
         return found
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Least and most duration [s]."""
+        """Least and greatest duration [s]."""
         if isinstance(self.duration, tuple):
             low, high = self.duration
             return float(low), float(high)

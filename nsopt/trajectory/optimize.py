@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -11,26 +12,38 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import (
+    Kind,
+    Point,
+    Relaxation,
+    Settings,
+    Solution,
+    Solver,
+    StructuredNlp,
+    StructuredProgram,
+    Tolerances,
+)
 from nsopt.result import Result
-from nsopt.stepping import Scheme, Variational
-from nsopt.trajectory.afresh import strayed
-from nsopt.trajectory.collocation import Collocation, no_accelerations
+from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, spread
-from nsopt.trajectory.diagnosis.arguments import check_arguments
-from nsopt.trajectory.diagnosis.failure import Ending, explain
-from nsopt.trajectory.diagnosis.feasibility import check_feasible
-from nsopt.trajectory.diagnosis.scaling import scaling
-from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.diagnosis import (
+    Ending,
+    Statement,
+    check_arguments,
+    check_feasible,
+    explain,
+    scaling,
+)
 from nsopt.trajectory.guesses import Earlier, Guess
-from nsopt.trajectory.homotopy import Stage
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import record
-from nsopt.trajectory.parts import Array, Stack
-from nsopt.trajectory.resimulation import resimulate
-from nsopt.trajectory.solver import HorizonSolver, Point
-from nsopt.trajectory.stepped import Stepped
-from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
+from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.verification.reintegration import explain_defect
+from nsopt.trajectory.verification.resimulation import resimulate
 
 FINER = 4
 """Steps of the simulation that verifies an optimum, for each of its own."""
@@ -46,7 +59,7 @@ def optimize(
     inputs: Sequence[str] = (),
     parameters: Mapping[str, float] | None = None,
     scheme: Scheme | None = None,
-    solver: HorizonSolver | None = None,
+    solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
 ) -> Result:
@@ -72,11 +85,13 @@ def optimize(
         The step equations that the motion keeps: contacts, clearances, loops, free bodies. By
         default `Variational` where the mechanism has any of these, else polynomials between nodes
         whose forces follow from inverse dynamics, which is more exact and faster.
-    solver : HorizonSolver, optional
+    solver : Solver, optional
+        By default IPOPT, along the schedules `GRADUAL`, `DAMPED` and `WIDE` where there are
+        contacts; `Sqp` along `FINE`.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
-        ``resimulated_deviation`` [m, rad], its largest distance from the optimum, and
+        ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
         ``resimulated_until`` [s].
     title : str
 
@@ -85,8 +100,8 @@ def optimize(
     Result
         With ``objective``, ``status``, ``detailed_cost`` (the share of each cost) and
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
-        ``acceleration``, ``input``; ``deviation`` in ``attrs`` is by how much a step integrated
-        afresh under the same forces ends beside its node at most (not a number for motions in the
+        ``acceleration``, ``input``; ``defect`` in ``attrs`` is by how much a step, reintegrated
+        under the same forces, misses its node at most [m, rad] (not a number for motions in the
         steps of a scheme, for which there is ``verify``). If no solution was found ``completed`` is
         False, ``stop_reason`` says what is violated and where, and the motion is the last one
         tried.
@@ -99,7 +114,7 @@ def optimize(
         Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
         conditions that cannot be met together.
     """
-    begin, solver = perf_counter(), solver or HorizonSolver()
+    begin, solver = perf_counter(), solver or Solver()
     check_arguments(
         dynamics,
         horizon,
@@ -114,33 +129,42 @@ def optimize(
     costs = spread(costs)
     p = dynamics.values(parameters)
     transcription = transcribed(
-        dynamics, horizon, costs, conditions, inputs=inputs, p=p, scheme=scheme
+        dynamics,
+        horizon,
+        costs,
+        conditions,
+        inputs=inputs,
+        p=p,
+        scheme=scheme,
+        relaxation=horizon_settings(solver).relaxation,
     )
     check_feasible(dynamics, horizon, conditions, inputs, p)
-    stack = transcription.stack()
-    start = starting_point(transcription, stack, guess)
-    compiled = solver.build(stack, transcription.unilateral)
+    nlp = transcription.nlp()
+    start = starting_point(transcription, nlp, guess)
+    settings = _settings(transcription, guess, start, solver)
+    program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
     built = perf_counter() - begin
-    outcome = solver.solve(transcription, stack, compiled, p, start)
-    motion = transcription.motion(outcome, p)
-    numbers = transcription.numbers(p, Stage(1e-8))
-    fault = _fault(transcription, stack, outcome, motion, p, solver)
+    solution = program.solve(p, *transcription.limits(), start)
+    motion = transcription.motion(solution, p)
+    numbers = transcription.parameters(p)
+    fault = _fault(transcription, nlp, solution, motion, p, settings.tolerances)
     attrs = {
         "title": title,
         "solver": repr(solver),
         "compile_time": built,
-        "detailed_cost": json.dumps(_shares(costs, stack.terms(outcome.x, numbers))),
-        **_of_guess(transcription, stack, start, numbers),
-        "stop_reason": fault or strayed(motion.deviation, solver.deviation),
+        "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
+        **_of_guess(transcription, nlp, start, numbers),
+        "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
     }
-    result = record(transcription, outcome, motion, p, attrs)
+    backend = type(solver.backend).__name__.lower()
+    result = record(transcription, solution, motion, p, backend, attrs)
     return verified(result, transcription, motion, p, scheme) if verify else result
 
 
 def verified(
     result: Result,
     transcription: Transcription,
-    motion: Motion,
+    motion: TranscribedMotion,
     p: Array,
     scheme: Scheme | None,
 ) -> Result:
@@ -149,10 +173,10 @@ def verified(
     stepper = Variational() if scheme is None or scheme.chooses_h else scheme
     found = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
     data = result.data.assign(
-        resimulated=(("time", "q"), found.q, {"units": "m, 1", "long_name": "simulated afresh"})
+        resimulated=(("time", "q"), found.q, {"units": "m, 1", "long_name": "simulated again"})
     )
     data.attrs |= {
-        "resimulated_deviation": found.deviation,
+        "resimulated_defect": found.defect,
         "resimulated_until": found.until,
         "resimulated_seconds": found.seconds,
     }
@@ -168,46 +192,66 @@ def transcribed(
     inputs: Sequence[str],
     p: Array,
     scheme: Scheme | None,
+    relaxation: Relaxation = SETTINGS.relaxation,
 ) -> Transcription:
     """Return the program of a motion, arguments as for `optimize`."""
     stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
     if scheme is None and not no_accelerations(dynamics):
         return Collocation(*stated)
-    return Stepped(*stated, scheme or Variational(), p)
+    return Stepped(*stated, scheme or Variational(), p, relaxation)
 
 
-def starting_point(transcription: Transcription, stack: Stack, guess: Guess) -> Point:
-    """Return where a solve starts.
+def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
+    """Return the starting point of a solve.
 
-    From a solution with the same unknowns at these, with its multipliers if rows are the same too.
+    If the guess is a solution with the same unknowns, these are taken, and its multipliers if the
+    rows are the same too.
     """
+    x = transcription.start_from(guess)
+    cold = Point.cold(x, len(nlp.lower))
     if not (isinstance(guess, Earlier) and guess.result.completed):
-        return Point(transcription.start_from(guess))
+        return cold
     data = guess.result.data
     same = data["input_name"].values.tolist() == list(transcription.inputs)
-    same &= data.attrs["scheme_name"] == transcription.told[0]
+    same &= data.attrs["scheme_name"] == transcription.description[0]
     if not same or data.sizes["unknown_index"] != transcription.size:
-        return Point(transcription.start_from(guess), settled=True)
+        return cold
     names = ("unknown", "bound_multiplier", "row_multiplier")
     x, lam_x, lam_g = (data[name].values for name in names)
-    alike = len(lam_g) == len(stack.lower) and data.attrs["scheme"] == transcription.told[1]
-    return Point(x, lam_x, lam_g) if alike else Point(x, settled=True)
+    alike = len(lam_g) == len(nlp.lower)
+    alike &= data.attrs["scheme"] == transcription.description[1]
+    return Point(x, lam_x, lam_g) if alike else Point.cold(x, len(nlp.lower))
+
+
+def _settings(transcription: Transcription, guess: Guess, start: Point, solver: Solver) -> Settings:
+    """Return the settings of a solve, with the schedules that suit the motion and its start."""
+    settings = horizon_settings(solver)
+    last = transcription.last_stage
+    if not transcription.unilateral:
+        return replace(settings, schedules=((last,),))
+    # Homotopy numbers that a stage leaves out are those of the motion itself.
+    schedules = [
+        tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
+    ]
+    if isinstance(guess, Earlier) and guess.result.completed and not start.warm:
+        schedules.insert(0, WARM_START)
+    return replace(settings, schedules=tuple(schedules))
 
 
 def _of_guess(
-    transcription: Transcription, stack: Stack, start: Point, numbers: Array
+    transcription: Transcription, nlp: StructuredNlp, start: Point, numbers: Array
 ) -> dict[str, Any]:
-    """Return what the guess costs, if it has forces, and by how much it breaks the conditions."""
+    """Return cost (if the guess determines forces) and constraint violation of the guess."""
     costs = transcription.costs if transcription.guesses_forces else ()
-    g = np.asarray(stack.rows(start.x, numbers)).ravel()
+    g = np.asarray(nlp.rows(start.x, numbers)).ravel()
     return {
-        "guess_cost": json.dumps(_shares(costs, stack.terms(start.x, numbers)) if costs else {}),
-        "guess_violation": float(stack.violations(g).max(initial=0.0)),
+        "guess_cost": json.dumps(_shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
+        "guess_violation": float(nlp.violations(g).max(initial=0.0)),
     }
 
 
 def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
-    """Return the part of each cost in the objective, told apart where one occurs twice."""
+    """Return the part of each cost in the objective; equal names are numbered."""
     kinds = [type(cost).__name__ for cost in costs]
     found: dict[str, float] = {}
     for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
@@ -221,14 +265,14 @@ def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
 
 def _fault(
     transcription: Transcription,
-    stack: Stack,
-    outcome: Outcome,
-    motion: Motion,
+    nlp: StructuredNlp,
+    solution: Solution,
+    motion: TranscribedMotion,
     p: Array,
-    solver: HorizonSolver,
+    limits: Tolerances,
 ) -> str:
     """Return why a motion is no solution; nothing where it is one."""
-    if outcome.success and outcome.violation <= solver.feasibility:
+    if solution.ok:
         return ""
     x = transcription
     ending = Ending(
@@ -236,15 +280,17 @@ def _fault(
         x.horizon,
         motion.t,
         motion.nodes,
-        outcome.success,
-        outcome.word,
-        outcome.iterations,
+        solution.status.solver_status,
+        solution.iterations,
         x.remedy,
     )
-    numbers = x.numbers(p, Stage(1e-8))
-    shares = _shares(x.costs, stack.terms(outcome.x, numbers))
+    numbers = x.parameters(p)
+    shares = _shares(x.costs, nlp.terms(solution.x, numbers))
     lost = [f"{name} is {value:g}" for name, value in shares.items() if not np.isfinite(value)]
     if lost:
         return f"the cost {', '.join(lost)} at the last motion: start where it is a number"
-    sizes = scaling(stack, outcome.x, numbers, x.names(), list(shares))
-    return explain(stack, outcome.g, ending, solver.feasibility, sizes)
+    if solution.residuals.largest > 1 and solution.worst().kind is Kind.BOUNDS:
+        return f"{solution.status.reason}; {solution.status.remedy}"
+    sizes = scaling(nlp, solution.x, numbers, x.names(), list(shares))
+    limit = min(limits.equality, limits.inequality)
+    return explain(nlp, solution.residuals.rows, ending, limit, sizes)

@@ -1,4 +1,4 @@
-"""What an optimization leaves behind, as a Result."""
+"""The Result of an optimization."""
 
 from __future__ import annotations
 
@@ -7,49 +7,51 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Solution
 from nsopt.result import Result
-from nsopt.stepping.history import History
-from nsopt.stepping.initial import Start
-from nsopt.trajectory.parts import Array
-from nsopt.trajectory.transcription import Motion, Outcome, Transcription
+from nsopt.simulation import History
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 
 
 def record(
     transcription: Transcription,
-    outcome: Outcome,
-    motion: Motion,
+    solution: Solution,
+    motion: TranscribedMotion,
     p: Array,
+    backend: str,
     attrs: Mapping[str, Any],
 ) -> Result:
-    """Return the motion with its forces, and how it was found.
+    """Return the optimal motion, its forces and the record of the solve.
 
     Parameters
     ----------
+    backend : str
+        Name of the backend.
     attrs : mapping
-        Besides what the arguments tell: title, solver, shares of the costs, why it is no solution.
+        Further attributes: title, solver, value of each cost, reason why it is no solution.
     """
     d, nodes = transcription.dynamics, motion.nodes
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)
-    history.add(motion.taken)
-    name, told = transcription.told
+    history.add(motion.accepted)
+    name, description = transcription.description
     steps = np.diff(motion.t)
     result = history.result(
         {
-            "scheme": told,
+            "scheme": description,
             "scheme_name": name,
             "acceptance": "{}",
-            "solver_name": f"ipopt, {outcome.iterations} iterations",
+            "solver_name": f"{backend}, {solution.iterations} iterations",
             "step_control": "",
             "h_min": float(steps.min()),
             "h_max": float(steps.max()),
             "duration": float(motion.t[-1]),
             "steps_below_h_min": 0,
             "checkpoint": "",
-            "objective": outcome.objective,
-            "status": outcome.word,
-            "violation": outcome.violation,
-            "deviation": motion.deviation,
+            "objective": solution.objective,
+            "status": solution.status.solver_status,
+            "violation": solution.residuals.violation,
+            "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
             **attrs,
         }
@@ -64,17 +66,17 @@ def record(
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
-        "unknown": (("unknown_index",), outcome.x, {"units": ""}),
-        "bound_multiplier": (("unknown_index",), outcome.lam_x, {"units": ""}),
-        "row_multiplier": (("row_index",), outcome.lam_g, {"units": ""}),
+        "unknown": (("unknown_index",), solution.x, {"units": ""}),
+        "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
+        "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
     }
-    if motion.aside is not None:
-        result.data["contact_force"].values[1:] += motion.aside
+    if motion.force_correction is not None:
+        result.data["contact_force"].values[1:] += motion.force_correction
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
     return Result(data)
 
 
 def _limits(d: Dynamics) -> Array:
-    """Return the largest forces of the drives, (nv,); infinite where none is stated."""
+    """Return the limits of actuator forces, (nv,); infinite where none is stated."""
     efforts = {x.joint: x.effort for x in d.mechanism.actuators}
     return np.array([efforts.get(owner, np.inf) for owner in d.v_owners])

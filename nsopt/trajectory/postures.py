@@ -9,15 +9,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import finite
 from nsopt.trajectory.conditions import Bound, Condition
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 Array = NDArray[np.float64]
 
 MET = 1e-7
-"""Violation with which a condition counts as met."""
+"""Violation below which a condition counts as met."""
 
 
 def find_posture(
@@ -31,8 +31,8 @@ def find_posture(
 ) -> Array:
     """Return coordinates, (nq,), at which a mechanism at rest meets conditions.
 
-    Those that hold all along, limits and obstacles, and those of the end, such as `Reach` and
-    `Orient`. With `ActuatorLimits` the drives can also hold the posture.
+    Conditions at every node (limits, obstacles) and at the end (`Reach`, `Orient`) are met. With
+    `ActuatorLimits` the drives can also hold the posture against gravity.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def find_posture(
         In coordinates that are angles and lengths.
     conditions : sequence of Condition
     near : (nq,), optional
-        The posture found is the nearest to this one of all that were found; by default zero.
+        Of all postures found the one nearest to this is returned; by default zero.
     starts : int
-        How many searches there are: the first from ``near``, others from places drawn within the
-        range of the actuators, or half a turn and a metre where there is none.
+        Number of searches: the first from ``near``, the others from random postures within the
+        range of the actuators, or within half a turn and a metre where there is none.
     seed : int
-        Of those draws.
+        Of the random postures.
     parameters : mapping of name to float, optional
 
     Raises
@@ -62,11 +62,11 @@ def find_posture(
     about = np.zeros(n) if near is None else finite("near of find_posture", near, (n,))
     q, bounds = ca.SX.sym("q", n), []
     still = ca.SX.zeros(n)
-    m = Moment(dynamics, ca.SX(0), q, still, still, ca.SX(ca.DM(dynamics.values(parameters))))
+    m = NodeSample(dynamics, ca.SX(0), q, still, still, ca.SX(ca.DM(dynamics.values(parameters))))
     for condition in conditions:
         bounds += [b for b in condition.along(m) + condition.end(m) if ca.depends_on(b.value, q)]
     search = _Search(q, bounds, about)
-    found = [search.run(x) for x in _places(dynamics, about, starts, seed)]
+    found = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
     met = [x for x, violation in found if violation.max(initial=0.0) <= MET]
     if not met:
         raise ValueError(search.complaint(min((v for _, v in found), key=np.max), starts))
@@ -99,14 +99,14 @@ class _Search:
         self._solve = ca.nlpsol("posture", "ipopt", program, options)
 
     def run(self, start: Array) -> tuple[Array, Array]:
-        """Return where a search ends and by how much each bound is violated there."""
+        """Return the posture where a search ends, and the violation of each bound there."""
         found = self._solve(x0=start, lbg=self.lower - self._wide, ubg=self.upper + self._wide)
         q, g = (np.asarray(found[name]).ravel() for name in ("x", "g"))
         off = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
         return q, np.where(np.isfinite(g), off, np.inf)
 
     def complaint(self, violation: Array, starts: int) -> str:
-        """Return why there is no posture."""
+        """Return the message for no posture found."""
         k = int(np.argmax(violation))
         return (
             f"no posture meets all conditions: in the best of {starts} searches {self.labels[k]} "
@@ -114,8 +114,8 @@ class _Search:
         )
 
 
-def _places(dynamics: Dynamics, near: Array, starts: int, seed: int) -> list[Array]:
-    """Return where searches start."""
+def _starts(dynamics: Dynamics, near: Array, starts: int, seed: int) -> list[Array]:
+    """Return the postures from which searches start."""
     random = np.random.default_rng(seed)
     owners = [name.rsplit(".", 1) for name in dynamics.q_names]
     wide = np.array([1.0 if what == "distance" else np.pi for _, what in owners])

@@ -1,4 +1,4 @@
-"""An optimum on grids ever finer, until an estimate of its error holds."""
+"""Grid refinement: optima on ever finer grids until their estimated error is small enough."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.mechanics.checks import between, positive
+from nsopt.checks import between, positive
 from nsopt.result import Result
-from nsopt.trajectory.collocation import no_accelerations
 from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.task import Optimization
+from nsopt.trajectory.optimization import Optimization
+from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.transcription.collocation import no_accelerations
 
 
-class Grid(NamedTuple):
-    """A solve of the series."""
+class GridSolve(NamedTuple):
+    """The solve on one grid of the series."""
 
     steps: int
     objective: float
-    deviation: float
+    defect: float
     iterations: int
     seconds: float
 
 
 class ErrorEstimate(ABC):
-    """What is to become small on finer grids."""
+    """An estimate of the discretisation error of an optimum."""
 
     def check(self, optimization: Optimization) -> None:
-        """Refuse a motion of which it cannot tell the error; none by default.
+        """Refuse a motion whose error it cannot estimate; accept all by default.
 
         Raises
         ------
@@ -41,15 +42,15 @@ class ErrorEstimate(ABC):
         del optimization
 
     @abstractmethod
-    def estimate(self, grids: Sequence[Grid]) -> float:
-        """Return the error of the last grid; infinite as long as it cannot be told."""
+    def estimate(self, grids: Sequence[GridSolve]) -> float:
+        """Return the estimated error of the last grid; infinite while it cannot be estimated."""
 
 
 @dataclass(frozen=True)
-class StepDeviation(ErrorEstimate):
-    """By how much a step integrated afresh ends beside its node at most [rad or m].
+class StepDefect(ErrorEstimate):
+    """Largest distance between a reintegrated step and the next node [rad or m].
 
-    Only of motions with accelerations: steps of a scheme are not integrated afresh.
+    Only for collocation: the steps of a time-stepping scheme are not reintegrated.
     """
 
     def check(self, optimization: Optimization) -> None:
@@ -58,26 +59,26 @@ class StepDeviation(ErrorEstimate):
             why = f"it is stated in steps of {type(optimization.scheme).__name__}"
         if why:
             raise ValueError(
-                f"StepDeviation cannot tell the error of this motion, since {why}: give "
+                f"StepDefect cannot estimate the error of this motion, since {why}: give "
                 "by=ObjectiveChange()"
             )
 
-    def estimate(self, grids: Sequence[Grid]) -> float:
-        return grids[-1].deviation
+    def estimate(self, grids: Sequence[GridSolve]) -> float:
+        return grids[-1].defect
 
 
 @dataclass(frozen=True)
 class ObjectiveChange(ErrorEstimate):
     """Error of the objective, from its change between grids [Richardson].
 
-    An order counts if the last four grids show it twice, to a half; else it is taken as one, so
-    that the change itself is the estimate: where limits begin and end to act between nodes, changes
-    are irregular.
+    The order is observed on the last four grids and used if both observations agree within one
+    half; otherwise it is taken as one, so that the change itself is the estimate. Changes are
+    irregular where limits become active between nodes.
 
     Parameters
     ----------
     order : float
-        The most that is believed.
+        Largest order that is used.
 
     Raises
     ------
@@ -90,7 +91,7 @@ class ObjectiveChange(ErrorEstimate):
     def __post_init__(self) -> None:
         between("order of ObjectiveChange", self.order, 1, 10, "that of the scheme is four")
 
-    def estimate(self, grids: Sequence[Grid]) -> float:
+    def estimate(self, grids: Sequence[GridSolve]) -> float:
         if len(grids) < 2:
             return np.inf
         changes = np.abs(np.diff([grid.objective for grid in grids[-4:]]))
@@ -111,21 +112,19 @@ def refine(
     parameters: Mapping[str, float] | None = None,
     title: str = "optimum",
 ) -> Result:
-    """Return the optimum on a grid that is fine enough.
+    """Return the optimum on a grid whose estimated error is within a tolerance.
 
-    It is solved on the grid stated, then on grids of twice as many steps, each from the motion
-    before. A grid too coarse for its motion (steps that integrated afresh end beside their nodes)
-    is no failure; one on which conditions are violated, from the guess stated as well, ends the
-    series.
+    The problem is solved on the stated grid, then repeatedly with twice as many steps, each time
+    from the motion before. A grid that is too coarse (large defects of reintegrated steps) does not
+    end the series; one on which conditions are violated, also from the stated guess, does.
 
     Parameters
     ----------
     optimization : Optimization
     tolerance : float
-        Of the estimated error.
+        Largest estimated error.
     by : ErrorEstimate, optional
-        By default `StepDeviation`; of a motion in steps of a scheme `ObjectiveChange`, which must
-        be given.
+        By default `StepDefect`; for time-stepped motions give `ObjectiveChange`.
     most : int
         Steps of the finest grid allowed.
     parameters, title
@@ -134,24 +133,25 @@ def refine(
     Returns
     -------
     Result
-        On the last grid; ``attrs["grids"]`` (JSON) tells of each its ``steps``, ``objective``,
-        ``deviation``, ``iterations``, ``seconds`` and ``estimate`` (None where it cannot be told).
+        On the last grid; ``attrs["grids"]`` (JSON) has for each ``steps``, ``objective``,
+        ``defect``, ``iterations``, ``seconds`` and ``estimate`` (None where there is none).
         If the tolerance is not met, ``completed`` is False and ``stop_reason`` says so.
 
     Raises
     ------
     ValueError
         If the tolerance is not positive, the first grid is finer than allowed, or the estimate
-        cannot tell the error of such a motion; and as for `optimize`.
+        does not apply to such a motion; and as for `optimize`.
     """
     positive("tolerance of refine", tolerance)
-    stated, by = optimization, by or StepDeviation()
+    stated, by = optimization, by or StepDefect()
     by.check(stated)
     steps = stated.horizon.steps
     if steps > most:
         raise ValueError(f"refine starts with {steps} steps, more than {most}: allow more")
-    limit = stated.solver.feasibility
-    grids: list[Grid] = []
+    tolerances = horizon_settings(stated.solver).tolerances
+    limit = min(tolerances.equality, tolerances.inequality)
+    grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
     while True:
         result = optimization.solve(parameters, title=title)
@@ -166,27 +166,27 @@ def refine(
             break
         horizon = _halved(optimization.horizon)
         optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
-    word = "" if error <= tolerance or not result.completed else _coarse(error, tolerance, steps)
-    more = {"grids": json.dumps(rows)} | ({"completed": 0, "stop_reason": word} if word else {})
+    fault = "" if error <= tolerance or not result.completed else _coarse(error, tolerance, steps)
+    more = {"grids": json.dumps(rows)} | ({"completed": 0, "stop_reason": fault} if fault else {})
     return Result(result.data.assign_attrs(more))
 
 
 def _halved(horizon: Horizon) -> Horizon:
-    """Return twice as many steps, of half the size where that is bounded."""
+    """Return a horizon of twice as many steps, with bounds of h halved."""
     h = horizon.h
     h = h if h is None else replace(h, h_min=h.h_min / 2, h_max=h.h_max / 2)
     return replace(horizon, steps=2 * horizon.steps, h=h)
 
 
-def _grid(result: Result, steps: int) -> Grid:
+def _grid(result: Result, steps: int) -> GridSolve:
     attrs = result.data.attrs
     iterations, seconds = (
         float(np.nansum(result[name].values)) for name in ("iterations", "solve_time")
     )
-    return Grid(
+    return GridSolve(
         steps,
         float(attrs["objective"]),
-        float(attrs.get("deviation", np.nan)),
+        float(attrs.get("defect", np.nan)),
         round(iterations),
         seconds,
     )

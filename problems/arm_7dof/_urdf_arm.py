@@ -18,7 +18,7 @@ from nsopt.trajectory import (
     EndAt,
     Horizon,
     JointResistance,
-    Moment,
+    NodeSample,
     Optimization,
     Quintic,
     Smoothness,
@@ -71,8 +71,13 @@ def pair(dynamics: Dynamics, seed: int) -> tuple[Array, Array]:
     wide = SHARE * np.array([x.upper for x in dynamics.mechanism.actuators])
     for _ in range(TRIES):
         start, end = random.uniform(-wide, wide, (2, 7))
-        course = Quintic(start, end).course(np.linspace(0, 1, 101), (DURATION, DURATION), ())
-        if np.ptp([start, end], axis=0).max() > TRAVEL and use(course.q, course.v, course.a) <= 1:
+        trajectory = Quintic(start, end).trajectory(
+            np.linspace(0, 1, 101), (DURATION, DURATION), ()
+        )
+        if (
+            np.ptp([start, end], axis=0).max() > TRAVEL
+            and use(trajectory.q, trajectory.v, trajectory.a) <= 1
+        ):
             return start, end
     raise ValueError(f"seed {seed}: no pair of poses has a quintic that keeps all limits")
 
@@ -86,15 +91,15 @@ class LargestUse:
     def __init__(self, dynamics: Dynamics) -> None:
         q, v, a = (ca.SX.sym(name, 7) for name in "qva")
         parameters = ca.DM(dynamics.values())
-        m = Moment(dynamics, ca.SX(0), q, v, a, ca.SX(parameters))
+        m = NodeSample(dynamics, ca.SX(0), q, v, a, ca.SX(parameters))
         shares = []
         for k, x in enumerate(dynamics.mechanism.actuators):
             middle, half = (x.upper + x.lower) / 2, (x.upper - x.lower) / 2
             shares += [(q[k] - middle) / half, v[k] / x.velocity, m.drive[k] / x.effort]
-        readings = dynamics.readings(0, q, v, parameters)
+        outputs = dynamics.outputs(0, q, v, parameters)
         for cone in ("shoulder", "wrist"):
             latitude, excess = (
-                readings[dynamics.reading_names.index(f"{cone}.{what}")]
+                outputs[dynamics.output_names.index(f"{cone}.{what}")]
                 for what in ("latitude", "excess")
             )
             shares.append(latitude / (latitude - excess))

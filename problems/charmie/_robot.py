@@ -46,9 +46,7 @@ from nsopt import (
     Revolute,
     Tracker,
 )
-from nsopt.mechanics import Constraint, Force
-from nsopt.mechanics.actuator import Actuator
-from nsopt.mechanics.spanning_tree import Relative
+from nsopt.mechanics import Actuator, Constraint, Force, Relative
 
 # Columns of a frame whose z is the named axis.
 ALONG = {

@@ -6,7 +6,7 @@
 from _robot import CUTS, charmie
 
 from nsopt import Problem, StepBounds, assemble
-from nsopt.mechanics.spanning_tree import Relative
+from nsopt.mechanics import Relative
 
 robot = charmie(Relative(CUTS))
 dynamics = assemble(robot.mechanism, robot.elements, gravity=(0.0, 0.0, -9.81))

@@ -9,17 +9,18 @@ from _arm import left_arm
 
 from nsopt.trajectory import (
     ActuatorLimits,
+    ClearOfCapsule,
     EndAt,
     Horizon,
     JointResistance,
     Optimization,
+    Orient,
     Quintic,
     Reach,
     Smoothness,
     StartAt,
+    find_posture,
 )
-from nsopt.trajectory.conditions import ClearOfCapsule, Orient
-from nsopt.trajectory.postures import find_posture
 
 dynamics, claw = left_arm()
 HALF = np.sqrt(0.5)

@@ -29,7 +29,7 @@ from nsopt import (
     Turn,
     assemble,
 )
-from nsopt.trajectory import Bound, Condition, Course, Guess, InputEffort, Moment, Quintic
+from nsopt.trajectory import Bound, Condition, Guess, InputEffort, NodeSample, Quintic, Trajectory
 
 Array = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ class _Posed(Condition):
     chain: Chain
     angles: Sequence[float] | Array
 
-    def _turned(self, m: Moment) -> list[Bound]:
+    def _turned(self, m: NodeSample) -> list[Bound]:
         """Return that links are turned by the angles."""
         found = []
         still = np.zeros(1)
@@ -164,7 +164,7 @@ class _Posed(Condition):
 class HungAt(_Posed):
     """At the start the chain rests at given angles, every bushing hung on its pin."""
 
-    def start(self, m: Moment) -> list[Bound]:
+    def start(self, m: NodeSample) -> list[Bound]:
         found, none = self._turned(m), np.zeros(2)
         ideal = not self.chain.clearances.any()
         x = self.chain
@@ -183,11 +183,11 @@ class TurnedTo(_Posed):
     their centres of mass while their bushings fly off: the end is too near for them to arrive.
     """
 
-    def end(self, m: Moment) -> list[Bound]:
+    def end(self, m: NodeSample) -> list[Bound]:
         return [*self._turned(m), _rest(m)]
 
 
-def _rest(m: Moment) -> Bound:
+def _rest(m: NodeSample) -> Bound:
     n = m.v.numel()
     return Bound("rest", m.v, np.zeros(n), np.zeros(n))
 
@@ -206,8 +206,10 @@ class Hanging(Guess):
     start: Sequence[float] | Array
     end: Sequence[float] | Array
 
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
-        turned = Quintic(self.start, self.end).course(share, bounds, inputs)
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
+        turned = Quintic(self.start, self.end).trajectory(share, bounds, inputs)
         c = self.chain.clearances
         if not c.any():
             return turned

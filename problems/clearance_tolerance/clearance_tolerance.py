@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from _chain import ARM, Array, Chain, Hanging, HungAt, TurnedTo, chain
 
-from nsopt.trajectory import Bound, Condition, Horizon, Moment, Optimization
+from nsopt.trajectory import Bound, Condition, Horizon, NodeSample, Optimization
 
 TOLERANCE = 0.5e-3  # m, of the tip
 PRICES = (4.0e-4, 1.0e-4)  # m, times the price of one unit: what c costs is price / c
@@ -33,7 +33,7 @@ def allotment(prices: Sequence[float], tolerance: float) -> Array:
     return tolerance * share
 
 
-def ideal_tip(x: Chain, m: Moment) -> ca.SX:
+def ideal_tip(x: Chain, m: NodeSample) -> ca.SX:
     """Return where the tip would be if every bushing sat in the middle of its pin, (3,)."""
     off = (m.motion(b).r - m.motion(a).r for a, b in zip(x.pins, x.bushings, strict=True))
     return m.motion(x.tip).r - sum(off, ca.SX(3, 1))
@@ -46,7 +46,7 @@ class TipWithin(Condition):
     chain: Chain
     most: float
 
-    def end(self, m: Moment) -> list[Bound]:
+    def end(self, m: NodeSample) -> list[Bound]:
         off = (m.motion(self.chain.tip).r - ideal_tip(self.chain, m)) / self.most
         return [Bound("tip within tolerance", ca.sumsqr(off), np.zeros(1), np.ones(1))]
 

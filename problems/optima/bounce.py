@@ -6,14 +6,13 @@
 
 from _models import bouncer
 
-from nsopt import ContactAligned, StepBounds
+from nsopt import ContactAligned, Solver, StepBounds
 from nsopt.trajectory import (
     STRAIGHT,
     During,
     Effort,
     EndAt,
     Horizon,
-    HorizonSolver,
     Optimization,
     StartAt,
     Through,
@@ -30,5 +29,5 @@ optimization = Optimization(
     [StartAt([1.0], [0.0]), EndAt([1.0], [0.0]), During(Touching("wall"), MET, MET)],
     Through([[1.0], [0.0], [1.0]], [0.0, MET, 1.0]),
     scheme=ContactAligned(),
-    solver=HorizonSolver(ways=(STRAIGHT,)),
+    solver=Solver(schedules=(STRAIGHT,)),
 )

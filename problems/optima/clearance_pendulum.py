@@ -27,13 +27,13 @@ from nsopt import (
 from nsopt.trajectory import (
     Bound,
     Condition,
-    Course,
     Guess,
     Horizon,
     InputEffort,
-    Moment,
+    NodeSample,
     Optimization,
     Quintic,
+    Trajectory,
 )
 
 LENGTH = 0.5  # m, from the hinge to the centre of mass
@@ -60,7 +60,7 @@ def model(ideal: bool = False) -> Dynamics:
 class Hung(Condition):
     """At the start the rod hangs straight down on its pin, at rest."""
 
-    def start(self, m: Moment) -> list[Bound]:
+    def start(self, m: NodeSample) -> list[Bound]:
         q, c = m.q - 0, m.input(CLEARANCE.name)
         q[1] += LENGTH + c
         q[3] -= 1
@@ -74,7 +74,7 @@ class Lifted(Condition):
     that say so leave the solver without a direction.
     """
 
-    def end(self, m: Moment) -> list[Bound]:
+    def end(self, m: NodeSample) -> list[Bound]:
         along = m.motion(Frame(next(iter(m.dynamics.mechanism.bodies)))).A[0, 0]
         none = np.zeros(3)
         rest = Bound("rest", m.v[[0, 1, 5]], none, none)
@@ -84,10 +84,10 @@ class Lifted(Condition):
 class Swing(Guess):
     """A quintic of the angle, the bushing hung on its pin."""
 
-    def course(
+    def trajectory(
         self, share: NDArray[np.float64], bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Course:
-        x = Quintic([0.0], [TURN]).course(share, bounds, inputs)
+    ) -> Trajectory:
+        x = Quintic([0.0], [TURN]).trajectory(share, bounds, inputs)
         angle, rate, none = x.q[:, 0], x.v[:, 0], np.zeros(len(share))
         sine, cosine = np.sin(angle), np.cos(angle)
         place = [LENGTH * sine, -LENGTH * cosine - CLEARANCE.value, none]
@@ -105,5 +105,5 @@ optimization = Optimization(
     Swing(),
     inputs=["torque"],
     # With places at the start of steps the bushing rattles, and grids end in optima of their own.
-    scheme=Variational(ahead=0.5),
+    scheme=Variational(normal_implicitness=0.5),
 )

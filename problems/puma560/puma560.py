@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nsopt import Mechanism, Problem, Start, StepBounds, TorsionSpringDamper, assemble
-from nsopt.mechanics.actuator import Actuator
+from nsopt.mechanics import Actuator
 from nsopt.robots import DHRow, serial_from_dh
 
 

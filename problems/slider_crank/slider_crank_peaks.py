@@ -22,19 +22,20 @@ from nsopt import (
     PlanarRevoluteClearance,
     Prismatic,
     Revolute,
+    Solver,
+    Variational,
     assemble,
 )
 from nsopt.trajectory import (
     GRADUAL,
     ContactForce,
-    Course,
     Effort,
     Guess,
     Horizon,
-    HorizonSolver,
     Optimization,
     Periodic,
     StartAt,
+    Trajectory,
 )
 
 TURN = 2 * np.pi
@@ -64,18 +65,18 @@ def model() -> Dynamics:
 class EvenTurn(Guess):
     """A turn at constant speed, the pin in the middle of its bore."""
 
-    def course(
+    def trajectory(
         self, share: NDArray[np.float64], bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Course:
+    ) -> Trajectory:
         T, ratio = bounds[0], CRANK / ROD
         angle, speed = TURN * share, TURN / T
-        lean = -np.arcsin(ratio * np.sin(angle))  # of the rod from the line of the slider
-        rate = -ratio * np.cos(angle) * speed / np.cos(lean)
-        x = CRANK * (np.cos(angle) - 1) + ROD * (np.cos(lean) - 1)
-        v = -CRANK * np.sin(angle) * speed - ROD * np.sin(lean) * rate
-        q = np.column_stack([angle, lean - angle, x])
+        tilt = -np.arcsin(ratio * np.sin(angle))  # of the rod from the line of the slider
+        rate = -ratio * np.cos(angle) * speed / np.cos(tilt)
+        x = CRANK * (np.cos(angle) - 1) + ROD * (np.cos(tilt) - 1)
+        v = -CRANK * np.sin(angle) * speed - ROD * np.sin(tilt) * rate
+        q = np.column_stack([angle, tilt - angle, x])
         v = np.column_stack([0 * angle + speed, rate - speed, v])
-        return Course(q, v, np.zeros_like(v), np.zeros((len(share), len(inputs))), T)
+        return Trajectory(q, v, np.zeros_like(v), np.zeros((len(share), len(inputs))), T)
 
 
 optimization = Optimization(
@@ -87,5 +88,6 @@ optimization = Optimization(
     ],
     [StartAt(q=[0.0, np.nan, np.nan]), Periodic(advance=[TURN, -TURN, 0.0])],
     EvenTurn(),
-    solver=HorizonSolver(ways=(GRADUAL,)),
+    scheme=Variational(normal_implicitness=0.5),  # else the pin rattles from step to step
+    solver=Solver(schedules=(GRADUAL,)),
 )

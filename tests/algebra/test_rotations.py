@@ -14,6 +14,8 @@ from nsopt.algebra import (
 )
 from tests.states import array
 
+pytestmark = pytest.mark.unit
+
 anywhere = pytest.mark.parametrize("seed", range(4))
 
 

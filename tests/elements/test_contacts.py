@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.spatial import ConvexHull
 
 from nsopt import PrismaticClearance
-from tests.catalog import CLEARANCE, CLEARANCES, CONTACTS, IRREGULAR, TRIANGLE, Row
+from tests.catalog import CLEARANCES, CONTACTS, Row
+from tests.geometry import CLEARANCE, IRREGULAR, TRIANGLE, ends, off_axis
 from tests.states import (
     axes_of,
     couple,
@@ -16,8 +16,11 @@ from tests.states import (
     turn,
     wrenches,
 )
+from tests.user_bores import BORES
 
-contacts = pytest.mark.parametrize("row", CLEARANCES + CONTACTS, ids=str)
+pytestmark = pytest.mark.unit
+
+contacts = pytest.mark.parametrize("row", CLEARANCES + CONTACTS + BORES, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
 CENTRED = np.zeros(6)
 
@@ -153,60 +156,12 @@ def frame_b(c, q):
     return q[7:10] + A @ c.frames[1].origin, A @ c.frames[1].axes
 
 
-# Independent geometry: distances from the offset d and turn R of frame b, seen from frame a.
-def off_axis(x):
-    return np.linalg.norm(np.cross(x, [0, 0, 1]))
-
-
-def ends(d, R, length=0.1):
-    return d - R @ [0, 0, length / 2], d + R @ [0, 0, length / 2]
-
-
-def revolute(d, R):
-    low, high = ends(d, R)
-    radial = [CLEARANCE - off_axis(low), CLEARANCE - off_axis(high)]
-    return [*radial, low[2] + 0.05 + 4e-3, 0.05 + 4e-3 - high[2]]
-
-
-def prismatic(polygon, d, R):
-    """Each vertex and the two faces of the hull that meet there, moved out by the clearance."""
-    hull, found = ConvexHull(polygon), []
-    for z in (-0.05, 0.05):
-        for k, (x, y) in enumerate(polygon):
-            point = d + R @ [x, y, z]
-            planes = hull.equations[np.any(hull.simplices == k, axis=1)]
-            found += [CLEARANCE - plane @ [*point[:2], 1] for plane in planes]
-    return found
-
-
-def planar_prismatic(d, R):
-    corners = {side: [d + R @ [x, side * 0.02, 0] for x in (-0.05, 0.05)] for side in (1, -1)}
-    return [0.02 + CLEARANCE - side * x[1] for side, pair in corners.items() for x in pair]
-
-
-GEOMETRY = {
-    "cylindrical clearance": lambda d, R: [CLEARANCE - off_axis(x) for x in ends(d, R)],
-    "revolute clearance": revolute,
-    "triangular prismatic": lambda d, R: prismatic(TRIANGLE, d, R),
-    "irregular prismatic": lambda d, R: prismatic(IRREGULAR, d, R),
-    "spherical clearance": lambda d, _: [CLEARANCE - np.linalg.norm(d)],
-    "planar revolute": lambda d, _: [CLEARANCE - off_axis(d)],
-    "planar prismatic": planar_prismatic,
-    "point, plane": lambda d, _: [d[2] + 0.01],
-    "sphere, plane": lambda d, _: [d[2] + 0.06 - 0.05],
-    "point, sphere": lambda d, _: [np.linalg.norm(np.add(d, [0.24, 0, 0.18])) - 0.29],
-    "sphere, sphere": lambda d, _: [np.linalg.norm(np.add(d, [0.24, 0, 0.18])) - 0.29],
-    "point, cylinder": lambda d, _: [off_axis(np.add(d, [0.2, 0, 0.1])) - 0.19],
-    "sphere, cylinder": lambda d, _: [off_axis(np.add(d, [0.2, 0, 0.1])) - 0.19],
-}
-
-
 @contacts
 @anywhere
 def test_distances_are_those_of_the_geometry(row, seed):
     c = couple(row)
     twist = near(seed, 2e-3, 0.1)
-    expected = GEOMETRY[row.name](twist[:3], turn(*twist[3:]))
+    expected = row.distances(twist[:3], turn(*twist[3:]))
     found = c.at("distance", c.placed(twist))
     assert np.sort(found) == pytest.approx(np.sort(expected), abs=1e-14)
 

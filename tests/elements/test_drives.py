@@ -25,8 +25,8 @@ from nsopt import (
 )
 from nsopt.robots import inverse_dynamics
 from tests.catalog import DRIVES
+from tests.schemes.models import about_z
 from tests.states import array, assembled, axes_of, couple, moved, near, wrenches
-from tests.stepping.models import about_z
 
 drives = pytest.mark.parametrize("row", DRIVES, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
@@ -37,9 +37,9 @@ def velocity(seed):
     return np.random.default_rng(seed).normal(size=12)
 
 
-def readings(c, q, v, t=0.7):
-    values = c.with_velocity("readings", q, v, t)
-    return dict(zip(c.dynamics.reading_names, values, strict=True))
+def outputs(c, q, v, t=0.7):
+    values = c.with_velocity("outputs", q, v, t)
+    return dict(zip(c.dynamics.output_names, values, strict=True))
 
 
 @drives
@@ -59,7 +59,7 @@ def test_a_torque_acts_about_z_of_frame_a(seed):
     q, v = c.placed(near(seed, 0.1, 0.4)), velocity(seed)
     _, on_b = wrenches(c.with_velocity("applied", q, v, 0.7), q)
     z = axes_of(q[3:7]) @ c.frames[0].axes[:, 2]
-    torque = readings(c, q, v)["e.torque[0]"]
+    torque = outputs(c, q, v)["e.torque[0]"]
     assert on_b == pytest.approx([0, 0, 0, *(torque * z)], abs=1e-12)
 
 
@@ -68,7 +68,7 @@ def test_a_torque_acts_about_z_of_frame_a(seed):
 def test_power_is_effort_times_rate_and_comes_from_outside(row, seed):
     c = couple(row)
     q, v = c.placed(near(seed, 0.1, 0.4)), velocity(seed)
-    found = list(readings(c, q, v).values())
+    found = list(outputs(c, q, v).values())
     power = np.dot(found[1::3], found[2::3])
     assert v @ c.with_velocity("external", q, v, 0.7) == pytest.approx(power)
     assert np.all(c.with_velocity("external", q, v) == c.with_velocity("applied", q, v))
@@ -84,7 +84,7 @@ def test_coordinates_are_those_of_the_frames(row, seed):
     R = a.T @ b
     span = q[7:10] + axes_of(q[10:14]) @ c.frames[1].origin
     span -= q[:3] + axes_of(q[3:7]) @ c.frames[0].origin
-    ahead, here, behind = (readings(c, moved(q, v, e), v) for e in (eps, 0, -eps))
+    ahead, here, behind = (outputs(c, moved(q, v, e), v) for e in (eps, 0, -eps))
     for name, value in here.items():
         if "angle" in name:
             assert value == pytest.approx(np.arctan2(R[1, 0], R[0, 0]))
@@ -100,8 +100,8 @@ def test_a_rate_is_that_of_the_angle_where_the_axes_are_parallel():
     q = c.placed((0.1, -0.2, 0.05, 0, 0, 2.5))
     z = c.axes[:, 2]
     spin = np.concatenate([[0] * 3, 0.3 * axes_of(q[3:7]).T @ z, [0] * 3, axes_of(q[10:14]).T @ z])
-    ahead, behind = (readings(c, moved(q, e * spin), spin)["e.angle[0]"] for e in (1e-6, -1e-6))
-    rate = readings(c, q, spin)["e.rate[0]"]
+    ahead, behind = (outputs(c, moved(q, e * spin), spin)["e.angle[0]"] for e in (1e-6, -1e-6))
+    rate = outputs(c, q, spin)["e.rate[0]"]
     assert rate == pytest.approx(0.7)
     assert (ahead - behind) / 2e-6 == pytest.approx(rate)
 
@@ -183,8 +183,8 @@ def test_names_and_units_of_readings():
         [Cylindrical("j", *ends), JointDrives("d", [Slide(*ends), Turn(*ends)], lambda t, q, v: q)],
     )
     names = ["distance[0]", "speed[0]", "force[0]", "angle[1]", "rate[1]", "torque[1]"]
-    assert d.reading_names == tuple(f"d.{name}" for name in names)
-    assert d.reading_units == ("m", "m/s", "N", "rad", "rad/s", "N m")
+    assert d.output_names == tuple(f"d.{name}" for name in names)
+    assert d.output_units == ("m", "m/s", "N", "rad", "rad/s", "N m")
 
 
 GOOD = Body("b", 2.0, INERTIA, position=(0.1, 0, 0))

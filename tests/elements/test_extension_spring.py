@@ -8,6 +8,8 @@ import pytest
 from nsopt import Body, ExtensionSpring, Frame, SpringDamper
 from tests.states import array, assembled
 
+pytestmark = pytest.mark.unit
+
 
 def pulled(spring, length):
     """Force on a point mass at a distance along x from the ground, and the dynamics."""
@@ -20,8 +22,8 @@ def pulled(spring, length):
 def test_tension_is_pretension_and_stretch(length, tension):
     d, force = pulled(lambda *f: ExtensionSpring(*f, 200.0, 0.4, 15.0), length)
     assert force == pytest.approx([-tension, 0, 0])
-    assert d.reading_names == ("e.length", "e.tension")
-    assert array(d.readings(0, *d.stated_start(), [])) == pytest.approx([length, tension])
+    assert d.output_names == ("e.length", "e.tension")
+    assert array(d.outputs(0, *d.stated_start(), [])) == pytest.approx([length, tension])
     potential = float(d.potential(0, *d.stated_start(), []))
     assert potential == pytest.approx(100 * (length - 0.4) ** 2 + 15 * (length - 0.4))
 

@@ -29,7 +29,9 @@ from tests.states import (
     wrenches,
 )
 
-rubbing = pytest.mark.parametrize("row", RUBBING, ids=str)
+pytestmark = pytest.mark.unit
+
+joint_friction = pytest.mark.parametrize("row", RUBBING, ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
 ROUGH = ContactLaw(friction=0.3)
 
@@ -66,7 +68,7 @@ def velocity(seed):
     return np.random.default_rng(seed).normal(size=12)
 
 
-@rubbing
+@joint_friction
 def test_one_slip_a_gap_in_the_plane_and_two_in_space(row):
     c = couple(row)
     each = 1 if "planar" in row.name else 2
@@ -74,7 +76,7 @@ def test_one_slip_a_gap_in_the_plane_and_two_in_space(row):
     assert c.at("slip_matrix", c.q).size == 12 * each * row.size
 
 
-@rubbing
+@joint_friction
 @anywhere
 @pytest.mark.parametrize("size", [1e-3, 0.05], ids=["in the joint", "far from it"])
 def test_slips_are_orthonormal_and_tangent(row, seed, size):
@@ -86,7 +88,7 @@ def test_slips_are_orthonormal_and_tangent(row, seed, size):
         assert basis @ basis.T == pytest.approx(np.eye(len(basis)), abs=1e-10)
 
 
-@rubbing
+@joint_friction
 @anywhere
 def test_slip_is_the_velocity_of_material_points(row, seed):
     c, v = couple(row), velocity(seed)
@@ -98,7 +100,7 @@ def test_slip_is_the_velocity_of_material_points(row, seed):
         assert v @ matrix(c, q)[:, mine] == pytest.approx(expected, abs=1e-8)
 
 
-@rubbing
+@joint_friction
 @anywhere
 def test_power_of_friction_is_force_times_slip(row, seed):
     c, v = couple(row), velocity(seed)
@@ -111,7 +113,7 @@ def test_power_of_friction_is_force_times_slip(row, seed):
         assert generalized @ v == pytest.approx(force @ moving, abs=1e-7)
 
 
-@rubbing
+@joint_friction
 @anywhere
 def test_friction_acts_equally_on_both_bodies_at_the_contact_point(row, seed):
     c = couple(row)
@@ -125,7 +127,7 @@ def test_friction_acts_equally_on_both_bodies_at_the_contact_point(row, seed):
             assert on_a == pytest.approx(-on_b, abs=1e-12)
 
 
-@rubbing
+@joint_friction
 @anywhere
 def test_bodies_that_move_as_one_do_not_slip(row, seed):
     c = couple(row)
@@ -139,7 +141,7 @@ def test_bodies_that_move_as_one_do_not_slip(row, seed):
     assert np.concatenate(v) @ matrix(c, q) == pytest.approx(0, abs=1e-12)
 
 
-@rubbing
+@joint_friction
 def test_directions_turn_with_the_mechanism(row):
     c, turned = couple(row), turn(1.0, -0.4, 2.0)
     q = c.placed(near(2, 3e-3, 0.05))
@@ -149,7 +151,7 @@ def test_directions_turn_with_the_mechanism(row):
     )
 
 
-@rubbing
+@joint_friction
 def test_slip_matrix_and_its_derivatives_are_finite_at_the_centre(row):
     c = couple(row)
     d, q = c.dynamics, ca.SX.sym("q", 14)
@@ -176,7 +178,7 @@ def test_a_contact_without_friction_has_no_slip(row):
     assert c.dynamics.slip_directions.size_out(0) == (3, 0)
 
 
-@rubbing
+@joint_friction
 @anywhere
 def test_reported_friction_reaction_is_the_force_at_the_contact_point(row, seed):
     c = couple(row)

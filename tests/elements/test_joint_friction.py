@@ -32,6 +32,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import State
+from tests.catalog import JOINT_FRICTION
 
 # A mass of 1 kg under its weight; the published example: sigma_0 = 1e5 N/m, sigma_1 = sqrt(1e5)
 # N s/m, sigma_2 = 0.4 N s/m, F_c = 1 N, F_s = 1.5 N, v_s = 1 mm/s [Canudas de Wit 1995], divided
@@ -141,7 +142,7 @@ def largest_lag(w):
     """Largest difference of friction at one speed, driven at v = 2 + 1.5 sin(w t) mm/s."""
     s, u, z, h = State(ca.SX(0), {}, {}), ca.SX.sym("u"), ca.SX.sym("z"), ca.SX.sym("h")
     law = LuGreLaw(S0 / N, S1 / N, 0.0, FC / N, FS / N, VS)
-    ends = [law.settled(s, u, h, z), law.resist(s, u, ca.SX(N), h, z)]
+    ends = [law.advance_states(s, u, h, z), law.resist(s, u, ca.SX(N), h, z)]
     step = ca.Function("step", [z, u, h], ends).mapaccum(8000)
     dt = 2 * np.pi / w / 4000
     speed = 2e-3 + 1.5e-3 * np.sin(w * dt * (np.arange(8000) + 0.5))
@@ -159,7 +160,7 @@ def largest_lag(w):
 
 def test_mean_over_a_step_is_that_of_many_short_ones():
     s, u, z, h = State(ca.SX(0), {}, {}), ca.SX.sym("u"), ca.SX.sym("z"), ca.SX.sym("h")
-    ends = [LAW.settled(s, u, h, z), LAW.resist(s, u, ca.SX(N), h, z)]
+    ends = [LAW.advance_states(s, u, h, z), LAW.resist(s, u, ca.SX(N), h, z)]
     step = ca.Function("step", [z, u, h], ends)
     for speed in (0.0, 1e-9, 1e-6, 1e-3, -0.02, 0.5):
         state, force = (float(x) for x in step(3e-6, speed, 1e-3))
@@ -264,8 +265,26 @@ def test_numbers_out_of_range_are_refused(build, says):
 def test_friction_needs_a_joint():
     mass = Body("mass", 1.0, (1, 1, 1))
     rub = SlideFriction("rub", Frame(GROUND), Frame(mass), StribeckLaw(0.1))
-    with pytest.raises(ValueError, match="'rub' rubs in no joint"):
+    with pytest.raises(ValueError, match="'rub' acts in no joint"):
         assemble(Mechanism([mass]), [rub])
+
+
+@pytest.mark.parametrize("row", JOINT_FRICTION, ids=str)
+def test_every_friction_slows_a_body_by_what_the_joint_resists_with(row):
+    slides = row.name.startswith("sliding")
+    motion = {"velocity" if slides else "angular_velocity": (0, 0, 0.3)}
+    body = Body("body", 2.0, (0.1, 0.1, 0.1), **motion)
+    a, b = Frame(GROUND), Frame(body)
+    joint = Prismatic("joint", a, b) if slides else Revolute("joint", a, b)
+    d = assemble(Mechanism([body], [joint]), [row.build(a, b)], gravity=(0, -9.81, 0))
+    steps, scheme = StepBounds(1e-3, 1e-3), MoreauJean(theta=1.0)
+    result = simulate(d, duration=0.02, steps=steps, scheme=scheme, progress=False)
+    assert result.completed, result.stop_reason
+    name, k, mass = ("_force", 2, 2.0) if slides else ("", 5, 0.1)
+    v, resisted = result["v"].values[:, k], result[f"joint_resistance{name}"].values[1:, 0, 2]
+    assert mass * np.diff(v) == pytest.approx(1e-3 * resisted, rel=1e-6, abs=1e-12)
+    assert v[-1] < 0.3 - 1e-6
+    assert np.all(np.abs(v) < 0.3 + 1e-12)
 
 
 def test_a_turning_joint_sticks_by_its_bristles():

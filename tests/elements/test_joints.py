@@ -7,6 +7,8 @@ from scipy.linalg import null_space, orth
 from tests.catalog import JOINTS
 from tests.states import couple, derivative, moved_together, near, reactions, turn, wrenches
 
+pytestmark = pytest.mark.unit
+
 joints = pytest.mark.parametrize("row", JOINTS, ids=str)
 
 

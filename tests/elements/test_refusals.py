@@ -26,6 +26,8 @@ from nsopt import (
 from tests.catalog import CLEARANCES, CONTACTS, JOINTS, SPRINGS
 from tests.states import assembled
 
+pytestmark = pytest.mark.unit
+
 BODY = Body("body", 1.0, (1, 1, 1))
 PAIR = (Frame(None), Frame(BODY))
 SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1))

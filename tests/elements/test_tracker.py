@@ -7,6 +7,8 @@ from nsopt import Body, Frame, Tracker
 from tests.catalog import TRACKERS
 from tests.states import axes_of, couple, near
 
+pytestmark = pytest.mark.unit
+
 rows = pytest.mark.parametrize("row", TRACKERS, ids=str)
 
 
@@ -14,9 +16,9 @@ rows = pytest.mark.parametrize("row", TRACKERS, ids=str)
 def test_reads_where_its_point_is(row):
     c = couple(row)
     q = c.placed(near(1, 0.3, 0.8))
-    assert c.dynamics.reading_names == ("e.x", "e.y", "e.z")
+    assert c.dynamics.output_names == ("e.x", "e.y", "e.z")
     point = q[7:10] + axes_of(q[10:14]) @ c.element.frame.origin
-    assert c.with_velocity("readings", q, np.zeros(12)) == pytest.approx(point, abs=1e-14)
+    assert c.with_velocity("outputs", q, np.zeros(12)) == pytest.approx(point, abs=1e-14)
 
 
 @rows

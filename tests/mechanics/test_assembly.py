@@ -14,6 +14,8 @@ from nsopt import (
     assemble,
 )
 
+pytestmark = pytest.mark.unit
+
 A = Body("a", 1.0, (1, 1, 1))
 B = Body("b", 1.0, (1, 1, 1), position=(1, 0, 0))
 STRANGER = Body("c", 1.0, (1, 1, 1))

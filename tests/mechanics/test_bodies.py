@@ -9,6 +9,8 @@ from scipy.spatial.transform import Rotation
 from nsopt import Body, Parameter
 from tests.states import array, assembled
 
+pytestmark = pytest.mark.unit
+
 GOOD = {"mass": 2.0, "inertia": (1.0, 1.0, 1.5)}
 VECTORS = ("inertia", "position", "velocity", "angular_velocity")
 

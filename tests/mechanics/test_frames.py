@@ -10,8 +10,10 @@ from scipy.spatial.transform import Rotation
 from nsopt import GROUND, Body, Frame, Parameter
 from nsopt.mechanics import State
 from nsopt.mechanics.absolute import AbsoluteCoordinates
-from nsopt.mechanics.posture import stated
+from nsopt.parameter import constant
 from tests.states import array, moved
+
+pytestmark = pytest.mark.unit
 
 TILT = Rotation.from_rotvec([0.3, -2.0, 1.0]).as_matrix()
 BODY = Body("arm", 1.0, (1, 1, 1), position=(1, 2, 3), orientation=TILT)
@@ -20,7 +22,7 @@ BODY = Body("arm", 1.0, (1, 1, 1), position=(1, 2, 3), orientation=TILT)
 def motion(frame, q, v):
     """Origin, axes, velocity, angular velocity of a frame on the body, as numbers."""
     x, u = ca.SX.sym("q", 7), ca.SX.sym("v", 6)
-    state = State(ca.SX(0), AbsoluteCoordinates((BODY,)).motions(x, u, stated), {})
+    state = State(ca.SX(0), AbsoluteCoordinates((BODY,)).motions(x, u, constant), {})
     return [array(y) for y in ca.Function("motion", [x, u], [*state.motion(frame)])(q, v)]
 
 

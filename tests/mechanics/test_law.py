@@ -10,13 +10,16 @@ from nsopt import (
     Body,
     ContactLaw,
     Frame,
+    MoreauJean,
     Parameter,
     PlaneContact,
     Revolute,
     SphericalClearance,
 )
-from tests.catalog import CLEARANCE, CLEARANCES, CONTACTS
-from tests.states import array, assembled, reactions
+from tests.catalog import CLEARANCE, CLEARANCES, CONTACT_LAWS, CONTACTS
+from tests.states import array, assembled, reactions, run
+
+pytestmark = pytest.mark.unit
 
 ROUGH = ContactLaw(friction=0.3)
 
@@ -38,6 +41,40 @@ def test_what_is_frictionless(law, frictionless):
     body = Body("b", 1.0, (1, 1, 1))
     d = assembled([body], [SphericalClearance("e", Frame(None), Frame(body), 1e-3, law=law)])
     assert d.slip_contacts == (() if frictionless else (0, 0))
+
+
+laws = pytest.mark.parametrize("law", CONTACT_LAWS, ids=repr)
+
+
+def on_floor(law, velocity, weight):
+    """A point of 1 kg on a floor, in the plane, with the numbers of its law."""
+    body = Body("b", 1.0, (1, 1, 1), velocity=velocity)
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law, planar=True)
+    d = assembled([body], [floor], gravity=(0.0, 0.0, -weight))
+    names = ("restitution", "friction", "viscous")
+    return d, *(float(getattr(d, name)(d.values())) for name in names)
+
+
+@laws
+def test_a_body_rebounds_by_its_law(law):
+    d, e, _, _ = on_floor(law, (0.0, 0.0, -1.0), 0.0)
+    assert 0 <= e <= 1
+    result = run(d, 2e-3, 1e-3, scheme=MoreauJean())
+    assert result["v"].values[-1, 2] == pytest.approx(e, abs=1e-9)
+
+
+@laws
+def test_a_body_slows_down_by_its_law(law):
+    """m dv/dt = -mu m g - d v from 1 m/s, to the first order of the steps."""
+    d, _, mu, viscous = on_floor(law, (1.0, 0.0, 0.0), 10.0)
+    t, slowing = 0.05, 10 * mu
+    expected = 1 - slowing * t
+    if viscous:
+        expected = (1 + slowing / viscous) * np.exp(-viscous * t) - slowing / viscous
+    h = 1e-3
+    result = run(d, t, h, scheme=MoreauJean())
+    error = h * t * viscous * (viscous + slowing)  # twice h t / 2 of the largest second derivative
+    assert result["v"].values[-1, 0] == pytest.approx(expected, abs=error + 1e-9)
 
 
 def jointed(law):

@@ -8,6 +8,8 @@ import pytest
 from nsopt import Body, CylindricalClearance, Frame, Parameter, SphericalClearance, SpringDamper
 from tests.states import array, assembled
 
+pytestmark = pytest.mark.unit
+
 
 def slider(clearance=1e-3):
     b = Body("b", Parameter("mass", 2.0), (1, 1, 1))

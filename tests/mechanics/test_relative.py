@@ -262,7 +262,7 @@ def test_unknown_cuts_are_refused():
     ("drives", "message"),
     [
         ({"actuators": [Actuator("ball")]}, "'ball', a Spherical: it must have one freedom"),
-        ({"actuators": [Actuator("balls")]}, "'balls', which is not there"),
+        ({"actuators": [Actuator("balls")]}, "'balls', which is not in the mechanism"),
         ({"mimics": [Mimic("third", "first")]}, "'third', a Fixed: it must have one freedom"),
         (
             {"mimics": [Mimic("second", "first"), Mimic("first", "loop")]},

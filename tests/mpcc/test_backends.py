@@ -4,9 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Daqp, Ipopt, Mpcc, Osqp, Piqp, Proxqp, Qrqp, Solver, Sqp
+from nsopt.mpcc import Ipopt, Mpcc, Solver, Sqp
+from tests.catalog import QP_SOLVERS
 
-BACKENDS = [Ipopt(), *(Sqp(qp=qp) for qp in (Qrqp(), Daqp(), Piqp(), Osqp(), Proxqp()))]
+BACKENDS = [Ipopt(), *(Sqp(qp=qp) for qp in QP_SOLVERS)]
 each = pytest.mark.parametrize(
     "backend", BACKENDS, ids=lambda b: getattr(getattr(b, "qp", None), "plugin", "ipopt")
 )
@@ -61,7 +62,7 @@ def test_what_the_solver_throws_becomes_a_failed_solution(backend):
     mpcc.minimize(x**2)
     solution = Solver(backend=backend, retries=0).build(mpcc).solve({"p": 1.0})
     assert not solution.ok
-    assert "RuntimeError" in solution.status.solver_word
+    assert "RuntimeError" in solution.status.solver_status
 
 
 def test_not_a_number_is_named():
@@ -74,7 +75,7 @@ def test_not_a_number_is_named():
 def test_further_options_reach_the_solver():
     solution = Solver(backend=Ipopt(options={"ipopt.max_iter": 2}), retries=0).build(good()).solve()
     assert solution.iterations == 2
-    assert solution.status.solver_word == "Maximum_Iterations_Exceeded"
+    assert solution.status.solver_status == "Maximum_Iterations_Exceeded"
 
 
 def test_options_are_copied():

@@ -20,6 +20,8 @@ from nsopt.mpcc import (
     Tolerances,
 )
 
+pytestmark = pytest.mark.unit
+
 
 def corner():
     """Min (x-1)^2 + (y-2)^2 over 0 <= x _|_ y >= 0: (0, 2)."""
@@ -57,20 +59,20 @@ class Brittle(Backend):
 
 def test_failed_stage_goes_back_not_on():
     backend = Brittle(factor=150.0)
-    solver = Solver(backend=backend, schedule=(1.0, 1e-2, 1e-6, 1e-10))
+    solver = Solver(backend=backend, schedules=[(1.0, 1e-2, 1e-6, 1e-10)])
     solution = solver.build(corner()).solve()
     assert solution.ok, solution.status
     np.testing.assert_allclose(
         backend.sigmas, [1, 1e-2, 1e-6, 1e-4, 1e-6, 1e-10, 1e-8, 1e-10], rtol=1e-9
     )
-    assert [a.ok for a in solution.attempts] == [True, True, False, True, True, False, True, True]
+    assert [a.ok for a in solution.stages] == [True, True, False, True, True, False, True, True]
     # after the failure at 1e-6 the start is the end of 1e-2 again, not the NaN
     np.testing.assert_array_equal(backend.starts[3].x, backend.starts[2].x)
 
 
 def test_number_of_retries_is_bounded():
     backend = Brittle(factor=1.0001)
-    solver = Solver(backend=backend, schedule=(1e-10,), retries=3)
+    solver = Solver(backend=backend, schedules=[(1e-10,)], retries=3)
     solution = solver.build(corner()).solve()
     assert not solution.ok
     assert len(backend.sigmas) == 4
@@ -78,10 +80,10 @@ def test_number_of_retries_is_bounded():
 
 
 def test_first_failure_of_a_warm_start_restarts_cold():
-    program = Solver(backend=Brittle(factor=1e20), schedule=(1e-10,)).build(corner())
+    program = Solver(backend=Brittle(factor=1e20), schedules=[(1e-10,)]).build(corner())
     good = program.solve()
     bad = Brittle(factor=1e4)
-    cold = Solver(backend=bad, schedule=(1e-10,)).build(corner()).solve({}, good)
+    cold = Solver(backend=bad, schedules=[(1e-10,)]).build(corner()).solve({}, good)
     np.testing.assert_array_equal(bad.starts[0].x, good.x)
     np.testing.assert_array_equal(bad.starts[1].x, [0.5, 1.5])
     assert bad.sigmas[1] == bad.sigmas[0]
@@ -90,14 +92,14 @@ def test_first_failure_of_a_warm_start_restarts_cold():
 
 @dataclass(frozen=True)
 class Claims(Backend):
-    """Returns ``x`` and claims ``word``."""
+    """Returns ``x`` and claims ``status``."""
 
     x: tuple
-    word: str
+    status: str
 
     def build(self, nlp):
         return lambda start, p, lower, upper: Outcome(
-            replace(start, x=np.array(self.x)), self.word, 0, 0.0
+            replace(start, x=np.array(self.x)), self.status, True, 0, 0.0
         )
 
 
@@ -107,7 +109,7 @@ def test_success_is_judged_by_residuals_alone():
     assert right.build(corner()).solve().ok
     solution = wrong.build(corner()).solve()
     assert not solution.ok
-    assert solution.status.solver_word == "Solve_Succeeded"
+    assert solution.status.solver_status == "Solve_Succeeded"
     assert "'pair'" in solution.status.reason
 
 
@@ -116,9 +118,9 @@ def test_runaway_stage_is_a_failure():
     z = mpcc.variable("z", 2, guess=0.5)
     mpcc.complement("pair", z[0], z[1])
     mpcc.minimize(z[0] ** 2 + z[1] ** 2 - 4 * z[0] * z[1])
-    solution = Solver(relaxation=ExactPenalty(), schedule=(1.0, 0.1)).build(mpcc).solve()
+    solution = Solver(relaxation=ExactPenalty(), schedules=[(1.0, 0.1)]).build(mpcc).solve()
     assert not solution.ok
-    assert not any(a.ok for a in solution.attempts)
+    assert not any(a.ok for a in solution.stages)
 
 
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
@@ -171,7 +173,7 @@ def test_multipliers_shorten_a_warm_start(relaxation):
     z = mpcc.variable("z", 3, guess=1.0)
     mpcc.complement("pair", z[:2], ca.vertcat(z[2], z[0] + z[2]))
     mpcc.minimize(ca.sumsqr(z - ca.vertcat(2 + t, 1, 3 - t)))
-    program = Solver(relaxation=relaxation, schedule=(1e-8,)).build(mpcc)
+    program = Solver(relaxation=relaxation, schedules=[(1e-8,)]).build(mpcc)
     before = program.solve({"t": 0.0}).require()
     cold = program.solve({"t": 1e-3}).require()
     x_alone = program.solve({"t": 1e-3}, before.values).require()
@@ -201,7 +203,7 @@ def test_guess_of_another_program_is_refused():
 @pytest.mark.parametrize("schedule", [(), (1e-2, 1.0), (1.0, 0.0), (1.0, 1.0), (np.nan,)])
 def test_schedule_must_descend(schedule):
     with pytest.raises(ValueError, match="schedule"):
-        Solver(schedule=schedule)
+        Solver(schedules=[schedule])
 
 
 def test_tolerances_must_be_positive():

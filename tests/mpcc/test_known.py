@@ -4,38 +4,22 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import (
-    Daqp,
     ExactConvexified,
-    ExactPenalty,
-    FischerBurmeister,
-    Ipopt,
-    NaturalResidual,
-    Osqp,
-    Piqp,
-    Proxqp,
-    Scholtes,
-    ScholtesAggregated,
     Solver,
     Sqp,
 )
+from tests.catalog import BACKENDS, DOWN, QP_SOLVERS, RELAXATIONS
 from tests.mpcc.known import KNOWN
 
-DOWN = tuple(10.0**-k for k in range(11))
-SCHEDULES = [
-    (Scholtes(), DOWN),
-    (ScholtesAggregated(), DOWN),
-    (FischerBurmeister(), DOWN),
-    (NaturalResidual(), DOWN),
-    (ExactPenalty(), (0.1, 0.01)),
-]
+pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
-@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
-@pytest.mark.parametrize("way", SCHEDULES, ids=lambda w: type(w[0]).__name__)
-def test_known_solution(known, backend, way):
-    relaxation, schedule = way
-    solver = Solver(relaxation=relaxation, backend=backend, schedule=schedule)
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("relaxed", RELAXATIONS, ids=lambda x: type(x[0]).__name__)
+def test_known_solution(known, backend, relaxed):
+    relaxation, schedule = relaxed
+    solver = Solver(relaxation=relaxation, backend=backend, schedules=[schedule])
     solution = solver.build(known.program()).solve()
     assert solution.ok, solution.status
     x = np.concatenate(list(solution.values.values()))
@@ -44,11 +28,11 @@ def test_known_solution(known, backend, way):
     assert solution.objective == pytest.approx(known.objective, abs=1e-4)
 
 
-@pytest.mark.parametrize("qp", [Daqp(), Piqp(), Osqp(), Proxqp()], ids=lambda qp: qp.plugin)
+@pytest.mark.parametrize("qp", QP_SOLVERS, ids=lambda qp: qp.plugin)
 @pytest.mark.parametrize("name", ["kth3", "bard1"])
 def test_each_qp_solver(qp, name):
     known = next(k for k in KNOWN if k.name == name)
-    solution = Solver(backend=Sqp(qp=qp), schedule=DOWN).build(known.program()).solve()
+    solution = Solver(backend=Sqp(qp=qp), schedules=[DOWN]).build(known.program()).solve()
     assert solution.ok, solution.status
     assert solution.objective == pytest.approx(known.objective, abs=1e-4)
 
@@ -57,6 +41,6 @@ def test_each_qp_solver(qp, name):
 def test_exact_hessian(name):
     known = next(k for k in KNOWN if k.name == name)
     backend = Sqp(hessian=ExactConvexified())
-    solution = Solver(backend=backend, schedule=DOWN).build(known.program()).solve()
+    solution = Solver(backend=backend, schedules=[DOWN]).build(known.program()).solve()
     assert solution.ok, solution.status
     assert solution.objective == pytest.approx(known.objective, abs=1e-4)

@@ -12,6 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from nsopt.mpcc import Ipopt, Mpcc, Solver, Sqp
 
+pytestmark = pytest.mark.unit
+
 BACKENDS = {"ipopt": Ipopt(), "sqp": Sqp()}
 
 
@@ -36,14 +38,14 @@ def program(n, backend):
     q = mpcc.parameter("q", n)
     z = mpcc.variable("z", n, lower=0, guess=1)
     mpcc.complement("lcp", M @ z + q, z)
-    return Solver(backend=BACKENDS[backend], schedule=(1e-2, 1e-6, 1e-10)).build(mpcc)
+    return Solver(backend=BACKENDS[backend], schedules=[(1e-2, 1e-6, 1e-10)]).build(mpcc)
 
 
 entries = st.integers(-20, 20).map(lambda k: k / 10)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data(), n=st.integers(1, 4))
 def test_lcp_matches_enumeration(backend, data, n):
     A = data.draw(arrays(float, (n, n), elements=entries))

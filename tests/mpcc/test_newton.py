@@ -4,8 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from nsopt.algebra import solve_symbolic
 from nsopt.mpcc import Mpcc, Newton, Solver
-from nsopt.mpcc.elimination import solve_symbolic
+
+pytestmark = pytest.mark.unit
 
 
 def solved(mpcc, p, x0=None, newton=None):
@@ -33,7 +35,7 @@ def test_dependent_rows_solve_with_least_multipliers():
     """Three equal constraints on one motion share the load evenly."""
     m = Mpcc("redundant")
     v = m.variable("v", 2)
-    mu = m.variable("mu", 3)
+    mu = m.variable("mu", 3, multiplier=True)
     C = ca.DM([[1, 0.5]] * 3)
     m.equal("motion", v - ca.vertcat(1, 2) - C.T @ mu)
     m.equal("held", C @ v)
@@ -133,25 +135,27 @@ def test_programs_that_are_not_square_are_refused(state, message):
 
 
 def first_wall():
-    """A point runs from 0 at speed v for at most 2 s, to walls at 3 and 5 m; `lowest` ends it."""
+    """A point runs from 0 at speed v for at most 2 s; the first of walls at 3 and 5 m ends it."""
     m = Mpcc("walls")
     v = m.parameter("v", 1)
     t, x = m.variable("t", 1, guess=2.0), m.variable("x", 1)
     m.equal("motion", x - v * t)
-    m.lowest("event", ca.vertcat(2 - t, 3 - x, 5 - x), of="t", active=ca.vertcat(1, v < 10, 1))
+    m.first_event("event", ca.vertcat(2 - t, 3 - x, 5 - x), of="t", active=ca.vertcat(1, v < 10, 1))
     return m
 
 
 @pytest.mark.parametrize(
     ("speed", "time"), [(1.0, 2.0), (2.0, 1.5), (20.0, 0.25)], ids=["none", "near wall", "far wall"]
 )
-def test_the_lowest_of_several_rows_is_zero(speed, time):
+def test_the_smallest_of_several_rows_is_zero(speed, time):
     """The unknown it decides comes first here and is eliminated last."""
     m = first_wall()
     x, residual, _ = solved(m, [speed], [2.0, 0.0])
     assert residual < 1e-10
     assert x == pytest.approx([time, speed * time], abs=1e-9)
-    other = Solver(schedule=(1.0, 1e-2, 1e-4, 1e-8, 1e-10)).build(m).solve({"v": [speed]}).require()
+    other = (
+        Solver(schedules=[(1.0, 1e-2, 1e-4, 1e-8, 1e-10)]).build(m).solve({"v": [speed]}).require()
+    )
     assert other.x[:2] == pytest.approx(x, abs=1e-6)
 
 
@@ -168,8 +172,8 @@ def test_a_program_after_another_knows_its_solution():
     assert found["y"] == pytest.approx([12.0])
 
 
-def test_lowest_names_its_unknown():
+def test_a_first_event_names_its_unknown():
     m = Mpcc("lost")
     m.variable("x", 2)
-    with pytest.raises(ValueError, match="lowest 'event' is of no variable 'x' of size 1"):
-        m.lowest("event", ca.SX(1), of="x")
+    with pytest.raises(ValueError, match="first event 'event' is of no variable 'x' of size 1"):
+        m.first_event("event", ca.SX(1), of="x")

@@ -6,6 +6,8 @@ import pytest
 
 from nsopt.mpcc import Mpcc, Solver
 
+pytestmark = pytest.mark.unit
+
 
 def stated():
     mpcc = Mpcc("demo")

@@ -72,7 +72,7 @@ inside = st.floats(-0.95, 0.95)
 TABLE = Solver().build(table())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(load=st.tuples(inside, inside))
 def test_any_load_has_least_forces(load):
     solution = TABLE.solve({"load": load}).require()

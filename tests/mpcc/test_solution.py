@@ -6,6 +6,8 @@ import pytest
 
 from nsopt.mpcc import Ipopt, Kind, Mpcc, SolveError, Solver, Sqp, Tolerances
 
+pytestmark = pytest.mark.unit
+
 
 def program(solver=None):
     mpcc = Mpcc("demo")
@@ -63,7 +65,7 @@ def test_worst_is_largest_over_tolerance():
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
 def test_solution_in_physical_units(backend):
     # balance with both pairs open or loaded: a[0] > 0 needs f[0] = 0.5, so a = (-1, 4) or a[0] = 0
-    solution = program(Solver(backend=backend, schedule=(1.0, 1e-3, 1e-6, 1e-10))).solve(
+    solution = program(Solver(backend=backend, schedules=[(1.0, 1e-3, 1e-6, 1e-10)])).solve(
         {"low": 0.0}
     )
     solution.require()

@@ -202,7 +202,7 @@ def test_loops_carry_the_weight_of_all_their_bodies():
     ("options", "says"),
     [
         ({"bounds": {}}, "bounds are empty"),
-        ({"bounds": {"K": (0, 1)}}, "the Parameter 'K', which is not there: one of k"),
+        ({"bounds": {"K": (0, 1)}}, "the Parameter 'K', which is not in the mechanism: one of k"),
         ({"bounds": {"k": (9, 1)}}, "bounds of the Parameter 'k' must be lower < upper, got 9"),
         ({"bounds": {"k": (0, 400)}}, "'k' is stated as 500, outside its bounds 0 and 400"),
         (

@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import brentq, fsolve
 
 from nsopt import Fixed, Prismatic, Revolute, assemble
-from nsopt.mechanics.rank import TOLERANCE, redundancy
+from nsopt.algebra.rank import TOLERANCE
+from nsopt.mechanics import redundancy
 from tests.robots.charmie import (
     DYNAMICS,
     HALVES,
@@ -101,10 +102,10 @@ def test_actuators_name_joints_of_one_freedom():
 # The mechanism follows the closed forms
 
 
-def readings(joints):
+def outputs(joints):
     d, q = DYNAMICS, configuration(joints)
-    values = array(d.readings(0, q, np.zeros(d.nv), []))
-    return dict(zip(d.reading_names, values, strict=True))
+    values = array(d.outputs(0, q, np.zeros(d.nv), []))
+    return dict(zip(d.output_names, values, strict=True))
 
 
 @during
@@ -123,7 +124,7 @@ def test_the_motion_meets_no_singularity(t):
 
 @during
 def test_the_end_effector_is_where_the_closed_form_has_it(t):
-    found = readings(forms.validation_coordinates(t))
+    found = outputs(forms.validation_coordinates(t))
     path = [found[f"D_12a.{axis}"] for axis in "xyz"]
     assert path == pytest.approx(forms.end_effector(t), abs=1e-12)
 
@@ -131,7 +132,7 @@ def test_the_end_effector_is_where_the_closed_form_has_it(t):
 @during
 def test_lengths_and_pulls_of_springs(t):
     joints = forms.validation_coordinates(t)
-    found, at = readings(joints), forms.places(joints)
+    found, at = outputs(joints), forms.places(joints)
     length = forms.length(at["4"].point(geo.S4), at["5"].point(geo.S5))
     assert found["spring_5s.length"] == pytest.approx(length, abs=1e-12)
     assert found["spring_5s.tension"] == pytest.approx(forms.tension(geo.SPRING_5S, length))

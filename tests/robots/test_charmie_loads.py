@@ -254,7 +254,7 @@ def test_lengths_out_of_reach_are_refused_by_the_joint_that_stays_open(loops):
 
 def test_rules_name_their_joints(loops, motions):
     five = BODIES["body_5"]
-    with pytest.raises(ValueError, match="'joint_9', which is not there"):
+    with pytest.raises(ValueError, match="'joint_9', which is not in the mechanism"):
         loops.loads(motions[0], [EqualSharing(("joint_5", "joint_9"), five, force=study.X)])
     with pytest.raises(ValueError, match="'joint_4' is not on it"):
         loops.loads(motions[0], [EqualSharing(("joint_4", "joint_7a"), five, force=study.X)])

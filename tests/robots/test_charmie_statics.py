@@ -5,6 +5,8 @@ import pytest
 
 from tests.robots.charmie import DYNAMICS, GRAVITY, HALVES, configuration, forms, geo, halves
 
+pytestmark = pytest.mark.unit
+
 
 def coordinates(act_4, act_5, t):
     """Coordinates of the main joints at a time, but for these lengths."""

@@ -19,6 +19,8 @@ from nsopt import (
 )
 from nsopt.robots import ClosedLoops, joint_reactions, resistances
 
+pytestmark = pytest.mark.unit
+
 
 def test_a_drive_overcomes_damping_and_dry_friction():
     """m a + d v + F."""

@@ -7,6 +7,8 @@ from nsopt import GROUND, Frame, Parameter, Prismatic, Revolute, Spherical
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from tests.robots.chains import homogeneous, poses, starts
 
+pytestmark = pytest.mark.unit
+
 CONVENTIONS = pytest.mark.parametrize("convention", [StandardDH(), ModifiedDH()], ids=repr)
 
 

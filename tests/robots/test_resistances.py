@@ -17,8 +17,8 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.mechanics import Start
 from nsopt.robots import resistances
-from nsopt.stepping import Start
 
 
 def turning(**numbers):

@@ -8,6 +8,8 @@ from nsopt import Fixed, Parameter, Prismatic, Revolute, Spherical
 from nsopt.robots.table import BodyRow, X, Y, Z, mechanism_from_table, row_from_letters, zxz
 from tests.robots.chains import poses, starts
 
+pytestmark = pytest.mark.unit
+
 ROWS = [
     row_from_letters("base", None, "P", "x", r_AB=(0.1, 0.2, 0.3), r_AC=(0, 0, 0.2), mass=9.0),
     row_from_letters("turret", "base", "R", "z", r_AB=(0, 0, 0.5), r_AC=(0.1, 0, 0.1), mass=4.0),

@@ -20,7 +20,6 @@ from nsopt import (
 from nsopt.trajectory import (
     ActuatorLimits,
     ClearOf,
-    Course,
     DriveWithin,
     During,
     Earlier,
@@ -45,9 +44,12 @@ from nsopt.trajectory import (
     Straight,
     TaskTracking,
     Through,
+    Trajectory,
     Within,
 )
 from tests.trajectory.mechanisms import UNIT, cart
+
+pytestmark = pytest.mark.unit
 
 CART = cart(effort=5.0)
 ENDS = [StartAt([0], [0]), EndAt([1], [0])]
@@ -80,7 +82,10 @@ REST = simulate(CART, None, 0.1, steps=StepBounds(0.05, 0.05), progress=False)
         ({"inputs": [3]}, r"inputs .* got list\(...\): write \['name', ...\]"),
         ({"scheme": Variational}, r"scheme .* got the class Variational: write Variational\(...\)"),
         ({"scheme": "variational"}, r"scheme .* must be a Scheme, got 'variational'"),
-        ({"solver": 1e-8}, r"solver .* must be a HorizonSolver, got 1e-08: give HorizonSolver\(\)"),
+        (
+            {"solver": 1e-8},
+            r"solver .* must be a Solver, got 1e-08: give Solver\(\)",
+        ),
     ],
 )
 def test_arguments_of_another_kind(change, message):
@@ -188,7 +193,7 @@ def test_conditions_that_do_not_fit(condition, message):
     ("cost", "message"),
     [
         (FinalPose(q=[np.inf]), "q of FinalPose is inf for rail.distance"),
-        (FinalPose(q=[np.nan]), "FinalPose wants nothing: give a coordinate"),
+        (FinalPose(q=[np.nan]), "FinalPose has no target: give a coordinate"),
         (FinalTask(frame=ELSEWHERE, position=(0, 0, 0)), "frame of FinalTask is on body 'elsewh"),
         (TaskTracking(frame=ELSEWHERE, path=lambda t: (t, 0, 0)), "frame of TaskTracking is on"),
     ],
@@ -242,9 +247,11 @@ class Odd(Guess):
 
     change: dict
 
-    def course(self, share, bounds, inputs):
-        course = Straight([0], [1]).course(share, bounds, inputs)
-        return course._replace(**{k: make(getattr(course, k)) for k, make in self.change.items()})
+    def trajectory(self, share, bounds, inputs):
+        trajectory = Straight([0], [1]).trajectory(share, bounds, inputs)
+        return trajectory._replace(
+            **{k: make(getattr(trajectory, k)) for k, make in self.change.items()}
+        )
 
 
 @pytest.mark.parametrize(
@@ -269,12 +276,12 @@ def test_courses_that_do_not_fit(change, message):
 def test_a_value_for_what_is_no_input():
     for guess in (Straight([0], [1], {"torqe": 1.0}), Simulated(REST, {"torqe": 1.0})):
         with pytest.raises(ValueError, match="gives a value to 'torqe', which is no input: one of"):
-            guess.course(np.linspace(0, 1, 3), (1.0, 1.0), ["torque"])
-    course = Straight([0], [1], {"torque": 2.0}).course(
+            guess.trajectory(np.linspace(0, 1, 3), (1.0, 1.0), ["torque"])
+    trajectory = Straight([0], [1], {"torque": 2.0}).trajectory(
         np.linspace(0, 1, 3), (1.0, 1.0), ["torque"]
     )
-    assert isinstance(course, Course)
-    assert course.inputs == pytest.approx(np.full((3, 1), 2.0))
+    assert isinstance(trajectory, Trajectory)
+    assert trajectory.inputs == pytest.approx(np.full((3, 1), 2.0))
 
 
 PUSHED = Body("pushed", Parameter("mass", 1.0), UNIT)

@@ -87,24 +87,24 @@ def test_the_urdf_is_the_arm_of_the_table(arm, urdf):
 
 def within(d, q):
     """How far inside its two cones a posture is [rad], by the vectors along arm and hand."""
-    names = [d.reading_names.index(f"{cone}.excess") for cone in ("shoulder", "wrist")]
-    return -np.array([np.asarray(d.readings(0, x, STILL, []))[names, 0] for x in q])
+    names = [d.output_names.index(f"{cone}.excess") for cone in ("shoulder", "wrist")]
+    return -np.array([np.asarray(d.outputs(0, x, STILL, []))[names, 0] for x in q])
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 5, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3, 4, 6, 7, 8, 9))]
+    "seed", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9))]
 )
 def test_resistance_is_a_fifth_less_than_that_of_the_quintic(urdf, seed):
     module, d = urdf
     stated = module.least_resistance(d, seed)
     assert stated.horizon.steps == 100
     share = np.linspace(0, 1, 301)
-    guess = stated.guess.course(share, stated.horizon.bounds, ())
+    guess = stated.guess.trajectory(share, stated.horizon.bounds, ())
     assert within(d, guess.q).min() > 0
     assert module.LargestUse(d)(guess.q, guess.v, guess.a) < 1
     result = stated.solve()
     assert result.completed, result.stop_reason
-    assert np.nansum(result["solve_time"]) < 20
+    assert np.nansum(result["iterations"]) < 100
     shares, quintic = result.detailed_cost, result.guess_cost
     # Viscous inside the cones: of all motions the straight way in even time has 7/10 of it.
     damping = np.array([x.damping for x in d.mechanism.actuators])
@@ -112,7 +112,7 @@ def test_resistance_is_a_fifth_less_than_that_of_the_quintic(urdf, seed):
     even = np.sum((damping * way) ** 2) / module.DURATION
     assert quintic["JointResistance"] == pytest.approx(10 / 7 * even, rel=1e-6)
     assert even < shares["JointResistance"] < 0.8 * quintic["JointResistance"]
-    assert result.data.attrs["deviation"] < 5e-4
+    assert result.data.attrs["defect"] < 5e-4
     check_limits(result, d)
     assert within(d, result["q"].values).min() > 0
 
@@ -124,14 +124,15 @@ def test_a_cone_in_the_way_is_gone_round(arm):
     assert result.completed, result.stop_reason
     shares, quintic = result.detailed_cost, result.guess_cost
     even = Straight(arm.guess.start, arm.guess.end)
-    course = even.course(np.linspace(0, 1, 301), arm.horizon.bounds, ())
+    trajectory = even.trajectory(np.linspace(0, 1, 301), arm.horizon.bounds, ())
     d = arm.dynamics
-    assert -within(d, course.q).min() > np.radians(5)
+    assert -within(d, trajectory.q).min() > np.radians(5)
     assert within(d, result["q"].values).min() > -np.radians(2)
-    k = d.reading_names.index("shoulder.moment")
-    moment = np.array([float(d.readings(0, q, STILL, [])[k]) for q in course.q])
+    k = d.output_names.index("shoulder.moment")
+    moment = np.array([float(d.outputs(0, q, STILL, [])[k]) for q in trajectory.q])
     viscous = sum(
-        (x.damping * rate) ** 2 for x, rate in zip(d.mechanism.actuators, course.v[0], strict=True)
+        (x.damping * rate) ** 2
+        for x, rate in zip(d.mechanism.actuators, trajectory.v[0], strict=True)
     )
     straight = arm.horizon.bounds[0] * (viscous + np.mean(moment**2))
     assert shares["JointResistance"] < 0.6 * min(straight, quintic["JointResistance"])

@@ -57,6 +57,7 @@ def resimulated(links, clearances, result, h):
     return found
 
 
+@pytest.mark.slow
 def test_a_pendulum_on_a_worn_hinge_moves_as_its_torque_says():
     """The optimum, simulated under its own torque in finer steps, swings the same way."""
     c = 1e-3
@@ -260,6 +261,7 @@ def test_what_joints_bear_is_what_ideal_joints_bear(tolerance):
     assert worn == pytest.approx(asked, abs=0.1 * asked.max())
 
 
+@pytest.mark.slow
 def test_the_tolerance_holds_when_simulated_in_finer_steps(tolerance):
     problem, result = tolerance
     clearances = problem.allotment(problem.PRICES, problem.TOLERANCE)

@@ -8,7 +8,16 @@ from scipy.optimize import minimize_scalar
 from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
 from nsopt.problem import load_optimization
 from nsopt.robots import forward_kinematics
-from nsopt.trajectory import Duration, Effort, EndAt, Horizon, Moment, Quintic, StartAt, optimize
+from nsopt.trajectory import (
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    NodeSample,
+    Quintic,
+    StartAt,
+    optimize,
+)
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
     ClearOf,
@@ -22,7 +31,7 @@ from nsopt.trajectory.conditions import (
 )
 from nsopt.trajectory.geometry import squared_distance
 from nsopt.trajectory.guesses import Straight
-from nsopt.trajectory.moment import Acting
+from nsopt.trajectory.node_sample import SteppedNode
 from nsopt.trajectory.postures import find_posture
 from tests.catalog import ARM
 from tests.trajectory.mechanisms import cart, gantry, wheel
@@ -64,8 +73,8 @@ def test_limits_of_a_joint_after_a_free_body():
     d = assemble(Mechanism([stone, wheel_], [hinge], "relative", [drive]))
     assert d.q_names.index("hinge.angle") != d.v_names.index("hinge.rate")
     q, v = ca.SX.sym("q", d.nq), ca.SX.sym("v", d.nv)
-    acting = Acting(ca.SX(1), ca.SX.zeros(d.nv), ca.SX(ca.DM(np.arange(d.nv))))
-    m = Moment(d, ca.SX(0), q, v, ca.SX.zeros(d.nv), ca.SX(0, 1), acting)
+    stepped = SteppedNode(ca.SX(1), ca.SX.zeros(d.nv), ca.SX(ca.DM(np.arange(d.nv))))
+    m = NodeSample(d, ca.SX(0), q, v, ca.SX.zeros(d.nv), ca.SX(0, 1), stepped)
     bounds = ActuatorLimits().along(m)
     values = ca.Function("f", [q, v], [ca.vertcat(*(b.value for b in bounds))])
     numbers = np.arange(d.nq) + 10.0, np.arange(d.nv) + 30.0
@@ -145,7 +154,7 @@ def test_a_period_couples_start_and_end():
     d = gantry()[0]
     t, p = ca.SX(0), ca.SX(0, 1)
     first, last = (
-        Moment(d, t, ca.SX(q), ca.SX(v), ca.SX(q), p)
+        NodeSample(d, t, ca.SX(q), ca.SX(v), ca.SX(q), p)
         for q, v in (([1, 2], [3, 4]), ([1.5, 7], [3, 6]))
     )
     q, v = Periodic(advance=[0.2, np.nan]).couple(first, last)

@@ -20,6 +20,8 @@ from nsopt.trajectory import (
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.statement import Statement
 
+pytestmark = pytest.mark.unit
+
 BALL = Body("ball", 1.0, point_mass=True)
 FLOOR = PlaneContact("floor", Frame(None, (0, 0, 0.1)), Frame(BALL))
 WALL = PlaneContact("wall", Frame(None, (2.0, 0, 0), (-1, 0, 0)), Frame(BALL))
@@ -78,7 +80,7 @@ def test_a_start_that_is_off_what_it_touches(duration):
     refused("Touching of contact 'floor': .* closed all along", high, Touching("floor"))
     check(high, During(Touching("floor"), 0.05, 0.2), duration=duration)
     check(StartAt([1.0, 0, 0.1]), During(Touching("floor"), 0.0, 0.2), duration=duration)
-    # One number, the height of a plane through the origin: told as one.
+    # One number, the height of a plane through the origin: statement as one.
     zero = During(Touching("ground"), 0.0, 0.0)
     refused("must be 0.5 at the start and 0 at step 0, which are 0.5 apart", high, zero)
     # The height alone decides on the floor, the way along on the wall.
@@ -140,8 +142,8 @@ def test_gaps_are_those_of_the_coordinates():
     """Of a bore too, whose gap is a number of its own in the program."""
     stated = load_optimization("clearance_pendulum")
     d = stated.dynamics
-    told = Statement(d, [Touching(name) for name in d.contact_names], (), d.values())
+    statement = Statement(d, [Touching(name) for name in d.contact_names], (), d.values())
     q = np.asarray(d.stated_start()[0])
-    values = told.function(0, q, *(np.zeros(x.numel()) for x in told.symbols[2:]))
+    values = statement.function(0, q, *(np.zeros(x.numel()) for x in statement.symbols[2:]))
     assert np.asarray(values) == pytest.approx(np.asarray(d.gap(0, q, d.values())), abs=1e-15)
-    assert isinstance(told.rows[0].demand, Condition)
+    assert isinstance(statement.rows[0].demand, Condition)

@@ -20,7 +20,7 @@ from nsopt import (
 )
 from nsopt.trajectory.sensitivity.recorded import SensitivityError
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from tests.stepping.models import G, ball
+from tests.schemes.models import G, ball
 from tests.trajectory.differences import TIGHT, difference, named
 
 

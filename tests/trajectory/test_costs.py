@@ -25,7 +25,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.problem import load_optimization
-from nsopt.trajectory import EndAt, Horizon, Moment, StartAt, Straight, optimize
+from nsopt.trajectory import EndAt, Horizon, NodeSample, StartAt, Straight, optimize
 from nsopt.trajectory.costs import (
     BaseReaction,
     Duration,
@@ -41,8 +41,8 @@ from nsopt.trajectory.costs import (
     RestrictingMoment,
     Smoothness,
     Sum,
-    spread,
 )
+from nsopt.trajectory.costs.base import spread
 from tests.catalog import CUBIC, SPLINE
 from tests.trajectory.mechanisms import UNIT, cart, wheel
 
@@ -51,7 +51,7 @@ def rate_of(cost, d):
     """What a cost is per second, as a function of q, v and a."""
     cost.check(d)
     known = [ca.SX.sym(name, d.nv) for name in "qva"]
-    m = Moment(d, ca.SX(0), *known, ca.SX(ca.DM(d.values())))
+    m = NodeSample(d, ca.SX(0), *known, ca.SX(ca.DM(d.values())))
     return ca.Function("rate", known, [cost.rate(m)])
 
 
@@ -116,8 +116,8 @@ POSTURES = [(0.3, 0.4, 0.5), (2.0, 0.25, -0.3), (-1.0, 0.02, 0.1), (0.7, -0.3, 0
 def test_a_cone_across_joints_resists_as_it_reads(q):
     """By virtual work of its potential; its reading is the law at the excess."""
     d, v = ball(damping=3.0), np.array([0.4, -0.3, 0.9])
-    readings = dict(zip(d.reading_names, np.asarray(d.readings(0, q, v, [])).ravel(), strict=True))
-    cone, turn = readings["cone.moment"], readings["turn.resistance"]
+    outputs = dict(zip(d.output_names, np.asarray(d.outputs(0, q, v, [])).ravel(), strict=True))
+    cone, turn = outputs["cone.moment"], outputs["turn.resistance"]
     at_rest = np.zeros(3)
     assert rate(RestrictingMoment(elements=["cone"]), d, q, at_rest) == pytest.approx(cone**2)
     assert rate(RestrictingMoment(), d, q, at_rest) == pytest.approx(cone**2 + turn**2)
@@ -157,7 +157,9 @@ def test_ends_of_a_slide_push_by_a_force():
 
 
 def test_ranges_that_are_not_there_are_told():
-    with pytest.raises(ValueError, match="names the range 'knee', which is not there: one of cone"):
+    with pytest.raises(
+        ValueError, match="the range 'knee', which is not in the mechanism: one of cone"
+    ):
         RestrictingMoment(elements=["knee"]).check(ball())
     with pytest.raises(ValueError, match="the mechanism has no range of motion"):
         RestrictingEnergy().check(cart())
@@ -228,7 +230,7 @@ def test_a_final_orientation_is_traded_for_effort():
 def test_a_final_position_is_its_distance():
     d = cart()
     task = FinalTask(frame=Frame(d.mechanism.bodies[0]), position=(0.3, 0.0, 0.4))
-    m = Moment(d, *(ca.SX(x) for x in (0, 1, 0, 0)), ca.SX(0, 1))
+    m = NodeSample(d, *(ca.SX(x) for x in (0, 1, 0, 0)), ca.SX(0, 1))
     assert float(ca.evalf(task.final(m))) == pytest.approx(0.09 + 0.36)
 
 
@@ -264,7 +266,7 @@ def test_sums_are_their_parts():
             lambda: RestrictingMoment(torque=-np.inf),
             "torque of RestrictingMoment must be finite, got -inf",
         ),
-        (lambda: FinalTask(frame=Frame(None)), "FinalTask wants nothing"),
+        (lambda: FinalTask(frame=Frame(None)), "FinalTask has no target"),
         (
             lambda: FinalTask(frame=Frame(None), axes=2 * np.eye(3)),
             "axes of FinalTask must be a rotation matrix",
@@ -285,5 +287,5 @@ def test_a_cone_counts_once():
     cone = Cone(np.radians([0, 90, 180, 270, 360]), np.radians([5, 5, 5, 5, 5]))
     limit = RangeOfMotion("cone", Frame(None), Frame(body), cone, CUBIC)
     d = assemble(Mechanism([body], [hinge], "relative"), [limit])
-    moment = float(d.readings(0, [0.3], [0], [])[d.reading_names.index("cone.moment")])
+    moment = float(d.outputs(0, [0.3], [0], [])[d.output_names.index("cone.moment")])
     assert rate(JointResistance(), d, [0.3], [0]) == pytest.approx(moment**2)

@@ -6,7 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, Variational, assemble
+from nsopt import (
+    Actuator,
+    Body,
+    Frame,
+    Ipopt,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    Variational,
+    assemble,
+)
+from nsopt.mpcc import Point
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     ActuatorLimits,
@@ -16,7 +27,6 @@ from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
-    HorizonSolver,
     Quintic,
     Reach,
     Smoothness,
@@ -25,11 +35,11 @@ from nsopt.trajectory import (
     Within,
     optimize,
 )
-from nsopt.trajectory.collocation import Collocation
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import scaling
 from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.transcription.collocation import Collocation
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
 LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
@@ -58,7 +68,7 @@ class Tried:
     """A solve, as optimize does it."""
 
     collocation: object
-    stack: object
+    nlp: object
     x: np.ndarray
     g: np.ndarray
     ending: Ending
@@ -66,43 +76,44 @@ class Tried:
 
     @property
     def text(self):
-        return explain(self.stack, self.g, self.ending, 1e-6, self.sizes)
+        return explain(self.nlp, self.g, self.ending, 1e-6, self.sizes)
 
 
 def tried(dynamics, horizon, costs, conditions, guess, max_iter=200):
     p = dynamics.values()
     check_feasible(dynamics, horizon, conditions, (), p)
     collocation = Collocation(dynamics, horizon, costs, conditions, ())
-    stack = collocation.stack()
-    solve = HorizonSolver(max_iter=max_iter).build(stack)
+    nlp = collocation.nlp()
     low, high = (np.full(collocation.size, x) for x in (-np.inf, np.inf))
     low[-1], high[-1] = horizon.bounds
-    limits = {"lbx": low, "ubx": high, "lbg": stack.lower, "ubg": stack.upper}
-    found = solve(x0=collocation.start_from(guess), p=p, **limits)
-    x, g = (np.asarray(found[name]).ravel() for name in "xg")
-    stats = solve.stats()
+    solve = Ipopt(max_iter=max_iter).build(nlp.nlp("motion"))
+    start = Point.cold(collocation.start_from(guess), len(nlp.lower))
+    outcome = solve(start, p, low, high)
+    x = outcome.point.x
+    g = np.asarray(nlp.rows(x, p)).ravel()
     ending = Ending(
         Statement(dynamics, conditions, (), p),
         horizon,
         np.linspace(0, x[-1], horizon.steps + 1),
-        collocation.course(x)[0],
-        bool(stats["success"]),
-        str(stats["return_status"]),
-        int(stats["iter_count"]),
+        collocation.trajectory(x)[0],
+        outcome.status,
+        outcome.iterations,
     )
     names = [type(cost).__name__ for cost in costs]
-    sizes = scaling(stack, x, p, collocation.names(), names)
-    return Tried(collocation, stack, x, g, ending, sizes)
+    sizes = scaling(nlp, x, p, collocation.names(), names)
+    return Tried(collocation, nlp, x, g, ending, sizes)
 
 
 def test_a_solution_needs_no_words():
-    assert not tried(
+    result = optimize(
         arm(),
         Horizon(1.0, 8),
         [Smoothness()],
         [StartAt(OUT, STILL), EndAt((0.5, 0.5), STILL), ActuatorLimits()],
         Quintic(OUT, (0.5, 0.5)),
-    ).text
+    )
+    assert result.completed
+    assert not result.stop_reason
 
 
 def test_torque_limits_below_gravity():
@@ -147,7 +158,7 @@ def test_a_target_that_ranges_of_joints_keep_away():
         [StartAt(OUT, STILL), Reach(HAND, (-0.5, 0, 0)), Within("shoulder.angle", -0.5, 0.5)],
         Quintic(OUT, OUT),
     )
-    q = failed.ending.course.q[-1]
+    q = failed.ending.trajectory.q[-1]
     x = 0.4 * np.cos(q[0]) + 0.3 * np.cos(q.sum())
     y = 0.4 * np.sin(q[0]) + 0.3 * np.sin(q.sum())
     away = np.hypot(x + 0.5, y)
@@ -205,7 +216,7 @@ def test_conditions_that_exclude_each_other_on_the_way_are_named():
     )
     lines = failed.text.splitlines()
     assert "conditions are violated" in lines[0]
-    worst = failed.stack.violations(failed.g).max()
+    worst = failed.nlp.violations(failed.g).max()
     assert f"off by {worst:.3g}" in lines[0]
     known = ("ClearOf of body 'lower'", "StartAt: ", "EndAt: ", "Within: elbow.angle", "link of")
     assert lines[1].startswith(tuple(f"- {x}" for x in known))
@@ -215,7 +226,7 @@ def test_rows_that_are_no_numbers_are_told():
     good = tried(cart(9.0), Horizon(1.0, 4), [Effort()], [StartAt([0], [0])], Straight([0], [1]))
     g = good.g.copy()
     g[0] = np.nan
-    text = explain(good.stack, g, good.ending, 1e-6, None)
+    text = explain(good.nlp, g, good.ending, 1e-6, None)
     assert "link of nodes (rail.distance) is off by inf" in text
 
 
@@ -229,14 +240,14 @@ def test_rows_are_named_by_where_they_are():
         Quintic(OUT, (0.5, 0.5)),
     )
     for row in range(good.g.size):
-        label, place = good.stack.label(row)
+        label, place = good.nlp.label(row)
         g = good.g.copy()
-        g[row] = good.stack.lower[row] - 0.25
-        text = explain(good.stack, g, good.ending, 1e-6, None)
+        g[row] = good.nlp.lower[row] - 0.25
+        text = explain(good.nlp, g, good.ending, 1e-6, None)
         assert "is off by 0.25" in text
         if label == "link of nodes":
             names = ["shoulder.angle", "elbow.angle", "shoulder.rate", "elbow.rate"]
-            rows = good.stack.parts[0].rows
+            rows = good.nlp.blocks[0].rows
             assert f"({names[row % rows]})" in text
         if label == "distance from the sphere":
             assert "ClearOf of body 'lower': distance from the sphere is off by 0.25" in text
@@ -256,19 +267,19 @@ def test_a_condition_for_a_part_is_named_where_it_is():
     good = tried(cart(9.0), Horizon(1.0, 8), [Effort()], [*ends, *parts], Straight([0], [0.8]))
     seen = []
     for row in range(good.g.size):
-        part, _, place = good.stack.locate(row)
+        part, _, place = good.nlp.locate(row)
         if not part.function.name().startswith("during"):
             continue
         g = good.g.copy()
-        g[row] = good.stack.lower[row] - 0.25
-        text = explain(good.stack, g, good.ending, 1e-6, None)
+        g[row] = good.nlp.lower[row] - 0.25
+        text = explain(good.nlp, g, good.ending, 1e-6, None)
         assert "During Within: rail.distance is off by 0.25" in text
         first = part.function.name() == "during_0"
         node = 4 if first else 6 + place
         seen.append(node)
         assert f"must be at least {0.2 if first else 0.3} and at most" in text
         assert f"at step {node}, t = {node / 8:.4g} s" in text
-        assert good.stack.label(row) == ("rail.distance", node)
+        assert good.nlp.label(row) == ("rail.distance", node)
     assert seen == [4, 6, 7, 8]
 
 
@@ -291,8 +302,8 @@ def test_a_condition_for_a_part_of_steps_is_named_where_it_is(share, when):
 
 def test_a_solve_that_was_cut_short():
     good = tried(cart(9.0), Horizon(1.0, 4), [Effort()], [StartAt([0], [0])], Straight([0], [1]))
-    cut = replace(good.ending, solved=False, word="Maximum_Iterations_Exceeded")
-    text = explain(good.stack, good.g, cut, 1e-6, good.sizes)
+    cut = replace(good.ending, status="Maximum_Iterations_Exceeded")
+    text = explain(good.nlp, good.g, cut, 1e-6, good.sizes)
     assert "the cost may not be least: Maximum_Iterations_Exceeded" in text
     assert "scale the costs to about one" in text
 
@@ -307,16 +318,16 @@ def program(costs, seed=0):
     x = np.random.default_rng(seed).uniform(-1, 1, collocation.size)
     x[-1] = 1.3
     names = [f"{type(cost).__name__} {k}" for k, cost in enumerate(costs)]
-    stack = collocation.stack()
-    return stack, x, scaling(stack, x, d.values(), collocation.names(), names), collocation
+    nlp = collocation.nlp()
+    return nlp, x, scaling(nlp, x, d.values(), collocation.names(), names), collocation
 
 
 def test_sizes_are_those_of_the_derivatives():
-    stack, x, sizes, collocation = program([Effort(), Duration(weight=3.0)])
-    made, p = stack.derivatives(), collocation.dynamics.values()
-    J = np.abs(np.asarray(made["jac_g"](x, p)[1]))
-    labels = [stack.label(k)[0] for k in range(len(J))]
-    g = np.abs(np.asarray(made["jac_g"](x, p)[0])).ravel()
+    nlp, x, sizes, collocation = program([Effort(), Duration(weight=3.0)])
+    made, p = nlp.derivatives(), collocation.dynamics.values()
+    J = np.abs(np.asarray(made.jac_g(x, p)[1]))
+    labels = [nlp.label(k)[0] for k in range(len(J))]
+    g = np.abs(np.asarray(made.jac_g(x, p)[0])).ravel()
     for size in sizes.rows:
         mine = [label == size.name for label in labels]
         assert size.slope == pytest.approx(J[mine].max(), rel=1e-12)
@@ -328,7 +339,7 @@ def test_sizes_are_those_of_the_derivatives():
         assert size.slope == pytest.approx(J[:, mine].max(), rel=1e-12)
         assert size.value == np.abs(x[mine]).max()
     effort = program([Effort()])[0]
-    gradient = np.asarray(effort.derivatives()["grad_f"](x, p)[1])
+    gradient = np.asarray(effort.derivatives().grad_f(x, p)[1])
     assert sizes.costs[0].slope == pytest.approx(np.abs(gradient).max(), rel=1e-12)
     assert sizes.costs[1].slope == pytest.approx(3.0)
     assert sizes.costs[1].value == pytest.approx(3.0 * 1.3)
@@ -336,7 +347,7 @@ def test_sizes_are_those_of_the_derivatives():
 
 def test_unknowns_are_named_in_their_order():
     collocation = program([Effort()])[3]
-    nodes, _ = collocation.course(np.arange(collocation.size, dtype=float) + 1)
+    nodes, _ = collocation.trajectory(np.arange(collocation.size, dtype=float) + 1)
     names = np.array(collocation.names())
     x = np.arange(collocation.size) + 1.0
     assert x[names == "elbow.angle"] == pytest.approx(nodes.q[:, 1])
@@ -366,6 +377,6 @@ def test_the_table_is_compact():
 
 
 def test_names_that_are_too_few_are_refused():
-    stack, x, _, collocation = program([Effort()])
+    nlp, x, _, collocation = program([Effort()])
     with pytest.raises(ValueError, match="scaling needs a name for each of"):
-        scaling(stack, x, collocation.dynamics.values(), ["q"], ["Effort"])
+        scaling(nlp, x, collocation.dynamics.values(), ["q"], ["Effort"])

@@ -369,8 +369,8 @@ def test_what_the_robot_cannot_do(robot, conditions, message):
 
 
 def test_the_same_numbers_by_name():
-    told = Statement(arm(), [StartAt((0, np.nan)), ActuatorLimits()], (), np.zeros(0))
-    assert [row.name for row in told.rows] == [
+    statement = Statement(arm(), [StartAt((0, np.nan)), ActuatorLimits()], (), np.zeros(0))
+    assert [row.name for row in statement.rows] == [
         "shoulder.angle",
         "shoulder.angle",
         "shoulder.rate",
@@ -379,6 +379,6 @@ def test_the_same_numbers_by_name():
         "elbow.rate",
         "force of elbow",
     ]
-    q, v = told.posture("at the start")
+    q, v = statement.posture("at the start")
     assert q == pytest.approx([0, np.nan], nan_ok=True)
     assert np.isnan(v).all()

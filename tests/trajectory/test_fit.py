@@ -17,11 +17,11 @@ from nsopt import (
     TorsionSpringDamper,
     assemble,
 )
+from nsopt.trajectory.identification.fit import FullWindow, GrowingWindow, fit
+from nsopt.trajectory.identification.measured import Measured
+from nsopt.trajectory.identification.unknowns import Unknown
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from nsopt.trajectory.tuning.fit import FullWindow, GrowingWindow, fit
-from nsopt.trajectory.tuning.measured import Measured
-from nsopt.trajectory.tuning.unknowns import Unknown
-from tests.stepping.models import G
+from tests.schemes.models import G
 
 TRUE = np.array([1e-3, 0.05])  # m, N m s/rad
 NOISE = 2e-5  # rad, of a good encoder
@@ -116,6 +116,7 @@ def angle(t, q, v, p):
     return q
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_many_fits(swing):
     """The scatter of fits to data with other noise is the standard error that each states."""
     steps, times = StepBounds(5e-3, 5e-3), np.arange(1, 41) * 0.025

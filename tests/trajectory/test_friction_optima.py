@@ -192,10 +192,10 @@ def test_periodic_motions_bring_their_bristles_back():
 def test_costs_of_places_leave_bristles_out():
     """Tracking counts the angle; a pose may be given with bristles or without."""
 
-    def course(t):
+    def trajectory(t):
         return [t]
 
-    result = turned(40, None, LAWS["bristles"], costs=[Effort(), Tracking(course=course)])
+    result = turned(40, None, LAWS["bristles"], costs=[Effort(), Tracking(trajectory=trajectory)])
     t, angle = result["time"].values, result["q"].values[:, 0]
     share = np.trapezoid((angle - t) ** 2, t)
     assert result.detailed_cost["Tracking"] == pytest.approx(share, rel=0.01)
@@ -209,7 +209,7 @@ def test_a_course_of_another_size_is_refused():
     with pytest.raises(
         ValueError, match=r"must return 1 numbers, one for each of hinge.angle, got"
     ):
-        Tracking(course=lambda t: [t, t]).check(wheel(LAWS["bristles"]))
+        Tracking(trajectory=lambda t: [t, t]).check(wheel(LAWS["bristles"]))
 
 
 def test_a_count_of_coordinates_says_what_may_be_left_out():

@@ -9,7 +9,6 @@ from numpy.polynomial import Polynomial
 
 from nsopt import Body, Frame, Mechanism, Prismatic, StepBounds, Variational, assemble, simulate
 from nsopt.trajectory import (
-    Course,
     Duration,
     Effort,
     EndAt,
@@ -17,31 +16,32 @@ from nsopt.trajectory import (
     Horizon,
     Optimization,
     StartAt,
+    Trajectory,
     optimize,
 )
 from nsopt.trajectory.conditions import ActuatorLimits, ClearOf
 from nsopt.trajectory.guesses import Earlier, Perturbed, Quintic, Simulated, Straight
-from nsopt.trajectory.starts import multi_start
+from nsopt.trajectory.multi_start import multi_start
 from tests.trajectory.mechanisms import UNIT, cart, gantry
 
 BOUNDS = (2.0, 2.0)
 FINE = np.linspace(0, 1, 2001)
 
 
-def check_slopes(course):
+def check_slopes(trajectory):
     """v and a are the derivatives of q."""
-    t = FINE * course.duration
-    for x, slope in ((course.q, course.v), (course.v, course.a)):
+    t = FINE * trajectory.duration
+    for x, slope in ((trajectory.q, trajectory.v), (trajectory.v, trajectory.a)):
         found = np.gradient(x, t, axis=0)[1:-1]
         assert found == pytest.approx(slope[1:-1], abs=1e-4)
 
 
 def test_the_quintic_has_least_jerk():
     """720 way^2 / T^5; no other motion with these ends has less."""
-    course = Quintic([0.0, 1.0], [1.0, -1.0]).course(FINE, BOUNDS, ())
-    check_slopes(course)
+    trajectory = Quintic([0.0, 1.0], [1.0, -1.0]).trajectory(FINE, BOUNDS, ())
+    check_slopes(trajectory)
     t = 2 * FINE
-    jerk = np.gradient(course.a, t, axis=0, edge_order=2)
+    jerk = np.gradient(trajectory.a, t, axis=0, edge_order=2)
     least = np.trapezoid(jerk**2, t, axis=0)
     assert least == pytest.approx(720 * np.array([1, 4]) / 2**5, rel=1e-4)
     quintic = Polynomial([0, 0, 0, 10, -15, 6])
@@ -63,12 +63,12 @@ def test_a_simulation_is_a_guess():
         falling(), None, 1.0, steps=StepBounds(0.01, 0.01), scheme=Variational(), progress=False
     )
     share = np.linspace(0, 1, 7)
-    course = Simulated(result, {"load": 3.0}).course(share, BOUNDS, ["load", "other"])
-    assert course.duration == pytest.approx(1)
-    assert course.q[:, 0] == pytest.approx(-9.81 / 2 * share**2, abs=1e-3)
-    assert course.v[:, 0] == pytest.approx(-9.81 * share, abs=0.06)
-    assert course.a[:, 0] == pytest.approx(-9.81, abs=1e-2)
-    assert course.inputs == pytest.approx(np.tile([3.0, 0.0], (7, 1)))
+    trajectory = Simulated(result, {"load": 3.0}).trajectory(share, BOUNDS, ["load", "other"])
+    assert trajectory.duration == pytest.approx(1)
+    assert trajectory.q[:, 0] == pytest.approx(-9.81 / 2 * share**2, abs=1e-3)
+    assert trajectory.v[:, 0] == pytest.approx(-9.81 * share, abs=0.06)
+    assert trajectory.a[:, 0] == pytest.approx(-9.81, abs=1e-2)
+    assert trajectory.inputs == pytest.approx(np.tile([3.0, 0.0], (7, 1)))
     with pytest.raises(ValueError, match="is no result of optimize: take Simulated"):
         Earlier(result)
 
@@ -82,17 +82,17 @@ def test_an_earlier_optimum_without_an_input_is_told():
         Straight([0], [1]),
     )
     with pytest.raises(ValueError, match="has no input 'u': it has none"):
-        Earlier(result).course(FINE, BOUNDS, ["u"])
+        Earlier(result).trajectory(FINE, BOUNDS, ["u"])
 
 
 def test_detours_keep_the_ends_and_are_the_same_again():
     known = Quintic([0.0, 1.0], [1.0, -1.0])
-    course = Perturbed(known, seed=3, size=0.5).course(FINE, BOUNDS, ())
-    check_slopes(course)
-    assert course.q[[0, -1]] == pytest.approx(np.array([[0, 1], [1, -1]]))
-    again, other = (Perturbed(known, seed=k, size=0.5).course(FINE, BOUNDS, ()) for k in (3, 4))
-    assert np.array_equal(course.q, again.q)
-    assert np.abs(course.q - other.q).max() > 0.05
+    trajectory = Perturbed(known, seed=3, size=0.5).trajectory(FINE, BOUNDS, ())
+    check_slopes(trajectory)
+    assert trajectory.q[[0, -1]] == pytest.approx(np.array([[0, 1], [1, -1]]))
+    again, other = (Perturbed(known, seed=k, size=0.5).trajectory(FINE, BOUNDS, ()) for k in (3, 4))
+    assert np.array_equal(trajectory.q, again.q)
+    assert np.abs(trajectory.q - other.q).max() > 0.05
     with pytest.raises(ValueError, match="size of Perturbed must be positive"):
         Perturbed(known, 0, 0.0)
 
@@ -101,9 +101,9 @@ def test_detours_keep_the_ends_and_are_the_same_again():
 class Above(Guess):
     """Over the obstacle."""
 
-    def course(self, share, bounds, inputs):
+    def trajectory(self, share, bounds, inputs):
         q = np.column_stack([share, 0.5 * np.sin(np.pi * share)])
-        return Course(q, 0 * q, 0 * q, np.zeros((len(share), 0)), bounds[0])
+        return Trajectory(q, 0 * q, 0 * q, np.zeros((len(share), 0)), bounds[0])
 
 
 def test_several_starts_find_the_shorter_way_round():

@@ -7,9 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from nsopt import Result
+
+pytestmark = pytest.mark.unit
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 OPTIMA = {0: 90.0, 1: 1.0, 2: 80.0}  # of 100; seed 1 fails
@@ -28,15 +31,15 @@ def stated(dynamics, seed):
             "guess_cost": json.dumps({"JointResistance": 100.0}),
             "detailed_cost": json.dumps({"JointResistance": OPTIMA[seed]}),
             "compile_time": 1.0,
-            "deviation": 1e-6,
+            "defect": 1e-6,
         }
         names = ("q", "v", "acceleration", "iterations", "solve_time")
         return Result(xr.Dataset(dict.fromkeys(names, q), attrs=attrs))
 
-    course = SimpleNamespace(q=0, v=0, a=0)
+    trajectory = SimpleNamespace(q=0, v=0, a=0)
     return SimpleNamespace(
         horizon=SimpleNamespace(bounds=(1.0, 1.0), steps=10),
-        guess=SimpleNamespace(course=lambda *given: course),
+        guess=SimpleNamespace(trajectory=lambda *given: trajectory),
         solve=solve,
     )
 

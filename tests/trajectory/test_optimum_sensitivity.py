@@ -11,26 +11,27 @@ from nsopt import (
     Actuator,
     Body,
     Frame,
+    Ipopt,
     Mechanism,
     Parameter,
     Revolute,
+    Solver,
     TorsionSpringDamper,
     Variational,
     assemble,
 )
+from nsopt.mpcc import StructuredNlp, constraint_block
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     Duration,
     Effort,
     EndAt,
     Horizon,
-    HorizonSolver,
     Optimization,
     Quintic,
     StartAt,
 )
 from nsopt.trajectory.conditions import Bound
-from nsopt.trajectory.parts import Stack, part_of
 from nsopt.trajectory.sensitivity.optimum import (
     OptimumError,
     cost_derivatives,
@@ -55,16 +56,16 @@ def push(force=np.inf, corner=1.0):
         bounds.append(Bound("force", u, -force, force))
     columns = np.array([[3 * k, 3 * k + 1, 3 * k + 2, 3 * k + 3, 3 * k + 4] for k in range(STEPS)])
     cost = h * (u**2 + p[2] * (x - p[1]) ** 2 * corner)
-    steps = part_of("steps", (w, data, p), [_arrays(b) for b in bounds], cost, columns)
+    steps = constraint_block("steps", (w, data, p), [_arrays(b) for b in bounds], cost, columns)
     e = ca.SX.sym("e", 2)
     ends = [
-        part_of(name, (e, data, p), [_arrays(Bound(name, value, 0.0, 0.0))], ca.SX(0), at)
+        constraint_block(name, (e, data, p), [_arrays(Bound(name, value, 0.0, 0.0))], ca.SX(0), at)
         for name, value, at in (
             ("start", e, np.array([[0, 1]])),
             ("end", e - ca.vertcat(p[1], 0), np.array([[3 * STEPS, 3 * STEPS + 1]])),
         )
     ]
-    return Stack([steps, *ends], 3 * STEPS + 2, 3)
+    return StructuredNlp([steps, *ends], 3 * STEPS + 2, 3)
 
 
 def _arrays(bound):
@@ -72,7 +73,7 @@ def _arrays(bound):
     return Bound(bound.label, bound.value, np.full(n, bound.lower), np.full(n, bound.upper))
 
 
-def solved(stack, p):
+def solved(nlp, p):
     options = {
         "print_time": False,
         "ipopt.print_level": 0,
@@ -81,30 +82,30 @@ def solved(stack, p):
         "ipopt.constr_viol_tol": 1e-12,
         "ipopt.bound_relax_factor": 0.0,
     }
-    program = {"x": stack.x, "p": stack.p, "f": stack.f, "g": stack.g}
+    program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
     call = ca.nlpsol("again", "ipopt", program, options)
-    found = call(x0=0.1, p=p, lbg=stack.lower, ubg=stack.upper)
+    found = call(x0=0.1, p=p, lbg=nlp.lower, ubg=nlp.upper)
     assert call.stats()["success"]
     return {name: np.asarray(value).ravel() for name, value in found.items()}
 
 
-def differences(stack, p, k, step=1e-4):
+def differences(nlp, p, k, step=1e-4):
     ends = []
     for sign in (1, -1):
         moved = p.copy()
         moved[k] += sign * step
-        ends.append(solved(stack, moved))
+        ends.append(solved(nlp, moved))
     return [(ends[0][name] - ends[1][name]) / (2 * step) for name in ("f", "x")]
 
 
 def test_least_effort_in_closed_form():
     """12 m^2 s^2 / T^3 for steps without number: its derivatives by mass and way."""
-    stack, p = push(), np.array([1.0, 1.0, 0.0])
-    at = solved(stack, p)
+    nlp, p = push(), np.array([1.0, 1.0, 0.0])
+    at = solved(nlp, p)
     assert at["f"][0] == pytest.approx(12, rel=2e-3)
-    by = cost_derivatives(stack, at["x"], p, at["lam_g"])
+    by = cost_derivatives(nlp, at["x"], p, at["lam_g"])
     assert by[:2] == pytest.approx(2 * at["f"][0] * np.ones(2), rel=1e-7)
-    found = optimum_derivatives(stack, at["x"], p, at["lam_x"], at["lam_g"])
+    found = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
     assert found.cost == pytest.approx(by)
     # Twice the way is twice the motion; the force goes with the mass, the motion does not.
     assert found.x[:, 1] == pytest.approx(at["x"], abs=1e-6)
@@ -116,13 +117,13 @@ def test_least_effort_in_closed_form():
 @pytest.mark.parametrize("force", [np.inf, 5.05])
 def test_against_solving_again(force):
     """Also with some forces at their bound."""
-    stack, p = push(force), np.array([1.0, 1.0, 3.0])
-    at = solved(stack, p)
+    nlp, p = push(force), np.array([1.0, 1.0, 3.0])
+    at = solved(nlp, p)
     forces = np.abs(at["x"][2 : 3 * STEPS : 3])
     assert 2 < np.sum(forces > 5.05 - 1e-6) < STEPS
-    found = optimum_derivatives(stack, at["x"], p, at["lam_x"], at["lam_g"])
+    found = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
     for k in range(3):
-        cost, x = differences(stack, p, k)
+        cost, x = differences(nlp, p, k)
         assert found.cost[k] == pytest.approx(cost[0], rel=1e-6)
         assert found.x[:, k] == pytest.approx(x, abs=2e-5 * (1 + np.max(np.abs(x))))
 
@@ -130,22 +131,26 @@ def test_against_solving_again(force):
 def test_bounds_of_unknowns():
     """The least of (x - p)^2 with x <= 1: moves with p below, stays above, neither at 1."""
     w, data, p = ca.SX.sym("w"), ca.SX.sym("d"), ca.SX.sym("p")
-    stack = Stack([part_of("f", (w, data, p), [], (w - p) ** 2, np.array([[0]]))], 1, 1)
+    nlp = StructuredNlp(
+        [constraint_block("f", (w, data, p), [], (w - p) ** 2, np.array([[0]]))], 1, 1
+    )
     none, one = np.zeros(0), np.ones(1)
-    free = optimum_derivatives(stack, 0.4 * one, 0.4 * one, 0 * one, none, -one, one)
+    free = optimum_derivatives(nlp, 0.4 * one, 0.4 * one, 0 * one, none, -one, one)
     assert free.x[0, 0] == pytest.approx(1)
-    held = optimum_derivatives(stack, one, 1.5 * one, one, none, -one, one)
+    held = optimum_derivatives(nlp, one, 1.5 * one, one, none, -one, one)
     assert held.x[0, 0] == 0
     assert held.cost[0] == pytest.approx(1.0)
     with pytest.raises(OptimumError, match="unknown 0 is at its bound and does not press"):
-        optimum_derivatives(stack, one, one, 0 * one, none, -one, one)
+        optimum_derivatives(nlp, one, one, 0 * one, none, -one, one)
 
 
 def test_an_optimum_that_is_not_unique_is_told():
     w, data, p = ca.SX.sym("w", 2), ca.SX.sym("d"), ca.SX.sym("p")
-    stack = Stack([part_of("f", (w, data, p), [], (w[0] - p) ** 2, np.array([[0, 1]]))], 2, 1)
+    nlp = StructuredNlp(
+        [constraint_block("f", (w, data, p), [], (w[0] - p) ** 2, np.array([[0, 1]]))], 2, 1
+    )
     with pytest.raises(OptimumError, match="not unique"):
-        optimum_derivatives(stack, np.zeros(2), np.zeros(1), np.zeros(2), np.zeros(0))
+        optimum_derivatives(nlp, np.zeros(2), np.zeros(1), np.zeros(2), np.zeros(0))
 
 
 def swing(scheme=None):
@@ -163,7 +168,7 @@ def swing(scheme=None):
         [StartAt([0.0, 0.0], [0.0, 0.0]), EndAt([1.0, 0.0], [0.0, 0.0])],
         Quintic([0.0, 0.0], [1.0, 0.0]),
         scheme=scheme,
-        solver=HorizonSolver(tolerance=1e-11),
+        solver=Solver(backend=Ipopt(tol=1e-11, constr_viol_tol=1e-11)),
     )
 
 
@@ -189,10 +194,10 @@ def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
 def test_motions_without_derivatives_are_refused():
     bounce, straight = load_optimization("bounce"), load_optimization("double_integrator")
     best = bounce.solve({"restitution": 0.5}, 20)
-    with pytest.raises(ValueError, match="through contacts has no derivatives here"):
+    with pytest.raises(ValueError, match="with contacts has no derivatives here"):
         bounce.derivatives(best)
     best = straight.solve(steps=10)
-    with pytest.raises(ValueError, match="has no Parameter beside its inputs"):
+    with pytest.raises(ValueError, match="has no Parameter other than its inputs"):
         straight.derivatives(best)
     with pytest.raises(ValueError, match="is an optimum of another program"):
         replace(straight, conditions=straight.conditions[:1]).derivatives(best)

@@ -9,7 +9,7 @@ import pytest
 from nsopt import Variational
 from nsopt.problem import load_optimization
 from nsopt.trajectory import StartAt, Within
-from nsopt.trajectory.refine import Grid, ObjectiveChange, StepDeviation, refine
+from nsopt.trajectory.refine import GridSolve, ObjectiveChange, StepDefect, refine
 
 
 def problem(name, steps, *conditions):
@@ -66,11 +66,11 @@ def test_brachistochrone():
     result = refine(problem("brachistochrone", 10), 1e-6, most=160)
     assert result.completed
     table = grids(result)
-    deviations = [grid["deviation"] for grid in table]
-    assert deviations[0] > 1e-4
-    assert deviations[-1] <= 1e-6
-    assert table[-1]["estimate"] == deviations[-1]
-    order = np.log2(deviations[0] / deviations[-1]) / (len(deviations) - 1)
+    defects = [grid["defect"] for grid in table]
+    assert defects[0] > 1e-4
+    assert defects[-1] <= 1e-6
+    assert table[-1]["estimate"] == defects[-1]
+    order = np.log2(defects[0] / defects[-1]) / (len(defects) - 1)
     assert order > 3
     time = result.detailed_cost["Duration"]
     assert time == pytest.approx(0.8243386694391838, abs=2e-5)
@@ -95,12 +95,12 @@ def test_conditions_that_cannot_be_met_end_the_series():
 def test_richardson(order):
     """Objectives with an error of one order, known exactly."""
     h = [0.1 / 2**k for k in range(4)]
-    rows = [Grid(k, 4 + 3 * x**order, 0.0, 1, 1.0) for k, x in enumerate(h)]
+    rows = [GridSolve(k, 4 + 3 * x**order, 0.0, 1, 1.0) for k, x in enumerate(h)]
     by = ObjectiveChange()
     assert by.estimate(rows) == pytest.approx(3 * h[-1] ** order, rel=1e-6)
     assert by.estimate(rows[:3]) == pytest.approx(rows[1].objective - rows[2].objective)
     assert by.estimate(rows[:1]) == np.inf
-    assert StepDeviation().estimate(rows) == 0.0
+    assert StepDefect().estimate(rows) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_what_makes_no_sense_is_refused(change, message):
     ],
 )
 def test_motions_in_steps_of_a_scheme_are_told_by_their_objective(name, scheme, why):
-    """Their steps are not integrated afresh, so that no grid would ever do."""
+    """Their steps are not reintegrated, so that no grid would ever do."""
     stated = replace(problem(name, 10), scheme=scheme)
-    with pytest.raises(ValueError, match=rf"StepDeviation .* {why}: give by=ObjectiveChange"):
+    with pytest.raises(ValueError, match=rf"StepDefect .* {why}: give by=ObjectiveChange"):
         refine(stated, 1e-3)
 
 

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from nsopt import Result
 from nsopt.animation import animate
 from nsopt.plots import draw, save_view
 from nsopt.problem import load_optimization, load_problem
 from nsopt.robots import forward_kinematics
+from tests.pages import Page
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +88,12 @@ def test_drives_are_shown_against_their_limits(swing):
 
 @pytest.mark.slow
 def test_an_optimum_is_animated_and_viewed(swing, tmp_path):
+    """Its duration at 25 frames a second; the page has the places of the body that moves."""
     result = Result.open(swing.save(tmp_path / "swing.nc"))
-    film = animate(result, tmp_path / "swing.gif")
-    assert film.stat().st_size > 10_000
-    page = save_view(result, tmp_path / "swing.html")
-    assert page.stat().st_size > 10_000
+    duration, places = result["time"].values[-1], result["body_position"]
+    with Image.open(animate(result, tmp_path / "swing.gif", fps=25)) as film:
+        assert film.n_frames == 1 + np.ceil(25 * duration - 1e-9)
+    page = Page(save_view(result, tmp_path / "swing.html").read_text(encoding="utf-8"))
+    times, shown = page.last("SetPositionMessage", "/world/bodies/pendulum", "position")
+    assert times == pytest.approx(result["time"].values, abs=1e-9)
+    assert shown == pytest.approx(places.sel(body="pendulum").values, abs=1e-6)

@@ -27,10 +27,10 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.stepping import Compiled
+from nsopt.simulation import Compiled
 from nsopt.trajectory.sensitivity.mapped import Mapped
 from nsopt.trajectory.sensitivity.simulation import sensitivities
-from tests.stepping.models import G, about_z, ball
+from tests.schemes.models import G, about_z, ball
 from tests.trajectory.differences import TIGHT, difference, named
 
 FIXED = StepBounds(1e-6, 1e-3)
@@ -66,7 +66,11 @@ def along(q0, k, step):
     return moved
 
 
-@pytest.mark.parametrize("scheme", [Variational(), ContactAligned()], ids=named)
+@pytest.mark.parametrize(
+    "scheme",
+    [Variational(), pytest.param(ContactAligned(), marks=pytest.mark.slow)],
+    ids=named,
+)
 def test_case_a_by_clearance_and_mass(scheme):
     """Across the impact, into lasting contact; both ends of the bushing close at once."""
 
@@ -97,6 +101,7 @@ def test_case_a_by_clearance_and_mass(scheme):
     assert backward == pytest.approx(np.einsum("nm,nmk->k", weights, forward), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_the_motion_is_that_of_simulate():
     found = sensitivities(CASE_A, None, 0.1, steps=FIXED, by=("clearance",))
     steps = simulate(

@@ -38,12 +38,13 @@ from nsopt.trajectory import (
 from tests.trajectory.lifted import ARM, PENDULUM, held, lifted
 
 
+@pytest.mark.slow
 def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
     """With the square of the step; what rattles at no cost would end that 1 % above."""
     off = []
     for steps in (50, 100):
         ideal = lifted(ARM, None, steps, scheme=Variational())
-        worn = lifted(ARM, 1e-5, steps, scheme=Variational(ahead=0.5))
+        worn = lifted(ARM, 1e-5, steps, scheme=Variational(normal_implicitness=0.5))
         turned = worn["q"].values[:, [2, 5]] - ideal["q"].values
         off.append([ideal.objective - held(worn), np.abs(turned).max()])
     assert np.divide(*off) == pytest.approx([4, 4], rel=0.05)
@@ -66,9 +67,9 @@ class Uneven(Cost):
     """Steps of half the mean up to 0.2 s, of one and a half times it afterwards."""
 
     def rate(self, m):
-        if m.acting.after.is_zero():
+        if m.stepped.next_h.is_zero():
             return ca.SX(0)
-        return 100 * (m.acting.after / m.acting.even - 0.5 - (m.t > 0.2)) ** 2
+        return 100 * (m.stepped.next_h / m.stepped.mean_h - 0.5 - (m.t > 0.2)) ** 2
 
 
 def test_energy_is_work_where_steps_change_their_size():
@@ -84,9 +85,10 @@ def test_energy_is_work_where_steps_change_their_size():
     assert gained[0] / gained[1] == pytest.approx(4, rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_motion_on_half_the_steps_is_a_start():
     """Contacts are settled there: it is short from there, and ends at the same motion."""
-    scheme = Variational(ahead=0.5)
+    scheme = Variational(normal_implicitness=0.5)
     coarse, cold = (lifted(ARM, 1e-3, n, scheme=scheme) for n in (50, 100))
     warm = lifted(ARM, 1e-3, 100, scheme=scheme, guess=Earlier(coarse))
     assert held(warm) == pytest.approx(held(cold), rel=1e-6)
@@ -94,6 +96,7 @@ def test_a_motion_on_half_the_steps_is_a_start():
     assert counts[0] < 0.7 * counts[1]
 
 
+@pytest.mark.slow
 def test_steps_of_free_size():
     T, n = PENDULUM[3], 50
     result = lifted(PENDULUM, 1e-3, n, StepBounds(0.5 * T / n, 2 * T / n))
@@ -124,10 +127,10 @@ def test_even_steps_need_a_duration_that_is_given():
         lifted((links, start, end, (0.5, 1.0)), 1e-3, 20, more=[EvenSteps(), Duration()])
 
 
-@pytest.mark.parametrize("ahead", [0.0, 0.5, 1.0])
-def test_contact_forces_on_record_are_those_that_move_the_body(ahead):
+@pytest.mark.parametrize("normal_implicitness", [0.0, 0.5, 1.0])
+def test_contact_forces_on_record_are_those_that_move_the_body(normal_implicitness):
     """By the second differences of the place of its centre of mass, and gravity."""
-    result = lifted(PENDULUM, 1e-3, 40, scheme=Variational(ahead=ahead))
+    result = lifted(PENDULUM, 1e-3, 40, scheme=Variational(normal_implicitness=normal_implicitness))
     held(result)
     h = np.diff(result["time"].values)[:, None]
     rate = np.diff(result["body_position"].values[:, 0], axis=0) / h
@@ -171,6 +174,7 @@ def test_reactions_that_cost_are_those_of_inverse_dynamics():
     assert found == pytest.approx(known, rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["relative", "absolute"])
 def test_composition_is_its_simulation_and_of_fourth_order(coordinates):
     """Two links let go: from its start there is one motion, whatever the cost."""

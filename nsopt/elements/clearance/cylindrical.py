@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.clearance.gaps import gap_in_bore
 from nsopt.elements.outlines import tube
 from nsopt.elements.tangents import on_cylinder
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import ContactPair, Gap, Outline, State
-from nsopt.mechanics.frame import Frame
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import ContactPair, Frame, Gap, Outline, State
+from nsopt.parameter import Scalar, number
 
 
 def bushing_ends(s: State, bushing: Frame, length: Scalar) -> tuple[ca.SX, ca.SX]:
@@ -77,21 +76,25 @@ class CylindricalClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        length = positive(f"length {of}", self.length)
-        pin_length = positive(f"pin_length {of}", self.pin_length)
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Cylindrical")
-        not_negative(f"radius {of}", self.radius)
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        length = positive(f"length {of_element}", self.length)
+        pin_length = positive(f"pin_length {of_element}", self.pin_length)
+        positive(
+            f"clearance {of_element}",
+            self.clearance,
+            "for a joint without clearance use Cylindrical",
+        )
+        not_negative(f"radius {of_element}", self.radius)
         if length > pin_length:
             raise ValueError(
-                f"the bushing {of} is longer than its pin: length {length:g} > pin_length "
+                f"the bushing {of_element} is longer than its pin: length {length:g} > pin_length "
                 f"{pin_length:g} m; the longer part is the pin, so exchange the frames, or "
                 "lengthen the pin"
             )
 
     def gaps(self, s: State) -> list[Gap]:
         ends = bushing_ends(s, self.b, self.length)
-        return self.obeying(s, radial_gaps(s, self.a, ends, self.clearance, self.radius))
+        return self.with_law(s, radial_gaps(s, self.a, ends, self.clearance, self.radius))
 
     def outline(self) -> list[Outline]:
         return pin_and_bushing(

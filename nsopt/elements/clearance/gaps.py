@@ -2,11 +2,11 @@
 
 import casadi as ca
 
-from nsopt.mechanics.element import Gap
+from nsopt.mechanics import Bore, Gap
 
 
-def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, axes: ca.SX) -> Gap:
-    """Return the gap of a point that may leave an axis (or a point) by a clearance; no tangents.
+def gap_in_bore(offset: ca.SX, clearance: ca.SX, point: ca.SX, radius: ca.SX, axes: ca.SX) -> Gap:
+    """Return the gap of a point that may leave an axis (or a centre) by a clearance; no tangents.
 
     ``distance = c - |d|`` [NLP-clearance 2024, eq. 36; there with the other sign]. Its gradient
     has no direction at d = 0, so the solver sees ``(c^2 - |d|^2) / (2 c)``: the same zero, unit
@@ -17,33 +17,34 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, seat: ca.SX, radius: ca.SX, axe
     offset : (3,) [m]
         d, from the axis to the point of the outer body, world axes [errata of eq. 34].
     clearance : scalar [m]
-    seat : (3,) [m]
-        The point of the outer body.
+    point : (3,) [m]
+        That point.
     radius : scalar [m]
-        Radius of the bore: the contact point lies that far from the seat, against d (eq. 37).
+        Radius of the bore: the surfaces touch that far from the point, against d (eq. 37).
     axes : (3, 3)
         Of the frame in which the offset is reported.
     """
     # Exact to round-off away from the centre; there the direction is zero, not NaN.
     length = ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
     outward = offset / length
-    return Gap(
-        distance=clearance - length,
-        function=(clearance**2 - ca.sumsqr(offset)) / (2 * clearance),
-        point=seat - radius * outward,
-        normal=-outward,
-        scale=clearance,
-        slope=length / clearance,
-        offset=axes.T @ offset,
+
+    gap = Bore(axes.T @ offset, axes, clearance, _round).gap(
+        distance=clearance - length, point=point - radius * outward, normal=-outward
     )
+    # As the derivative says, but of a length that is there already.
+    return gap._replace(slope=length / clearance)
+
+
+def _round(d: ca.SX, c: ca.SX) -> ca.SX:
+    return (c**2 - ca.sumsqr(d)) / (2 * c)
 
 
 def gap_behind_plane(
-    point: ca.SX, on_plane: ca.SX, normal: ca.SX, scale: ca.SX, tangents: ca.SX
+    point: ca.SX, on_plane: ca.SX, normal: ca.SX, clearance: ca.SX, tangents: ca.SX
 ) -> Gap:
     """Return the gap of a point and a plane whose unit normal points to the point's side.
 
     [NLP-clearance 2024, eqs. 38, 41]. ``tangents`` (3, k) are the directions of slip.
     """
     distance = ca.dot(point - on_plane, normal)
-    return Gap(distance, distance, point, normal, scale, tangents=tangents)
+    return Gap(distance, distance, point, normal, clearance, clearance, tangents=tangents)

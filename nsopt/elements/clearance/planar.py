@@ -1,16 +1,16 @@
-"""Planar joints with clearance: motion out of the plane is left to other joints."""
+"""Planar joints with clearance: other joints restrict motion out of the plane."""
 
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.clearance.gaps import gap_behind_plane, gap_in_bore
 from nsopt.elements.outlines import circle
 from nsopt.elements.tangents import around
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import ContactPair, Gap, Outline, State
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import ContactPair, Gap, Outline, State
+from nsopt.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +38,18 @@ class PlanarRevoluteClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Revolute")
-        not_negative(f"radius {of}", self.radius)
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        positive(
+            f"clearance {of_element}", self.clearance, "for a joint without clearance use Revolute"
+        )
+        not_negative(f"radius {of_element}", self.radius)
 
     def gaps(self, s: State) -> list[Gap]:
         pin, bushing, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         D, axis = bushing.r - pin.r, pin.A[:, 2]
         d = D - axis * ca.dot(axis, D)
         gap = gap_in_bore(d, c, bushing.r, s.value(self.radius) + c, pin.A)
-        return self.obeying(s, [gap._replace(tangents=around(axis, gap.normal))])
+        return self.with_law(s, [gap._replace(tangents=around(axis, gap.normal))])
 
     def outline(self) -> list[Outline]:
         r, c = float(number(self.radius)), float(number(self.clearance))
@@ -81,10 +83,12 @@ class PlanarPrismaticClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        positive(f"length {of}", self.length)
-        positive(f"height {of}", self.height)
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Prismatic")
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        positive(f"length {of_element}", self.length)
+        positive(f"height {of_element}", self.height)
+        positive(
+            f"clearance {of_element}", self.clearance, "for a joint without clearance use Prismatic"
+        )
 
     def gaps(self, s: State) -> list[Gap]:
         guide, block, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
@@ -96,7 +100,7 @@ class PlanarPrismaticClearance(ContactPair):
             for end in (-1, 1):
                 corner = block.r + block.A @ ca.vertcat(end * x, side * y, 0)
                 gaps.append(gap_behind_plane(corner, wall, -side * across, c, guide.A[:, 0]))
-        return self.obeying(s, gaps)
+        return self.with_law(s, gaps)
 
     def outline(self) -> list[Outline]:
         x, y = float(number(self.length)) / 2, float(number(self.height)) / 2

@@ -6,11 +6,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import finite, numbers, positive
 from nsopt.elements.clearance.gaps import gap_behind_plane
 from nsopt.elements.outlines import prism
-from nsopt.mechanics.checks import finite, numbers, positive
-from nsopt.mechanics.element import ContactPair, Gap, Outline, State
-from nsopt.mechanics.parameter import Numbers, Scalar, number
+from nsopt.mechanics import ContactPair, Gap, Outline, State
+from nsopt.parameter import Numbers, Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +46,23 @@ class PrismaticClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        positive(f"length {of}", self.length)
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Prismatic")
-        vertices = numbers(f"polygon {of}", self.polygon)
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        positive(f"length {of_element}", self.length)
+        positive(
+            f"clearance {of_element}", self.clearance, "for a joint without clearance use Prismatic"
+        )
+        vertices = numbers(f"polygon {of_element}", self.polygon)
         if vertices.ndim != 2 or len(vertices) < 3:
-            raise ValueError(f"polygon {of} needs at least three vertices (x, y): {self.polygon!r}")
-        vertices = finite(f"polygon {of}", self.polygon, (len(vertices), 2))
+            raise ValueError(
+                f"polygon {of_element} needs at least three vertices (x, y): {self.polygon!r}"
+            )
+        vertices = finite(f"polygon {of_element}", self.polygon, (len(vertices), 2))
         turns = _turns(vertices)
         k = int(np.argmin(turns * np.sign(np.median(turns))))
         # Every corner turns one way, and all corners together turn once.
         if turns[k] * np.sign(np.median(turns)) <= 0 or abs(abs(np.sum(turns)) - 2 * np.pi) > 1e-6:
             raise ValueError(
-                f"polygon {of} must be convex and listed in order; vertex {k} "
+                f"polygon {of_element} must be convex and listed in order; vertex {k} "
                 f"{vertices[k].tolist()} lies inside or on a straight edge"
             )
 
@@ -84,7 +88,7 @@ class PrismaticClearance(ContactPair):
                     tangents = ca.horzcat(guide.A[:, 2], guide.A @ ca.vertcat(edge, 0))
                     plane = guide.r + guide.A @ ca.vertcat(vertex, 0) - c * inward
                     gaps.append(gap_behind_plane(point, plane, inward, c, tangents))
-        return self.obeying(s, gaps)
+        return self.with_law(s, gaps)
 
     def outline(self) -> list[Outline]:
         vertices, length = np.asarray(number(self.polygon)), float(number(self.length))

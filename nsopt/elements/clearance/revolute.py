@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.clearance.cylindrical import bushing_ends, pin_and_bushing, radial_gaps
 from nsopt.elements.clearance.gaps import gap_behind_plane
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import ContactPair, Gap, Outline, State
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import ContactPair, Gap, Outline, State
+from nsopt.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,15 @@ class RevoluteClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        length = positive(f"length {of}", self.length)
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Revolute")
-        not_negative(f"radius {of}", self.radius)
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        length = positive(f"length {of_element}", self.length)
+        positive(
+            f"clearance {of_element}", self.clearance, "for a joint without clearance use Revolute"
+        )
+        not_negative(f"radius {of_element}", self.radius)
         between = length + 2 * float(number(self.axial_clearance))
         positive(
-            f"axial_clearance {of}",
+            f"axial_clearance {of_element}",
             self.axial_clearance,
             f"the bushing, {length:g} m long, must be shorter than the pin between its collars, "
             f"{between:g} m",
@@ -67,7 +69,7 @@ class RevoluteClearance(ContactPair):
             for end, side in zip(ends, (1, -1), strict=True)
         ]
         radial = radial_gaps(s, self.a, ends, self.clearance, self.radius)
-        return self.obeying(s, radial + collars)
+        return self.with_law(s, radial + collars)
 
     def outline(self) -> list[Outline]:
         pin_length = float(number(self.length)) + 2 * float(number(self.axial_clearance))

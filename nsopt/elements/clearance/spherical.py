@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.clearance.gaps import gap_in_bore
 from nsopt.elements.outlines import circle
 from nsopt.elements.tangents import on_sphere
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.mechanics.element import ContactPair, Gap, Outline, State
-from nsopt.mechanics.parameter import Scalar, number
+from nsopt.mechanics import ContactPair, Gap, Outline, State
+from nsopt.parameter import Scalar, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +35,17 @@ class SphericalClearance(ContactPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of {type(self).__name__} {self.name!r}"
-        positive(f"clearance {of}", self.clearance, "for a joint without clearance use Spherical")
-        not_negative(f"radius {of}", self.radius)
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        positive(
+            f"clearance {of_element}", self.clearance, "for a joint without clearance use Spherical"
+        )
+        not_negative(f"radius {of_element}", self.radius)
 
     def gaps(self, s: State) -> list[Gap]:
         ball, socket, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         bore = s.value(self.radius) + c
         gap = gap_in_bore(socket.r - ball.r, c, socket.r, bore, ball.A)
-        return self.obeying(s, [gap._replace(tangents=on_sphere(gap.normal, ball.A))])
+        return self.with_law(s, [gap._replace(tangents=on_sphere(gap.normal, ball.A))])
 
     def outline(self) -> list[Outline]:
         r = float(number(self.radius))

@@ -1,4 +1,4 @@
-"""Circumduction cones: how far a pointer may lean, all around an axis [RoM 2023, section 3.1]."""
+"""Circumduction cones: the largest tilt of a pointer around an axis [RoM 2023, section 3.1]."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import finite
 from nsopt.elements.range_of_motion.curve import Curve, PeriodicSpline, Quarters
-from nsopt.mechanics.checks import finite
-from nsopt.mechanics.parameter import Numbers, number
+from nsopt.parameter import Numbers, number
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ SAME = 1e-9
 """Angles [rad] that differ by less are the same."""
 
 SHARP, OPEN = 1.75e-4, 1e-3
-"""What an edge keeps from the axis and from the opposite pole [rad]."""
+"""Least distance of an edge from the axis and from the opposite pole [rad]."""
 
 CHECKED = 720
 """Points of the edge at which a cone is checked."""

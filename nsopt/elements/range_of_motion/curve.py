@@ -120,11 +120,11 @@ class PeriodicSpline(Curve):
 
     def __init__(self, points: ca.SX) -> None:
         n = points.size1()
-        ahead = [points[(k + 1) % n, :] - points[k, :] for k in range(n)]
-        chords = [ca.norm_2(step) for step in ahead]
+        chord_vectors = [points[(k + 1) % n, :] - points[k, :] for k in range(n)]
+        chords = [ca.norm_2(step) for step in chord_vectors]
         self._knots = [sum(chords[:k], ca.SX(0)) for k in range(n + 1)]
         self.period = self._knots[n]
-        slopes = [step / chord for step, chord in zip(ahead, chords, strict=True)]
+        slopes = [step / chord for step, chord in zip(chord_vectors, chords, strict=True)]
         # Second derivatives at the knots, from continuous first ones.
         A, rows = ca.SX(n, n), []
         for k in range(n):

@@ -1,4 +1,4 @@
-"""By how much a pointer is beyond its cone."""
+"""Measures of how far a pointer is outside its cone."""
 
 from __future__ import annotations
 

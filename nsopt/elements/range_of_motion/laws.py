@@ -1,4 +1,4 @@
-"""How the moment grows beyond the range of motion [RoM 2023, eq. 32 and what may replace it]."""
+"""Laws of the moment beyond the range of motion: [RoM 2023, eq. 32] and alternatives."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from nsopt.mechanics.checks import finite, positive
-from nsopt.mechanics.element import State
-from nsopt.mechanics.parameter import Scalar, parameters_in
+from nsopt.checks import finite, positive
+from nsopt.mechanics import State
+from nsopt.parameter import Scalar, parameters_in
 
 SAMPLED = (0.013, 0.11, 0.37)
 """Excesses at which a law is looked at."""
@@ -35,8 +35,8 @@ class Law(ABC):
     inside: ClassVar[bool] = False
 
     @abstractmethod
-    def check(self, of: str) -> None:
-        """Refuse numbers out of range; ``of`` names whose law it is.
+    def check(self, of_element: str) -> None:
+        """Refuse numbers out of range; ``of_element`` names the owner of the law.
 
         Raises
         ------
@@ -45,13 +45,13 @@ class Law(ABC):
 
     @abstractmethod
     def moment(self, s: State, excess: ca.SX) -> ca.SX:
-        """Return the size of the moment [N m], or force [N], that pushes back."""
+        """Return the size of the restoring moment [N m], or force [N]."""
 
     @abstractmethod
     def potential(self, s: State, excess: ca.SX) -> ca.SX:
         """Return the integral of the moment over the excess [J]."""
 
-    def check_potential(self, of: str) -> None:
+    def check_potential(self, of_element: str) -> None:
         """Refuse a law whose moment is not the derivative of its potential.
 
         Raises
@@ -67,12 +67,13 @@ class Law(ABC):
             moment, slope_there = (float(x) for x in both(at))
             if abs(moment - slope_there) > 1e-6 * (abs(moment) + abs(slope_there)):
                 raise ValueError(
-                    f"law {of} has moment {moment:.6g} at an excess of {at:g}, but its potential "
+                    f"law {of_element} has moment {moment:.6g} at an excess of {at:g}, but its "
+                    "potential "
                     f"rises by {slope_there:.6g} there: they must be the same"
                 )
 
     def width(self, s: State) -> ca.SX:
-        """Return an excess that should not be met [rad or m]; infinite unless a law says so."""
+        """Return an excess that should not be reached [rad or m]; infinite by default."""
         del s
         return ca.SX(np.inf)
 
@@ -92,9 +93,13 @@ class CubicLaw(Law):
     peak: Scalar
     compliance: Scalar
 
-    def check(self, of: str) -> None:
-        positive(f"peak {of}", self.peak)
-        positive(f"compliance {of}", self.compliance, "an angle in radians, or a length in metres")
+    def check(self, of_element: str) -> None:
+        positive(f"peak {of_element}", self.peak)
+        positive(
+            f"compliance {of_element}",
+            self.compliance,
+            "an angle in radians, or a length in metres",
+        )
 
     def width(self, s: State) -> ca.SX:
         return s.value(self.compliance)
@@ -133,9 +138,9 @@ class ExponentialLaw(Law):
     size: Scalar
     rate: Scalar
 
-    def check(self, of: str) -> None:
-        positive(f"size {of}", self.size)
-        positive(f"rate {of}", self.rate)
+    def check(self, of_element: str) -> None:
+        positive(f"size {of_element}", self.size)
+        positive(f"rate {of_element}", self.rate)
 
     def moment(self, s: State, excess: ca.SX) -> ca.SX:
         return s.value(self.size) * ca.exp(s.value(self.rate) * excess)
@@ -159,15 +164,17 @@ class MeasuredLaw(Law):
     excess: Sequence[float]
     moments: Sequence[float]
 
-    def check(self, of: str) -> None:
+    def check(self, of_element: str) -> None:
         x, y = (
-            finite(f"{name} {of}", getattr(self, name), (len(self.excess),))
+            finite(f"{name} {of_element}", getattr(self, name), (len(self.excess),))
             for name in ("excess", "moments")
         )
         if len(x) < 2 or x[0] != 0 or np.any(np.diff(x) <= 0):
-            raise ValueError(f"excess {of} must ascend from zero, two values or more, got {x}")
+            raise ValueError(
+                f"excess {of_element} must ascend from zero, two values or more, got {x}"
+            )
         if y[0] != 0 or np.any(np.diff(y) < 0) or y[-1] <= 0:
-            raise ValueError(f"moments {of} must start at zero and never fall, got {y}")
+            raise ValueError(f"moments {of_element} must start at zero and never fall, got {y}")
 
     def width(self, s: State) -> ca.SX:
         del s
@@ -184,7 +191,7 @@ class MeasuredLaw(Law):
         return self._at(spline.c, excess) + self.moments[-1] * beyond
 
     def _at(self, coefficients: np.ndarray, excess: ca.SX) -> ca.SX:
-        """Return a piecewise polynomial, coefficients (order, pieces), held beyond its end."""
+        """Return a piecewise polynomial, coefficients (order, pieces), constant beyond its end."""
         x = ca.fmin(excess, self.excess[-1])
         found = ca.SX(0)
         for k, start in enumerate(self.excess[:-1]):

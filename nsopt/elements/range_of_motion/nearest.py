@@ -51,7 +51,7 @@ class Nearest(NamedTuple):
 def nearest(curve: Curve, u: ca.SX) -> Nearest:
     """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
     found = [_refined(curve, u, bracket) for bracket in _highest_two(curve, u)]
-    best = found[0].instead(found[1], found[1].height > found[0].height)
+    best = found[0].replaced_by(found[1], found[1].height > found[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
     for _ in range(ATTACHED):
@@ -91,8 +91,8 @@ class _Bracket(NamedTuple):
     start: ca.SX  # where the maximum is about
     height: ca.SX  # and its value
 
-    def instead(self, other: _Bracket, where: ca.SX) -> _Bracket:
-        """Return the other one where the condition holds."""
+    def replaced_by(self, other: _Bracket, where: ca.SX) -> _Bracket:
+        """Return the other bracket where a condition is true, this one elsewhere."""
         return _Bracket(*(ca.if_else(where, b, a) for a, b in zip(self, other, strict=True)))
 
 
@@ -118,7 +118,7 @@ def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
-    """Return where the two highest maxima of u . b are, as samples tell by values and slopes."""
+    """Return the positions of the two highest maxima of u . b, from values and slopes."""
     at = [*curve.samples(), curve.period]
     jets = [generator(curve.piece(l).jet(l)) for l in at[:-1]]
     jets.append(jets[0])
@@ -131,15 +131,15 @@ def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
         height = ca.if_else(peak, heights[k] + rise, NONE)
         new = _Bracket(low, high, low + x * (high - low), height)
         wins = height > first.height
-        second = second.instead(new, height > second.height).instead(first, wins)
-        first = first.instead(new, wins)
+        second = second.replaced_by(new, height > second.height).replaced_by(first, wins)
+        first = first.replaced_by(new, wins)
     return first, second
 
 
 def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return whether the cubic of two values and slopes on [0, 1] has a maximum, where, how high.
 
-    Its height is told from ``c0``.
+    Its height is relative to ``c0``.
     """
     # The slope at x is s0 + bx + a x^2.
     a, b = 3 * (s0 + s1 - 2 * (c1 - c0)), 6 * (c1 - c0) - 4 * s0 - 2 * s1

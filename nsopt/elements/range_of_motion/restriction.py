@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import not_negative
 from nsopt.elements.range_of_motion.cone import Cone
 from nsopt.elements.range_of_motion.excess import Excess, SphericalAngle
 from nsopt.elements.range_of_motion.laws import Law
 from nsopt.elements.range_of_motion.nearest import TINY, Nearest, angles, nearest
-from nsopt.mechanics.checks import not_negative
-from nsopt.mechanics.element import Load, Reading, ResistingPair, State
-from nsopt.mechanics.parameter import Scalar, parameters_in
+from nsopt.mechanics import Load, Output, ResistingPair, State
+from nsopt.parameter import Scalar, parameters_in
 
 Array = NDArray[np.float64]
 
@@ -75,15 +75,16 @@ class RangeOfMotion(ResistingPair):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"of RangeOfMotion {self.name!r}"
+        of_element = f"of RangeOfMotion {self.name!r}"
         for what, kind in (("cone", Cone), ("law", Law), ("excess", Excess)):
             if not isinstance(getattr(self, what), kind):
                 raise TypeError(
-                    f"{what} {of} must be of type {kind.__name__}, got {getattr(self, what)!r}"
+                    f"{what} {of_element} must be of type {kind.__name__}, got "
+                    f"{getattr(self, what)!r}"
                 )
-        self.law.check(of)
-        self.law.check_potential(of)
-        not_negative(f"damping {of}", self.damping)
+        self.law.check(of_element)
+        self.law.check_potential(of_element)
+        not_negative(f"damping {of_element}", self.damping)
         # What has no potential may give back more than it took: work from outside.
         object.__setattr__(self, "external", not self._conservative)
 
@@ -103,7 +104,7 @@ class RangeOfMotion(ResistingPair):
             found.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
         return found
 
-    def readings(self, s: State) -> list[Reading]:
+    def outputs(self, s: State) -> list[Output]:
         u = self._pointer(s)
         longitude, latitude = angles(u)
         at = nearest(self.cone.curve(s.value), u)
@@ -112,14 +113,14 @@ class RangeOfMotion(ResistingPair):
         if self.printed or not isinstance(self.excess, SphericalAngle):
             size *= ca.fmax(ca.cos(at.theta), 0)
         return [
-            Reading("longitude", longitude, "rad"),
-            Reading("latitude", latitude, "rad"),
-            Reading("excess", at.theta, "rad", most=self.law.width(s)),
-            Reading("moment", size, "N m"),
-            Reading("dissipation", s.value(self.damping) * ca.norm_2(turning), "N m"),
+            Output("longitude", longitude, "rad"),
+            Output("latitude", latitude, "rad"),
+            Output("excess", at.theta, "rad", most=self.law.width(s)),
+            Output("moment", size, "N m"),
+            Output("dissipation", s.value(self.damping) * ca.norm_2(turning), "N m"),
         ]
 
-    def portrait(self) -> dict[str, list[float]]:
+    def plot_data(self) -> dict[str, list[float]]:
         longitudes, latitudes = self.cone.edge()
         numbers = {n: ca.SX(p.value) for n, p in parameters_in(self.law).items()}
         s, excess = State(ca.SX(0), {}, numbers), ca.SX.sym("excess")
@@ -169,20 +170,20 @@ class RangeOfMotion(ResistingPair):
         search = ca.Function("search", [direction, p], [found], {"cse": True})
         bounded = not parameters_in(self.cone)
         call = _unless_inside(search, self.cone) if bounded else search
-        edge, b, n = ca.vertsplit(s.held(call(u, p)), [0, 2, 5, 8])
+        edge, b, n = ca.vertsplit(s.frozen(call(u, p)), [0, 2, 5, 8])
         return Nearest(u, edge, b, n)
 
 
 def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
-    """Return the search as a call that is made only where the pointer may be outside.
+    """Return the search as a call evaluated only where the pointer may be outside.
 
     Where it is inside for certain, the pointer itself stands for the edge.
     """
-    lowest = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
+    first_event = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
     u, p = ca.MX.sym("u", 3), ca.MX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.MX.zeros(2), u, ca.MX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search)
-    highest = ca.MX(ca.DM(np.cos(np.clip(lowest, 0, np.pi))))
+    highest = ca.MX(ca.DM(np.cos(np.clip(first_event, 0, np.pi))))
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
     return ca.Function("nearest", [u, p], [choice(u[2] > highest[k], u, p)], {"never_inline": True})
 

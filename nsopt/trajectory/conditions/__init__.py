@@ -1,10 +1,11 @@
-"""What a motion must keep: at its start, at its end, or all along.
+"""Conditions on a motion: at its start, at its end, along it, or for a part of it.
 
 A new condition is one frozen dataclass derived from `Condition`; an export; a row in
 ``tests/catalog.py``.
 """
 
-from nsopt.trajectory.conditions.base import Bound, Condition, Span
+from nsopt.mpcc import Bound
+from nsopt.trajectory.conditions.base import Condition, Span
 from nsopt.trajectory.conditions.contact import Apart, During, Touching
 from nsopt.trajectory.conditions.drives import ActuatorLimits, DriveWithin, PowerLimits
 from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf

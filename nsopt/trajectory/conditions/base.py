@@ -1,57 +1,55 @@
-"""What every condition is."""
+"""The contract of conditions, and the bounds they return."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import numbers
-from nsopt.trajectory.moment import Moment
+from nsopt.mpcc import Bound
+from nsopt.trajectory.node_sample import NodeSample
 
 Array = NDArray[np.float64]
 
 
-class Bound(NamedTuple):
-    """lower <= value <= upper."""
-
-    label: str
-    value: ca.SX  # (m,)
-    lower: Array  # (m,)
-    upper: Array  # (m,)
-
-
 class Span(NamedTuple):
-    """What holds from node to node, first and last included; shares of the number of steps."""
+    """Bounds from a first to a last node, both included, given as shares of the number of steps."""
 
     first: float
     last: float
     bounds: list[Bound]
 
-    def of(self, steps: int) -> Span:
-        """Return the same in numbers of nodes."""
+    def at_nodes(self, steps: int) -> Span:
+        """Return the span with first and last as indices of nodes instead of shares."""
         return Span(round(self.first * steps), round(self.last * steps), self.bounds)
 
 
-def check_limits(of: str, lower: float, upper: float) -> None:
-    """Refuse limits that are no numbers or leave none, with a ValueError that says of what."""
+def check_limits(of_limits: str, lower: float, upper: float) -> None:
+    """Raise a ValueError for limits that are NaN, reversed or exclude every number."""
     for side, x in (("lower", lower), ("upper", upper)):
-        if np.isnan(numbers(f"{side} limit {of}", x)).any():
-            raise ValueError(f"{side} limit {of} must be a number, got nan: leave it out for none")
+        if np.isnan(numbers(f"{side} limit {of_limits}", x)).any():
+            raise ValueError(
+                f"{side} limit {of_limits} must be a number, got nan: leave it out for none"
+            )
     if not lower <= upper:
-        raise ValueError(f"limits {of} are reversed: lower {lower:g} exceeds upper {upper:g}")
+        raise ValueError(
+            f"limits {of_limits} are reversed: lower {lower:g} exceeds upper {upper:g}"
+        )
     if lower == np.inf or upper == -np.inf:
-        raise ValueError(f"limits {of} leave no number: lower {lower:g}, upper {upper:g}")
+        raise ValueError(f"limits {of_limits} leave no number: lower {lower:g}, upper {upper:g}")
 
 
 class Condition:
-    """What holds of moments of a motion."""
+    """Constraints on the motion at some or all of its nodes.
+
+    Methods get `NodeSample` ``m``, the motion at one time, and return bounds.
+    """
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism that it is not for; none by default.
+        """Refuse a mechanism to which the condition does not apply; accept all by default.
 
         Raises
         ------
@@ -59,27 +57,27 @@ class Condition:
         """
         del dynamics
 
-    def start(self, m: Moment) -> list[Bound]:
-        """Return what holds at the start; nothing by default."""
+    def start(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at the first node; none by default."""
         del m
         return []
 
-    def along(self, m: Moment) -> list[Bound]:
-        """Return what holds all along; nothing by default."""
+    def along(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at every node; none by default."""
         del m
         return []
 
-    def end(self, m: Moment) -> list[Bound]:
-        """Return what holds at the end; nothing by default."""
+    def end(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at the last node; none by default."""
         del m
         return []
 
-    def couple(self, first: Moment, last: Moment) -> list[Bound]:
-        """Return what holds between start and end; nothing by default."""
+    def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
+        """Return the bounds that couple the first and the last node; none by default."""
         del first, last
         return []
 
-    def during(self, m: Moment) -> list[Span]:
-        """Return what holds for a part of the motion; nothing by default."""
+    def during(self, m: NodeSample) -> list[Span]:
+        """Return the bounds that hold for a part of the motion; none by default."""
         del m
         return []

@@ -1,4 +1,4 @@
-"""Conditions on contacts, and conditions that hold for a part of the motion."""
+"""Prescribed contact modes, and conditions on a part of the motion."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import finite
-from nsopt.trajectory.conditions.base import Bound, Condition, Span
-from nsopt.trajectory.moment import Moment
+from nsopt.mpcc import Bound
+from nsopt.trajectory.conditions.base import Condition, Span
+from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True)
 class During(Condition):
-    """What another condition demands all along, for a part of the motion only.
+    """A condition on every node, restricted to a part of the motion.
 
     Parameters
     ----------
     condition : Condition
     first, last : float
-        From which to which node, as shares of the number of steps; both the same for one node.
+        First and last node, as shares of the number of steps; equal for a single node.
 
     Raises
     ------
     TypeError
-        If the condition is none.
+        If ``condition`` is not a Condition.
     ValueError
         Unless 0 <= first <= last <= 1.
     """
@@ -51,18 +52,18 @@ class During(Condition):
     def check(self, dynamics: Dynamics) -> None:
         self.condition.check(dynamics)
 
-    def during(self, m: Moment) -> list[Span]:
+    def during(self, m: NodeSample) -> list[Span]:
         return [Span(self.first, self.last, self.condition.along(m))]
 
 
 @dataclass(frozen=True)
-class _OfContact(Condition):
-    """A mode of one contact.
+class _ContactMode(Condition):
+    """A prescribed mode of one contact.
 
     Parameters
     ----------
     contact : str
-        Its name; of a joint with clearance that of one gap, such as ``hinge[0]``.
+        Its name; for a joint with clearance the name of one gap, such as ``hinge[0]``.
     """
 
     contact: str
@@ -70,22 +71,22 @@ class _OfContact(Condition):
     def check(self, dynamics: Dynamics) -> None:
         if self.contact not in dynamics.contact_names:
             raise ValueError(
-                f"{type(self).__name__} names the contact {self.contact!r}, which is not there: "
-                f"one of {', '.join(dynamics.contact_names) or 'none'}"
+                f"{type(self).__name__} names the contact {self.contact!r}, which is not in the "
+                f"mechanism: one of {', '.join(dynamics.contact_names) or 'none'}"
             )
 
 
-class Touching(_OfContact):
-    """A contact is closed: over a `During`, a fixed mode."""
+class Touching(_ContactMode):
+    """A contact is closed; within a `During` this prescribes its mode."""
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)
         return [Bound(f"{self.contact} touches", m.gap[k], np.zeros(1), np.zeros(1))]
 
 
-class Apart(_OfContact):
-    """A contact has no impulse: over a `During`, a fixed mode."""
+class Apart(_ContactMode):
+    """A contact transmits no impulse, as if open; within a `During` this prescribes its mode."""
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)
         return [Bound(f"{self.contact} is apart", m.impulse[k], np.zeros(1), np.zeros(1))]

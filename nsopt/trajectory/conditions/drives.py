@@ -1,4 +1,4 @@
-"""Conditions on what drives a mechanism."""
+"""Limits of actuators: range, speed, force, power."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsopt.checks import positive
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import positive
-from nsopt.trajectory.conditions.base import Bound, Condition, check_limits
-from nsopt.trajectory.costs import check_joints
-from nsopt.trajectory.moment import Moment
+from nsopt.mpcc import Bound
+from nsopt.trajectory.checks import check_joints
+from nsopt.trajectory.conditions.base import Condition, check_limits
+from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True)
 class ActuatorLimits(Condition):
-    """Range, speed and force of every actuator of the mechanism.
+    """Limits of range, speed and force that the actuators of the mechanism state.
 
     Parameters
     ----------
@@ -38,17 +39,17 @@ class ActuatorLimits(Condition):
                 "or a force; give Actuator(joint, effort=...), or leave ActuatorLimits out"
             )
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         found = []
         d = m.dynamics
         for x in d.mechanism.actuators:
             if x.joint not in d.v_owners or (self.joints and x.joint not in self.joints):
                 continue
-            k, place = d.v_owners.index(x.joint), d.q_owners.index(x.joint)
+            in_v, in_q = d.v_owners.index(x.joint), d.q_owners.index(x.joint)
             limits = (
-                ("range", m.q[place], x.lower, x.upper),
-                ("speed", m.v[k], -x.velocity, x.velocity),
-                ("force", m.drive[k], -x.effort, x.effort),
+                ("range", m.q[in_q], x.lower, x.upper),
+                ("speed", m.v[in_v], -x.velocity, x.velocity),
+                ("force", m.drive[in_v], -x.effort, x.effort),
             )
             found += [
                 Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
@@ -60,7 +61,7 @@ class ActuatorLimits(Condition):
 
 @dataclass(frozen=True)
 class DriveWithin(Condition):
-    """Limits of the force of one drive, by name.
+    """Limits of the force of one actuator.
 
     Parameters
     ----------
@@ -77,19 +78,19 @@ class DriveWithin(Condition):
         check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
         check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         low, high = np.array([self.lower]), np.array([self.upper])
-        return [Bound(f"force of {self.joint}", m.drive[_place(m, self.joint)], low, high)]
+        return [Bound(f"force of {self.joint}", m.drive[_velocity_index(m, self.joint)], low, high)]
 
 
 @dataclass(frozen=True)
 class PowerLimits(Condition):
-    """The most power of drives, either way.
+    """Largest power of actuators, driving or braking.
 
     Parameters
     ----------
     power : float [W]
-        Of each of them.
+        Limit of each actuator.
     joints : sequence of str
         By default all that have an actuator.
     """
@@ -106,16 +107,16 @@ class PowerLimits(Condition):
             raise ValueError("PowerLimits: the mechanism has no actuators; add an Actuator")
         check_joints("PowerLimits", self.joints or (), known)
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         driven = [x.joint for x in m.dynamics.mechanism.actuators]
         most = np.array([self.power])
         found = []
         for joint in driven if self.joints is None else self.joints:
-            k = _place(m, joint)
+            k = _velocity_index(m, joint)
             found.append(Bound(f"power of {joint}", m.drive[k] * m.v[k], -most, most))
         return found
 
 
-def _place(m: Moment, joint: str) -> int:
-    """Return which velocity is that of a joint."""
+def _velocity_index(m: NodeSample, joint: str) -> int:
+    """Return the index in v of the velocity of a joint."""
     return m.dynamics.v_owners.index(joint)

@@ -1,4 +1,4 @@
-"""What a motion keeps clear of."""
+"""Obstacles: spheres and capsules that points and links must not enter."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nsopt.checks import finite, not_negative, positive
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.mechanics.checks import finite, not_negative, positive
-from nsopt.trajectory.conditions.base import Bound, Condition
-from nsopt.trajectory.costs import check_frame
+from nsopt.mpcc import Bound
+from nsopt.trajectory.checks import check_frame
+from nsopt.trajectory.conditions.base import Condition
 from nsopt.trajectory.geometry import squared_distance
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True)
 class ClearOf(Condition):
-    """A sphere that a point keeps out of.
+    """A point stays outside a sphere.
 
     Parameters
     ----------
@@ -40,14 +41,14 @@ class ClearOf(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of ClearOf", self.frame, dynamics)
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         away = m.motion(self.frame).r - ca.SX(ca.DM(np.asarray(self.centre, dtype=float)))
-        return [_apart("distance from the sphere", ca.sumsqr(away), self.radius)]
+        return [_outside("distance from the sphere", ca.sumsqr(away), self.radius)]
 
 
 @dataclass(frozen=True)
 class ClearOfCapsule(Condition):
-    """A capsule, a cylinder with round ends, that a point keeps out of.
+    """A point stays outside a capsule, a cylinder with hemispherical ends.
 
     Parameters
     ----------
@@ -72,15 +73,15 @@ class ClearOfCapsule(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of ClearOfCapsule", self.frame, dynamics)
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         a, b = (_point(x) for x in (self.near, self.far))
         squared = squared_distance(m.motion(self.frame).r, a, b)
-        return [_apart("distance from the capsule", squared, self.radius)]
+        return [_outside("distance from the capsule", squared, self.radius)]
 
 
 @dataclass(frozen=True)
 class LinkClearOf(Condition):
-    """A sphere that a link keeps out of, the link a capsule between two of its points.
+    """A link, modelled as a capsule between two of its points, stays outside a sphere.
 
     Parameters
     ----------
@@ -117,16 +118,16 @@ class LinkClearOf(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_frame("near of LinkClearOf", self.near, dynamics)
 
-    def along(self, m: Moment) -> list[Bound]:
+    def along(self, m: NodeSample) -> list[Bound]:
         a, b = (m.motion(x).r for x in (self.near, self.far))
         squared = squared_distance(_point(self.centre), a, b)
-        return [_apart("distance of the link", squared, self.radius + self.thickness)]
+        return [_outside("distance of the link", squared, self.radius + self.thickness)]
 
 
-def _apart(label: str, squared: ca.SX, radius: float) -> Bound:
-    """Return that a squared distance is no less than that of a radius.
+def _outside(label: str, squared: ca.SX, radius: float) -> Bound:
+    """Return the bound distance >= radius, stated by the squared distance.
 
-    Smooth also where the distance is zero; in metres at the surface.
+    Smooth also where the distance is zero; to first order a depth in metres at the surface.
     """
     depth = (squared - radius**2) / (2 * radius)
     return Bound(label, depth, np.zeros(1), np.full(1, np.inf))

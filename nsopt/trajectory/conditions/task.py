@@ -1,4 +1,4 @@
-"""Where frames are at the end of a motion."""
+"""Targets of frames at the end of a motion: position and orientation."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nsopt.checks import finite
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.mechanics.checks import finite
-from nsopt.trajectory.conditions.base import Bound, Condition
-from nsopt.trajectory.costs import check_frame
-from nsopt.trajectory.moment import Moment
-from nsopt.trajectory.turns import check_axes, turned
+from nsopt.mpcc import Bound
+from nsopt.trajectory.checks import check_frame
+from nsopt.trajectory.conditions.base import Condition
+from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.rotations import check_axes, relative_rotation
 
 
 @dataclass(frozen=True)
 class Reach(Condition):
-    """A point at the end of the motion, in world axes.
+    """Target position of a point at the end of the motion, in world axes.
 
     Parameters
     ----------
     frame : Frame
+        Its origin is the point.
     position : (3,) [m]
-        Of its origin.
+        Target.
     """
 
     frame: Frame
@@ -36,22 +38,22 @@ class Reach(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of Reach", self.frame, dynamics)
 
-    def end(self, m: Moment) -> list[Bound]:
+    def end(self, m: NodeSample) -> list[Bound]:
         at = np.asarray(self.position, dtype=float)
         return [Bound("reach", m.motion(self.frame).r, at, at)]
 
 
 @dataclass(frozen=True)
 class Orient(Condition):
-    """How a frame is turned at the end of the motion.
+    """Target orientation of a frame at the end of the motion.
 
     Parameters
     ----------
     frame : Frame
     axes : (3, 3)
-        Columns are its axes in the world.
+        Target; columns are the axes of the frame in the world.
     about_z : bool
-        Whether it may turn about its own z: of a tool, only the direction then counts.
+        Whether rotation about its own z is free, as for a tool of which only the direction counts.
     """
 
     frame: Frame
@@ -64,15 +66,20 @@ class Orient(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of Orient", self.frame, dynamics)
 
-    def end(self, m: Moment) -> list[Bound]:
-        R = turned(self.axes, m.motion(self.frame).A)
+    def end(self, m: NodeSample) -> list[Bound]:
+        R = relative_rotation(self.axes, m.motion(self.frame).A)
         if self.about_z:
-            across, ahead = R[:2, 2], R[2, 2]
+            sine, cosine = R[:2, 2], R[2, 2]
         else:
-            across, ahead = ca.inv_skew((R - R.T) / 2), ca.trace(R) - 1
-        still = np.zeros(across.numel())
+            sine, cosine = ca.inv_skew((R - R.T) / 2), ca.trace(R) - 1
+        still = np.zeros(sine.numel())
         # The sine of the angle vanishes at half a turn as well; there the cosine is negative.
         return [
-            Bound("orientation", across, still, still),
-            Bound("orientation, half a turn away", ahead, np.zeros(1), np.full(1, np.inf)),
+            Bound("orientation", sine, still, still),
+            Bound(
+                "orientation, half a turn away",
+                cosine,
+                np.zeros(1),
+                np.full(1, np.inf),
+            ),
         ]

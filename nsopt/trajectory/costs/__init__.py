@@ -1,11 +1,11 @@
-"""What an optimum is best in: costs of a motion, each reported by itself.
+"""Costs of a motion: terms of the objective, each reported separately.
 
-A new cost is one frozen dataclass derived from `Cost` with ``rate``, what it costs per second, or
-``final``, what the end of the motion costs; an export; a row in ``tests/catalog.py``.
+A new cost is one frozen dataclass derived from `Cost` with ``rate`` (cost per second), ``final``
+(cost of the end) or ``impact`` (cost of impacts at a node); an export here; a row in
+``tests/catalog.py``.
 """
 
 from nsopt.trajectory.costs.base import Cost, Sum, spread
-from nsopt.trajectory.costs.checks import check_frame, check_joints, wanted, whole
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
@@ -38,9 +38,5 @@ __all__ = [
     "Sum",
     "TaskTracking",
     "Tracking",
-    "check_frame",
-    "check_joints",
     "spread",
-    "wanted",
-    "whole",
 ]

@@ -1,4 +1,4 @@
-"""What every cost is, and sums of costs."""
+"""The contract of costs, and weighted sums of costs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import TypeVar
 
 import casadi as ca
 
+from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import not_negative
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 C = TypeVar("C", bound="Cost")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """A cost over the motion and at its end.
+    """A term of the objective: an integral over the motion, a cost of its end, costs of impacts.
 
-    ``2 * a + b`` is the `Sum` of costs a and b, the first with twice its weight.
+    ``2 * a + b`` is the `Sum` of costs a and b, the first with twice its weight. Methods get
+    `NodeSample` ``m``, the motion at one time, and return scalars in the unit of the cost.
 
     Parameters
     ----------
     weight : float
-        By which it enters the sum; shares are reported with it.
+        Factor of the cost in the objective; reported costs include it.
 
     Raises
     ------
@@ -38,7 +39,7 @@ class Cost:
         not_negative(f"weight of {type(self).__name__}", self.weight)
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism that it is not for; none by default.
+        """Refuse a mechanism to which the cost does not apply; accept all by default.
 
         Raises
         ------
@@ -46,30 +47,31 @@ class Cost:
         """
         del dynamics
 
-    def rate(self, m: Moment) -> ca.SX:
-        """Return the cost per second; zero by default."""
+    def rate(self, m: NodeSample) -> ca.SX:
+        """Return the integrand over time, the cost per second; zero by default."""
         del m
         return ca.SX(0)
 
-    def final(self, m: Moment) -> ca.SX:
-        """Return the cost of the end; zero by default."""
+    def final(self, m: NodeSample) -> ca.SX:
+        """Return the cost of the last node; zero by default."""
         del m
         return ca.SX(0)
 
-    def over(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
-        """Return the cost of a step of a motion by polynomials; zero by default.
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        """Return the cost of one step between collocation nodes; zero by default.
 
         Parameters
         ----------
         a : three SX (nv,)
-            Accelerations at its start, middle and end, a parabola between.
+            Accelerations at its start, middle and end, quadratic in time between.
         h : SX scalar [s]
+            Length of the step.
         """
         del a, h
         return ca.SX(0)
 
-    def blow(self, m: Moment) -> ca.SX:
-        """Return the cost of blows at a moment of a motion in steps; zero by default."""
+    def impact(self, m: NodeSample) -> ca.SX:
+        """Return the cost of impacts at a node of a time-stepped motion; zero by default."""
         del m
         return ca.SX(0)
 
@@ -91,7 +93,7 @@ class Sum(Cost):
     Parameters
     ----------
     costs : sequence of Cost
-        Their weights are multiplied by that of the sum.
+        The weight of each is multiplied by that of the sum.
     """
 
     costs: Sequence[Cost]
@@ -106,21 +108,21 @@ class Sum(Cost):
         for cost in self.costs:
             cost.check(dynamics)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return sum((cost.weight * cost.rate(m) for cost in self.costs), ca.SX(0))
 
-    def final(self, m: Moment) -> ca.SX:
+    def final(self, m: NodeSample) -> ca.SX:
         return sum((cost.weight * cost.final(m) for cost in self.costs), ca.SX(0))
 
-    def over(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
-        return sum((cost.weight * cost.over(a, h) for cost in self.costs), ca.SX(0))
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return sum((cost.weight * cost.over_step(a, h) for cost in self.costs), ca.SX(0))
 
-    def blow(self, m: Moment) -> ca.SX:
-        return sum((cost.weight * cost.blow(m) for cost in self.costs), ca.SX(0))
+    def impact(self, m: NodeSample) -> ca.SX:
+        return sum((cost.weight * cost.impact(m) for cost in self.costs), ca.SX(0))
 
 
 def spread(costs: Sequence[Cost]) -> tuple[Cost, ...]:
-    """Return costs with sums replaced by what they are made of, each with its own share."""
+    """Return costs with every `Sum` replaced by its terms, weights multiplied."""
     found: list[Cost] = []
     for cost in costs:
         if isinstance(cost, Sum):

@@ -1,4 +1,4 @@
-"""Costs of what contacts bear, in motions in steps."""
+"""Costs of contact forces and impacts, for time-stepped motions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import positive
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import positive
 from nsopt.trajectory.costs.base import Cost
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True, kw_only=True)
 class _OfContacts(Cost):
-    """A cost of some contacts.
+    """A cost of chosen contacts.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class _OfContacts(Cost):
         for name in self.contacts or ():
             if name not in known:
                 raise ValueError(
-                    f"{type(self).__name__} names the contact {name!r}, which is not there: one of "
+                    f"{type(self).__name__} names the contact {name!r}, which is not in "
+                    "the mechanism: one of "
                     f"{', '.join(known) or 'none'}"
                 )
         if not known:
@@ -38,20 +39,21 @@ class _OfContacts(Cost):
                 f"{type(self).__name__} is a cost of contacts, but the mechanism has none"
             )
 
-    def _places(self, dynamics: Dynamics) -> list[int]:
+    def _indices(self, dynamics: Dynamics) -> list[int]:
         names = self.contacts or dynamics.contact_names
         return [dynamics.contact_names.index(name) for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactForce(_OfContacts):
-    """Integral of a power of the normal forces of contacts: the higher, the more of peaks alone.
+    """Integral of a power of normal contact forces; the higher the power, the more peaks dominate.
 
     Parameters
     ----------
     scale : float [N]
         Force that costs one per second.
     power : float
+        Exponent.
     """
 
     scale: float = 1.0
@@ -62,13 +64,13 @@ class ContactForce(_OfContacts):
         positive("scale of ContactForce", self.scale)
         positive("power of ContactForce", self.power)
 
-    def rate(self, m: Moment) -> ca.SX:
-        return ca.sum1((m.contact_force[self._places(m.dynamics)] / self.scale) ** self.power)
+    def rate(self, m: NodeSample) -> ca.SX:
+        return ca.sum1((m.contact_force[self._indices(m.dynamics)] / self.scale) ** self.power)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImpactEnergy(_OfContacts):
-    """Energy that contacts take in blows and friction [J]."""
+    """Energy dissipated by contacts in impacts and friction [J]."""
 
-    def blow(self, m: Moment) -> ca.SX:
-        return ca.sum1(m.loss[self._places(m.dynamics)])
+    def impact(self, m: NodeSample) -> ca.SX:
+        return ca.sum1(m.loss[self._indices(m.dynamics)])

@@ -1,4 +1,4 @@
-"""Costs of what drives a mechanism."""
+"""Costs of actuator forces, inputs, power and work."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.checks import between, positive
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import between, positive
 from nsopt.trajectory.costs.base import Cost
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort(Cost):
-    """Integral of the squared forces of the drives [N^2 m^2 s or N^2 s].
+    """Integral of the squared actuator forces [N^2 m^2 s or N^2 s].
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Effort(Cost):
                 "take InputEffort(input=...) where Parameters drive"
             )
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return ca.sumsqr(m.drive / self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class InputEffort(Cost):
-    """Integral of the square of an input, halves and the like by the weight.
+    """Integral of the square of an input; factors such as one half are the weight.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class InputEffort(Cost):
                 f"mechanism: one of {', '.join(names) or 'none'}"
             )
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return m.input(self.input) ** 2
 
 
@@ -79,22 +79,22 @@ class Power(Cost):
         super().__post_init__()
         positive("scale of Power", self.scale)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return ca.sumsqr(m.drive * m.v / self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Energy(Cost):
-    """Work that the drives put in [J], what they take back counted separately.
+    """Work done by the drives [J], with braking work weighted separately.
 
     Parameters
     ----------
     braking : float
-        What a joule taken back costs, from -1 to 1: nothing by default; 1 makes it the integral of
-        the size of the power, -1 the net work (all of it is recovered).
+        Cost of a joule of braking work, from -1 to 1: nothing by default; 1 makes the cost the
+        integral of the absolute power, -1 the net work (all braking work is recovered).
     rounding : float [W]
-        Power below which the corner at zero is rounded off; the cost is that of the work less a
-        half of this per second and drive at most.
+        Power below which the corner of the absolute value at zero is rounded off; it lowers the
+        cost by at most half of this per second and drive.
     """
 
     braking: float = 0.0
@@ -106,8 +106,8 @@ class Energy(Cost):
         between("braking of Energy", self.braking, -1, 1, remedy)
         positive("rounding of Energy", self.rounding)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         power = m.drive * m.v
         size = ca.sqrt(power**2 + self.rounding**2) - self.rounding
-        put, taken = (size + power) / 2, (size - power) / 2
-        return ca.sum1(put + self.braking * taken)
+        driving, braking = (size + power) / 2, (size - power) / 2
+        return ca.sum1(driving + self.braking * braking)

@@ -1,4 +1,4 @@
-"""Costs of what joints resist with and hold."""
+"""Costs of joint resistance, joint reactions and ranges of motion."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from typing import TypeAlias
 import casadi as ca
 import numpy as np
 
+from nsopt.checks import numbers, positive
 from nsopt.elements import RangeOfMotion, SlideRange, TurnRange
-from nsopt.mechanics import Contact, Dynamics
-from nsopt.mechanics.checks import numbers, positive
-from nsopt.mechanics.resistance import resisted
+from nsopt.mechanics import Contact, Dynamics, resisted_joint
+from nsopt.trajectory.checks import check_joints
 from nsopt.trajectory.costs.base import Cost
-from nsopt.trajectory.costs.checks import check_joints
 from nsopt.trajectory.costs.wrench import energy_of, wrench_of
-from nsopt.trajectory.moment import Moment
+from nsopt.trajectory.node_sample import NodeSample
 
 Range: TypeAlias = RangeOfMotion | TurnRange | SlideRange
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointResistance(Cost):
-    """Integral of squared resistances of joints, and of reactions if they count.
+    """Integral of squared joint resistances, optionally with joint reactions.
 
-    Moments beyond the range of motion, damping, friction [RoM 2023, eq. 2]: what loads and wears
-    a joint. A range between bodies that no joint connects directly, such as the cone of a shoulder
-    made of three hinges, counts as a joint of its own, under its own name.
+    Resistance is the moment beyond the range of motion, damping and friction [RoM 2023, eq. 2]. A
+    range between bodies that no joint connects directly, such as the cone of a shoulder made of
+    three hinges, counts as a joint of its own, under its own name.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class JointResistance(Cost):
     torque, force : float [N m], [N]
         Resistance that costs one per second; a part with an infinite one does not count.
     reaction_torque, reaction_force : float [N m], [N]
-        The same of the reactions.
+        Reaction that costs one per second, likewise; not counted by default.
 
     Raises
     ------
@@ -58,7 +57,7 @@ class JointResistance(Cost):
         known = [*dynamics.joint_names, *(x.name for x in _spanning(dynamics))]
         check_joints("JointResistance", self.joints or (), known)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         found = ca.SX(0)
         for element in _spanning(m.dynamics):
             if self.joints is None or element.name in self.joints:
@@ -68,7 +67,7 @@ class JointResistance(Cost):
                 found += self._of_joint(m, joint)
         return found
 
-    def _of_joint(self, m: Moment, joint: str) -> ca.SX:
+    def _of_joint(self, m: NodeSample, joint: str) -> ca.SX:
         found = _squares(m.resistance(joint), self.force, self.torque)
         if np.isfinite([self.reaction_force, self.reaction_torque]).any():
             found += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
@@ -83,7 +82,7 @@ class BaseReaction(Cost):
     ----------
     joint : str
     torque, force : float [N m], [N]
-        That cost one per second; a part with an infinite one does not count.
+        Reaction that costs one per second; a part with an infinite one does not count.
 
     Raises
     ------
@@ -102,13 +101,13 @@ class BaseReaction(Cost):
     def check(self, dynamics: Dynamics) -> None:
         check_joints("BaseReaction", [self.joint], dynamics.joint_names)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return _squares(m.reaction(self.joint), self.force, self.torque)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Restricting(Cost):
-    """A cost of ranges of motion alone: `RangeOfMotion`, `TurnRange`, `SlideRange`.
+    """A cost of range-of-motion elements: `RangeOfMotion`, `TurnRange`, `SlideRange`.
 
     Parameters
     ----------
@@ -125,18 +124,18 @@ class _Restricting(Cost):
         for name in self.elements or ():
             if name not in known:
                 raise ValueError(
-                    f"{what} names the range {name!r}, which is not there: one of "
+                    f"{what} names the range {name!r}, which is not in the mechanism: one of "
                     f"{', '.join(known)}"
                 )
 
-    def _chosen(self, m: Moment) -> list[Range]:
+    def _chosen(self, m: NodeSample) -> list[Range]:
         found = _ranges(m.dynamics)
         return [x for x in found if self.elements is None or x.name in self.elements]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestrictingEnergy(_Restricting):
-    """Integral of the potential of ranges of motion beyond their ends.
+    """Integral of the potential energy of range-of-motion elements.
 
     Parameters
     ----------
@@ -150,18 +149,18 @@ class RestrictingEnergy(_Restricting):
         super().__post_init__()
         positive("size of RestrictingEnergy", self.size)
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         return sum((energy_of(x, m) for x in self._chosen(m)), ca.SX(0)) / self.size
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestrictingMoment(_Restricting):
-    """Integral of squared moments, or forces, of ranges of motion, their damping included.
+    """Integral of squared moments, or forces, of range-of-motion elements, damping included.
 
     Parameters
     ----------
     torque, force : float [N m], [N]
-        That cost one per second; a part with an infinite one does not count.
+        Moment or force that costs one per second; a part with an infinite one does not count.
 
     Raises
     ------
@@ -176,13 +175,13 @@ class RestrictingMoment(_Restricting):
         super().__post_init__()
         _check_sizes(self, "torque", "force")
 
-    def rate(self, m: Moment) -> ca.SX:
+    def rate(self, m: NodeSample) -> ca.SX:
         wrenches = (wrench_of(x, m) for x in self._chosen(m))
         return sum((_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
 
 
 def _check_sizes(cost: Cost, *names: str) -> None:
-    """Refuse what a wrench is divided by unless it is above zero; it may be infinite."""
+    """Refuse scales of a wrench that are not above zero; they may be infinite."""
     for name in names:
         what, size = f"{name} of {type(cost).__name__}", getattr(cost, name)
         if not np.all(np.isposinf(numbers(what, size))):
@@ -194,10 +193,10 @@ def _ranges(d: Dynamics) -> list[Range]:
 
 
 def _spanning(d: Dynamics) -> list[Range]:
-    """Return ranges across several joints, which are resistance of none of them alone."""
+    """Return ranges of motion across several joints, the resistance of no single joint."""
     contacts = [x for x in d.elements if isinstance(x, Contact)]
     joints = [*d.mechanism.joints, *contacts]
-    return [x for x in _ranges(d) if resisted(x, joints) is None]
+    return [x for x in _ranges(d) if resisted_joint(x, joints) is None]
 
 
 def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:

@@ -1,26 +1,25 @@
-"""What an element does at a moment of a motion."""
+"""Potential energy and wrench of a force element in a `NodeSample`."""
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
 
-from nsopt.mechanics import Force, Frame, Motion, State
-from nsopt.mechanics.frame import STILL
-from nsopt.trajectory.moment import Moment
+from nsopt.mechanics import STILL, Force, Frame, Motion, State
+from nsopt.trajectory.node_sample import NodeSample
 
 
-def energy_of(force: Force, m: Moment) -> ca.SX:
-    """Return its potential [J]."""
+def energy_of(force: Force, m: NodeSample) -> ca.SX:
+    """Return the potential energy of a force element [J]."""
     s = State(m.t, _motions(force, m), _values(m))
-    return _in_place(s, force.energy(s))
+    return _released(s, force.energy(s))
 
 
-def wrench_of(force: Force, m: Moment) -> ca.SX:
+def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     """Return force [N] and torque [N m] on the body of its last frame, about its origin, (6,).
 
-    World axes. By virtual work: of its potential while that body alone is moved and turned, and of
-    its loads on that body's velocities.
+    World axes. By virtual work: the derivative of its potential when that body alone is displaced
+    and rotated, and the power of its loads by that body's velocities.
     """
     frame = force.frames[-1]
     owner = frame.body.name if frame.body else None
@@ -33,15 +32,15 @@ def wrench_of(force: Force, m: Moment) -> ca.SX:
     found = -ca.gradient(force.energy(s), move)
     for load in force.loads(s):
         found += ca.jtimes(load.velocity, twist, load.force, True)
-    found = _in_place(s, found)
+    found = _released(s, found)
     known = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
     found = ca.substitute(found, ca.vertcat(move, twist), known)
     arm = here.A @ m.state.value(frame.origin)
     return ca.vertcat(found[:3], found[3:] - ca.cross(arm, found[:3]))
 
 
-def _motions(force: Force, m: Moment) -> dict[str | None, Motion]:
-    """Return the motions of the centres of mass of its bodies."""
+def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
+    """Return the motions of the centres of mass of its bodies, by name; None for the ground."""
     bodies = {frame.body.name: frame.body for frame in force.frames if frame.body}
     return {
         None: STILL,
@@ -49,12 +48,12 @@ def _motions(force: Force, m: Moment) -> dict[str | None, Motion]:
     }
 
 
-def _values(m: Moment) -> dict[str, ca.SX]:
+def _values(m: NodeSample) -> dict[str, ca.SX]:
     return {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)}
 
 
-def _in_place(s: State, x: ca.SX) -> ca.SX:
-    """Return an expression with what was held in place."""
-    for symbols, value in reversed(s.holding):
+def _released(s: State, x: ca.SX) -> ca.SX:
+    """Return an expression with the symbols of `State.frozen` replaced by their values."""
+    for symbols, value in reversed(s.frozen_values):
         x = ca.substitute(x, symbols, value)
     return x

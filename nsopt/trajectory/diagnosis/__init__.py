@@ -1,8 +1,17 @@
-"""What is wrong with a program: found before it is solved, and told after it failed."""
+"""Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
+from nsopt.trajectory.diagnosis.arguments import check_arguments
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
 from nsopt.trajectory.diagnosis.statement import Statement
 
-__all__ = ["Ending", "Scaling", "Statement", "check_feasible", "explain", "scaling"]
+__all__ = [
+    "Ending",
+    "Scaling",
+    "Statement",
+    "check_arguments",
+    "check_feasible",
+    "explain",
+    "scaling",
+]

@@ -1,4 +1,4 @@
-"""Whether what is given to `optimize` is what it takes."""
+"""Checks of the arguments of `optimize`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solver
 from nsopt.result import Result
-from nsopt.stepping import Scheme
+from nsopt.schemes import Scheme
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, InputEffort, spread
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.solver import HorizonSolver
 
 EXAMPLES: dict[type, str] = {
     Dynamics: "assemble(mechanism, elements)",
@@ -24,7 +24,7 @@ EXAMPLES: dict[type, str] = {
     Condition: "StartAt(q, v)",
     Guess: "Quintic(start, end)",
     Scheme: "Variational()",
-    HorizonSolver: "HorizonSolver()",
+    Solver: "Solver()",
 }
 
 
@@ -38,14 +38,14 @@ def check_arguments(
     inputs: Sequence[str],
     parameters: Mapping[str, float] | None,
     scheme: Scheme | None,
-    solver: HorizonSolver,
+    solver: Solver,
 ) -> None:
-    """Refuse arguments of `optimize` that are of another kind, or not of this mechanism.
+    """Refuse arguments of `optimize` of the wrong type, or that do not fit the mechanism.
 
     Raises
     ------
     TypeError
-        If one is not what it should be; it names the argument, what was given and the remedy.
+        If an argument has the wrong type; it names the argument, the value and the remedy.
     ValueError
         If a cost, condition or guess does not fit the mechanism, there is no cost, or an input is
         given a value.
@@ -58,7 +58,7 @@ def check_arguments(
     _check_names(inputs, parameters)
     if scheme is not None:
         _check_kind("scheme", scheme, Scheme)
-    _check_kind("solver", solver, HorizonSolver)
+    _check_kind("solver", solver, Solver)
     if not spread(costs):
         raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
     for cost in costs:
@@ -66,10 +66,10 @@ def check_arguments(
     _check_inputs(dynamics, spread(costs), inputs)
     for condition in conditions:
         condition.check(dynamics)
-    # All moments of which any transcription asks.
+    # All times at which any transcription evaluates the guess.
     share = np.linspace(0, 1, 2 * horizon.steps + 1)
-    course = guess.course(share, horizon.bounds, inputs).of(dynamics)
-    course.check(type(guess).__name__, dynamics, inputs)
+    trajectory = guess.trajectory(share, horizon.bounds, inputs).with_internal_states(dynamics)
+    trajectory.check(type(guess).__name__, dynamics, inputs)
 
 
 def _check_kind(what: str, value: Any, kind: type) -> None:
@@ -84,7 +84,7 @@ def _check_kind(what: str, value: Any, kind: type) -> None:
     if kind is Guess and isinstance(value, Result):
         remedy = "Earlier(result)"
     raise TypeError(
-        f"{what} of optimize must be a {kind.__name__}, got {_told(value)}: give {remedy}"
+        f"{what} of optimize must be a {kind.__name__}, got {_described(value)}: give {remedy}"
     )
 
 
@@ -96,8 +96,8 @@ def _check_each(what: str, values: Any, kind: type) -> None:
         )
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise TypeError(
-            f"{what} of optimize must be a list of {kind.__name__}, got {_told(values)}: write "
-            f"[{EXAMPLES[kind]}]"
+            f"{what} of optimize must be a list of {kind.__name__}, got {_described(values)}: "
+            f"write [{EXAMPLES[kind]}]"
         )
     for k, value in enumerate(values):
         _check_kind(f"{what}[{k}]", value, kind)
@@ -109,11 +109,11 @@ def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
         remedy = f"write [{inputs!r}]" if isinstance(inputs, str) else "write ['name', ...]"
         raise TypeError(
             "inputs of optimize must be a list of names of Parameters, got "
-            f"{_told(inputs)}: {remedy}"
+            f"{_described(inputs)}: {remedy}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise TypeError(
-            f"parameters of optimize must map names to values, got {_told(parameters)}: write "
+            f"parameters of optimize must map names to values, got {_described(parameters)}: write "
             "{'name': value}"
         )
     if len(set(inputs)) < len(inputs):
@@ -127,7 +127,7 @@ def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
 
 
 def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[str]) -> None:
-    """Refuse costs of inputs that are none, and inputs that are no forces."""
+    """Refuse costs of names that are no inputs, and inputs that are not forces."""
     for cost in costs:
         if isinstance(cost, InputEffort) and cost.input not in inputs:
             raise ValueError(
@@ -140,19 +140,19 @@ def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[st
     x = {name: ca.SX.sym(name, n) for name, n in sizes.items()}
     stated = [
         function(*(x[name] for name in function.name_in()))
-        for function in (d.mass, d.closure, d.gap, d.gap_scale)
+        for function in (d.mass, d.closure, d.gap, d.gap_scale, d.clearance)
     ]
     shape = ca.vertcat(*(ca.vec(value) for value in stated))
     for name in inputs:
         if name in names and ca.depends_on(shape, x["p"][names.index(name)]):
             raise ValueError(
                 f"the input {name!r} is a mass or a length of the mechanism, which cannot change "
-                "on the way: inputs are Parameters of forces; tune others by design()"
+                "in time: inputs are Parameters of forces; tune others by design()"
             )
 
 
-def _told(value: Any) -> str:
-    """Return a value in a few words."""
+def _described(value: Any) -> str:
+    """Return a short description of a value."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     plain = value is None or isinstance(value, str | int | float)

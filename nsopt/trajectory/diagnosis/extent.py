@@ -1,4 +1,4 @@
-"""How far the links of a mechanism reach, whatever the angles of its joints."""
+"""Bounds of the reach of the links of a mechanism, for any angles of its joints."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Frame
-from nsopt.mechanics.freedom import Axis, Ball
-from nsopt.mechanics.links import Entry
-from nsopt.mechanics.parameter import number, parameters_in, substitute
-from nsopt.mechanics.spanning_tree import Branch
+from nsopt.mechanics import Axis, Ball, Branch, CoordinateMap, Dynamics, Frame
+from nsopt.parameter import number, parameters_in, substitute
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 
 class Extent(NamedTuple):
-    """A point stays at least and at most so far from another that is fixed."""
+    """Least and greatest distance of a point from a fixed point."""
 
     root: Array  # (3,) [m]
     least: float  # [m]
@@ -33,21 +30,25 @@ def extent(
     inputs: Sequence[str],
     p: Array,
 ) -> list[Extent]:
-    """Return how far the origin of a frame can be from where its chain of joints starts.
+    """Return bounds of the distance of the origin of a frame from the root of its chain of joints.
 
-    Each holds by itself. By lengths between joints alone; none where these change by inputs.
+    Each of them holds. They follow from the lengths between joints alone; none if inputs change
+    these lengths.
 
     Parameters
     ----------
     frame : Frame
     ranges : mapping of coordinate name to (float, float)
-        Limits of coordinates; those left out have none.
+        Limits of coordinates; those left out are unlimited.
     inputs : names
     p : (np,)
         Values of parameters.
     """
     chain = _chain(dynamics, frame)
-    stated = [frame.origin, *(x for b in chain for x in (b.on.origin, b.to.origin, b.freedom))]
+    stated = [
+        frame.origin,
+        *(x for b in chain for x in (b.parent_frame.origin, b.child_frame.origin, b.freedom)),
+    ]
     if any(name in inputs for name in parameters_in(stated)):
         return []
     values = dict(zip((x.name for x in dynamics.parameters), p.tolist(), strict=True))
@@ -57,14 +58,15 @@ def extent(
         r, lengths = np.asarray(number(substitute(frame.origin, values))), []
         for branch in chain:
             on, to = (
-                np.asarray(number(substitute(x.origin, values))) for x in (branch.on, branch.to)
+                np.asarray(number(substitute(x.origin, values)))
+                for x in (branch.parent_frame, branch.child_frame)
             )
-            d = np.asarray(branch.to.axes).T @ (r - to)
+            d = np.asarray(branch.child_frame.axes).T @ (r - to)
             lengths += _slides(dynamics, branch, limits, values)
-            turned = _turned(branch, d, keep_axial)
-            lengths.append((turned, turned))
-            d = d if turned == 0 else _kept(branch, d, keep_axial)
-            r = on + np.asarray(branch.on.axes) @ d
+            rotating = _rotating_length(branch, d, keep_axial)
+            lengths.append((rotating, rotating))
+            d = d if rotating == 0 else _fixed_part(branch, d, keep_axial)
+            r = on + np.asarray(branch.parent_frame.axes) @ d
         most = sum(high for _, high in lengths)
         least = [low - (most - high) for low, high in lengths if np.isfinite(most)]
         found.append(Extent(r, max(0.0, *least) if least else 0.0, most))
@@ -72,41 +74,41 @@ def extent(
 
 
 def _chain(dynamics: Dynamics, frame: Frame) -> list[Branch]:
-    """Return the branches from a frame down to the ground."""
+    """Return the branches of the spanning tree from a frame to the ground."""
     by_body = {branch.body: branch for branch in dynamics.mechanism.tree.branches}
     found: list[Branch] = []
     body = frame.body
     while body is not None:
         found.append(by_body[body])
-        body = found[-1].on.body
+        body = found[-1].parent_frame.body
     return found
 
 
-def _turns(branch: Branch) -> list[Axis | Ball]:
+def _rotations(branch: Branch) -> list[Axis | Ball]:
     return [step for step in branch.freedom if isinstance(step, Ball) or any(step.turn)]
 
 
-def _kept(branch: Branch, d: Array, keep_axial: bool) -> Array:
-    """Return the part of a vector that no turn of a joint changes, in axes of the joint."""
-    turns = _turns(branch)
-    if not turns:
+def _fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
+    """Return the component of a vector that rotations of a joint do not change, in joint axes."""
+    rotations = _rotations(branch)
+    if not rotations:
         return d
-    if keep_axial and len(turns) == 1 and isinstance(turns[0], Axis):
-        axis = np.array(turns[0].turn)
+    if keep_axial and len(rotations) == 1 and isinstance(rotations[0], Axis):
+        axis = np.array(rotations[0].turn)
         kept: Array = axis * (axis @ d)
         return kept
     return np.zeros(3)
 
 
-def _turned(branch: Branch, d: Array, keep_axial: bool) -> float:
-    """Return the length of the part of a vector that turns with a joint."""
-    return float(np.linalg.norm(d - _kept(branch, d, keep_axial)))
+def _rotating_length(branch: Branch, d: Array, keep_axial: bool) -> float:
+    """Return the length of the component of a vector that rotates with a joint."""
+    return float(np.linalg.norm(d - _fixed_part(branch, d, keep_axial)))
 
 
 def _slides(
     dynamics: Dynamics, branch: Branch, limits: Mapping[str, Range], values: Mapping[str, float]
 ) -> list[Range]:
-    """Return the least and the most length of each slide of a joint."""
+    """Return the least and greatest length of each translation of a joint."""
     entries = dynamics.mechanism.tree.entries[branch.body.name]
     found = []
     for step, entry in zip(branch.freedom, entries, strict=True):
@@ -118,8 +120,8 @@ def _slides(
     return found
 
 
-def _length(entry: Entry, limits: Range, per: float) -> Range:
-    """Return the least and the most length of a slide whose coordinate has limits."""
+def _length(entry: CoordinateMap, limits: Range, per: float) -> Range:
+    """Return the least and greatest length of a translation whose coordinate has limits."""
     ends = sorted(float(entry.ratio) * x + float(entry.offset) for x in limits)
     sizes = [abs(x) * per for x in ends]
     return (0.0 if ends[0] <= 0 <= ends[1] else min(sizes)), max(sizes)

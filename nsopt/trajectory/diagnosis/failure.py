@@ -1,4 +1,4 @@
-"""Why a solve failed: what is violated most, where, and what numbers say of the reason."""
+"""Explanation of a failed solve: the largest violations, their location in time, likely causes."""
 
 from __future__ import annotations
 
@@ -8,128 +8,130 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
-from nsopt.mechanics.freedom import Axis
+from nsopt.mechanics import Axis
+from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.scaling import Scaling
 from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Row, Statement
-from nsopt.trajectory.guesses import Course
+from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.moment import Moment
-from nsopt.trajectory.parts import Array, Part, Stack
+from nsopt.trajectory.node_sample import NodeSample
+
+Array = NDArray[np.float64]
 
 SHOWN = 4
-"""Conditions that are told."""
-MORE = "HorizonSolver(max_iter=...)"
+"""Number of violated conditions in a message."""
+MORE = "max_iter of the backend"
 
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """How a solve ended.
+    """The end of a solve: the problem, the last motion and the status of the solver.
 
     Parameters
     ----------
-    told : Statement
-        What was asked for.
+    statement : Statement
+        The conditions of the problem.
     horizon : Horizon
     t : (n + 1,) [s]
         Times of the nodes.
-    course : Course
-        The last motion tried, at the nodes.
-    solved : bool
-        Whether the solver believes in it.
-    word : str
-        Of the solver.
+    trajectory : Trajectory
+        The last iterate, at the nodes.
+    status : str
+        Return status of the solver.
     iterations : int
     remedy : str
-        What else to try; may be empty.
+        A further remedy for the message; may be empty.
     """
 
-    told: Statement
+    statement: Statement
     horizon: Horizon
     t: Array
-    course: Course
-    solved: bool
-    word: str
+    trajectory: Trajectory
+    status: str
     iterations: int
     remedy: str = ""
 
 
-class _Place(NamedTuple):
-    """Where a row is."""
+class _RowLocation(NamedTuple):
+    """The block, the row in it and the node of a row of the program."""
 
-    part: Part
-    row: int  # in the part
+    block: ConstraintBlock
+    row: int  # in the block
     node: int
 
     @property
     def label(self) -> str:
-        return self.part.labels[self.row]
+        return self.block.labels[self.row]
 
     @property
     def name(self) -> str:
-        """The name of the part."""
-        return str(self.part.function.name())
+        """The name of the block."""
+        return self.block.name
 
     def time(self, t: Array) -> float:
-        """Return when it holds [s]."""
+        """Return the time at which the row holds [s]."""
         return float(t[{"start": 0, "end": -1}.get(self.name, self.node)])
 
     def step(self, t: Array) -> int:
         return len(t) - 1 if self.name == "end" else self.node
 
 
-def explain(stack: Stack, g: Array, ending: Ending, limit: float, sizes: Scaling | None) -> str:
-    """Return why a motion is no solution; nothing where it is one.
+def explain(
+    nlp: StructuredNlp, g: Array, ending: Ending, limit: float, sizes: Scaling | None
+) -> str:
+    """Return why a motion that a solver ended with is no solution.
 
     Parameters
     ----------
-    stack : Stack
+    nlp : StructuredNlp
     g : (m,)
         Its rows, evaluated at the motion.
     ending : Ending
     limit : float
-        Largest violation of a row that counts as none.
+        Largest violation that is tolerated.
     sizes : Scaling, optional
-        Of the program at the motion.
+        Scaling of the program at the motion.
     """
-    off = stack.violations(g)
+    off = nlp.violations(g)
     if not off.size or off.max() <= limit:
-        return "" if ending.solved else _not_least(ending, sizes)
-    groups = list(_groups(stack, off, limit))
-    told = [_line(stack, g, off, rows, ending) for rows in groups[:SHOWN]]
-    left = len(groups) - len(told)
+        return _not_optimal(ending, sizes)
+    groups = list(_groups(nlp, off, limit))
+    lines = [_line(nlp, g, off, rows, ending) for rows in groups[:SHOWN]]
+    left = len(groups) - len(lines)
     head = (
-        f"conditions are violated after {ending.iterations} iterations ({ending.word}), most of "
-        f"all: {told[0]}"
+        f"conditions are violated after {ending.iterations} iterations ({ending.status}), most of "
+        f"all: {lines[0]}"
     )
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
-    causes = list(_causes(_locate(stack, groups[0][0]).time(ending.t), ending))
+    causes = list(_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
     remedies = _remedies(ending, sizes)
     if not causes and not remedies:
         remedies = [
             "check that they can be met together, allow more time or iterations, "
             f"{MORE}, or start from a better guess"
         ]
-    # Many read the first line alone.
-    return "\n- ".join([*causes, head, *told[1:], *tail, *remedies])
+    # The first line, often the only one read, names the likeliest cause.
+    return "\n- ".join([*causes, head, *lines[1:], *tail, *remedies])
 
 
-def _not_least(ending: Ending, sizes: Scaling | None) -> str:
+def _not_optimal(ending: Ending, sizes: Scaling | None) -> str:
     head = (
-        f"all conditions are met, but the cost may not be least: {ending.word} after "
+        f"all conditions are met, but the cost may not be least: {ending.status} after "
         f"{ending.iterations} iterations"
     )
     remedies = _remedies(ending, sizes)
-    if not ending.told.dynamics.contact_names:
+    if not ending.statement.dynamics.contact_names:
         remedies = [f"allow more, {MORE}", *(remedies or ["or scale the costs to about one"])]
     return "; ".join([head, *remedies])
 
 
 def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
-    """Return what to try: where contacts make it hard, and where scales do."""
+    """Return remedies for contacts and for bad scaling."""
     found = []
-    if ending.told.dynamics.contact_names:
+    if ending.statement.dynamics.contact_names:
         found.append(
             "a motion through contacts takes a good start: try more steps, a guess by Through, or "
             "Earlier of a result with fewer steps or larger clearances, several guesses by "
@@ -143,28 +145,28 @@ def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
 # Rows
 
 
-def _locate(stack: Stack, row: int) -> _Place:
-    part, at, _ = stack.locate(row)
-    return _Place(part, at, stack.label(row)[1])
+def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
+    block, at, _ = nlp.locate(row)
+    return _RowLocation(block, at, nlp.label(row)[1])
 
 
-def _groups(stack: Stack, off: Array, limit: float) -> Iterator[list[int]]:
-    """Return violated rows by label and part, the worst of each and the worst group first."""
+def _groups(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
+    """Return violated rows grouped by label and block, worst group and worst row first."""
     found: dict[tuple[str, str], list[int]] = {}
     for row in np.argsort(-off, kind="stable"):
         if off[row] > limit:
-            place = _locate(stack, int(row))
-            found.setdefault((place.label, place.name), []).append(int(row))
+            location = _locate(nlp, int(row))
+            found.setdefault((location.label, location.name), []).append(int(row))
     yield from found.values()
 
 
-def _line(stack: Stack, g: Array, off: Array, rows: list[int], ending: Ending) -> str:
-    """Return what is violated in a group of rows."""
+def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: Ending) -> str:
+    """Return a line on the violation of a group of rows."""
     k, t = rows[0], ending.t
-    place = _locate(stack, k)
-    times = [_locate(stack, row).time(t) for row in rows]
-    stated = _stated(place, ending)
-    what, wanted = _named(place, ending.told), ""
+    location = _locate(nlp, k)
+    times = [_locate(nlp, row).time(t) for row in rows]
+    stated = _stated(location, ending)
+    what, wanted = _named(location, ending.statement), ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
         wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
@@ -174,50 +176,52 @@ def _line(stack: Stack, g: Array, off: Array, rows: list[int], ending: Ending) -
     elif len(rows) > 1:
         more = f", and {len(rows) - 1} more of its rows"
     return (
-        f"{what} is off by {off[k]:.3g}{wanted} at step {place.step(t)}, t = {place.time(t):.4g} s"
-        f"{more}"
+        f"{what} is off by {off[k]:.3g}{wanted} at step {location.step(t)}, "
+        f"t = {location.time(t):.4g} s{more}"
     )
 
 
-def _stated(place: _Place, ending: Ending) -> Row | None:
-    """Return the row of a condition that stands at a place; None if it is an equation of motion."""
-    rows = [row for row in _rows_of(place.name, ending) if row.label == place.label]
-    return rows[_before(place) % len(rows)] if rows else None
+def _stated(location: _RowLocation, ending: Ending) -> Row | None:
+    """Return the row of a condition at a location; None if it is an equation of motion."""
+    rows = [row for row in _rows_of(location.name, ending) if row.label == location.label]
+    return rows[_before(location) % len(rows)] if rows else None
 
 
 def _rows_of(name: str, ending: Ending) -> list[Row]:
-    """Return the rows of conditions that a part states."""
-    told, n = ending.told, ending.horizon.steps
+    """Return the rows of conditions that a block contains."""
+    statement, n = ending.statement, ending.horizon.steps
     kind, _, number = name.partition("_")
     if kind == "during":
-        return list(told.spans[int(number)][1])
+        return list(statement.spans[int(number)][1])
     occasions = {"start": (START,), "end": (ALONG, END)}.get(kind, (ALONG,))
-    found = [row for when in occasions for row in told.rows if row.when == when]
+    found = [row for when in occasions for row in statement.rows if row.when == when]
     if kind == "end":
-        # The last node of a motion in steps states what holds up to it as well.
-        found += [row for span, rows in told.spans if span.of(n).last == n for row in rows]
+        # At the last node of a time-stepped motion, spans that end there hold as well.
+        found += [
+            row for span, rows in statement.spans if span.at_nodes(n).last == n for row in rows
+        ]
     return found
 
 
-def _before(place: _Place) -> int:
-    """Return how many rows of the same label come before."""
-    return place.part.labels[: place.row].count(place.label)
+def _before(location: _RowLocation) -> int:
+    """Return the number of rows of the same label before this one in its block."""
+    return location.block.labels[: location.row].count(location.label)
 
 
-def _named(place: _Place, told: Statement) -> str:
-    """Return the name of a row that is no condition; links of polynomials with a coordinate."""
-    if place.name != "link":
-        return place.label
-    d = told.dynamics
-    return f"{place.label} ({[*d.q_names, *d.v_names][_before(place)]})"
+def _named(location: _RowLocation, statement: Statement) -> str:
+    """Return the name of a row; continuity of polynomials with the coordinate concerned."""
+    if location.name != "link":
+        return location.label
+    d = statement.dynamics
+    return f"{location.label} ({[*d.q_names, *d.v_names][_before(location)]})"
 
 
 # Causes
 
 
 def _causes(when: float, ending: Ending) -> Iterator[str]:
-    """Return what numbers say of the reason, the likeliest first."""
-    finite = bool(np.isfinite(ending.course.q).all())
+    """Return causes that the last motion suggests, the likeliest first."""
+    finite = bool(np.isfinite(ending.trajectory.q).all())
     if finite:
         yield from _holding(when, ending)
     low, high = ending.horizon.bounds
@@ -228,17 +232,17 @@ def _causes(when: float, ending: Ending) -> Iterator[str]:
 
 
 def _holding(when: float, ending: Ending) -> Iterator[str]:
-    """Return which drives cannot hold a posture against gravity, at ``when``, start and end.
+    """Return drives that cannot hold a posture against gravity, at ``when``, start and end.
 
     The drive that lacks the largest part of its limit comes first.
     """
-    told = ending.told
-    d, m = told.dynamics, told.moment
-    if m.acting is not None:
+    statement = ending.statement
+    d, m = statement.dynamics, statement.sample
+    if m.stepped is not None:
         return  # contacts may hold it
-    limits = {row.value.element_hash(): row for row in told.rows if row.when == ALONG}
-    still = Moment(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)
-    symbols = [m.t, m.q, told.symbols[-1]]
+    limits = {row.value.element_hash(): row for row in statement.rows if row.when == ALONG}
+    still = NodeSample(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)
+    symbols = [m.t, m.q, statement.symbols[-1]]
     hold = ca.Function("hold", symbols, [still.drive], {"cse": True})
     postures = list(_postures(when, ending))
     forces = [np.asarray(hold(*posture)).ravel() for posture in postures]
@@ -250,7 +254,7 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
         over = [max(row.lower - force[k], force[k] - row.upper) for force in forces]
         i = int(np.argmax(over))
         if over[i] > 0:
-            force, unit = forces[i][k], _unit(told, name)
+            force, unit = forces[i][k], _unit(statement, name)
             most = row.upper if force > row.upper else row.lower
             line = (
                 f"holding the posture at t = {postures[i][0]:.4g} s takes {abs(force):.4g} {unit} "
@@ -263,20 +267,20 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
 
 def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:
     """Return time, coordinates and inputs at ``when``, and of start and end where given."""
-    t, course = ending.t, ending.course
+    t, trajectory = ending.t, ending.trajectory
     k = int(np.argmin(np.abs(t - when)))
-    stated = {0: ending.told.posture(START)[0], len(t) - 1: ending.told.posture(END)[0]}
+    stated = {0: ending.statement.posture(START)[0], len(t) - 1: ending.statement.posture(END)[0]}
     given = {i: q for i, q in stated.items() if not np.isnan(q).any()}
     if k not in given:
-        yield t[k], course.q[k], course.inputs[k]
+        yield t[k], trajectory.q[k], trajectory.inputs[k]
     for i, q in given.items():
-        yield t[i], q, course.inputs[i]
+        yield t[i], q, trajectory.inputs[i]
 
 
-def _unit(told: Statement, name: str) -> str:
-    """Return the unit of the force that belongs to a velocity."""
+def _unit(statement: Statement, name: str) -> str:
+    """Return the unit of the generalized force of a velocity."""
     joint, rate = name.rsplit(".", 1)
-    for branch in told.dynamics.mechanism.tree.branches:
+    for branch in statement.dynamics.mechanism.tree.branches:
         owner = (branch.joint or branch.body).name
         for step in branch.freedom:
             if owner == joint and isinstance(step, Axis) and step.rate == rate:
@@ -285,15 +289,17 @@ def _unit(told: Statement, name: str) -> str:
 
 
 def _reaching(ending: Ending) -> Iterator[str]:
-    """Return how near the last motion came to each target."""
-    told, course = ending.told, ending.course
-    t, q, *_, inputs = told.symbols
-    for condition in told.conditions:
+    """Return the distance of the last motion from each target of a `Reach`."""
+    statement, trajectory = ending.statement, ending.trajectory
+    t, q, *_, inputs = statement.symbols
+    for condition in statement.conditions:
         if not isinstance(condition, Reach):
             continue
-        r = told.moment.motion(condition.frame).r
-        place = ca.Function("place", [t, q, inputs], [ca.densify(r)])
-        path = np.asarray(place.map(len(ending.t))(ending.t, course.q.T, course.inputs.T))
+        r = statement.sample.motion(condition.frame).r
+        position = ca.Function("position", [t, q, inputs], [ca.densify(r)])
+        path = np.asarray(
+            position.map(len(ending.t))(ending.t, trajectory.q.T, trajectory.inputs.T)
+        )
         away = np.linalg.norm(path.T - np.asarray(condition.position, dtype=float), axis=1)
         if away[-1] > 1e-3:
             k = int(np.argmin(away))

@@ -1,4 +1,4 @@
-"""What cannot be, told before anything is solved: conflicts, bad postures, targets too far away."""
+"""Infeasible conditions, refused before the solve: conflicts, bad postures, far targets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_feasible(
     inputs: Sequence[str],
     p: Array,
 ) -> None:
-    """Refuse conditions that no motion keeps, as far as that is sure without a solve.
+    """Refuse conditions that no motion can meet, as far as that is certain without a solve.
 
     Parameters
     ----------
@@ -51,24 +51,24 @@ def check_feasible(
         farther away than the links reach, or a coordinate cannot get to its end in time; it names
         the conditions, the values and the remedy.
     """
-    told = Statement(dynamics, conditions, inputs, p)
-    check_effect(told)
-    stated = told.stated(horizon.steps)
-    _check_bounds(told, stated)
+    statement = Statement(dynamics, conditions, inputs, p)
+    check_effect(statement)
+    stated = statement.stated(horizon.steps)
+    _check_bounds(statement, stated)
     check_modes(stated)
-    _check_target(told)
+    _check_target(statement)
     for when, t in ((START, 0.0), (END, horizon.bounds[0])):
         known = when == START or horizon.bounds[0] == horizon.bounds[1]
         node = 0 if when == START else horizon.steps
         here = [x if x.first <= node <= x.last else None for x in stated]
-        _check_posture(told, when, t if known else np.nan, here)
-        _check_contacts(told, when, t if known else np.nan)
-    _check_couples(told)
-    _check_time(told, horizon)
+        _check_posture(statement, when, t if known else np.nan, here)
+        _check_contacts(statement, when, t if known else np.nan)
+    _check_couples(statement)
+    _check_time(statement, horizon)
 
 
-def _check_bounds(told: Statement, stated: Sequence[Stated]) -> None:
-    """Refuse two rows of one number, at one time, that exclude each other."""
+def _check_bounds(statement: Statement, stated: Sequence[Stated]) -> None:
+    """Refuse two rows that bound the same number at the same time and exclude each other."""
     for row, _, _ in stated:
         if row.lower > row.upper + OFF:
             raise ValueError(
@@ -77,7 +77,7 @@ def _check_bounds(told: Statement, stated: Sequence[Stated]) -> None:
             )
     for (i, x), (j, y) in combinations(enumerate(stated), 2):
         first, last = x.common(y)
-        if told.same[i] != told.same[j] or first > last:
+        if statement.same[i] != statement.same[j] or first > last:
             continue
         a, b = x.row, y.row
         gap = max(a.lower, b.lower) - min(a.upper, b.upper)
@@ -88,19 +88,21 @@ def _check_bounds(told: Statement, stated: Sequence[Stated]) -> None:
             )
 
 
-def _check_posture(told: Statement, when: str, t: float, here: Sequence[Stated | None]) -> None:
-    """Refuse a start or end, as far as it is given, that violates what must hold there.
+def _check_posture(
+    statement: Statement, when: str, t: float, here: Sequence[Stated | None]
+) -> None:
+    """Refuse a given start or end, also an incomplete one, that violates the conditions there.
 
-    ``here`` are the rows that hold there, None in place of the others.
+    ``here`` are the rows that hold there, None for the others.
     """
-    q, v = told.posture(when)
-    free = [np.full(x.numel(), np.nan) for x in told.symbols[3:]]
+    q, v = statement.posture(when)
+    free = [np.full(x.numel(), np.nan) for x in statement.symbols[3:]]
     numbers = [np.array([t]), q, v, *free]
     unknown = np.isnan(np.concatenate(numbers))
-    pattern = ca.jacobian_sparsity(told.values, ca.vertcat(*told.symbols))
+    pattern = ca.jacobian_sparsity(statement.values, ca.vertcat(*statement.symbols))
     rows, columns = (np.array(x, dtype=int) for x in pattern.get_triplet())
     open_rows, moving = set(rows[unknown[columns]].tolist()), set(rows.tolist())
-    values = np.asarray(told.function(*(np.nan_to_num(x) for x in numbers))).ravel()
+    values = np.asarray(statement.function(*(np.nan_to_num(x) for x in numbers))).ravel()
     for k, (x, value) in enumerate(zip(here, values, strict=True)):
         if x is None or k in open_rows or not np.isfinite(value):
             continue
@@ -113,14 +115,14 @@ def _check_posture(told: Statement, when: str, t: float, here: Sequence[Stated |
             raise ValueError(f"{whose} {row.owner}: {found}; {remedy} the condition")
 
 
-def _check_contacts(told: Statement, when: str, t: float) -> None:
-    """Refuse a given start or end with bodies inside others, or joints open."""
-    d, q = told.dynamics, told.posture(when)[0]
+def _check_contacts(statement: Statement, when: str, t: float) -> None:
+    """Refuse a given start or end with penetrating bodies or open joints."""
+    d, q = statement.dynamics, statement.posture(when)[0]
     if np.isnan([t, *q]).any():
         return
     for values, names, what, sign in (
-        (d.distance(t, q, told.moment.p), d.contact_names, "has a contact below zero", -1),
-        (d.closure(t, q, told.moment.p), d.closure_names, "has a joint open", 0),
+        (d.distance(t, q, statement.sample.p), d.contact_names, "has a contact below zero", -1),
+        (d.closure(t, q, statement.sample.p), d.closure_names, "has a joint open", 0),
     ):
         if not names or ca.symvar(values):  # inputs decide
             continue
@@ -135,29 +137,29 @@ def _check_contacts(told: Statement, when: str, t: float) -> None:
 
 
 def _found(x: Stated, value: float, off: float) -> str:
-    """Return what a posture has in place of what is wanted."""
+    """Return the violation of a row, for a message."""
     row, c = x.row, x.row.demand
     if isinstance(c, Touching):
         return f"its gap is {value:.3g} m, must be closed {x.when}"
     if isinstance(c, ClearOf | ClearOfCapsule | LinkClearOf):
-        # What is bounded is smooth at the centre, a length only at the surface.
+        # The bounded expression is smooth at the centre, but a length only at the surface.
         R = c.radius + (c.thickness if isinstance(c, LinkClearOf) else 0.0)
         inside = R - np.sqrt(max(R * (R - 2 * off), 0.0))
         return f"it is {inside:.3g} m inside the obstacle of radius {c.radius:g} m"
     return f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
 
 
-def _check_couples(told: Statement) -> None:
-    """Refuse a given start and a given end that do not belong together."""
-    last = replace(told)  # with symbols of its own
+def _check_couples(statement: Statement) -> None:
+    """Refuse a given start and end that violate a condition that couples them."""
+    last = replace(statement)  # with symbols of its own
     symbols, numbers = [], []
-    for x, when in ((told, START), (last, END)):
+    for x, when in ((statement, START), (last, END)):
         given = np.concatenate(x.posture(when))
         for k in np.flatnonzero(np.isfinite(given)):
-            symbols.append(ca.vertcat(x.moment.q, x.moment.v)[int(k)])
+            symbols.append(ca.vertcat(x.sample.q, x.sample.v)[int(k)])
             numbers.append(ca.SX(given[k]))
-    for c in told.conditions:
-        for b in c.couple(told.moment, last.moment):
+    for c in statement.conditions:
+        for b in c.couple(statement.sample, last.sample):
             values = ca.substitute([b.value], symbols, numbers)[0] if symbols else b.value
             for i, value in enumerate(ca.vertsplit(values) if values.numel() else []):
                 if ca.symvar(value):
@@ -171,33 +173,36 @@ def _check_couples(told: Statement) -> None:
                     )
 
 
-def _check_time(told: Statement, horizon: Horizon) -> None:
-    """Refuse a way that takes longer at the most speed than there is time."""
-    d, most = told.dynamics, horizon.bounds[1]
+def _check_time(statement: Statement, horizon: Horizon) -> None:
+    """Refuse a change of a coordinate that takes longer at the largest speed than the duration."""
+    d, most = statement.dynamics, horizon.bounds[1]
     for block in d.mechanism.described.blocks:
         if block.ball:
             continue
         for q, v in zip(d.q_names[block.q], d.v_names[block.v], strict=True):
-            a, b = (told.interval(q, when, ALONG) for when in (START, END))
-            speed = told.interval(v, ALONG)
-            for way, limit in ((b.lower - a.upper, speed.upper), (a.lower - b.upper, -speed.lower)):
-                if not 0 < way < np.inf or limit <= 0 or way <= limit * most * (1 + OFF):
+            a, b = (statement.interval(q, when, ALONG) for when in (START, END))
+            speed = statement.interval(v, ALONG)
+            for change, limit in (
+                (b.lower - a.upper, speed.upper),
+                (a.lower - b.upper, -speed.lower),
+            ):
+                if not 0 < change < np.inf or limit <= 0 or change <= limit * most * (1 + OFF):
                     continue
                 raise ValueError(
-                    f"{q} has {way:.6g} to go at {v} of at most {limit:.6g}, which takes at least "
-                    f"{way / limit:.6g} s, but the duration is at most {most:g} s: allow "
+                    f"{q} has {change:.6g} to go at {v} of at most {limit:.6g}, which takes at "
+                    f"least {change / limit:.6g} s, but the duration is at most {most:g} s: allow "
                     "more time or speed"
                 )
 
 
-def _check_target(told: Statement) -> None:
+def _check_target(statement: Statement) -> None:
     """Refuse a target that links cannot reach, stretched out or folded."""
-    ranges = {name: told.interval(name, ALONG, END) for name in told.dynamics.q_names}
-    for condition in told.conditions:
+    ranges = {name: statement.interval(name, ALONG, END) for name in statement.dynamics.q_names}
+    for condition in statement.conditions:
         if not isinstance(condition, Reach):
             continue
         target = np.asarray(condition.position, dtype=float)
-        found = extent(told.dynamics, condition.frame, ranges, told.inputs, told.p)
+        found = extent(statement.dynamics, condition.frame, ranges, statement.inputs, statement.p)
         missing = [_missing(target, x) for x in found]
         if not missing or max(missing) <= OFF:
             continue
@@ -212,7 +217,7 @@ def _check_target(told: Statement) -> None:
 
 
 def _missing(target: Array, x: Extent) -> float:
-    """Return how far a target is outside what links reach [m]."""
+    """Return the distance of a target from the region that links reach [m]."""
     away = float(np.linalg.norm(target - x.root))
     return max(away - x.most, x.least - away)
 

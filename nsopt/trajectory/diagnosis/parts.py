@@ -1,4 +1,4 @@
-"""What is asked for a part of a motion and cannot be: no effect, two modes of a contact at once."""
+"""Checks of conditions on parts of a motion: no effect, or two modes of a contact at once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from nsopt.trajectory.conditions import Apart, During, Touching
 from nsopt.trajectory.diagnosis.statement import Stated, Statement
 
 
-def check_effect(told: Statement) -> None:
-    """Refuse what is to hold for a part of a motion, but states nothing all along one.
+def check_effect(statement: Statement) -> None:
+    """Refuse a `During` of a condition that has no bounds at every node.
 
     Raises
     ------
     ValueError
         Naming the condition.
     """
-    for c in told.conditions:
-        for span in c.during(told.moment):
+    for c in statement.conditions:
+        for span in c.during(statement.sample):
             if any(b.value.numel() for b in span.bounds):
                 continue
             what = type(c.condition if isinstance(c, During) else c).__name__
@@ -29,7 +29,7 @@ def check_effect(told: Statement) -> None:
 
 
 def check_modes(stated: Sequence[Stated]) -> None:
-    """Refuse two modes of one contact at a time; one may begin at the node where another ends.
+    """Refuse two modes of one contact at one time; one may begin at the node where another ends.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How unlike in size the numbers of a program are: unknowns, rows, costs."""
+"""Scaling of a program: magnitudes and slopes of unknowns, rows and costs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
-from nsopt.trajectory.parts import Array, Part, Stack
+from nsopt.mpcc import ConstraintBlock, StructuredNlp
+
+Array = NDArray[np.float64]
 
 SPREAD = 1e6
-"""Ratio of sizes beyond which a solver loses digits."""
+"""Ratio of slopes beyond which a solver loses digits."""
 ZERO = 1e-14
-"""Part of the steepest slope that counts as none, such as round-off at rest."""
+"""Part of the largest slope below which a slope counts as zero, such as round-off at rest."""
 SHOWN = 4
-"""Of each kind, as many of the steepest and of the flattest."""
+"""Number of largest and of smallest slopes of each kind that are shown."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large what goes by one name is.
+    """Magnitude and slope of all unknowns, rows or costs of one name.
 
     Attributes
     ----------
     name : str
     value : float
-        The largest magnitude; of a cost its share.
+        The largest magnitude; of a cost its value.
     slope : float
         The largest derivative: of a row or cost by any unknown, of any row by an unknown.
     """
@@ -38,7 +41,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Sizes of a program at some unknowns; as text, a table with advice.
+    """Magnitudes and slopes of a program at a point; as text, a table with advice.
 
     Attributes
     ----------
@@ -51,12 +54,12 @@ class Scaling:
 
     @property
     def spread(self) -> float:
-        """The largest of the ratios between the steepest and the flattest of one kind."""
+        """The largest ratio of the slopes of one kind, largest to smallest."""
         return max(_spread(sizes)[0] for sizes in (self.unknowns, self.rows, self.costs))
 
     @property
     def advice(self) -> str:
-        """What to change; nothing where sizes are alike enough."""
+        """Advice on units and weights; empty if the program is well scaled."""
         kinds = (("unknowns", self.unknowns), ("conditions", self.rows), ("costs", self.costs))
         remedy = {
             "unknowns": "state lengths, masses and times in units that make these alike",
@@ -83,9 +86,11 @@ class Scaling:
         ):
             lines.append(f"{kind:<40}{'size':>10}{'slope':>10}")
             ordered = sorted(sizes, key=lambda size: -size.slope)
-            told = [f"  {x.name[:37]:<38}{x.value:>10.1e}{x.slope:>10.1e}" for x in ordered]
-            middle = len(told) - 2 * SHOWN
-            lines += told[:SHOWN] + [f"  ... {middle} more"] * (middle > 0) + told[SHOWN:][-SHOWN:]
+            entries = [f"  {x.name[:37]:<38}{x.value:>10.1e}{x.slope:>10.1e}" for x in ordered]
+            middle = len(entries) - 2 * SHOWN
+            lines += (
+                entries[:SHOWN] + [f"  ... {middle} more"] * (middle > 0) + entries[SHOWN:][-SHOWN:]
+            )
             ratio, flat, steep = _spread(sizes)
             if ratio > 1:
                 lines.append(f"  ratio {ratio:.1e}, from {flat} to {steep}")
@@ -93,17 +98,17 @@ class Scaling:
 
 
 def scaling(
-    stack: Stack, x: Array, p: Array, unknowns: Sequence[str], costs: Sequence[str]
+    nlp: StructuredNlp, x: Array, p: Array, unknowns: Sequence[str], costs: Sequence[str]
 ) -> Scaling:
-    """Return the sizes of a program.
+    """Return the scaling of a program at a point.
 
     Parameters
     ----------
-    stack : Stack
+    nlp : StructuredNlp
     x, p : (n,), (np,)
-        Unknowns and parameters where sizes are taken.
+        The point: unknowns and parameters.
     unknowns : sequence of str, (n,)
-        What each is; those of one name count together.
+        Their names; unknowns of one name count together.
     costs : sequence of str
         Names of the terms of the objective.
 
@@ -112,24 +117,24 @@ def scaling(
     ValueError
         If there are not as many names as unknowns or terms.
     """
-    if len(unknowns) != len(x) or len(costs) != stack.terms.numel_out(0):
+    if len(unknowns) != len(x) or len(costs) != nlp.terms.numel_out(0):
         raise ValueError(
             f"scaling needs a name for each of {len(x)} unknowns and "
-            f"{stack.terms.numel_out(0)} costs, got {len(unknowns)} and {len(costs)}"
+            f"{nlp.terms.numel_out(0)} costs, got {len(unknowns)} and {len(costs)}"
         )
     column = np.zeros(len(x))
     gradients = np.zeros((len(costs), len(x)))
     values: dict[str, float] = {}
     slopes: dict[str, float] = {}
-    for part in stack.parts:
-        rows, J, G = _slopes(part, x, p)
-        np.maximum.at(column, part.columns, np.abs(J).max(axis=1, initial=0.0))
+    for block in nlp.blocks:
+        rows, J, G = _slopes(block, x, p)
+        np.maximum.at(column, block.columns, np.abs(J).max(axis=1, initial=0.0))
         for k, gradient in enumerate(gradients):
-            np.add.at(gradient, part.columns, G[:, k])
-        for i, label in enumerate(part.labels):
+            np.add.at(gradient, block.columns, G[:, k])
+        for i, label in enumerate(block.labels):
             values[label] = max(values.get(label, 0.0), _largest(rows[:, i]))
             slopes[label] = max(slopes.get(label, 0.0), _largest(J[:, i]))
-    shares = np.asarray(stack.terms(x, p)).ravel()
+    shares = np.asarray(nlp.terms(x, p)).ravel()
     names = dict.fromkeys(unknowns)
     of = {name: np.array([other == name for other in unknowns]) for name in names}
     return Scaling(
@@ -142,18 +147,18 @@ def scaling(
     )
 
 
-def _slopes(part: Part, x: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Return rows (n, m), their derivatives (n, m, nw) and those of the terms (n, k, nw)."""
-    w, data, q = (ca.SX.sym(name, part.function.numel_in(i)) for i, name in enumerate("wdp"))
-    rows, terms = part.function(w, data, q)
+def _slopes(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Return rows (n, m), their Jacobians (n, m, nw) and those of the costs (n, k, nw)."""
+    w, data, q = (ca.SX.sym(name, block.function.numel_in(i)) for i, name in enumerate("wdp"))
+    rows, terms = block.function(w, data, q)
     parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]
     function = ca.Function("slopes", [w, data, q], parts, {"cse": True})
-    n, nw = part.columns.shape
-    found = function.map(n)(x[part.columns].T, part.data.T, np.tile(p[:, None], n))
+    n, nw = block.columns.shape
+    found = function.map(n)(x[block.columns].T, block.data.T, np.tile(p[:, None], n))
     value, J, G = (np.asarray(y) for y in found)
     return (
         value.T,
-        J.reshape(part.rows, n, nw).transpose(1, 0, 2),
+        J.reshape(block.rows, n, nw).transpose(1, 0, 2),
         G.reshape(-1, n, nw).transpose(1, 0, 2),
     )
 
@@ -163,7 +168,7 @@ def _largest(values: Array) -> float:
 
 
 def _spread(sizes: Sequence[Size]) -> tuple[float, str, str]:
-    """Return the ratio of the largest slope to the smallest but zero, and whose they are."""
+    """Return the ratio of the largest slope to the smallest nonzero one, and the names of both."""
     zero = ZERO * max((x.slope for x in sizes), default=0.0)
     steep = sorted((x for x in sizes if x.slope > zero), key=lambda x: x.slope)
     if not steep:

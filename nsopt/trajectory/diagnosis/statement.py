@@ -1,4 +1,4 @@
-"""What conditions say of a motion, number by number: at its start, all along, at its end."""
+"""The conditions of an optimization as scalar rows, on symbols."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
-from nsopt.trajectory.moment import Acting, Moment
+from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 
 Array = NDArray[np.float64]
 
 START, ALONG, END = "at the start", "all along", "at the end"
 PARTLY = "for a part of the motion"
 OFF = 1e-6
-"""By how much a bound may be missed: what solvers leave open."""
+"""Tolerated violation of a bound, that of solvers."""
 
 
 class Row(NamedTuple):
-    """One number of a condition: lower <= value <= upper."""
+    """A scalar row of a condition: lower <= value <= upper."""
 
     condition: Condition
     when: str
@@ -36,13 +36,13 @@ class Row(NamedTuple):
 
     @property
     def demand(self) -> Condition:
-        """The condition, without the part of the motion for which it holds."""
+        """The condition; of a `During` the one inside."""
         c = self.condition
         return c.condition if isinstance(c, During) else c
 
     @property
     def owner(self) -> str:
-        """The condition, and the body or contact it is about."""
+        """The condition with its body or contact, for messages."""
         c = self.demand
         named = "During " if isinstance(self.condition, During) else ""
         frame = getattr(c, "frame", getattr(c, "near", None))
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """The limits in words."""
+        """The limits, for messages."""
         if self.lower == self.upper:
             return f"{self.lower:.6g}"
         limits = (("at least", self.lower), ("at most", self.upper))
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A row, and the first and the last node at which it holds."""
+    """A row with the first and the last node at which it holds."""
 
     row: Row
     first: int
@@ -69,7 +69,7 @@ class Stated(NamedTuple):
 
     @property
     def when(self) -> str:
-        """The same in words."""
+        """The nodes at which the row holds, for messages."""
         if self.row.when != PARTLY:
             return self.row.when
         if self.first == self.last:
@@ -77,32 +77,32 @@ class Stated(NamedTuple):
         return f"from step {self.first} to {self.last}"
 
     def common(self, other: Stated) -> tuple[int, int]:
-        """Return the first and the last node at which both hold; the last is less if none."""
+        """Return the first and last node at which both hold; last < first if there is none."""
         return max(self.first, other.first), min(self.last, other.last)
 
 
-class Interval(NamedTuple):
-    """What all rows of one number leave of it."""
+class VariableBounds(NamedTuple):
+    """The interval that all rows of one number leave for it."""
 
     lower: float = -np.inf
     upper: float = np.inf
 
     @property
     def given(self) -> bool:
-        """Whether one value is left."""
+        """Whether a single value is left."""
         return np.isfinite(self.lower) and abs(self.upper - self.lower) <= OFF
 
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """All conditions of a motion at a moment made of symbols.
+    """All conditions of a motion, evaluated on one `NodeSample` of symbols.
 
     Parameters
     ----------
     dynamics : Dynamics
     conditions : sequence of Condition
     inputs : sequence of str
-        Parameters that are chosen anew at every moment.
+        Parameters of which the optimum chooses a value at each node.
     p : (np,)
         Values of parameters.
     """
@@ -113,8 +113,8 @@ class Statement:
     p: Array
 
     @cached_property
-    def moment(self) -> Moment:
-        """Time, coordinates, velocities, inputs and all that acts are symbols."""
+    def sample(self) -> NodeSample:
+        """The motion at one time, with symbols for state, inputs and impulses."""
         d = self.dynamics
         t, q, v, a = self._free
         entries = [
@@ -122,19 +122,19 @@ class Statement:
             for x, value in zip(d.parameters, self.p, strict=True)
         ]
         p = ca.vertcat(ca.SX(0, 1), *entries)
-        free = self._acting
-        acting = None if free is None else replace(free, gap=d.gap(t, q, p))
-        return Moment(d, t, q, v, a, p, acting)
+        free = self._stepped
+        stepped = None if free is None else replace(free, gap=d.gap(t, q, p))
+        return NodeSample(d, t, q, v, a, p, stepped)
 
     @cached_property
     def _free(self) -> tuple[ca.SX, ...]:
-        """Time, coordinates, velocities, accelerations."""
+        """Symbols of time, coordinates, velocities, accelerations."""
         d = self.dynamics
         return tuple(ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("v", d.nv), ("a", d.nv)))
 
     @cached_property
-    def _acting(self) -> Acting | None:
-        """What a motion in steps has besides; nothing where drives follow from accelerations."""
+    def _stepped(self) -> SteppedNode | None:
+        """Symbols of a time-stepped node; None without contacts and closed loops."""
         d = self.dynamics
         if not (d.contact_names or d.closure_names):
             return None
@@ -146,26 +146,26 @@ class Statement:
             "impulse": ng,
             "joint_impulse": nc,
             "slip_impulse": ns,
-            "blow": ng,
+            "impact_impulse": ng,
             "loss": ng,
-            "after": 1,
-            "even": 1,
+            "next_h": 1,
+            "mean_h": 1,
         }
-        return Acting(**{name: ca.SX.sym(name, n) for name, n in sizes.items()})
+        return SteppedNode(**{name: ca.SX.sym(name, n) for name, n in sizes.items()})
 
     @cached_property
     def symbols(self) -> tuple[ca.SX, ...]:
-        """Time, coordinates, velocities, all that acts, inputs."""
-        m, x = self.moment, self._acting
+        """Time, coordinates, velocities, accelerations with all quantities of the node, inputs."""
+        m, x = self.sample, self._stepped
         inputs = ca.vertcat(ca.SX(0, 1), *(m.input(name) for name in self.inputs))
-        # Gaps follow from coordinates, all else that acts is free.
+        # Gaps follow from coordinates, all other quantities of the node are free.
         parts = [] if x is None else [getattr(x, field.name) for field in fields(x)]
         return m.t, m.q, m.v, ca.vertcat(m.a, *parts), inputs
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Every number of every condition, but for those of `spans`."""
-        m, found = self.moment, []
+        """The rows of all conditions, without those of `spans`."""
+        m, found = self.sample, []
         for c in self.conditions:
             for when, bounds in ((START, c.start(m)), (ALONG, c.along(m)), (END, c.end(m))):
                 found += [row for b in bounds for row in self._rows(c, when, b)]
@@ -173,11 +173,11 @@ class Statement:
 
     @cached_property
     def spans(self) -> tuple[tuple[Span, tuple[Row, ...]], ...]:
-        """What holds for a part of the motion, with its rows, in the order of programs."""
+        """The spans of all conditions with their rows, in the order of the program."""
         return tuple(
             (span, tuple(row for b in span.bounds for row in self._rows(c, PARTLY, b)))
             for c in self.conditions
-            for span in c.during(self.moment)
+            for span in c.during(self.sample)
         )
 
     def stated(self, steps: int) -> tuple[Stated, ...]:
@@ -185,7 +185,7 @@ class Statement:
         nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
         found = [Stated(row, *nodes[row.when]) for row in self.rows]
         for span, rows in self.spans:
-            first, last, _ = span.of(steps)
+            first, last, _ = span.at_nodes(steps)
             found += [Stated(row, int(first), int(last)) for row in rows]
         return tuple(found)
 
@@ -203,7 +203,7 @@ class Statement:
 
     @cached_property
     def _known(self) -> dict[int, str]:
-        """Names of numbers that are symbols, by what CasADi knows them by."""
+        """Names of coordinates, velocities and inputs by the hash of their symbol."""
         d, (_, q, v, _, u) = self.dynamics, self.symbols
         named = ((q, d.q_names), (v, d.v_names), (u, self.inputs))
         return {
@@ -214,8 +214,8 @@ class Statement:
 
     @cached_property
     def same(self) -> tuple[int, ...]:
-        """For each row of `stated` the first that is the same expression, told by their values."""
-        # Two expressions that agree at several places taken by chance are one.
+        """For each row of `stated` the index of the first row of the same expression."""
+        # Expressions that agree at several random points are taken as the same.
         chance = np.random.default_rng(6)
         samples = [
             np.asarray(self.function(*(chance.uniform(0.1, 0.9, x.numel()) for x in self.symbols)))
@@ -230,25 +230,25 @@ class Statement:
 
     @cached_property
     def function(self) -> ca.Function:
-        """`symbols` -> `values`."""
+        """The function `symbols` -> `values`."""
         return ca.Function("rows", list(self.symbols), [ca.densify(self.values)], {"cse": True})
 
     @cached_property
     def values(self) -> ca.SX:
-        """Of all rows, in the order of `stated`."""
+        """The values of all rows, in the order of `stated`."""
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
-    def interval(self, name: str, *occasions: str) -> Interval:
-        """Return what is left of a coordinate, velocity or input on some occasions."""
+    def interval(self, name: str, *occasions: str) -> VariableBounds:
+        """Return the interval that rows at some occasions leave for a named number."""
         mine = [row for row in self.rows if row.name == name and row.when in occasions]
-        return Interval(
+        return VariableBounds(
             max((row.lower for row in mine), default=-np.inf),
             min((row.upper for row in mine), default=np.inf),
         )
 
     def posture(self, when: str) -> tuple[Array, Array]:
-        """Return q (nq,) and v (nv,) as given at start or end, not-a-number where they are not."""
+        """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
         found = []
         for names in (self.dynamics.q_names, self.dynamics.v_names):
             left = [self.interval(name, when, ALONG) for name in names]

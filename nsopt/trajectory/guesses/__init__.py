@@ -1,8 +1,17 @@
-"""Where an optimization starts: a motion, made from little."""
+"""Initial guesses: motions from which an optimization starts."""
 
-from nsopt.trajectory.guesses.base import Course, Guess
+from nsopt.trajectory.guesses.base import Guess, Trajectory
 from nsopt.trajectory.guesses.found import Earlier, Simulated
 from nsopt.trajectory.guesses.paths import Quintic, Straight, Through
 from nsopt.trajectory.guesses.perturbed import Perturbed
 
-__all__ = ["Course", "Earlier", "Guess", "Perturbed", "Quintic", "Simulated", "Straight", "Through"]
+__all__ = [
+    "Earlier",
+    "Guess",
+    "Perturbed",
+    "Quintic",
+    "Simulated",
+    "Straight",
+    "Through",
+    "Trajectory",
+]

@@ -1,4 +1,4 @@
-"""What every guess is: a motion, made from little."""
+"""The contract of guesses, and the sampled motion they return."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import finite, numbers, plain, positive
 from nsopt.mechanics import Dynamics
-from nsopt.mechanics.checks import finite, numbers, plain, positive
 
 Array = NDArray[np.float64]
 
 
-class Course(NamedTuple):
-    """A motion at n times."""
+class Trajectory(NamedTuple):
+    """A motion sampled at n times."""
 
     q: Array  # (n, nq)
     v: Array  # (n, nv)
@@ -24,31 +24,31 @@ class Course(NamedTuple):
     inputs: Array  # (n, number of inputs)
     duration: float  # [s]
 
-    def of(self, dynamics: Dynamics) -> Course:
-        """Return it with the internal states of friction, zero if it has none of them."""
+    def with_internal_states(self, dynamics: Dynamics) -> Trajectory:
+        """Return the motion with internal states of friction, zero unless it has them already."""
         n, moving = len(dynamics.internal_names), dynamics.nv
         if not n:
             return self
-        if self.q.shape[1] == self.v.shape[1] == moving + n:  # a path of all coordinates
+        if self.q.shape[1] == self.v.shape[1] == moving + n:  # their rates are no velocities
             return self._replace(v=self.v[:, :moving], a=self.a[:, :moving])
         if self.q.shape[1] != dynamics.nq - n:
             return self
         return self._replace(q=np.hstack([self.q, np.zeros((len(self.q), n))]))
 
-    def check(self, of: str, dynamics: Dynamics, inputs: Sequence[str]) -> None:
-        """Refuse what is no motion of a mechanism.
+    def check(self, guess: str, dynamics: Dynamics, inputs: Sequence[str]) -> None:
+        """Refuse a motion whose sizes are not those of a mechanism, or that is not finite.
 
         Parameters
         ----------
-        of : str
-            Whose course it is, for messages.
+        guess : str
+            Name of the guess, for messages.
         dynamics : Dynamics
         inputs : names
 
         Raises
         ------
         ValueError
-            If there are more or less numbers than the mechanism has, or one is not finite.
+            If the number of coordinates, velocities or inputs is wrong, or a value is not finite.
         """
         d = dynamics
         named = (
@@ -61,65 +61,71 @@ class Course(NamedTuple):
             if x.shape[1] != len(names):
                 raise ValueError(
                     f"the guess has {x.shape[1]} {what}, {whose} {len(names)}: "
-                    f"{', '.join(names) or 'none'}; got it from {of}"
+                    f"{', '.join(names) or 'none'}; got it from {guess}"
                 )
             if not np.isfinite(x).all():
                 k = int(np.argmin(np.isfinite(x).all(axis=0)))
-                raise ValueError(f"the guess {of} is not finite in its {what}, {names[k]}")
-        positive(f"duration of the guess {of}", self.duration)
+                raise ValueError(f"the guess {guess} is not finite in its {what}, {names[k]}")
+        positive(f"duration of the guess {guess}", self.duration)
 
 
-def typical(bounds: tuple[float, float]) -> float:
-    """Return a duration between bounds, of which the upper may be missing."""
+def typical_duration(bounds: tuple[float, float]) -> float:
+    """Return the mean of the bounds of a duration, twice the lower one if the upper is infinite."""
     low, high = bounds
     return (low + high) / 2 if np.isfinite(high) else 2 * low
 
 
-def pose(what: str, value: Any) -> Array:
-    """Return numbers as they stand, all finite; ValueError named ``what`` otherwise."""
+def finite_numbers(what: str, value: Any) -> Array:
+    """Return numbers of any shape; raise a ValueError that names ``what`` if one is not finite."""
     plain(what, value)
     return finite(what, value, numbers(what, value).shape)
 
 
-def check_duration(of: str, duration: float | None) -> None:
-    """Refuse a duration that is given and no positive number."""
+def check_duration(guess: str, duration: float | None) -> None:
+    """Refuse a given duration that is not a positive number."""
     if duration is not None:
-        positive(f"duration of {of}", duration, "leave it out for that of the horizon")
+        positive(f"duration of {guess}", duration, "leave it out for that of the horizon")
 
 
-def constant(of: str, values: Mapping[str, float], inputs: Sequence[str], n: int) -> Array:
-    """Return inputs that do not change, (n, number of inputs); zero where no value is given.
+def constant_inputs(
+    guess: str, values: Mapping[str, float], inputs: Sequence[str], n: int
+) -> Array:
+    """Return constant inputs, (n, number of inputs); zero where no value is given.
 
     Raises
     ------
     ValueError
-        If a value is of no input.
+        If a value is given to a name that is no input.
     """
     for name in values:
         if name not in inputs:
             raise ValueError(
-                f"{of} gives a value to {name!r}, which is no input: one of "
+                f"{guess} gives a value to {name!r}, which is no input: one of "
                 f"{', '.join(inputs) or 'none'}"
             )
     return np.tile([float(values.get(name, 0.0)) for name in inputs], (n, 1))
 
 
 class Guess(ABC):
-    """A motion to start from."""
+    """An initial guess of the motion."""
 
     @abstractmethod
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
         """Return the motion at shares of its duration, (n,) from 0 to 1.
 
         Parameters
         ----------
         share : (n,)
+            Times over the duration.
         bounds : (float, float) [s]
-            Least and most duration.
+            Least and greatest duration.
         inputs : names
+            Parameters of which the optimum chooses a value at each node.
 
         Raises
         ------
         ValueError
-            If it has no value for an input, or one for what is no input.
+            If it lacks a value for an input, or has one for a name that is no input.
         """

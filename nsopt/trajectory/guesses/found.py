@@ -1,4 +1,4 @@
-"""Motions that were found before: optima and simulations, on another grid."""
+"""Guesses from results: earlier optima and simulations, resampled."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nsopt.mechanics.checks import finite
+from nsopt.checks import finite
 from nsopt.result import Result
-from nsopt.trajectory.guesses.base import Array, Course, Guess, constant
+from nsopt.trajectory.guesses.base import Array, Guess, Trajectory, constant_inputs
 
 
 @dataclass(frozen=True, eq=False)
 class Earlier(Guess):
-    """An earlier optimum, on any grid.
+    """An earlier optimum, resampled from any grid.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Earlier(Guess):
     Raises
     ------
     TypeError
-        If it is no result.
+        If ``result`` is no Result.
     ValueError
-        If it is none of an optimum, or lacks an input.
+        If it is not that of an optimization, or lacks an input.
     """
 
     result: Result
@@ -38,7 +38,9 @@ class Earlier(Guess):
                 f"{self.result.name} is no result of optimize: take Simulated for a simulation"
             )
 
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
         del bounds
         data = self.result.data
         known = [str(name) for name in data["input_name"].values]
@@ -53,7 +55,7 @@ class Earlier(Guess):
 
 @dataclass(frozen=True, eq=False)
 class Simulated(Guess):
-    """A simulation, resampled; its accelerations are slopes of its velocities.
+    """A simulation, resampled; accelerations are finite differences of its velocities.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ class Simulated(Guess):
     Raises
     ------
     TypeError, ValueError
-        If it is no result, or a value not finite.
+        If ``result`` is no Result, or a value is not finite.
     """
 
     result: Result
@@ -78,22 +80,24 @@ class Simulated(Guess):
         for name, value in self.inputs.items():
             finite(f"input {name!r} of Simulated", value, ())
 
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
         del bounds
-        u = constant("Simulated", self.inputs, inputs, self.result.data.sizes["time"])
+        u = constant_inputs("Simulated", self.inputs, inputs, self.result.data.sizes["time"])
         return _resampled(self.result, share, u)
 
 
-def _check_result(of: str, result: Result) -> None:
+def _check_result(guess: str, result: Result) -> None:
     if not isinstance(result, Result):
         raise TypeError(
-            f"{of} takes a Result, got {result!r}: what optimize or simulate returned, or "
+            f"{guess} takes a Result, got {result!r}: what optimize or simulate returned, or "
             "Result.open(path)"
         )
 
 
-def _resampled(result: Result, share: Array, inputs: Array) -> Course:
-    """Return a result and inputs at its times, (n, m), at shares of its duration."""
+def _resampled(result: Result, share: Array, inputs: Array) -> Trajectory:
+    """Return a result at shares of its duration, with inputs (n, m) given at its times."""
     data = result.data
     t = data["time"].values
     at = t[0] + share * (t[-1] - t[0])
@@ -104,4 +108,4 @@ def _resampled(result: Result, share: Array, inputs: Array) -> Course:
 
     q, v = data["q"].values, data["v"].values
     a = data["acceleration"].values if "acceleration" in data else np.gradient(v, t, axis=0)
-    return Course(over(q), over(v), over(a), over(inputs), float(t[-1] - t[0]))
+    return Trajectory(over(q), over(v), over(a), over(inputs), float(t[-1] - t[0]))

@@ -1,4 +1,4 @@
-"""Motions beside another one, to start from several places."""
+"""Random perturbations of a guess, for several starts."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mechanics.checks import not_negative, positive
-from nsopt.trajectory.guesses.base import Array, Course, Guess
+from nsopt.checks import not_negative, positive
+from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
 
 WAVES = 3
-"""Half waves of which a detour is made."""
+"""Number of half waves in a perturbation."""
 
 
 @dataclass(frozen=True)
 class Perturbed(Guess):
-    """Another guess with a smooth detour, the same for the same seed; its ends stay.
+    """Another guess plus a smooth random perturbation that vanishes at both ends.
 
     Parameters
     ----------
     guess : Guess
     seed : int
+        The same seed gives the same perturbation.
     size : float [rad] or [m]
-        Standard deviation of each half wave of each coordinate; the k-th is 1/k of it.
+        Standard deviation of the first half wave of each coordinate; that of the k-th is 1/k of it.
     internal : int
-        How many of the last coordinates are internal states of friction, and stay as they are.
+        Number of internal states of friction, the last coordinates, which are not perturbed.
 
     Raises
     ------
     TypeError
-        If the guess is none.
+        If ``guess`` is no Guess.
     ValueError
         If the size is not positive, or the seed negative.
     """
@@ -48,8 +49,10 @@ class Perturbed(Guess):
         not_negative("seed of Perturbed", self.seed)
         positive("size of Perturbed", self.size)
 
-    def course(self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]) -> Course:
-        known = self.guess.course(share, bounds, inputs)
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
+        known = self.guess.trajectory(share, bounds, inputs)
         n, more = known.v.shape[1], known.q.shape[1] - known.v.shape[1]
         if more not in (0, self.internal):
             raise ValueError(

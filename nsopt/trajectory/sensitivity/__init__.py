@@ -7,12 +7,18 @@ from nsopt.trajectory.sensitivity.optimum import (
     optimum_derivatives,
 )
 from nsopt.trajectory.sensitivity.recorded import SensitivityError
-from nsopt.trajectory.sensitivity.simulation import Derivatives, Sensitivities, sensitivities
+from nsopt.trajectory.sensitivity.simulation import (
+    Derivatives,
+    Output,
+    Sensitivities,
+    sensitivities,
+)
 
 __all__ = [
     "Derivatives",
     "OptimumDerivatives",
     "OptimumError",
+    "Output",
     "Sensitivities",
     "SensitivityError",
     "cost_derivatives",

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.stepping.program import StepProgram
+from nsopt.simulation import StepProgram
 from nsopt.trajectory.sensitivity.active_rows import ActiveRows
 from nsopt.trajectory.sensitivity.mapped import PLACES, Mapped
 from nsopt.trajectory.sensitivity.recorded import Steps
@@ -136,7 +136,7 @@ class ChainRule:
         given = [block.symbol for block in first.parameters][:6]
         t, q, v, p, h, scales = given
         x = [ca.vertcat(*(y.scaled for y in part.variables)) for part in program.parts]
-        active = [ActiveRows.of(part, d.contact_names) for part in program.parts]
+        active = [ActiveRows.of(part) for part in program.parts]
         w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
         end = program.end(*x, ca.vertcat(*given), scales[1])
         reached = ca.vertcat(t + end[0], end[1], end[2])

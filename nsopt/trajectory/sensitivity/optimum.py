@@ -1,4 +1,4 @@
-"""How an optimum changes with the parameters of its program."""
+"""Derivatives of an optimum by the parameters of its program."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from scipy.sparse import bmat, csc_matrix, diags
 from scipy.sparse.linalg import splu
 
-from nsopt.trajectory.parts import Stack
+from nsopt.mpcc import StructuredNlp
 
 Array = NDArray[np.float64]
 
 ACTIVE = 1e-6
-"""How near to its bound a row, or an unknown, is at it."""
+"""Distance from its bound within which a row or an unknown is active."""
 
-PRESSING = 1e-6
-"""Part of the largest multiplier from which a bound counts as pressing."""
+STRONG = 1e-6
+"""Part of the largest multiplier above which a bound is strongly active."""
 
-TRACE = 1e-9
-"""What is taken from the zero diagonal of the rows."""
+REGULARISATION = 1e-9
+"""Regularisation subtracted from the zero diagonal of the rows."""
 
 RESIDUAL = 1e-6
-"""Part of its right side to which the system must be solved."""
+"""Relative residual to which the system must be solved."""
 
 
 NOT_UNIQUE = (
@@ -36,7 +36,7 @@ NOT_UNIQUE = (
 
 
 class OptimumError(ValueError):
-    """An optimum without derivatives; the message says which row switches, or what is left free."""
+    """Raised for an optimum that has no derivatives; names the weakly active row or the freedom."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +46,34 @@ class OptimumDerivatives:
     Attributes
     ----------
     cost : (np,)
-        Of the least objective.
+        Derivative of the optimal objective.
     x : (n, np)
-        Of the unknowns.
+        Derivatives of the unknowns.
     """
 
     cost: Array
     x: Array
 
 
-def cost_derivatives(stack: Stack, x: Array, p: Array, lam_g: Array) -> Array:
-    """Return the derivative of the least objective by parameters, (np,).
+def cost_derivatives(nlp: StructuredNlp, x: Array, p: Array, lam_g: Array) -> Array:
+    """Return the derivative of the optimal objective by parameters, (np,).
 
     By the envelope theorem it is that of the Lagrangian at fixed x and multipliers.
 
     Parameters
     ----------
-    stack : Stack
+    nlp : StructuredNlp
     x, p : (n,), (np,)
         Solution and parameters.
     lam_g : (m,)
         Multipliers of the rows, as ``nlpsol`` returns them: positive at upper bounds.
     """
-    function = ca.Function("by_p", [stack.x, stack.p, stack.lam], [_by_p(stack)])
+    function = ca.Function("by_p", [nlp.x, nlp.p, nlp.lam], [_by_p(nlp)])
     return np.asarray(function(x, p, lam_g)).ravel()
 
 
 def optimum_derivatives(
-    stack: Stack,
+    nlp: StructuredNlp,
     x: Array,
     p: Array,
     lam_x: Array,
@@ -83,14 +83,14 @@ def optimum_derivatives(
     *,
     names: Sequence[str] | None = None,
 ) -> OptimumDerivatives:
-    """Return how a solution of a program changes with its parameters.
+    """Return the derivatives of a solution of a program by its parameters.
 
-    The derivative of the optimality conditions with the active set held: stationarity of the
-    Lagrangian in the free unknowns, and the rows at their bounds.
+    By the implicit function theorem on the optimality conditions with a fixed active set:
+    stationarity of the Lagrangian in the free unknowns, and the rows at their bounds.
 
     Parameters
     ----------
-    stack : Stack
+    nlp : StructuredNlp
     x, p : (n,), (np,)
         A solution, to tight tolerances, and its parameters.
     lam_x, lam_g : (n,), (m,)
@@ -98,49 +98,47 @@ def optimum_derivatives(
     lower, upper : (n,), optional
         Bounds of the unknowns; none by default.
     names : (n,), optional
-        Of the unknowns, for messages.
+        Names of the unknowns, for messages.
 
     Raises
     ------
     OptimumError
-        If a row or unknown is at its bound without pressing on it, where the derivative does not
-        exist; or the optimum is not unique.
+        If a row or unknown is weakly active (at its bound with zero multiplier), where the
+        derivative does not exist; or the optimum is not unique.
     """
     n = len(x)
     low = np.full(n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
     high = np.full(n, np.inf) if upper is None else np.asarray(upper, dtype=float)
-    H, J, by_p, g, g_p = _matrices(stack, x, p, lam_g)
+    H, J, by_p, g, g_p = _matrices(nlp, x, p, lam_g)
     size = max(float(np.max(np.abs(np.concatenate([lam_x, lam_g])), initial=0.0)), 1e-300)
     named = names or [f"unknown {k}" for k in range(n)]
-    fixed = _held(x, low, high, lam_x / size, named)
-    texts = ["{} at step {}".format(*stack.label(k)) for k in range(len(g))]
-    rows = _held(g, stack.lower, stack.upper, lam_g / size, texts)
+    fixed = _active(x, low, high, lam_x / size, named)
+    texts = ["{} at step {}".format(*nlp.label(k)) for k in range(len(g))]
+    rows = _active(g, nlp.lower, nlp.upper, lam_g / size, texts)
     free = np.flatnonzero(~fixed)
     A = J[np.flatnonzero(rows)][:, free]
     right = -np.vstack([by_p[free], g_p[rows]])
     moved = _solved(H[free][:, free], A, right)
     found = np.zeros((n, len(p)))
     found[free] = moved[: len(free)]
-    return OptimumDerivatives(cost_derivatives(stack, x, p, lam_g), found)
+    return OptimumDerivatives(cost_derivatives(nlp, x, p, lam_g), found)
 
 
-def _by_p(stack: Stack) -> ca.MX:
+def _by_p(nlp: StructuredNlp) -> ca.MX:
     """Return the gradient of the Lagrangian by parameters."""
-    return ca.densify(ca.gradient(stack.f + ca.dot(stack.lam, stack.g), stack.p))
+    return ca.densify(ca.gradient(nlp.f + ca.dot(nlp.lam, nlp.g), nlp.p))
 
 
 def _matrices(
-    stack: Stack, x: Array, p: Array, lam: Array
+    nlp: StructuredNlp, x: Array, p: Array, lam: Array
 ) -> tuple[csc_matrix, csc_matrix, Array, Array, Array]:
     """Return Hessian, Jacobian, d2L/dx dp (n, np), rows (m,), dg/dp (m, np)."""
-    made = stack.derivatives()
-    upper = _sparse(made["hess_lag"](x, p, 1.0, lam))
-    g, J = made["jac_g"](x, p)
+    made = nlp.derivatives()
+    upper = _sparse(made.hess_lag(x, p, 1.0, lam))
+    g, J = made.jac_g(x, p)
     H = _full(upper)
-    cross = ca.jacobian(_by_p(stack), stack.x)
-    function = ca.Function(
-        "cross", [stack.x, stack.p, stack.lam], [cross, ca.jacobian(stack.g, stack.p)]
-    )
+    cross = ca.jacobian(_by_p(nlp), nlp.x)
+    function = ca.Function("cross", [nlp.x, nlp.p, nlp.lam], [cross, ca.jacobian(nlp.g, nlp.p)])
     mixed, g_p = (np.asarray(ca.densify(out)) for out in function(x, p, lam))
     return H, _sparse(J), mixed.T, np.asarray(g).ravel(), g_p
 
@@ -150,37 +148,43 @@ def _sparse(matrix: ca.DM) -> csc_matrix:
 
 
 def _full(upper: csc_matrix) -> csc_matrix:
-    """Return the symmetric matrix of an upper triangle."""
+    """Return the symmetric matrix with a given upper triangle."""
     strict = upper.copy()
     strict.setdiag(0)
     return csc_matrix(upper + strict.T)
 
 
-def _held(
-    value: Array, lower: Array, upper: Array, press: Array, names: Sequence[str]
+def _active(
+    value: Array, lower: Array, upper: Array, multiplier: Array, names: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Return what is at its bounds and presses on them; bounds that meet hold in any case."""
+    """Return which entries are active; equal bounds always are.
+
+    Raises
+    ------
+    OptimumError
+        If an entry is weakly active.
+    """
     scale = 1 + np.abs(value)
     at = (value - lower <= ACTIVE * scale) | (upper - value <= ACTIVE * scale)
-    presses = np.abs(press) > PRESSING
-    idle = np.flatnonzero(at & ~presses & (lower < upper))
-    if idle.size:
+    strong = np.abs(multiplier) > STRONG
+    weak = np.flatnonzero(at & ~strong & (lower < upper))
+    if weak.size:
         raise OptimumError(
-            f"the derivative does not exist: {names[int(idle[0])]} is at its bound and does not "
+            f"the derivative does not exist: {names[int(weak[0])]} is at its bound and does not "
             "press on it; move the bound a little either way"
         )
-    held: NDArray[np.bool_] = at
-    return held
+    active: NDArray[np.bool_] = at
+    return active
 
 
 def _solved(H: csc_matrix, A: csc_matrix, right: Array) -> Array:
     """Return the solutions of [[H, A^T], [A, 0]] y = right."""
     blocks: Any = [[H, A.T], [A, csc_matrix((A.shape[0],) * 2)]]
     K: Any = bmat(blocks).tocsc()
-    # A trace of regularisation lets dependent rows solve; refinement takes its effect out.
-    trace = np.concatenate([np.zeros(H.shape[0]), np.full(A.shape[0], -TRACE)])
+    # Regularisation makes dependent rows solvable; iterative refinement removes its effect.
+    shift = np.concatenate([np.zeros(H.shape[0]), np.full(A.shape[0], -REGULARISATION)])
     try:
-        factors = splu((K + diags(trace)).tocsc())
+        factors = splu((K + diags(shift)).tocsc())
     except RuntimeError:
         raise OptimumError(NOT_UNIQUE) from None
     found = np.zeros_like(right)

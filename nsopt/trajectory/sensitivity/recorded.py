@@ -11,13 +11,20 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
-from nsopt.stepping import Acceptance, LargestStep, Scales, Scheme, Start, StepBounds
-from nsopt.stepping.attempt import RUNNING, STUCK, Attempt
-from nsopt.stepping.bounds import until_end
-from nsopt.stepping.chain import repeated
-from nsopt.stepping.program import StepProgram
+from nsopt.schemes import Scales, Scheme
+from nsopt.simulation import (
+    Acceptance,
+    ChainParameters,
+    ChainStatus,
+    LargestStep,
+    StepAttempt,
+    StepBounds,
+    StepProgram,
+    repeated,
+    until_end,
+)
 
 Array = NDArray[np.float64]
 
@@ -99,7 +106,7 @@ class Recorder:
         self, dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
     ) -> None:
         self.program = StepProgram(dynamics, scheme, acceptance)
-        self._attempt = Attempt(self.program, LargestStep(), newton)
+        self._attempt = StepAttempt(self.program, LargestStep(), newton)
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
         h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
         self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])
@@ -129,26 +136,26 @@ class Recorder:
         scales = Scales.of(
             self.program.dynamics, start, p, steps.h_max, times[-1] - start.t
         ).numbers
-        limits = np.array([steps.h_min, steps.h_max, times[-1]])
-        memory = np.concatenate([[steps.h_max], np.zeros(self._attempt.unknowns), [RUNNING]])
-        z = np.concatenate([[start.t], start.q, start.v, memory])
+        layout = self._attempt.layout
+        z = layout.begin(start, steps.h_max)
         rows: list[Array] = []
         states, ends = [z[None]], [np.zeros(0)]
         stops, count = [], 0
         for stop in times:
-            limits[2], z[-1] = stop, RUNNING
-            while z[-1] == RUNNING:
-                z, found = self._call(z, np.concatenate([p, limits, scales]))
+            z = layout.restarted(z)
+            bounds = (steps.h_min, steps.h_max, stop)
+            while layout.state(z).status == ChainStatus.RUNNING:
+                z, found = self._call(z, ChainParameters(p, bounds, scales).vector)
                 kept = found.reshape(-1, self._attempt.record + len(z))
                 kept = kept[kept[:, 0] > 0]
                 rows.append(kept[:, : self._attempt.record])
                 states.append(kept[:, self._attempt.record :])
                 ends.append(np.full(len(kept), stop))
                 count += int(np.sum(self._good(rows[-1])))
-            if z[-1] == STUCK:
-                told = self._attempt.told(rows[-1][-1])
+            if layout.state(z).status == ChainStatus.STUCK:
+                refusal = self._attempt.refusal(rows[-1][-1])
                 raise SensitivityError(
-                    z[0], f"no step was solved by Newton ({told}): take a smaller h_min"
+                    z[0], f"no step was solved by Newton ({refusal}): take a smaller h_min"
                 )
             stops.append(count)
         return self._steps(
@@ -169,20 +176,19 @@ class Recorder:
         stops: list[int],
         begin: float,
     ) -> Steps:
-        d, good = self.program.dynamics, self._good(rows)
-        after, before = states[1:][good], states[:-1][good]
-        whole = np.vstack([states[:1], after])
-        edges = np.cumsum([1, d.nq, d.nv, 1, self._attempt.unknowns])
+        good, layout = self._good(rows), self._attempt.layout
+        after, before = states[1:][good], layout.state(states[:-1][good])
+        reached = layout.state(np.vstack([states[:1], after]))
         run = np.column_stack([np.full((len(after), 2), [steps.h_min, steps.h_max]), ends[good]])
-        h, slope = self._size.map(len(after))(before[:, 0], before[:, edges[2]], run.T)
+        h, slope = self._size.map(len(after))(before.t.T, before.h.T, run.T)
         fields = self._attempt.fields(rows[good])
         return Steps(
-            whole[:, 0],
-            whole[:, edges[0] : edges[1]],
-            whole[:, edges[1] : edges[2]],
+            reached.t[:, 0],
+            reached.q,
+            reached.v,
             np.asarray(h).ravel(),
             np.asarray(ca.densify(slope)).ravel(),
-            after[:, edges[3] : edges[4]],
+            reached.x[1:],
             scales,
             np.array(stops, dtype=np.intp),
             np.any(fields["impulse"] > 0, axis=1),

@@ -1,4 +1,4 @@
-"""Derivatives of a simulated motion by parameters and by its start."""
+"""Derivatives of a simulated motion by parameters and by its initial state."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.mpcc import Newton
-from nsopt.stepping import Acceptance, Scheme, Start, StepBounds, Variational, check_run
-from nsopt.stepping.initial import check_start
+from nsopt.schemes import Scheme, Variational
+from nsopt.simulation import Acceptance, StepBounds, check_run
 from nsopt.trajectory.sensitivity.chain_rule import ChainRule, Transitions
 from nsopt.trajectory.sensitivity.recorded import Recorder, SensitivityError, Steps
 
@@ -25,13 +25,13 @@ Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
 
 
 NUDGE = 1e-6
-"""Part of a parameter by which it is tried whether the stated start moves with it."""
+"""Relative change of a parameter that tests whether the stated start depends on it."""
 
 
 class Derivatives(NamedTuple):
-    """Of outputs, or of a weighted sum of outputs, by parameters and by the start.
+    """Derivatives of outputs, or of their weighted sum, by parameters and by the initial state.
 
-    ``...`` is (times, outputs) for `Sensitivities.forward`, nothing for `Sensitivities.adjoint`.
+    ``...`` is (times, outputs) for `Sensitivities.forward`, empty for `Sensitivities.adjoint`.
     """
 
     parameters: Array  # (..., len(by))
@@ -53,7 +53,7 @@ class Sensitivities:
     steps : Steps
         The whole motion.
     simulated, linearised : float [s]
-        Time to simulate the steps, and to differentiate each of them.
+        Wall time of the simulation, and of the linearisation of its steps.
     """
 
     by: tuple[str, ...]
@@ -69,10 +69,10 @@ class Sensitivities:
     _by_start: bool
 
     def forward(self) -> Derivatives:
-        """Return the derivatives of all outputs, propagated with the motion.
+        """Return the derivatives of all outputs, propagated forward in time.
 
-        Its cost grows with the number of parameters. Each entry of Euler parameters at the start
-        counts by itself, as if their norm did not matter.
+        Its effort grows with the number of parameters. Derivatives by Euler parameters at the start
+        are those by each entry alone, without regard to their norm.
         """
         along = np.matmul(self._by_state, self._states[self.steps.stops])
         n = along.shape[2] - len(self.by)
@@ -83,9 +83,9 @@ class Sensitivities:
         return Derivatives(parameters, start[:, :, :nq], start[:, :, nq:])
 
     def adjoint(self, weights: Array) -> Derivatives:
-        """Return the gradient of sum(weights * value), propagated against the motion.
+        """Return the gradient of sum(weights * value), propagated backward in time.
 
-        Its cost does not grow with the number of parameters.
+        Its effort does not grow with the number of parameters.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Sensitivities:
         return self._transitions.forward(np.eye(nz)[:, 1:] if self._by_start else np.zeros((nz, 0)))
 
     def check(self) -> None:
-        """Refuse a motion that has no derivatives; `sensitivities` has done so.
+        """Refuse a motion that has no derivatives; `sensitivities` calls it.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Sensitivities:
             raise SensitivityError(
                 float(self.steps.t[tie.step + 1]),
                 f"the derivative does not exist: {also} just touches, with gap and impulse both "
-                "zero, or closes in the same moment as another; change the parameters or the "
+                "zero, or closes at the same time as another; change the parameters or the "
                 "start a little"
                 + (", or leave out derivatives by the start" if self._by_start else ""),
             )
@@ -161,18 +161,18 @@ def sensitivities(
 ) -> Sensitivities:
     """Simulate a motion and prepare its exact derivatives.
 
-    The steps are those that `simulate` takes with `Compiled`, but that one ends at each of the
+    The steps are those that `simulate` takes with `Compiled`, except that one ends at each of the
     times. Each is differentiated by the implicit function theorem on the equations, contacts and
-    events that hold at its solution: these are the derivatives of the very numbers of the motion.
-    With `ContactAligned` the times of events move along.
+    events that hold at its solution, so the derivatives are those of the computed motion. With
+    `ContactAligned` the derivatives include the shift of event times.
 
     Parameters
     ----------
     dynamics : Dynamics
     start : Start, optional
-        The start stated by the bodies by default; it is held while parameters change.
+        By default the start stated by the bodies; it does not change with parameters.
     times : float or sequence of float [s]
-        When outputs are wanted, ascending.
+        Times of the outputs, ascending.
     steps : StepBounds
     scheme : Scheme
         `Variational` by default; `ContactAligned` where contacts rebound.
@@ -182,13 +182,13 @@ def sensitivities(
     by : sequence of str, optional
         Parameters of the mechanism, all by default.
     by_start : bool
-        Whether derivatives by q and v of the start are wanted too.
+        Whether derivatives by q and v of the start are computed as well.
     parameters : mapping of name to number
         Other values for Parameters of the mechanism.
     newton : Newton
-        How each step is solved.
+        Solver of each step.
     acceptance : Acceptance
-        What each step must meet.
+        Tolerances that each step must meet.
 
     Raises
     ------
@@ -207,17 +207,17 @@ def sensitivities(
     check_start(dynamics, start, p)
     check_differentiable(dynamics, scheme, p)
     recorder = _recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
-    taken = recorder.run(start, p, steps, times.tolist())
+    accepted = recorder.run(start, p, steps, times.tolist())
     begin = perf_counter()
-    transitions = _rule(recorder, which).transitions(taken, p)
+    transitions = _rule(recorder, which).transitions(accepted, p)
     linearised = perf_counter() - begin
-    value, by_state, direct = _at_stops(_output(dynamics, outputs, which), taken, p)
+    value, by_state, direct = _at_stops(_output(dynamics, outputs, which), accepted, p)
     found = Sensitivities(
         tuple(dynamics.parameters[k].name for k in which),
         times,
         value,
-        taken,
-        taken.seconds,
+        accepted,
+        accepted.seconds,
         linearised,
         transitions,
         by_state,
@@ -230,7 +230,7 @@ def sensitivities(
 
 
 def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
-    """Refuse a scheme whose steps have no derivatives, or wrong ones.
+    """Refuse a scheme whose steps have no derivatives or would give wrong ones.
 
     Raises
     ------
@@ -244,11 +244,11 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
             "so its motion has no derivatives: use Variational or ContactAligned"
         )
     scheme.check(dynamics, p)
-    scheme.check_rubbing(dynamics)
+    scheme.check_joint_friction(dynamics)
 
 
 def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
-    """Refuse a stated start that moves with a parameter: its derivative would be left out."""
+    """Refuse a stated start that depends on a parameter: its derivative would be neglected."""
     names = [parameter.name for parameter in dynamics.parameters]
     numbers = dict(zip(names, p.tolist(), strict=True))
     here = np.concatenate(dynamics.stated_start(numbers, False))
@@ -281,7 +281,7 @@ def _ascending(times: float | Sequence[float] | Array) -> Array:
 
 @lru_cache(maxsize=8)
 def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> ca.Function:
-    """Return (z, p) -> outputs, their derivatives by z = (t, q, v) and by parameters alone."""
+    """Return (z, p) -> outputs, their partial derivatives by z = (t, q, v) and by parameters."""
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", dynamics.nq), ca.SX.sym("v", dynamics.nv)
     p, z = ca.SX.sym("p", len(dynamics.parameters)), ca.vertcat(t, q, v)
     y = ca.vertcat(q, v) if outputs is None else ca.densify(ca.vec(outputs(t, q, v, p)))
@@ -291,7 +291,7 @@ def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> 
 
 
 def _at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
-    """Return (n, m), (n, m, nz), (n, m, np)."""
+    """Return outputs (n, m) and derivatives (n, m, nz), (n, m, np) at the requested times."""
     at = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
     n, m = len(at), function.numel_out(0)
     values = function.map(n)(at.T, np.tile(p[:, None], n))

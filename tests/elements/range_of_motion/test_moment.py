@@ -10,7 +10,6 @@ from nsopt import (
     Body,
     Chord,
     CubicLaw,
-    ExponentialLaw,
     Frame,
     Law,
     MeasuredLaw,
@@ -21,11 +20,10 @@ from nsopt import (
 from nsopt.elements.range_of_motion.nearest import nearest
 from nsopt.mechanics import State
 from nsopt.mpcc import compile_native
-from tests.catalog import MEASURED
+from tests.catalog import MEASURED, RANGE_LAWS
 from tests.elements.range_of_motion.test_cone import PAPER, deg, direction, random_cone
 from tests.states import array, assembled, axes_of, quaternion
 
-LAWS = [CubicLaw(226.0, deg(11.5)), ExponentialLaw(5.0, 8.0), MEASURED]
 KAPPA, PEAK, D = ca.SX.sym("kappa"), 226.0, deg(11.5)
 
 
@@ -33,7 +31,7 @@ def numbers(expression, at):
     return np.asarray(ca.Function("f", [KAPPA], [expression]).map(len(at))(at)).ravel()
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("law", RANGE_LAWS, ids=lambda law: type(law).__name__)
 def test_moment_is_the_derivative_of_the_potential(law):
     s = State(ca.SX(0), {}, {})
     moment, energy = law.moment(s, KAPPA), law.potential(s, KAPPA)
@@ -44,7 +42,7 @@ def test_moment_is_the_derivative_of_the_potential(law):
 
 
 def test_cubic_law_is_eq_32():
-    moment = LAWS[0].moment(State(ca.SX(0), {}, {}), KAPPA)
+    moment = RANGE_LAWS[0].moment(State(ca.SX(0), {}, {}), KAPPA)
     at = np.linspace(0, D, 50)
     assert numbers(moment, at) == pytest.approx(PEAK * (3 * (at / D) ** 2 - 2 * (at / D) ** 3))
     assert numbers(moment, [D, 2 * D, 1.0]) == pytest.approx([PEAK] * 3)
@@ -96,9 +94,9 @@ def test_sizes_by_measure():
     u = direction(deg(150), deg(104))
     theta, chord = deg(6.335), deg(6.322)
     sizes = {
-        "angle": np.linalg.norm(torque(model(PAPER, LAWS[0]), u)),
-        "printed": np.linalg.norm(torque(model(PAPER, LAWS[0], printed=True), u)),
-        "chord": np.linalg.norm(torque(model(PAPER, LAWS[0], excess=Chord()), u)),
+        "angle": np.linalg.norm(torque(model(PAPER, RANGE_LAWS[0]), u)),
+        "printed": np.linalg.norm(torque(model(PAPER, RANGE_LAWS[0], printed=True), u)),
+        "chord": np.linalg.norm(torque(model(PAPER, RANGE_LAWS[0], excess=Chord()), u)),
     }
 
     def m(k):
@@ -111,7 +109,10 @@ def test_sizes_by_measure():
 
 def test_printed_moment_and_gradient_have_one_direction():
     u = direction(deg(320), deg(60))
-    one, other = torque(model(PAPER, LAWS[0]), u), torque(model(PAPER, LAWS[0], printed=True), u)
+    one, other = (
+        torque(model(PAPER, RANGE_LAWS[0]), u),
+        torque(model(PAPER, RANGE_LAWS[0], printed=True), u),
+    )
     assert np.cross(one, other) == pytest.approx(0, abs=1e-9)
     assert one @ other > 0
     back = np.cross(one, u)  # where the pointer is moved to
@@ -119,20 +120,21 @@ def test_printed_moment_and_gradient_have_one_direction():
 
 
 def test_inside_there_is_no_moment():
-    d = model(PAPER, LAWS[0])
+    d = model(PAPER, RANGE_LAWS[0])
     for longitude in deg([0, 100, 135, 200, 315]):
         assert np.all(torque(d, direction(longitude, deg(25))) == 0)
 
 
 @pytest.mark.parametrize("excess", [SphericalAngle(), Chord()], ids=["angle", "chord"])
-def test_no_work_around_closed_loops(excess):
-    """500 loops through SO(3) each, at least 20 % outside, around random points of the edge."""
-    power, energy = loops(model(PAPER, LAWS[0], excess=excess))
+@pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
+def test_no_work_around_closed_loops(excess, count):
+    """Loops through SO(3), at least 20 % outside, around random points of the edge."""
+    power, energy = loops(model(PAPER, RANGE_LAWS[0], excess=excess))
     rng = np.random.default_rng(11)
     edge = np.transpose(PAPER.edge(2000))
     s = np.linspace(0, 2 * np.pi, 101)[:-1]
     chosen, heights = [], []
-    while len(chosen) < 500:
+    while len(chosen) < count:
         start = pose(direction(*edge[rng.integers(2000)]))[3:]
         loop = np.concatenate([rng.normal(size=12) * np.repeat([0.12, 0.04], 6), start])
         stored = at(energy, s, np.tile(loop[:, None], 100))
@@ -145,8 +147,8 @@ def test_no_work_around_closed_loops(excess):
 
 def test_printed_excess_does_work_around_a_loop():
     """As the erratum has it: the law of cosines is no measure with a potential."""
-    power, _ = loops(model(PAPER, LAWS[0], excess=PrintedExcess()))
-    _, energy = loops(model(PAPER, LAWS[0]))
+    power, _ = loops(model(PAPER, RANGE_LAWS[0], excess=PrintedExcess()))
+    _, energy = loops(model(PAPER, RANGE_LAWS[0]))
     start = pose(direction(deg(300), deg(48)))[3:]
     loop = np.concatenate([0.1 * np.cos(np.arange(12.0)), start])
     assert abs(integrals(power, energy, loop[:, None], steered=False)[0]) > 1e-3
@@ -224,10 +226,11 @@ def integrals(power, energy, chosen, steered=True):
     return total
 
 
-def test_the_short_way_out_is_never_taken_outside():
+@pytest.mark.parametrize("cones", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_the_short_way_out_is_never_taken_outside(cones):
     """The moment with its search left out inside, against the search everywhere, random cones."""
     rng = np.random.default_rng(5)
-    for _ in range(10):
+    for _ in range(cones):
         cone = random_cone(rng)
         d = model(cone, CubicLaw(1.0, 0.1))
         u = ca.SX.sym("u", 3)
@@ -247,8 +250,8 @@ def test_a_law_of_ones_own_must_agree_with_its_potential():
         stiffness: float
         wrong: float = 1.0
 
-        def check(self, of):
-            assert self.stiffness > 0, of
+        def check(self, of_element):
+            assert self.stiffness > 0, of_element
 
         def moment(self, s, excess):
             return self.stiffness * excess

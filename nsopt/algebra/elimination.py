@@ -1,0 +1,88 @@
+"""Sparse Gaussian elimination of symbolic systems, as straight-line expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+Row = dict[int, ca.SX]
+
+TINY = 1e-300
+"""Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
+
+
+def solve_symbolic(J: ca.SX, r: ca.SX, deferred: Sequence[int], proximal: float) -> ca.SX:
+    """Return x with J x = r, (n,), by elimination along the diagonal without interchanges.
+
+    Parameters
+    ----------
+    J : SX (n, n)
+        Row i is solved for unknown i.
+    r : SX (n,)
+    deferred : indices
+        Unknowns whose diagonal may be zero until the others are eliminated: multipliers, whose
+        pivots are then those of C A^-1 C^T. They come last.
+    proximal : float
+        Part of its own size that is added to each deferred pivot before the deferred ones are
+        eliminated. Dependent rows then solve, their multipliers stay at the least change, and an
+        iteration loses only that part of its convergence.
+    """
+    n = J.shape[0]
+    rows = _rows(J)
+    right = ca.vertsplit(ca.densify(r)) if n else []
+    late = set(deferred)
+    order = _eliminate(rows, right, [i for i in range(n) if i not in late])
+    for i in late:
+        pivot = rows[i].get(i, ca.SX(0))
+        rows[i][i] = pivot + proximal * ca.fabs(pivot) + TINY
+    order += _eliminate(rows, right, sorted(late))
+    x: list[ca.SX] = [ca.SX(0)] * n
+    for i in reversed(order):
+        known = sum((a * x[j] for j, a in rows[i].items() if j != i), ca.SX(0))
+        x[i] = (right[i] - known) / rows[i][i]
+    return ca.vertcat(ca.SX(0, 1), *x)
+
+
+def _rows(J: ca.SX) -> list[Row]:
+    rows: list[Row] = [{} for _ in range(J.shape[0])]
+    at = zip(*J.sparsity().get_triplet(), strict=True)
+    for k, (i, j) in enumerate(at):
+        value = J.nz[k]
+        if not value.is_zero():
+            rows[i][j] = value
+    return rows
+
+
+def _eliminate(rows: list[Row], right: list[ca.SX], unknowns: list[int]) -> list[int]:
+    """Eliminate ``unknowns`` from all rows not yet used, fewest entries first; return the order.
+
+    A row keeps the entries of unknowns eliminated after it, for back substitution.
+    """
+    left = set(unknowns)
+    order = []
+    columns: dict[int, set[int]] = {}
+    for i, row in enumerate(rows):
+        for j in row:
+            columns.setdefault(j, set()).add(i)
+    while left:
+        k = min(left, key=lambda i: ((len(rows[i]) - 1) * (len(columns.get(i, ())) - 1), i))
+        left.remove(k)
+        order.append(k)
+        for j in rows[k]:
+            columns[j].discard(k)
+        for i in sorted(columns.pop(k, set()) - {k}):
+            _subtract(rows, right, i, k, columns)
+    return order
+
+
+def _subtract(
+    rows: list[Row], right: list[ca.SX], i: int, k: int, columns: dict[int, set[int]]
+) -> None:
+    """Subtract the multiple of row k from row i that removes unknown k there."""
+    factor = rows[i].pop(k) / rows[k][k]
+    for j, value in rows[k].items():
+        if j != k:
+            rows[i][j] = rows[i][j] - factor * value if j in rows[i] else -factor * value
+            columns.setdefault(j, set()).add(i)
+    right[i] = right[i] - factor * right[k]

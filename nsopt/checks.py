@@ -1,0 +1,68 @@
+"""Checks of stated numbers: one clear error that names the thing, the value and the remedy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.parameter import number, parameters_in
+
+
+def numbers(what: str, value: Any) -> NDArray[np.float64]:
+    """Return ``value`` as a float array of any shape; Parameters count by their value.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``, if there is text among the numbers or rows differ in length.
+    """
+    try:
+        return np.asarray(number(value), dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers, got {value!r}") from None
+
+
+def finite(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return ``value`` as a float array of ``shape``; Parameters count by their value.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``, if the shape differs or an entry is no finite number.
+    """
+    array = numbers(what, value)
+    if array.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, got shape {array.shape}: {value!r}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{what} must be finite, got {value!r}")
+    return array
+
+
+def positive(what: str, value: Any, remedy: str = "give a value above zero") -> float:
+    """Return ``value`` as a float above zero; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if x <= 0:
+        raise ValueError(f"{what} must be positive, got {x:g}: {remedy}")
+    return x
+
+
+def not_negative(what: str, value: Any, remedy: str = "give zero or more") -> float:
+    """Return ``value`` as a float of at least zero; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if x < 0:
+        raise ValueError(f"{what} must not be negative, got {x:g}: {remedy}")
+    return x
+
+
+def between(what: str, value: Any, low: float, high: float, remedy: str) -> float:
+    """Return ``value`` as a float from low to high; ValueError named ``what`` otherwise."""
+    x = float(finite(what, value, ()))
+    if not low <= x <= high:
+        raise ValueError(f"{what} must lie between {low:g} and {high:g}, got {x:g}: {remedy}")
+    return x
+
+
+def plain(what: str, value: Any, remedy: str = "rotations keep their form only as numbers") -> None:
+    """Raise a ValueError named ``what`` if Parameters are among the numbers."""
+    for name in parameters_in(value):
+        raise ValueError(f"{what} must be plain numbers, got the Parameter {name!r}: {remedy}")

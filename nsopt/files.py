@@ -1,0 +1,81 @@
+"""Files that appear whole or not at all, also beside another process that writes the same file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+UNFINISHED = "partial"
+"""Part of the name of a file that is not yet whole; a killed process leaves such a file behind."""
+
+
+@contextmanager
+def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
+    """Yield a new path beside ``path``; what is written there becomes ``path`` when all went well.
+
+    After an error ``path`` is as it was, and what was written is deleted.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder that exists.
+    durable : bool
+        Whether the file must be on the disk before it gets its name, to survive a power failure.
+
+    Raises
+    ------
+    OSError
+    """
+    new = _unfinished(path)
+    try:
+        yield new
+        if durable:
+            _sync(new)
+        os.replace(new, path)
+    finally:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+    if durable and os.name == "posix":
+        with suppress(OSError):
+            _sync(path.parent)
+
+
+def check_writable(path: str | Path) -> Path:
+    """Return ``path``, if a file can be written there; its folder is made.
+
+    Raises
+    ------
+    OSError
+        Naming the path and the reason.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = _unfinished(path)
+        probe.touch()
+        probe.unlink()
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError("the file is read-only")
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"cannot write {str(path)!r}: {reason}; name another place") from error
+    return path
+
+
+def _unfinished(path: Path) -> Path:
+    """Return a name that no other process has, with the ending of ``path``."""
+    return path.with_name(f"{path.stem}.{uuid4().hex[:12]}.{UNFINISHED}{path.suffix}")
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, written to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

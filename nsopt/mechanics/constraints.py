@@ -1,0 +1,140 @@
+"""Functions of the ideal joints and of the contacts of a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.element import Bore, Element, Gap
+from nsopt.mechanics.symbolic import SymbolicMechanism
+
+LAW = ("restitution", "friction", "viscous", "creep")
+
+
+def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern ideal joints, by name."""
+    residuals, cut = s.residuals, s.mechanism.cut
+    alignments = [joint.alignment(s.state) for joint in cut]
+    closure = ca.vertcat(ca.SX(0, 1), *residuals)
+    C = s.gradient(closure)
+    rate = C @ s.v + s.evaluated(ca.jacobian(closure, s.t))[0]
+    return {
+        "closure": s.function("closure", "t q p", closure),
+        "closure_names": _owners(cut, [r.numel() for r in residuals]),
+        "closure_matrix": s.function("closure_matrix", "t q p", C),
+        "closure_drift": s.function("closure_drift", "t q p", ca.jacobian(closure, s.t)),
+        "closure_bias": s.function("closure_bias", "t q v p", s.rate(rate)),
+        "alignment": _column(s, "alignment", alignments),
+        "alignment_names": _owners(cut, [a.numel() for a in alignments]),
+    }
+
+
+def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern contacts, by name."""
+    gaps: list[Gap] = [gap for group in s.gaps for gap in group]
+    function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
+    W = s.gradient(function).T
+    return {
+        "gap": s.function("gap", "t q p", function),
+        "gap_matrix": s.function("gap_matrix", "t q p", W),
+        "gap_bias": s.function("gap_bias", "t q v p", s.rate(W.T @ s.v)),
+        "distance": _column(s, "distance", [gap.distance for gap in gaps]),
+        "slope": _column(s, "slope", [gap.slope for gap in gaps]),
+        "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
+        "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
+        "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
+        "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
+        "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
+        "contact_names": tuple(
+            contact.name if len(group) == 1 else f"{contact.name}[{k}]"
+            for contact, group in zip(s.contacts, s.gaps, strict=True)
+            for k, _ in enumerate(group)
+        ),
+        **_bore_functions(s, gaps),
+        **_friction_functions(s, gaps),
+    }
+
+
+def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+    """Return the functions of bores, among them their gaps as functions of the eccentricity.
+
+    Raises
+    ------
+    ValueError
+        If such a gap depends on the time or on coordinates beside the offset, or does not grow in
+        proportion to offset and clearance.
+    """
+    bores = [gap.bore for gap in gaps if gap.bore is not None]
+    offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
+    owners = _owners(s.contacts, [len(group) for group in s.gaps])
+    names = [name for name, gap in zip(owners, gaps, strict=True) if gap.bore is not None]
+    for name, bore in zip(names, bores, strict=True):
+        _check_bore(s, name, bore)
+    u = ca.SX.sym("u", 3, len(bores))
+    inside = [bore.function(u[:, k], ca.SX(1)) for k, bore in enumerate(bores)]
+    gradients = [ca.gradient(gap, u[:, k]) for k, gap in enumerate(inside)]
+    return {
+        "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
+        "contact_offsets": _columns(s, "contact_offsets", offsets),
+        "bore_axes": _columns(s, "bore_axes", [bore.axes for bore in bores]),
+        "bore_gap": ca.Function(
+            "bore_gap",
+            [u, s.p],
+            [ca.vertcat(ca.SX(0, 1), *inside), ca.horzcat(ca.SX(3, 0), *gradients)],
+            ["u", "p"],
+            ["gap", "gradient"],
+        ),
+    }
+
+
+def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
+    d, c = ca.SX.sym("d", 3), ca.SX.sym("c")
+    gap = bore.function(d, c)
+    if ca.depends_on(gap, ca.vertcat(s.t, s.q, s.displacement)):
+        raise ValueError(
+            f"the gap function of the bore {name!r} depends on the time or on coordinates beside "
+            "the offset: state it of the offset, the clearance, numbers and Parameters"
+        )
+    function = ca.Function("gap", [d, c, s.p], [gap])
+    p, u = [x.value for x in s.parameters], np.array([0.3, -0.2, 0.1])
+    once, twice = (float(function(x * u, x, p)) for x in (1.0, 2.0))
+    if not np.isclose(twice, 2 * once, rtol=1e-9, atol=0):
+        raise ValueError(
+            f"the gap function of the bore {name!r} is {once:g} m at an offset and a clearance, "
+            f"and {twice:g} m at twice both: state its other lengths as multiples of the clearance"
+        )
+
+
+def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+    """Return the laws of the gaps, and the functions of their slips."""
+    slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
+    T = ca.jacobian(slip, s.v).T
+    return {
+        "slip_matrix": s.function("slip_matrix", "t q p", T),
+        "slip_directions": _columns(s, "slip_directions", [gap.tangents for gap in gaps]),
+        "slip_contacts": tuple(k for k, gap in enumerate(gaps) for _ in range(gap.slip.numel())),
+        **{name: _of_laws(s, name, gaps) for name in LAW},
+    }
+
+
+def _of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
+    return _of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
+
+
+def _of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "p", ca.vertcat(ca.SX(0, 1), *entries))
+
+
+def _column(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "t q p", ca.vertcat(ca.SX(0, 1), *entries))
+
+
+def _columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "t q p", ca.horzcat(ca.SX(3, 0), *entries))
+
+
+def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
+    return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))

@@ -1,0 +1,29 @@
+"""Inertia on the motions that the ideal joints leave free."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import null_space
+
+Array = NDArray[np.float64]
+
+MASSLESS = 1e-12
+"""Eigenvalues of a mass matrix with ones on its diagonal that count as zero."""
+
+
+def massless_motion(M: Array, C: Array) -> Array | None:
+    """Return a velocity (nv,) without inertia that the ideal joints leave free; None if none is.
+
+    Parameters
+    ----------
+    M : (nv, nv)
+        Mass matrix.
+    C : (nc, nv)
+        Matrix of the ideal joints, `Dynamics.closure_matrix`.
+    """
+    # Scaled by its diagonal, so that a light body beside a heavy one is no massless body.
+    size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    values, vectors = np.linalg.eigh(M / np.outer(size, size))
+    massless = (vectors / size[:, None])[:, values < MASSLESS]
+    free = massless @ null_space(C @ massless)
+    return free[:, 0] if free.shape[1] else None

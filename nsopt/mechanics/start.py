@@ -1,0 +1,178 @@
+"""Starts of motions: checked before anything is solved, made consistent on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics.dynamics import Dynamics
+
+Array = NDArray[np.float64]
+
+CLOSURE_TOLERANCE = 1e-9
+GAP_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The state a motion starts from.
+
+    Attributes
+    ----------
+    q : (nq,)
+        Coordinates; Euler parameters of norm one.
+    v : (nv,)
+        Velocities, angular ones in body axes.
+    t : float [s]
+    """
+
+    q: Array
+    v: Array
+    t: float = 0.0
+
+    @classmethod
+    def stated(cls, dynamics: Dynamics, parameters: Mapping[str, float] | None = None) -> Start:
+        """Return the start stated by the bodies of a mechanism."""
+        return cls(*dynamics.stated_start(parameters))
+
+    @classmethod
+    def named(
+        cls,
+        dynamics: Dynamics,
+        coordinates: Mapping[str, float],
+        velocities: Mapping[str, float] | None = None,
+    ) -> Start:
+        """Return the stated start with some coordinates and velocities given by name.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        coordinates, velocities : mapping of name to float
+            Names of `Dynamics.q_names` and ``v_names``, or of joints of one freedom.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or that of a joint of several freedoms.
+        """
+        q, v = dynamics.stated_start()
+        for x, names, given in (
+            (q, dynamics.q_names, coordinates),
+            (v, dynamics.v_names, velocities or {}),
+        ):
+            for name, value in given.items():
+                x[_entry(name, names)] = value
+        return cls(q, v)
+
+
+def _entry(name: str, names: tuple[str, ...]) -> int:
+    """Return the entry of a coordinate, or of the joint that has only one."""
+    found = [k for k, x in enumerate(names) if name in (x, x.rsplit(".", 1)[0])]
+    if len(found) != 1:
+        what = f"is {len(found)} coordinates" if found else "is no coordinate"
+        raise ValueError(f"{name!r} {what}: name one of {', '.join(names)}")
+    return found[0]
+
+
+def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
+    """Refuse a start that the joints and contacts do not allow.
+
+    Raises
+    ------
+    ValueError
+        Naming the joint or contact, by how much it is violated, and the remedy.
+    """
+    _check_numbers(dynamics, start)
+    at = (start.t, start.q, p)
+    closure = _column(dynamics.closure(*at))
+    _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
+    # Cosines, one where the joint is closed; 0.5 excludes frames turned by 90 or 180 deg.
+    turned = np.maximum(0.5 - _column(dynamics.alignment(*at)), 0)
+    _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
+    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    text = "is torn apart at {:.3g} (m/s, or rad/s)"
+    _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
+    inside = np.minimum(_column(dynamics.distance(*at)), 0)
+    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+
+
+def _check_numbers(dynamics: Dynamics, start: Start) -> None:
+    if not np.isfinite(start.t):
+        raise ValueError(f"start.t must be a finite number of seconds, got {start.t}")
+    for name, x, labels in (("q", start.q, dynamics.q_names), ("v", start.v, dynamics.v_names)):
+        if np.shape(x) != (len(labels),):
+            raise ValueError(f"start.{name} must have shape ({len(labels)},), got {np.shape(x)}")
+        if not np.all(np.isfinite(x)):
+            k = int(np.argmin(np.isfinite(x)))
+            raise ValueError(f"start.{name} must be finite, but {labels[k]} is {x[k]}")
+    norm_error = _column(dynamics.norms(start.q)) - 1
+    if np.any(np.abs(norm_error) > CLOSURE_TOLERANCE):
+        raise ValueError("Euler parameters in start.q must have norm 1: normalise them")
+
+
+def _refuse(violation: Array, names: tuple[str, ...], tolerance: float, text: str) -> None:
+    if violation.size == 0 or np.max(np.abs(violation)) <= tolerance:
+        return
+    k = int(np.argmax(np.abs(violation)))
+    raise ValueError(
+        f"the start violates joint {names[k]!r}: it {text.format(abs(violation[k]))}; correct the "
+        "pose or velocity of its bodies, or give start=consistent(dynamics) to the run"
+    )
+
+
+def consistent(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Start:
+    """Return the nearest start, in the metric of the mass, that joints and contacts allow.
+
+    Gauss-Newton on positions, then one projection of the velocities onto the ideal joints.
+
+    Raises
+    ------
+    ValueError
+        If the joints cannot be closed from there.
+    """
+    p = dynamics.values(parameters)
+    start = start or Start(*dynamics.stated_start(parameters, refuse=False))
+    t, q = start.t, np.asarray(dynamics.renormalise(start.q)).ravel()
+    for _ in range(50):
+        inside = _column(dynamics.distance(t, q, p)) < 0
+        error = np.concatenate(
+            [_column(dynamics.closure(t, q, p)), _column(dynamics.gap(t, q, p))[inside]]
+        )
+        if error.size == 0 or np.max(np.abs(error)) < 1e-13:
+            break
+        W = np.asarray(dynamics.gap_matrix(t, q, p))[:, inside]
+        J = np.vstack([np.asarray(dynamics.closure_matrix(t, q, p)), W.T])
+        displacement = _least_in_mass(dynamics, q, p, J, -error)
+        rate = np.asarray(dynamics.rate_matrix(q)) @ displacement
+        q = np.asarray(dynamics.renormalise(q + rate)).ravel()
+    C = np.asarray(dynamics.closure_matrix(t, q, p))
+    drift = _column(dynamics.closure_drift(t, q, p))
+    v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
+    found = Start(q, v, t)
+    try:
+        check_start(dynamics, found, p)
+    except ValueError as error:
+        fault = str(error).split(";")[0]
+        raise ValueError(f"no consistent start near the stated one: {fault}") from None
+    return found
+
+
+def _least_in_mass(dynamics: Dynamics, q: Array, p: Array, J: Array, rhs: Array) -> Array:
+    """Return the x of least x.M x among the least-squares solutions of J x = rhs."""
+    M = np.asarray(dynamics.mass(q, p))
+    # Massless motions cost nothing; a trace of inertia makes the metric invertible.
+    values, vectors = np.linalg.eigh(M)
+    root = 1 / np.sqrt(np.maximum(values, 1e-9 * values[-1]))
+    x: Array = vectors @ (root * (np.linalg.pinv(J @ (vectors * root), rcond=1e-10) @ rhs))
+    return x
+
+
+def _column(x: object) -> Array:
+    return np.asarray(x, dtype=float).ravel()

@@ -1,0 +1,221 @@
+"""Complementarity as the min map: one row for each pair, box or first event, and as pairs alone.
+
+Each of them is made of alternatives, expressions of which one holds at a solution. A row takes the
+one that does:
+
+===========  ====================================================
+pair         min(G, H); H where the pair is not active
+box          mid(z - upper, z - lower, F)
+first event  the smallest of the active rows
+===========  ====================================================
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
+from nsopt.mpcc.problem import Mpcc
+
+
+class Alternative(NamedTuple):
+    """An expression that may hold in place of another."""
+
+    expr: ca.SX  # scalar, scaled
+    margin: ca.SX  # how far it is from holding, zero or more; infinite where it does not count
+    label: str  # of the pair, box or row that would switch
+
+
+class Holding(NamedTuple):
+    """The expression that holds in a row, and its alternatives."""
+
+    expr: ca.SX  # scalar, scaled
+    alternatives: tuple[Alternative, ...]
+
+
+class MinRow(ABC):
+    """A row of the min map."""
+
+    @property
+    @abstractmethod
+    def value(self) -> ca.SX:
+        """What is zero at a solution."""
+
+    @property
+    @abstractmethod
+    def own(self) -> ca.SX:
+        """The alternative in which the unknown that the row is for stands by itself."""
+
+    @property
+    @abstractmethod
+    def holding(self) -> Holding:
+        """What holds where the unknowns are, chosen by switches: it has their derivatives alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairRow(MinRow):
+    """0 <= G _|_ H >= 0, scaled."""
+
+    G: ca.SX
+    H: ca.SX
+    active: ca.SX
+    label: str
+
+    @property
+    def value(self) -> ca.SX:
+        return ca.if_else(self.active, ca.fmin(self.G, self.H), self.H)
+
+    @property
+    def own(self) -> ca.SX:
+        return self.H
+
+    @property
+    def holding(self) -> Holding:
+        first = ca.logic_and(self.active, self.G < self.H)
+        other = ca.if_else(first, self.H, self.G)
+        margin = ca.if_else(self.active, ca.fabs(self.G - self.H), ca.inf)
+        row = ca.if_else(first, self.G, self.H)
+        return Holding(row, (Alternative(other, margin, self.label),))
+
+
+@dataclass(frozen=True, eq=False)
+class BoxRow(MinRow):
+    """lower <= z <= upper with F: ``low`` is z - lower, ``up`` z - upper, scaled.
+
+    ``meet`` is 1 where bounds that are given meet: F is then free.
+    """
+
+    low: ca.SX
+    up: ca.SX
+    F: ca.SX
+    meet: ca.SX
+    label: str
+
+    @property
+    def value(self) -> ca.SX:
+        return ca.fmax(self.up, ca.fmin(self.low, self.F))
+
+    @property
+    def own(self) -> ca.SX:
+        return self.low
+
+    @property
+    def holding(self) -> Holding:
+        low, up, F = self.low, self.up, self.F
+        at_low, at_up = low <= F, up >= F
+        at_low = ca.logic_and(at_low, ca.logic_not(at_up))
+        row = ca.if_else(at_up, up, ca.if_else(at_low, low, F))
+        second = ca.if_else(ca.logic_or(at_up, at_low), F, low)
+        third = ca.if_else(at_up, low, up)
+        # Where given bounds meet, that is the row, whatever F is.
+        margins = (ca.if_else(self.meet, ca.inf, ca.fabs(x - row)) for x in (second, third))
+        others = zip((second, third), margins, strict=True)
+        return Holding(row, tuple(Alternative(x, margin, self.label) for x, margin in others))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstEventRow(MinRow):
+    """The smallest of the active rows (m,), scaled; the first always is active."""
+
+    rows: ca.SX
+    active: ca.SX
+    labels: tuple[str, ...]
+
+    @property
+    def value(self) -> ca.SX:
+        return self._smallest()[0]
+
+    @property
+    def own(self) -> ca.SX:
+        return self.rows[0]
+
+    @property
+    def holding(self) -> Holding:
+        least, which = self._smallest()
+        others = []
+        for k, label in enumerate(self.labels):
+            counts = ca.logic_and(self.active[k], which != k)
+            margin = ca.if_else(counts, self.rows[k] - least, ca.inf)
+            others.append(Alternative(self.rows[k], margin, label))
+        return Holding(least, tuple(others))
+
+    def _smallest(self) -> tuple[ca.SX, ca.SX]:
+        """Return the smallest active row and its index."""
+        least, which = self.rows[0], ca.SX(0)
+        for k in range(1, self.rows.numel()):
+            smaller = ca.logic_and(self.active[k], self.rows[k] < least)
+            least = ca.if_else(smaller, self.rows[k], least)
+            which = ca.if_else(smaller, k, which)
+        return least, which
+
+
+def min_rows(mpcc: Mpcc) -> list[MinRow]:
+    """Return the rows of a program's pairs, boxes and first events, in this order."""
+    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    rows: list[MinRow] = []
+    for pairs in mpcc.pairs:
+        rows += _of_pairs(pairs)
+    for boxes in mpcc.boxes:
+        rows += _of_boxes(boxes, x)
+    return rows + [_of_first_event(event) for event in mpcc.first_events]
+
+
+def _of_pairs(block: Pairs) -> Iterator[MinRow]:
+    G, H = block.G / ca.SX(block.scales[0]), block.H / ca.SX(block.scales[1])
+    for k, label in enumerate(block.labels):
+        yield PairRow(G[k], H[k], block.active[k], label)
+
+
+def _of_boxes(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
+    low, up = ((block.z - bound) / ca.SX(block.scales[0]) for bound in (block.lower, block.upper))
+    F = block.F / ca.SX(block.scales[1])
+    given = not ca.depends_on(ca.vertcat(block.lower, block.upper), x)
+    meet = block.lower == block.upper if given else ca.SX(F.sparsity())
+    for k, label in enumerate(block.labels):
+        yield BoxRow(low[k], up[k], F[k], meet[k], label)
+
+
+def _of_first_event(block: FirstEvent) -> MinRow:
+    return FirstEventRow(block.expr / ca.SX(block.scale), block.active, block.labels)
+
+
+def split_into_pairs(mpcc: Mpcc) -> Mpcc:
+    """Return the program in equations and pairs alone.
+
+    A box is two pairs, 0 <= z - lower _|_ F+ >= 0 and so on; the smallest of several rows is a
+    chain of 0 <= smallest so far - new _|_ row - new >= 0. Their unknowns come after all others.
+    """
+    if not mpcc.boxes and not mpcc.first_events:
+        return mpcc
+    other = Mpcc(mpcc.name)
+    for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
+        setattr(other, part, getattr(mpcc, part))
+    other.objective = mpcc.objective
+    for block in mpcc.boxes:
+        _split_boxes(other, block)
+    for event in mpcc.first_events:
+        _split_first_event(other, event)
+    return other
+
+
+def _split_boxes(other: Mpcc, block: Boxes) -> None:
+    m, name, scale = block.z.shape[0], block.name, block.scales[1]
+    more = other.variable(f"{name}_plus", m, lower=0, scale=scale)
+    less = other.variable(f"{name}_minus", m, lower=0, scale=scale)
+    other.equal(f"{name}_split", block.F - more + less, scale=scale)
+    other.complement(f"{name}_low", block.z - block.lower, more, scale=block.scales)
+    other.complement(f"{name}_up", block.upper - block.z, less, scale=block.scales)
+
+
+def _split_first_event(other: Mpcc, block: FirstEvent) -> None:
+    rows = ca.if_else(block.active, block.expr / ca.SX(block.scale), 1)
+    m = rows.shape[0]
+    least = other.variable(f"{block.name}_least", m)
+    for k in range(1, m):
+        other.complement(f"{block.name}_{k}", least[k - 1] - least[k], rows[k] - least[k])
+    other.equal(f"{block.name}_chain", ca.vertcat(least[0] - rows[0], least[m - 1]))

@@ -1,0 +1,173 @@
+"""Solving an Mpcc: compiled once, for many parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from nsopt.mpcc.backend import Backend, Point
+from nsopt.mpcc.functions import Case, Functions
+from nsopt.mpcc.homotopy import Trial, ended, follow
+from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.least_norm import least_norm
+from nsopt.mpcc.min_map import split_into_pairs
+from nsopt.mpcc.polish import lift, polish
+from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.settings import SINGLE, Settings
+from nsopt.mpcc.solution import Solution, Status
+
+_RUNAWAY = 1e12  # scaled unknowns this large come of a relaxed program that is unbounded below
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Program:
+    """An Mpcc compiled for one Solver; solve it for many parameters. Not for several threads."""
+
+    def __init__(
+        self, mpcc: Mpcc, backend: Backend, settings: Settings = SINGLE, *, polish: bool = True
+    ) -> None:
+        self.name = mpcc.name
+        self._settings, self._polish = settings, polish
+        self._functions = Functions(
+            split_into_pairs(mpcc), settings.relaxation, settings.tolerances
+        )
+        self.layout = self._functions.layout
+        self._call = backend.build(self._functions.nlp)
+        self._rows = self._functions.nlp.g.shape[0]
+
+    def solve(
+        self,
+        parameters: Mapping[str, Any] = _NOTHING,
+        guess: Solution | Point | Mapping[str, Any] | None = None,
+    ) -> Solution:
+        """Solve for the given numbers.
+
+        Parameters
+        ----------
+        parameters : mapping of name to (size,) array
+            Every parameter of the program.
+        guess : Solution, its Point, mapping of name to (size,) array in physical units, or None
+            A Solution of any Program of the same Mpcc carries x, and its multipliers where the
+            numbers of constraints agree. Variables that a mapping leaves out start from the
+            program's own guess.
+
+        Returns
+        -------
+        Solution
+            Failed or not; nothing the solver does raises.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or guess is missing, unknown, of wrong size or not finite.
+        """
+        begin = perf_counter()
+        case = self._case(parameters)
+        cold = Point.cold(case.guess, self._rows)
+        trials = follow(
+            self._settings.schedules,
+            self._start(guess, cold),
+            cold,
+            self._settings.retries,
+            lambda stage, start, last: self._try(stage, start, case, last=last),
+        )
+        return ended(self.layout, trials, self._status(trials[-1]), perf_counter() - begin)
+
+    def _case(self, parameters: Mapping[str, Any]) -> Case:
+        slots = self.layout.parameters
+        p = np.empty(sum(at.stop - at.start for at in slots.values()))
+        missing = slots.keys() - parameters.keys()
+        if missing:
+            raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
+        _fill(p, slots, parameters, f"parameter of {self.name!r}")
+        return self._functions.case(p)
+
+    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point) -> Point:
+        if guess is None:
+            return cold
+        if isinstance(guess, Point):
+            return self._warm(guess, cold)
+        if isinstance(guess, Solution):
+            if not self.layout.same_unknowns(guess.layout):
+                raise ValueError(
+                    f"program {self.name!r}: the guess is a Solution of another program, with "
+                    f"{', '.join(guess.layout.variables)}: give a mapping of name to array"
+                )
+            return self._warm(guess.point, cold)
+        x = cold.x * self.layout.scale
+        _fill(x, self.layout.variables, guess, f"guess for {self.name!r}")
+        return Point.cold(x / self.layout.scale, self._rows)
+
+    def _warm(self, point: Point, cold: Point) -> Point:
+        """Return what of ``point`` can be used here: all, x alone, or nothing of it."""
+        if not np.isfinite(point.x).all():
+            return cold
+        multipliers = np.append(point.lam_x, point.lam_g)
+        if point.lam_g.size == self._rows and np.isfinite(multipliers).all():
+            return point
+        return Point.cold(point.x, self._rows)
+
+    def _try(self, stage: Stage, start: Point, case: Case, *, last: bool) -> Trial:
+        inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
+        outcome = self._call(inside, np.append(case.p, stage), case.solver_lower, case.upper)
+        residuals, relaxed, f = self._functions.report(outcome.point, stage[0], case)
+        bounded = np.abs(outcome.point.x).max() < _RUNAWAY
+        near = bool(bounded) and relaxed <= self._settings.tolerances.stage
+        if not last:
+            return Trial(stage, near, outcome.point, outcome, residuals, f)
+        trial = Trial(stage, residuals.largest <= 1, outcome.point, outcome, residuals, f)
+        return self._refined(trial, case) if near else trial
+
+    def _refined(self, trial: Trial, case: Case) -> Trial:
+        """Return the trial polished, then of least norm; each kept only if it meets everything."""
+        if self._polish:
+            x = polish(self._functions, trial.point.x, trial.residuals.rows, case)
+            trial = self._moved(trial, x, case)
+        if trial.ok:
+            trial = self._moved(trial, least_norm(self._functions, trial.point.x, case), case)
+        return trial
+
+    def _moved(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
+        if x is None or x is trial.point.x:
+            return trial
+        point = replace(trial.point, x=lift(x, case))
+        residuals, _, f = self._functions.report(point, trial.stage[0], case)
+        if not residuals.largest <= 1:
+            return trial
+        return replace(trial, ok=True, point=point, residuals=residuals, objective=f)
+
+    def _status(self, trial: Trial) -> Status:
+        said, name = trial.outcome.status, self.name
+        if trial.ok:
+            return Status(True, "all residuals are within tolerance", "", said)
+        if trial.residuals.largest <= 1:
+            reason = (
+                f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
+            )
+            return Status(False, reason, "allow more retries or a finer schedule", said)
+        worst = trial.residuals.worst()
+        remedy = worst.kind.value
+        if not np.isfinite(worst.value):
+            remedy = "the solver met numbers that are not finite: check the guess and the scales"
+        return Status(False, f"{name}: {worst}", remedy, said)
+
+
+def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:
+    """Write the given blocks into ``stack``; ValueError that names the block where one is wrong."""
+    for name, value in given.items():
+        at = slots.get(name)
+        if at is None:
+            raise ValueError(f"{what}: no block {name!r}, there are {', '.join(slots)}")
+        array = np.asarray(value, dtype=float).ravel()
+        if array.size != at.stop - at.start:
+            raise ValueError(f"{what}: {name!r} has {at.stop - at.start} entries, got {value!r}")
+        stack[at] = array
+    if not np.isfinite(stack).all():
+        bad = [name for name, at in slots.items() if not np.isfinite(stack[at]).all()]
+        raise ValueError(f"{what}: {', '.join(bad)} not finite: give finite numbers")

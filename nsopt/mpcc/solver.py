@@ -1,0 +1,86 @@
+"""The choices of how to solve complementarity programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nsopt.mpcc.backend import Backend
+from nsopt.mpcc.ipopt import Ipopt
+from nsopt.mpcc.layout import Tolerances
+from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.program import Program
+from nsopt.mpcc.relaxation import Relaxation
+from nsopt.mpcc.schedule import Schedule, Stage, schedule
+from nsopt.mpcc.settings import SINGLE, Settings
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How to solve complementarity programs, a single one or one over a horizon.
+
+    Whatever is left out (None) suits the program: a step is small and solved thousands of times, a
+    motion is large and solved once.
+
+    Parameters
+    ----------
+    backend : Backend
+    relaxation : Relaxation, optional
+        By default `FischerBurmeister` of a single program, over a horizon `Scholtes`, or
+        `FischerBurmeister` where the backend prefers equations (`Sqp`).
+    schedules : sequence of schedules, optional
+        A schedule is a sequence of stages, solved one after the other, each from the last; a stage
+        is sigma, or a tuple of sigma and further homotopy numbers of the program. The second
+        schedule is tried where the first ends without a solution. By default ``[(1e-10,)]``, over a
+        horizon those of `nsopt.trajectory.optimize`.
+    tolerances : Tolerances, optional
+        By default 1e-9, over a horizon 1e-6.
+    polish : bool
+        Of a single program: Newton steps on the active set at the end, to round-off; dense, so
+        switch it off for programs of a thousand unknowns.
+    retries : int, optional
+        Failed stages allowed in each schedule, after each of which it goes back, see
+        `nsopt.mpcc.homotopy.follow`. By default 8, over a horizon none.
+    compiled : bool
+        Whether derivatives over a horizon are evaluated by compiled code: two to three times
+        faster, after a compiler that takes seconds to minutes once; the code is kept and serves
+        any number of steps. Single programs have `Sqp(native=True)`.
+
+    Raises
+    ------
+    ValueError
+        If a schedule is empty, not positive or not descending, or retries is negative.
+    """
+
+    backend: Backend = field(default_factory=Ipopt)
+    relaxation: Relaxation | None = None
+    schedules: Sequence[Sequence[float | Stage]] | None = None
+    tolerances: Tolerances | None = None
+    polish: bool = True
+    retries: int | None = None
+    compiled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.schedules is not None:
+            made = tuple(schedule(stages) for stages in self.schedules)
+            object.__setattr__(self, "schedules", made)
+            if not made:
+                raise ValueError("schedules must be one or more, got none: leave them out")
+        if self.retries is not None and self.retries < 0:
+            raise ValueError(f"retries must be zero or more, got {self.retries}")
+
+    def settings(self, defaults: Settings = SINGLE) -> Settings:
+        """Return the settings, those left out by ``defaults``."""
+        schedules: tuple[Schedule, ...] = defaults.schedules
+        if self.schedules is not None:
+            schedules = tuple(schedule(stages) for stages in self.schedules)
+        return Settings(
+            defaults.relaxation if self.relaxation is None else self.relaxation,
+            schedules,
+            defaults.tolerances if self.tolerances is None else self.tolerances,
+            defaults.retries if self.retries is None else self.retries,
+        )
+
+    def build(self, mpcc: Mpcc) -> Program:
+        """Compile a snapshot of ``mpcc``; statements made later do not enter."""
+        return Program(mpcc, self.backend, self.settings(), polish=self.polish)

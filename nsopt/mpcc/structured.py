@@ -1,0 +1,234 @@
+"""Structured programs: few functions, each evaluated many times, with sparse derivatives.
+
+Over a horizon the same equations hold from node to node. What is differentiated is one small
+function of SX; the derivatives of the whole are its entries put in place. So stating a thousand
+steps takes no longer than stating ten. Blocks that share a function share its derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc.backend import Derivatives, Nlp
+from nsopt.mpcc.derivatives import Entries, block_derivatives
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+OFTEN = 10
+"""Instances from which it pays to make a function shorter before it is evaluated."""
+
+
+class Bound(NamedTuple):
+    """lower <= value <= upper."""
+
+    label: str
+    value: ca.SX  # (m,)
+    lower: Array  # (m,)
+    upper: Array  # (m,)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintBlock:
+    """A function that is evaluated at several instances, such as all nodes of a horizon.
+
+    Attributes
+    ----------
+    function : (w (nw,), data (nd,), p (np,)) -> (rows (m,), terms (k,))
+        Constraint rows and terms of the objective; every block has the same k.
+    columns : (n, nw)
+        Which unknowns w is, for each instance.
+    data : (n, nd)
+        Numbers of each instance; the first is the number of its node.
+    lower, upper : (n, m)
+        Bounds of the rows.
+    labels : (m,) texts
+        Names of the rows.
+    """
+
+    function: ca.Function
+    columns: Index
+    data: Array
+    lower: Array
+    upper: Array
+    labels: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return str(self.function.name())
+
+    @property
+    def count(self) -> int:
+        """Number of instances."""
+        return len(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of each instance."""
+        return int(self.function.numel_out(0))
+
+
+def constraint_block(
+    name: str,
+    symbols: tuple[ca.SX, ca.SX, ca.SX],
+    bounds: Sequence[Bound],
+    terms: ca.SX,
+    columns: Index,
+) -> ConstraintBlock:
+    """Return a block whose data is the number of each instance.
+
+    Parameters
+    ----------
+    name : str
+    symbols : SX (nw,), (nd,), (np,)
+        Unknowns, data and parameters of an instance.
+    bounds : sequence of Bound
+        Its rows.
+    terms : SX (k,)
+        Of the objective.
+    columns : (n, nw)
+    """
+    rows = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
+    outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
+    n, nothing = len(columns), np.zeros(0)
+    lower, upper = (
+        np.tile(np.concatenate([nothing, *(getattr(b, side) for b in bounds)]), (n, 1))
+        for side in ("lower", "upper")
+    )
+    labels = tuple(b.label for b in bounds for _ in range(b.value.numel()))
+    function = ca.Function(name, list(symbols), outputs, {"cse": True})
+    data = np.arange(n, dtype=float)[:, None]
+    return ConstraintBlock(function, columns, data, lower, upper, labels)
+
+
+class StructuredNlp:
+    """A program of constraint blocks over unknowns x (n,) and parameters p.
+
+    Parameters
+    ----------
+    blocks : sequence of ConstraintBlock
+    n, parameters : int
+        Numbers of unknowns and parameters; homotopy numbers, if any, are the last parameters.
+    complementary : bool
+        Whether rows are relaxed complementarity.
+
+    Attributes
+    ----------
+    x, p, f, g : MX
+        Unknowns, parameters, objective, rows.
+    terms : Function (x, p) -> (k,)
+        The objective term by term.
+    rows : Function (x, p) -> (m,)
+        All rows.
+    lower, upper : (m,)
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[ConstraintBlock],
+        n: int,
+        parameters: int,
+        *,
+        complementary: bool = False,
+    ) -> None:
+        self.blocks = tuple(block for block in blocks if block.count)
+        self.complementary = complementary
+        self.x, self.p = ca.MX.sym("x", n), ca.MX.sym("p", parameters)
+        self.lam = ca.MX.sym("lam_g", sum(block.count * block.rows for block in self.blocks))
+        self.sigma = ca.MX.sym("lam_f")
+        rows, terms = [], []
+        for block in self.blocks:
+            c, t = block.function.map(block.count)(*self._arguments(block))
+            rows.append(ca.vec(c))
+            terms.append(ca.sum2(t))
+        self.g = ca.vertcat(*rows)
+        each = sum(terms[1:], terms[0])
+        self.f = ca.sum1(each)
+        self.terms = ca.Function("terms", [self.x, self.p], [each], ["x", "p"], ["terms"])
+        self.rows = ca.Function("rows", [self.x, self.p], [self.g], ["x", "p"], ["g"])
+        self.lower = np.concatenate([block.lower.ravel() for block in self.blocks])
+        self.upper = np.concatenate([block.upper.ravel() for block in self.blocks])
+
+    def _arguments(self, block: ConstraintBlock) -> tuple[ca.MX, ca.MX, ca.MX]:
+        """Return unknowns, data and parameters of a block, a column for each instance."""
+        shape = (block.columns.shape[1], block.count)
+        w = ca.reshape(self.x[block.columns.ravel().tolist()], *shape)
+        return w, ca.MX(ca.DM(block.data.T)), ca.repmat(self.p, 1, block.count)
+
+    def violations(self, g: Array) -> Array:
+        """Return by how much rows miss their bounds, (rows,); infinite where not a number."""
+        off: Array = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
+        return np.where(np.isfinite(g), off, np.inf)
+
+    def label(self, row: int) -> tuple[str, int]:
+        """Return the label of a row and the number of its node."""
+        block, at, instance = self.locate(row)
+        # Data begin with the number of the node, or with a share of the motion where instances are
+        # numbered by nodes themselves.
+        return block.labels[at], max(instance, int(block.data[instance, 0]))
+
+    def locate(self, row: int) -> tuple[ConstraintBlock, int, int]:
+        """Return the block of a row, which row of the block it is, and of which instance."""
+        for block in self.blocks:
+            if row < block.count * block.rows:
+                return block, row % block.rows, row // block.rows
+            row -= block.count * block.rows
+        raise IndexError(f"no row {row}")
+
+    def nlp(self, name: str, *, compiled: bool = False) -> Nlp:
+        """Return what a backend solves, arguments as for `derivatives`."""
+        derivatives = self.derivatives(compiled=compiled)
+        limits = (self.lower, self.upper)
+        return Nlp(name, self.x, self.p, self.f, self.g, *limits, derivatives, self.complementary)
+
+    def derivatives(self, *, compiled: bool = False) -> Derivatives:
+        """Return gradient, Jacobian and Hessian.
+
+        Parameters
+        ----------
+        compiled : bool
+            Whether functions of many instances are compiled (`compile_native`). Their code does not
+            depend on the number of instances, and is kept from one process to the next.
+        """
+        gradient, jacobian, hessian = Entries(), Entries(), Entries()
+        values, rows, row = ca.MX(0), [], 0
+        for block, (slope, J, H) in zip(self.blocks, self._differentiated(compiled), strict=True):
+            arguments = self._arguments(block)
+            if slope.nnz_out(1):
+                value, by_w = slope.map(block.count)(*arguments)
+                values += ca.sum2(value)
+                gradient.add(by_w, block.columns, None, slope.sparsity_out(1))
+            value, by_w = J.map(block.count)(*arguments)
+            rows.append(ca.vec(value))
+            jacobian.add(by_w, block.columns, row, J.sparsity_out(1))
+            if H.nnz_out(0):
+                lam = ca.reshape(self.lam[row : row + value.numel()], block.rows, block.count)
+                scale = ca.repmat(self.sigma, 1, block.count)
+                entries = H.map(block.count)(*arguments, lam, scale)
+                hessian.add_square(entries, block.columns, H.sparsity_out(0))
+            row += value.numel()
+        n, x, p = self.x.numel(), self.x, self.p
+        J_all, g = jacobian.matrix(row, n), ca.vertcat(*rows)
+        grad, H_all = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
+        weighted, names = [x, p, self.sigma, self.lam], ["x", "p", "lam_f", "lam_g"]
+        return Derivatives(
+            ca.Function("nlp_grad_f", [x, p], [values, grad], names[:2], ["f", "g"]),
+            ca.Function("nlp_jac_g", [x, p], [g, J_all], names[:2], ["g", "J"]),
+            ca.Function("nlp_hess_l", weighted, [H_all], names, ["H"]),
+        )
+
+    def _differentiated(self, compiled: bool) -> list[tuple[ca.Function, ca.Function, ca.Function]]:
+        """Return the derivatives of each block; those of one function are one."""
+        found: dict[int, tuple[ca.Function, ca.Function, ca.Function]] = {}
+        for block in self.blocks:
+            key, often = block.function.__hash__(), block.count >= OFTEN
+            if key not in found:
+                found[key] = block_derivatives(block.function, often, compiled and often)
+        return [found[block.function.__hash__()] for block in self.blocks]

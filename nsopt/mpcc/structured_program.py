@@ -1,0 +1,127 @@
+"""Solving a structured program: compiled once, for many parameters."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from nsopt.mpcc.backend import Backend, Outcome, Point
+from nsopt.mpcc.functions import Case
+from nsopt.mpcc.homotopy import Trial, ended, follow
+from nsopt.mpcc.layout import Kind, Layout, Section, Tolerances, Vector
+from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.settings import Settings
+from nsopt.mpcc.solution import Residuals, Solution, Status
+from nsopt.mpcc.structured import StructuredNlp
+
+
+class StructuredProgram:
+    """A structured program compiled for one Solver; solve it for many parameters.
+
+    A point is a solution where all rows and bounds are met, evaluated anew at the numbers of the
+    last stage, and the backend believes the objective to be least.
+
+    Parameters
+    ----------
+    nlp : StructuredNlp
+    backend : Backend
+    settings : Settings
+        Without relaxation, which is part of the rows.
+    compiled : bool
+        Whether derivatives are evaluated by compiled code.
+    """
+
+    def __init__(
+        self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
+    ) -> None:
+        self.nlp = nlp
+        self._settings = settings
+        made = nlp.nlp("horizon", compiled=compiled)
+        assert made.derivatives is not None
+        self._derivatives = made.derivatives
+        self._call = backend.build(made)
+        self._layout = _layout(nlp)
+        self._sections = _sections(nlp, settings.tolerances)
+        self._limits = np.concatenate([section.limit for section in self._sections])
+
+    def solve(self, p: Vector, lower: Vector, upper: Vector, start: Point) -> Solution:
+        """Solve for the given numbers.
+
+        Parameters
+        ----------
+        p : (k,)
+            Parameters without homotopy numbers.
+        lower, upper : (n,)
+            Bounds of the unknowns.
+        start : Point
+            A warm one is first tried at the last stage alone.
+
+        Returns
+        -------
+        Solution
+            Failed or not; nothing the backend does raises.
+        """
+        begin = perf_counter()
+        case = Case(p, lower, upper, start.x, lower)
+        schedules = self._settings.schedules
+        if start.warm:  # from a solution there is no way to go
+            schedules = (schedules[0][-1:], *schedules)
+        final = schedules[0][-1]
+        trials = follow(
+            schedules,
+            start,
+            start,
+            self._settings.retries,
+            lambda stage, now, last: self._try(stage, now, case, final, last=last),
+        )
+        return ended(self._layout, trials, _status(trials[-1]), perf_counter() - begin)
+
+    def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
+        outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
+        residuals, f = self._report(outcome, np.append(case.p, final), case)
+        ok = outcome.success and (not last or residuals.largest <= 1)
+        return Trial(stage, ok, outcome.point, outcome, residuals, f)
+
+    def _report(self, outcome: Outcome, p: Vector, case: Case) -> tuple[Residuals, float]:
+        """Return the residuals at parameters p, and the objective."""
+        end, nlp = outcome.point, self.nlp
+        g, J = self._derivatives.jac_g(end.x, p)
+        rows = np.asarray(g).ravel()
+        slope = np.asarray(self._derivatives.grad_f(end.x, p)[1]).ravel()
+        gradient = slope + J.sparse().T @ end.lam_g + end.lam_x
+        outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
+        ratio = np.concatenate([nlp.violations(rows), outside]) / self._limits
+        residuals = Residuals(self._layout, self._sections, ratio, rows, gradient)
+        # A solver may say zero of an objective that is no number.
+        return residuals, float(np.sum(np.asarray(nlp.terms(end.x, p))))
+
+
+def _layout(nlp: StructuredNlp) -> Layout:
+    n, nothing = nlp.x.numel(), np.zeros(0)
+    named = ({"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())})
+    return Layout(*named, np.ones(n), np.zeros(0, dtype=np.intp), 0, 0, 0, nothing, ())
+
+
+def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
+    """Return the residuals of rows by block, then those of the bounds of unknowns."""
+    made, at = [], 0
+    for block in nlp.blocks:
+        limit = np.where(block.lower == block.upper, t.equality, t.inequality).ravel()
+        rows = slice(at, at + limit.size)
+        made.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
+        at += limit.size
+    n = nlp.x.numel()
+    labels = tuple(f"[{i}]" for i in range(n))
+    return (*made, Section(Kind.BOUNDS, "x", slice(at, at + n), np.full(n, t.bounds), labels))
+
+
+def _status(trial: Trial) -> Status:
+    said = trial.outcome.status
+    if trial.ok:
+        return Status(True, "all residuals are within tolerance", "", said)
+    if trial.residuals.largest <= 1:
+        reason = "all conditions are met, but the objective may not be least"
+        return Status(False, reason, "allow more iterations, or scale the objective", said)
+    worst = trial.residuals.worst()
+    return Status(False, str(worst), worst.kind.value, said)

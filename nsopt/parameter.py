@@ -1,0 +1,137 @@
+"""Named numbers that stay symbols in the step equations."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number with a name, left symbolic in the step equations.
+
+    Accepted wherever a mass, a length, a stiffness, a force, ... is; a run may then replace the
+    value without assembling or compiling anew, and sensitivities to it exist.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the mechanism; the NAME of ``nsopt run --set NAME=VALUE``.
+    value : float
+        In the unit of the number it stands for.
+    """
+
+    name: str
+    value: float
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"parameter name {self.name!r} must be a word of letters, digits, _")
+        number_like = isinstance(self.value, Real) and not isinstance(self.value, bool)
+        if not number_like or not np.isfinite(self.value):
+            raise ValueError(f"parameter {self.name!r} must be a finite number, got {self.value}")
+
+
+Scalar = float | Parameter
+Numbers = Sequence[Any] | NDArray[Any]
+"""A vector or matrix (nested sequences) of `Scalar`."""
+
+
+def at_time(function: Callable[[ca.SX], Any], t: ca.SX) -> Any:
+    """Return ``function(t)``; inside it NumPy functions such as ``np.sin`` work on the symbol t."""
+    mode = ca.GlobalOptions.getNumpyMode()
+    ca.GlobalOptions.setNumpyMode(-1)  # expressions from NumPy's functions, without a warning
+    try:
+        return function(t)
+    finally:
+        ca.GlobalOptions.setNumpyMode(mode)
+
+
+def number(value: Any) -> Any:
+    """Return ``value`` with every Parameter replaced by its number: a float or a float array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is text among the numbers, or rows differ in length.
+    """
+    if isinstance(value, str):
+        raise TypeError(f"{value!r} is text, not a number")
+    if isinstance(value, Parameter):
+        return float(value.value)
+    if isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return np.array([number(x) for x in value], dtype=float)
+    return np.asarray(value, dtype=float) if np.ndim(value) else float(value)
+
+
+def constant(value: Any) -> ca.SX:
+    """Return ``value`` as an expression without symbols, Parameters by their numbers."""
+    return ca.SX(ca.DM(number(value)))
+
+
+def parameters_in(value: Any) -> dict[str, Parameter]:
+    """Return the Parameters in nested sequences and dataclasses, by name.
+
+    Raises
+    ------
+    ValueError
+        If one name is used with two values.
+    """
+    found: dict[str, Parameter] = {}
+    for parameter in _walk(value):
+        known = found.setdefault(parameter.name, parameter)
+        if known.value != parameter.value:
+            raise ValueError(
+                f"parameter {parameter.name!r} is given twice, as {known.value} and as "
+                f"{parameter.value}: use one Parameter object, or two names"
+            )
+    return found
+
+
+def _walk(value: Any) -> list[Parameter]:
+    if isinstance(value, Parameter):
+        return [value]
+    return [parameter for part in _parts(value) for parameter in _walk(part)]
+
+
+def _parts(value: Any) -> list[Any]:
+    if callable(value):
+        return [at_time(value, ca.SX.sym("t"))]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, (tuple, list)) or (
+        isinstance(value, np.ndarray) and value.dtype == object
+    ):
+        return list(value)
+    return []
+
+
+def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
+    """Return a copy of nested sequences and dataclasses with other parameter values.
+
+    Every dataclass on the way is constructed anew, so all its checks run on the new values; what
+    was one object stays one object.
+    """
+    return _substitute(value, numbers, {})
+
+
+def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
+    if isinstance(value, Parameter):
+        return Parameter(value.name, numbers.get(value.name, value.value))
+    if callable(value) or not _walk(value):
+        return value
+    if id(value) not in done:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            changed = {
+                field.name: _substitute(getattr(value, field.name), numbers, done)
+                for field in dataclasses.fields(value)
+            }
+            done[id(value)] = dataclasses.replace(value, **changed)
+        else:
+            done[id(value)] = tuple(_substitute(part, numbers, done) for part in value)
+    return done[id(value)]

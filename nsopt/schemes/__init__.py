@@ -1,0 +1,42 @@
+"""Time-stepping schemes: the equations of a step, for simulation and over a horizon."""
+
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.composition import Composition
+from nsopt.schemes.contact_aligned import ContactAligned
+from nsopt.schemes.impact import Impact, NewtonImpact, PoissonImpact
+from nsopt.schemes.moreau_jean import MoreauJean
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import OneStep
+from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosure
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import Scheme, UnifiedScheme
+from nsopt.schemes.step import Interval, Step, Transition
+from nsopt.schemes.terms import internal, smooth_forces
+from nsopt.schemes.variational import Variational
+
+__all__ = [
+    "Balance",
+    "Closure",
+    "Composition",
+    "ContactAligned",
+    "Impact",
+    "Impulses",
+    "Interval",
+    "LinearisedClosure",
+    "MoreauJean",
+    "NewtonImpact",
+    "Node",
+    "OneStep",
+    "PaperStep",
+    "PoissonImpact",
+    "Scales",
+    "Scheme",
+    "Step",
+    "StepStart",
+    "Transition",
+    "TrueClosure",
+    "UnifiedScheme",
+    "Variational",
+    "internal",
+    "smooth_forces",
+]

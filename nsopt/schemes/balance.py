@@ -1,0 +1,176 @@
+"""Balances of momentum, of which a step is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.friction import by_contact
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import joint_work, momentum_size
+
+
+class Impulses(NamedTuple):
+    """Impulses of joints and contacts."""
+
+    mu: ca.SX  # (nc,) of the ideal joints' rows, free in sign
+    lam: ca.SX  # (ng,) [N s] normal, >= 0
+    slip: ca.SX  # (ns,) [N s] tangential, of the contacts with friction
+
+    @classmethod
+    def none(cls, d: Dynamics) -> Impulses:
+        """Return that nothing acts."""
+        sizes = (d.closure_names, d.contact_names, d.slip_contacts)
+        return cls(*(ca.SX.zeros(len(x)) for x in sizes))
+
+    @classmethod
+    def total(cls, d: Dynamics, balances: Sequence[Balance]) -> Impulses:
+        """Return the sums over balances."""
+        columns = zip(cls.none(d), *(b.impulses for b in balances), strict=True)
+        return cls(*(ca.sum2(ca.horzcat(*column)) for column in columns))
+
+
+@dataclass(frozen=True)
+class Balance:
+    """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + C^T mu + joint friction.
+
+    A step at the velocity level has one, a step of two halves has two, an impact is one with h = 0.
+    What a step does (impulses, losses, work, residuals) is summed over its balances.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    node : Node
+        Where the directions W, T, C are taken.
+    before, after : SX (nv,)
+        Velocities v- and v+.
+    h : SX scalar [s]
+    K : SX (nv,) [N, N m]
+        Smooth forces, those of drives included.
+    impulses : Impulses
+    M : SX (nv, nv)
+    load_work : SX scalar [J]
+        Of applied loads and drives.
+    joint_friction : SX (nv,) [N s, N m s]
+        Impulse of `JointFriction` elements.
+    joint_friction_work : SX scalar [J]
+        Positive where bristles spring back.
+    momentum : SX (nv,)
+        Before, M v- unless an impact starts from what was before other forces.
+    """
+
+    dynamics: Dynamics
+    node: Node
+    before: ca.SX
+    after: ca.SX
+    h: ca.SX
+    K: ca.SX
+    impulses: Impulses
+    M: ca.SX
+    load_work: ca.SX
+    joint_friction: ca.SX
+    joint_friction_work: ca.SX
+    momentum: ca.SX
+
+    @classmethod
+    def of(
+        cls,
+        d: Dynamics,
+        node: Node,
+        velocities: tuple[ca.SX, ca.SX],
+        h: ca.SX,
+        K: ca.SX,
+        impulses: Impulses,
+        *,
+        M: ca.SX | None = None,
+        acting: ca.SX | None = None,
+        load_work: ca.SX | None = None,
+        joint_friction: ca.SX | None = None,
+        momentum: ca.SX | None = None,
+    ) -> Balance:
+        """Return a balance; what is not given follows from the rest.
+
+        Parameters
+        ----------
+        velocities : SX (nv,), SX (nv,)
+            Before and after.
+        M : SX (nv, nv), optional
+            That at the node by default.
+        acting : SX (nv,), optional
+            Velocity at which forces are evaluated, the mean by default.
+        load_work : SX scalar [J], optional
+            By default of loads at the node, on the mean velocity.
+        joint_friction : SX (nv,), optional
+            None by default.
+        momentum : SX (nv,), optional
+            M v- by default.
+        """
+        before, after = velocities
+        mean = (before + after) / 2
+        M = d.mass(node.q, node.p) if M is None else M
+        acting = mean if acting is None else acting
+        rubbing = ca.SX(d.nv, 1) if joint_friction is None else joint_friction
+        if load_work is None:
+            load_work = h * ca.dot(d.external(node.t, node.q, acting, node.p) + node.drive, mean)
+        momentum = M @ before if momentum is None else momentum
+        work = ca.dot(rubbing, acting)
+        return cls(d, node, before, after, h, K, impulses, M, load_work, rubbing, work, momentum)
+
+    @cached_property
+    def C(self) -> ca.SX:
+        """Gradients of the ideal joints, (nc, nv)."""
+        return self.dynamics.closure_matrix(*self.node.at)
+
+    @cached_property
+    def T(self) -> ca.SX:
+        """Directions of slip, (nv, ns)."""
+        return self.dynamics.slip_matrix(*self.node.at)
+
+    @property
+    def contact_impulse(self) -> ca.SX:
+        """Generalized impulse of the contacts, friction included, (nv,)."""
+        return self.node.W @ self.impulses.lam + self.T @ self.impulses.slip
+
+    @cached_property
+    def residual(self) -> ca.SX:
+        """What the balance is off by, (nv,) [N s, N m s]: zero is the equation of motion."""
+        pushed = self.h * self.K + self.contact_impulse + self.C.T @ self.impulses.mu
+        return self.M @ self.after - self.momentum - pushed - self.joint_friction
+
+    @property
+    def size(self) -> ca.SX:
+        """Sum of the sizes of the terms without smooth forces, (nv,) [N s, N m s]."""
+        speed = ca.fabs(self.after) + ca.fabs(self.before)
+        mu, lam, _ = self.impulses
+        return momentum_size(self.M, speed, self.node.W, lam, self.C, mu)
+
+    @cached_property
+    def loss(self) -> ca.SX:
+        """Energy that each contact takes, friction included, (ng,) [J]."""
+        mean = (self.before + self.after) / 2
+        slid = self.impulses.slip * (self.T.T @ mean)
+        return -self.impulses.lam * (self.node.W.T @ mean) - by_contact(self.dynamics, slid)
+
+    @property
+    def work(self) -> ca.SX:
+        """Of applied loads, drives, and joints that move with time [J]."""
+        return self.load_work + joint_work(self.dynamics, self.node.at, self.impulses.mu)
+
+    def __add__(self, other: Balance) -> Balance:
+        """Return both as one, of balances at the same node that follow each other."""
+        columns = zip(self.impulses, other.impulses, strict=True)
+        return replace(
+            self,
+            after=other.after,
+            h=self.h + other.h,
+            K=self.K + other.K,
+            impulses=Impulses(*(a + b for a, b in columns)),
+            load_work=self.load_work + other.load_work,
+            joint_friction=self.joint_friction + other.joint_friction,
+            joint_friction_work=self.joint_friction_work + other.joint_friction_work,
+        )

@@ -1,0 +1,259 @@
+"""Steps that end where a contact closes or opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.balance import Balance
+from nsopt.schemes.errors import Errors, symmetric_errors
+from nsopt.schemes.half_steps import HalfSteps
+from nsopt.schemes.impact import Impact, NewtonImpact
+from nsopt.schemes.modes import ClosedGaps, KnownModes, rate_sizes, zero_where_pressed
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import HorizonStep, SimulatedStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import Scheme
+from nsopt.schemes.step import Interval, Step, Transition, contact_energy
+from nsopt.schemes.terms import smooth_forces
+from nsopt.schemes.variational import Variational
+
+Array = NDArray[np.float64]
+
+PRESSING = 1e-7
+"""Of the typical force, what a contact presses with at least."""
+
+FREE = 1e6
+"""Impulses up to this many typical ones are not bounded."""
+
+
+@dataclass(frozen=True)
+class ContactAligned(Scheme):
+    """The step size as an unknown: as large as given, unless contact changes before.
+
+    The idea of finite elements with switch detection and state jumps: within a step the set of
+    pressing contacts does not change, so a second-order integrator keeps its order across impacts
+    and releases. Contacts that press are held like ideal joints by the two halves of `Variational`;
+    the end of the step has multipliers of its own, from the accelerations there, so that a contact
+    opens where its force is zero. One equation gives h:
+
+    ====================  ===========================================================
+    modes, at q_n         0 <= d(W^T v)/dt _|_ lam >= 0 for contacts at rest on their wall
+    step                  that of `Variational`, pressing contacts as equations
+    end-point forces      M a = K + W lam + C^T mu, d(W^T v)/dt = 0 for pressing contacts
+    h                     min(h_given - h, gaps of the others, end-point lam) = 0
+    jump, at q_n+1        0 <= W^T v+ + e W^T v- _|_ Lam >= 0, all closed contacts at once,
+                          or another `Impact`
+    ====================  ===========================================================
+
+    Over a horizon, nodes take the place of the equation for h and of the modes: a contact presses
+    in a step only if it is closed at both ends and at rest at the second (gap_n _|_ lam,
+    gap_n+1 _|_ lam, lam d(gap_n+1)/dt = 0), and the jump is at the node, before its step.
+    `HalfSteps` and `Impact` are the same statements in both, so that motions whose events fall on
+    nodes agree.
+
+    h_min does not apply to a step that ends at such an event. Contacts that meet slower than
+    ``v_rest`` do not rebound, which ends the infinite sequences of ever smaller jumps; the record
+    says which events were grazing. There is no friction.
+
+    Parameters
+    ----------
+    v_rest : float [m/s]
+        e = 0 below this approach speed.
+    closed : float
+        A contact counts as closed up to this part of its typical opening, `Gap.scale`.
+    impact : Impact
+        `NewtonImpact` or `PoissonImpact`.
+    """
+
+    ends_early: ClassVar[bool] = True
+    horizon_at_end: ClassVar[bool] = True
+    holds_inputs: ClassVar[bool] = True
+
+    v_rest: float = 1e-4
+    closed: float = 1e-8
+    impact: Impact = field(default_factory=NewtonImpact)
+
+    def __post_init__(self) -> None:
+        if not self.v_rest >= 0:
+            raise ValueError(f"v_rest must be a speed, zero or more [m/s], got {self.v_rest}")
+
+    def check(self, dynamics: Dynamics, p: object) -> None:
+        del p
+        if dynamics.slip_contacts:
+            name = dynamics.contact_names[dynamics.slip_contacts[0]]
+            raise ValueError(
+                f"ContactAligned knows no friction, but contact {name!r} has it: use Variational "
+                "or MoreauJean"
+            )
+
+    @property
+    def fallback(self) -> Scheme:
+        return Variational()
+
+    def add_modes(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> StepStart:
+        d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
+        forces = Accelerations(mpcc, d, at, start.v, scales)
+        forces.state_motion()
+        leaving = h * (d.gap_matrix(*at).T @ start.v)
+        forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
+        return replace(start, modes=forces.lam > PRESSING * scales.force)
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        """State the step for the modes at its start; which event ends it is an equation for h."""
+        d, on, n, given = dynamics, start.modes, len(dynamics.contact_names), h
+        h = mpcc.variable("step_size", 1, scale=scales.time, guess=given)
+        one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
+        halves = HalfSteps(one)
+        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, scales)
+        lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
+        x = halves.state(start.v, lam, lam_end)
+        (first, second), end = x.balances, x.end
+        forces.state_motion()
+        forces.hold(on)
+        speeds, names = scales.gap / scales.time, d.contact_names
+        hold(mpcc, "wall", names, lam, end.gap, on, (scales.impulse, scales.gap))
+        hold(mpcc, "wall_rate", names, lam_end, end.W.T @ end.v, on, (scales.impulse, speeds))
+        mpcc.first_event(
+            "event",
+            ca.vertcat(given - h, end.gap, forces.lam),
+            scale=ca.vertcat(scales.time, scales.gap, ca.repmat(ca.SX(scales.force), n, 1)),
+            active=ca.vertcat(1, 1 - on, on),
+            of="step_size",
+            labels=["the end of the step", *(f"contact {name!r}" for name in [*names] * 2)],
+        )
+        mu = first.impulses.mu
+        errors = symmetric_errors((first, second), h, first.after, first.K, mu, M=first.M)
+        ended = ca.if_else(h < given * (1 - 1e-9), 2, 0)
+        return replace(Step.of(x, h, errors), frozen=lam, event=ended)
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Interval:
+        """State the impact at a node and the step to the next, its modes those of the whole step.
+
+        What presses in a step is closed at both of its ends and at rest on its wall at the second
+        (cross complementarity); nodes find the times of impacts where sizes of steps are unknown.
+        Inputs and drives are constant over a step.
+        """
+        del before
+        d, n = dynamics, len(dynamics.contact_names)
+        jump = self._impact(mpcc, d, first, scales)
+        one = HorizonStep.between(mpcc, d, first, second, scales)
+        halves = HalfSteps(one)
+        lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
+        x = halves.state(jump.after, lam, lam_end)
+        sizes, names = (scales.gap, scales.impulse), d.contact_names
+        for half, push in (("lam", lam), ("lam_end", lam_end)):
+            mpcc.complement(f"closed_before_{half}", first.gap, push, scale=sizes, labels=names)
+            mpcc.complement(f"closed_after_{half}", second.gap, push, scale=sizes, labels=names)
+        rate, pressed = second.W.T @ second.v, lam + lam_end
+        zero_where_pressed(mpcc, "rest", rate, pressed, rate_sizes(scales), names)
+        return self._with_impact(Interval.of(first, x, one.h), jump)
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Interval:
+        jump = self._impact(mpcc, dynamics, last, scales)
+        return self._with_impact(Interval.end(dynamics, last.v, before), jump)
+
+    def _impact(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Balance:
+        """State how the velocity jumps at a node of a horizon."""
+        modes = ClosedGaps(mpcc, d, scales, node.gap)
+        return self.impact.state(modes, node, d.restitution(node.p))
+
+    def _with_impact(self, interval: Interval, jump: Balance) -> Interval:
+        lam, loss = jump.impulses.lam, jump.loss
+        return replace(interval, at_node=jump.after, impact_impulse=lam, impact_loss=loss)
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        """State the impact at the end of a step."""
+        d, p = dynamics, start.p
+        node = Node.without_drives(d, start.t + step.h, step.q, p, step.v)
+        touching = step.gap <= self.closed * d.gap_scale(p)
+        fast = (node.W.T @ step.v < -self.v_rest) * (1 - start.modes)
+        met = touching * (1 - start.modes) * (step.event > 0)
+        closing = ca.if_else(
+            ca.sum1(met * fast) > 0, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event)
+        )
+        modes = KnownModes(mpcc, d, scales, touching)
+        jump = self.impact.state(modes, node, d.restitution(p) * fast)
+        end = replace(node, v=jump.after)
+        x = Transition((*step.transition.balances, jump), end)
+        whole = Step.of(x, step.h, Errors(step.energy_error, step.local_error))
+        energy = contact_energy(x, step.v)
+        return replace(whole, frozen=step.frozen, contact_energy=energy, event=closing)
+
+
+class Accelerations:
+    """Accelerations and the forces of joints and contacts at a state, as unknowns.
+
+    Attributes
+    ----------
+    lam : SX (ng,) [N]
+    """
+
+    def __init__(
+        self, mpcc: Mpcc, d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, scales: Scales
+    ) -> None:
+        C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
+        self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
+        self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
+        mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
+        self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
+        K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
+        self._motion = M @ self._a - K - W @ self.lam - C.T @ mu
+        self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])
+        self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])
+
+    def state_motion(self) -> None:
+        """State the equations of motion and of the ideal joints."""
+        self._mpcc.equal("acceleration", self._motion, scale=self._force)
+        self._mpcc.equal("joint_acceleration", self._joints, scale=self._rate)
+
+    def press(self, closed: ca.SX) -> None:
+        """State that closed contacts press or leave."""
+        scale = (self._rate, self._force)
+        self._mpcc.complement(
+            "pressing", self._gaps, self.lam, scale=scale, labels=self._names, active=closed
+        )
+
+    def hold(self, on: ca.SX) -> None:
+        """State that contacts ``on`` stay closed, whatever force that takes, and others free."""
+        hold(self._mpcc, "held", self._names, self.lam, self._gaps, on, (self._force, self._rate))
+
+
+def hold(
+    mpcc: Mpcc,
+    name: str,
+    contacts: Sequence[str],
+    lam: ca.SX,
+    gap: ca.SX,
+    on: ca.SX,
+    scale: tuple[ca.SX, ca.SX],
+) -> None:
+    """State gap = 0 where ``on``, lam = 0 elsewhere."""
+    bound = on * FREE * ca.SX(scale[0])
+    mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale, labels=contacts)

@@ -1,0 +1,144 @@
+"""Embedded estimates of the local error of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.schemes.balance import Balance
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import kinetic, momentum_rate, smooth_forces, square
+
+
+class Errors(NamedTuple):
+    """Estimates of the local error of a step."""
+
+    energy: ca.SX  # [J]
+    position: ca.SX  # [m] of the coordinates, in the metric of the mass
+
+
+def impulse_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
+    """Return by how much impulses change if directions and forces are those at the end, (nv,)."""
+    d = balances[0].dynamics
+    C, K = d.closure_matrix(*end.at), smooth_forces(d, *end.at, end.v) + end.drive
+    return sum(
+        (
+            b.h * (K - b.K) + (end.W - b.node.W) @ b.impulses.lam + (C - b.C).T @ b.impulses.mu
+            for b in balances
+        ),
+        ca.SX.zeros(d.nv),
+    )
+
+
+def first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX) -> Errors:
+    """Return estimates by what taking all forces at the end of the step would change, of order h^2.
+
+    Parameters
+    ----------
+    end : Node
+        Where the step leads to before coordinates are projected.
+    """
+    M, before, after = balances[-1].M, balances[0].before, balances[-1].after
+    changed = impulse_at_end(balances, end)
+    smooth = sum((b.h * b.K for b in balances), ca.SX.zeros(after.numel()))
+    energies = kinetic(M, after) + kinetic(M, before) + square(M, smooth)
+    energy = ca.sqrt(square(M, changed) * energies)
+    return Errors(energy, h / 2 * mean_speed(M, changed + smooth))
+
+
+def symmetric_errors(
+    halves: tuple[Balance, Balance],
+    h: ca.SX,
+    v: ca.SX,
+    K: ca.SX,
+    mu: ca.SX,
+    *,
+    M: ca.SX | None = None,
+    impact: ca.SX | int = 0,
+) -> Errors:
+    """Return estimates for a symmetric step of two halves, of order h^3.
+
+    Parameters
+    ----------
+    halves : Balance, Balance
+        At the start and at the end.
+    h : SX scalar [s]
+        Of the whole step.
+    v : SX (nv,)
+        On the way.
+    K : SX (nv,) [N, N m]
+        Smooth forces at the start, as they compare with those of the second half.
+    mu : SX (nc,)
+        Impulses of joints, whose directions are compared.
+    M : SX (nv, nv), optional
+        Metric of the coordinates; the mass matrix at the end by default.
+    impact : SX scalar, 0 or 1
+        Whether all momentum changes at once: that is placed to first order only, whatever h, and
+        no reason for smaller steps.
+    """
+    first, second = halves
+    (mu_0, lam, _), (mu_1, lam_1, _) = first.impulses, second.impulses
+    W, W_1, C, C_1 = first.node.W, second.node.W, first.C, second.C
+    forces = h / 2 * (second.K - K)
+    changed = forces + (W_1 - W) @ lam + (C_1 - C).T @ mu
+    uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + C_1.T @ mu_1 - C.T @ mu_0)
+    speed = mean_speed(second.M if M is None else M, uneven)
+    quadrature = quadrature_error(first, h, v, K + second.K)
+    dv = second.after - first.before
+    energy = symmetric_energy_error(second.M, first.M, changed, dv, quadrature, v)
+    return Errors(energy, h / 6 * speed)
+
+
+def symmetric_energy_error(
+    M: ca.SX, M_start: ca.SX, changed: ca.SX, dv: ca.SX, quadrature: ca.SX, v: ca.SX
+) -> ca.SX:
+    """Return an estimate of the local energy error of a symmetric step [J], of order h^3.
+
+    Parameters
+    ----------
+    M, M_start : SX (nv, nv)
+        Mass matrix at both ends.
+    changed : SX (nv,)
+        By which the impulses change if all are taken at the other end.
+    dv : SX (nv,)
+        Change of the velocity.
+    quadrature : SX (nv,)
+        `quadrature_error` of the smooth forces: where they set in, all of the error.
+    v : SX (nv,)
+        On the way.
+    """
+    twice = 2 * kinetic(M, dv)
+    from_forces = ca.sqrt(square(M, changed) * twice) / 2 + ca.sqrt(
+        square(M, quadrature) * 2 * kinetic(M, v)
+    )
+    if (M - M_start).is_zero():
+        return from_forces
+    return from_forces + ca.sqrt(square(M, (M - M_start) @ dv) * twice)
+
+
+def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
+    """Return by how much the impulse of the smooth forces is off (nv,) [N s, N m s].
+
+    Two thirds of the difference between trapezoidal and midpoint rule.
+
+    Parameters
+    ----------
+    b : Balance
+        At the start of the step.
+    h : SX scalar [s]
+        Of the whole step.
+    v : SX (nv,)
+        On the way.
+    ends : SX (nv,)
+        Sum of the forces at both ends.
+    """
+    d, (t, q, p) = b.dynamics, b.node.at
+    middle = d.retract(q, h / 2 * v)
+    return 2 / 3 * h * (ends / 2 - momentum_rate(d, t + h / 2, middle, p, v))
+
+
+def mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return the speed that an impulse gives a mechanism at rest, in the metric of the mass."""
+    return ca.sqrt(square(M, impulse) * M.size1() / ca.trace(M))

@@ -1,0 +1,199 @@
+"""Contacts that are closed or open: known, or found by complementarity.
+
+A step of a simulation starts from a known state, which tells which contacts are closed. Over a
+horizon states are unknowns, and both sides of such a switch must be one statement.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.node import Node
+from nsopt.schemes.scales import Scales
+
+TOUCH = 1e-10
+"""Of a typical opening, `Gap.scale`, the gap up to which a contact is closed."""
+
+FASTER = 10.0
+"""Times the speed of a gap in a step, what rates count as about one where modes are reached."""
+
+HALF = 0.5
+"""Guess of what is from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class ContactModes(ABC):
+    """Contacts at the velocity level: those that are closed press or leave, others do nothing.
+
+    Attributes
+    ----------
+    mpcc : Mpcc
+    dynamics : Dynamics
+    scales : Scales
+    """
+
+    mpcc: Mpcc
+    dynamics: Dynamics
+    scales: Scales
+
+    @abstractmethod
+    def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
+        """State 0 <= rate _|_ lam >= 0 of closed contacts, lam = 0 of others.
+
+        Parameters
+        ----------
+        name : str
+            Of the rows.
+        rate : SX (ng,) [m/s]
+            Of the gaps, after the impulses.
+        lam : SX (ng,) [N s]
+
+        Returns
+        -------
+        SX (ng,) [m/s] or None
+            By how much a contact that takes no impulse still approaches; None if none can.
+        """
+
+
+@dataclass(frozen=True)
+class KnownModes(ContactModes):
+    """Contacts that are known to be closed.
+
+    Attributes
+    ----------
+    closed : SX (ng,), 0 or 1
+    """
+
+    closed: ca.SX
+
+    def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
+        sizes, labels = rate_sizes(self.scales), self.dynamics.contact_names
+        self.mpcc.complement(name, rate, lam, scale=sizes, labels=labels, active=self.closed)
+        return None
+
+
+@dataclass(frozen=True)
+class ClosedGaps(ContactModes):
+    """Contacts that are closed where a gap is zero, which the next step keeps at zero or above.
+
+    Attributes
+    ----------
+    gap : SX (ng,) [m]
+    """
+
+    gap: ca.SX
+
+    def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
+        sizes, labels = (self.scales.gap, self.scales.impulse), self.dynamics.contact_names
+        self.mpcc.complement(f"{name}_closed", self.gap, lam, scale=sizes, labels=labels)
+        return zero_where_pressed(self.mpcc, name, rate, lam, rate_sizes(self.scales), labels)
+
+
+@dataclass(frozen=True)
+class ReachedGaps(ContactModes):
+    """Contacts that are closed where a gap is reached, by a switch that has a width.
+
+        0 <= rate + sharp/T max(gap, 0) _|_ lam >= 0
+
+    with the typical step T: exactly so below zero, and from 1/sharp of the way in a step upwards
+    not at all.
+
+    Attributes
+    ----------
+    node : Node
+        Whose ``sharp`` it is.
+    away : SX (ng,) [m]
+        max(gap, 0).
+    closed : SX (ng,), from 0 to 1
+    """
+
+    node: Node
+    away: ca.SX
+    closed: ca.SX
+
+    @classmethod
+    def at(
+        cls, mpcc: Mpcc, d: Dynamics, scales: Scales, node: Node, gap: ca.SX, guess: ca.SX
+    ) -> ReachedGaps:
+        """State which gaps (ng,) [m] are reached; ``guess`` of them."""
+        away = positive_part(mpcc, "reach", d, gap, guess, scales.gap)
+        return cls(mpcc, d, scales, node, away, touching(mpcc, d, node, away, scales.gap))
+
+    def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
+        scale, impulse = rate_sizes(self.scales)
+        rate += self.node.sharp / self.scales.time * self.away
+        sizes, labels = (FASTER * scale, impulse), self.dynamics.contact_names
+        self.mpcc.complement(name, rate, lam, scale=sizes, labels=labels)
+        return None
+
+
+def rate_sizes(scales: Scales) -> tuple[ca.SX, ca.SX]:
+    """Return the scales of the rate of a gap and of a contact impulse."""
+    return scales.gap / scales.time, scales.impulse
+
+
+def zero_where_pressed(
+    mpcc: Mpcc,
+    name: str,
+    rate: ca.SX,
+    lam: ca.SX,
+    scale: tuple[ca.SX, ca.SX],
+    labels: tuple[str, ...],
+) -> ca.SX:
+    """State rate = 0 where lam > 0, and nothing elsewhere; return the negative part of rate."""
+    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
+    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
+    for x, part in zip(("up", "down"), parts, strict=True):
+        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)
+    return parts[1]
+
+
+def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
+    """Return max(1 - sharp gap / scale, 0): which contacts touch, (ng,).
+
+    Only for contacts with viscous friction; zero for the others.
+
+    Parameters
+    ----------
+    node : Node
+    gap : SX (ng,) [m]
+        Zero or more, as the solver keeps it.
+    scale : SX [m]
+        Its size.
+    """
+    viscous = d.viscous(node.p)
+    some = [k for k in range(gap.numel()) if not viscous[k].is_zero()]
+    closed = ca.SX.zeros(gap.numel())
+    if not some:
+        return closed
+    on = mpcc.variable("touching", len(some), guess=HALF)
+    names = [d.contact_names[k] for k in some]
+    mpcc.complement("touching", on, on - 1 + node.sharp * (gap / scale)[some], labels=names)
+    for i, k in enumerate(some):
+        closed[k] = on[i]
+    return closed
+
+
+def positive_part(
+    mpcc: Mpcc, name: str, d: Dynamics, x: ca.SX, guess: ca.SX, scale: ca.SX
+) -> ca.SX:
+    """Return max(x, 0) of numbers of the contacts, as the solver keeps it.
+
+    Parameters
+    ----------
+    x, guess : SX (ng,)
+    scale : SX
+        Size of x.
+    """
+    above, below = (
+        mpcc.variable(f"{name}_{k}", x.numel(), scale=scale, guess=ca.fmax(sign * guess, 0))
+        for k, sign in (("above", 1), ("below", -1))
+    )
+    mpcc.equal(name, x - above + below, scale=scale)
+    mpcc.complement(f"{name}_parts", above, below, scale=(scale, scale), labels=d.contact_names)
+    return above

@@ -1,0 +1,163 @@
+"""Moreau-Jean: impacts and friction at the velocity level, first order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import OneStep, SimulatedStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import UnifiedScheme
+from nsopt.schemes.step import Step, Transition
+from nsopt.schemes.terms import (
+    ReactionLoads,
+    coordinates_after,
+    mean_joint_friction,
+    metric,
+    smooth_forces,
+)
+
+Array = NDArray[np.float64]
+
+NEAR = 0.1
+"""Of a typical opening, how near a contact is closed over a horizon where bodies are brought to
+their walls: at zero what lasts would be at the switch itself, in every step."""
+
+
+@dataclass(frozen=True)
+class MoreauJean(UnifiedScheme):
+    """The theta scheme of Moreau and Jean with Newton restitution and Coulomb friction.
+
+    ==============  ==================================================================
+    active          gaps with g(q_n) + h/2 W^T v_n <= 0
+    motion          M (v_n+1 - v_n) = h K(q_m, v_m) + W lam + T lam_t + C^T mu
+    active          0 <= W^T v_n+1 + e W^T v_n _|_ lam >= 0
+    ideal joints    C v_n+1 + dPhi/dt = 0
+    positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n
+    ==============  ==================================================================
+
+    with W, T, C at q_n, and K at q_m = q_n (+) h/2 v_n. Gaps are held at the velocity level only,
+    so positions sink into walls by up to h times the impact speed and lasting contacts on curved
+    walls drift; ``project`` brings q_n+1 back to 0 <= gap in the metric of the mass (the combined
+    scheme). Ideal joints are always brought back.
+
+    Parameters
+    ----------
+    theta : float
+        1/2 conserves energy in free motion; 1 damps.
+    project : bool
+    """
+
+    forces_at_end: ClassVar[bool] = False
+    order: ClassVar[int] = 1
+    takes_joint_friction: ClassVar[bool] = True
+    holds_inputs: ClassVar[bool] = True
+
+    theta: float = 0.5
+    project: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.theta <= 1:
+            raise ValueError(f"theta must be from 0.5 to 1, got {self.theta}: less is unstable")
+
+    @property
+    def allows_penetration(self) -> bool:
+        return not self.project
+
+    def state(self, one: OneStep) -> Transition:
+        d, start, h, scales = one.dynamics, one.start, one.h, one.scales
+        v = one.end_velocity()
+        mu, lam, friction = one.impulses()
+        modes = one.modes(start.gap + h / 2 * (start.W.T @ start.v), NEAR if self.project else 0.0)
+        slip = friction.impulse(start.at, v, lam, modes.closed, h)
+        mean = self.theta * v + (1 - self.theta) * start.v
+        middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
+        loads = ReactionLoads(h, v - start.v, mu, lam, slip)
+        balance = Balance.of(
+            d,
+            start,
+            (start.v, v),
+            h,
+            smooth_forces(d, *middle, mean) + start.drive,
+            Impulses(mu, lam, slip),
+            M=d.mass(*middle[1:]),
+            acting=mean,
+            load_work=h * ca.dot(d.external(*middle[:2], mean, start.p) + start.drive, mean),
+            joint_friction=h * mean_joint_friction(d, start, start.at, mean, h, loads),
+        )
+        one.equal("motion", balance.residual, scale=scales.impulse)
+        one.equal("joint_rate", balance.C @ v + d.closure_drift(*start.at))
+        friction.state()
+        rate = start.W.T @ v + d.restitution(start.p) * (start.W.T @ start.v)
+        modes.press("contact", rate, lam)
+        one.least_norm("impulse", "joint_impulse")
+        project = self._project if self._projects(d) else None
+        end = one.end(coordinates_after(d, start, h, mean), v, project)
+        return Transition((balance,), end, gap=h * rate * modes.closed)
+
+    def refine(self, step: Step) -> Step:
+        (b,) = step.transition.balances
+        # As those of an impact the impulses meet the velocity that the other forces lead to.
+        met = (b.before + b.after + ca.solve(metric(b.M), b.h * b.K)) / 2
+        return replace(step, contact_work=ca.dot(b.contact_impulse, met))
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        d = dynamics
+        if not self._projects(d):
+            return step
+        one = SimulatedStep.of(mpcc, d, start.node(d), step.h, scales)
+        end = self._project(one, step.q, step.v)
+        gap = step.gap
+        if self._projects_contacts(d):
+            # Judged is the position now; that the impulse met the rate was judged by the solver.
+            gap = ca.fmax(end.gap, 0) * (step.impulse <= 0) + ca.fmin(end.gap, 0)
+        move = mpcc.variables[0]
+        force = d.applied(end.t, step.q, step.v, start.p)
+        lifted = ca.fabs(ca.dot(force, ca.SX(move.scale) * move.scaled))
+        return replace(
+            step,
+            q=end.q,
+            gap=gap,
+            closure=d.closure(*end.at),
+            energy_error=step.energy_error + lifted,
+        )
+
+    def _projects_contacts(self, d: Dynamics) -> bool:
+        return self.project and bool(d.contact_names)
+
+    def _projects(self, d: Dynamics) -> bool:
+        return self._projects_contacts(d) or bool(d.closure_names)
+
+    def _project(self, one: OneStep, q: ca.SX, v: ca.SX) -> Node:
+        """State that the step ends where joints and gaps are closed again, nearest to q."""
+        d, scales = one.dynamics, one.scales
+        at = (one.start.t + one.h, q, one.start.p)
+        push, C = scales.impulse * scales.time, d.closure_matrix(*at)
+        move = one.variable("projection", d.nv, scale=scales.time)
+        mu = one.variable("joint_push", C.size1(), scale=push, multiplier=True)
+        nearest = d.mass(q, one.start.p) @ move - C.T @ mu
+        end = one.end(d.retract(q, move), v)
+        if self._projects_contacts(d):
+            sizes = (scales.gap, scales.mass * scales.gap)
+            lam = one.variable("contact_push", end.gap.numel(), scale=sizes[1])
+            nearest -= one.projection_directions(at, end) @ lam
+        one.equal("nearest", nearest, scale=push)
+        one.equal("closure", d.closure(*end.at), scale=scales.time)
+        if self._projects_contacts(d):
+            names = d.contact_names
+            one.mpcc.complement("outside", end.gap, lam, scale=sizes, labels=names)
+        return end
+
+    def remedy(self, bores: bool) -> str:
+        del bores
+        return "step by Variational(), whose contacts need no switch"

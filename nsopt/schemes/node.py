@@ -1,0 +1,87 @@
+"""States between steps, with all that a step needs to know there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+
+At = tuple[ca.SX, ca.SX, ca.SX]
+"""Time, coordinates, parameters of the mechanism."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state between two steps.
+
+    Attributes
+    ----------
+    t : SX scalar [s]
+    q : SX (nq,)
+    v : SX (nv,)
+        Velocity with which the step before arrives; what acts at the node is still to come.
+    p : SX (np,)
+        Parameters of the mechanism, inputs at the node among them.
+    drive : SX (nv,) [N, N m]
+        Forces of actuators at the node.
+    gap : SX (ng,) [m]
+    W : SX (nv, ng)
+        Gradients of the gaps.
+    z_before : SX (nz,)
+        Over a horizon: internal states of friction at the node before.
+    sharp : SX scalar
+        Over a horizon: how sharply contacts become active that do so by where they are, as the
+        inverse of a part of a step; it grows along a homotopy, to 1000.
+    """
+
+    t: ca.SX
+    q: ca.SX
+    v: ca.SX
+    p: ca.SX
+    drive: ca.SX
+    gap: ca.SX
+    W: ca.SX
+    z_before: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    sharp: ca.SX = field(default_factory=lambda: ca.SX(0))
+
+    @property
+    def at(self) -> At:
+        """Time, coordinates, parameters."""
+        return self.t, self.q, self.p
+
+    @classmethod
+    def without_drives(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> Node:
+        """Return the node of a simulation, where loads are all that drives."""
+        return cls(t, q, v, p, ca.SX(d.nv, 1), d.gap(t, q, p), d.gap_matrix(t, q, p))
+
+
+@dataclass(frozen=True)
+class StepStart:
+    """The state a step starts from, as blocks of parameters of a program.
+
+    Attributes
+    ----------
+    t : SX scalar [s]
+    q, v : SX (nq,), (nv,)
+    p : SX (np,)
+        Parameters of the mechanism.
+    modes : SX (ng,), 0 or 1, or empty
+        Which contacts press, for schemes that find that first.
+    """
+
+    t: ca.SX
+    q: ca.SX
+    v: ca.SX
+    p: ca.SX
+    modes: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+
+    @property
+    def at(self) -> At:
+        """Time, coordinates, parameters."""
+        return self.t, self.q, self.p
+
+    def node(self, d: Dynamics) -> Node:
+        """Return this state as a node, with the gaps there."""
+        return Node.without_drives(d, *self.at, self.v)

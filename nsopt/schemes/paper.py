@@ -1,0 +1,194 @@
+"""The time step of [NLP-clearance 2024]: a nonlinear program whose step size is a variable."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.errors import Errors, impulse_at_end
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import OneStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import UnifiedScheme
+from nsopt.schemes.step import Step, Transition
+from nsopt.schemes.terms import smooth_forces, square
+
+Array = NDArray[np.float64]
+
+
+class Closure(ABC):
+    """Where gaps and ideal joints of a step are evaluated."""
+
+    @abstractmethod
+    def gap(self, one: OneStep, end: Node) -> ca.SX:
+        """Return the gaps at the end of the step, shape (ng,) [m]; state what they need beside."""
+
+    @abstractmethod
+    def joints(self, one: OneStep, end: Node) -> ca.SX:
+        """Return the residuals of the ideal joints at the end of the step, shape (nc,)."""
+
+
+@dataclass(frozen=True)
+class TrueClosure(Closure):
+    """Gaps and joints at the coordinates that are stored: what is reported is what was solved."""
+
+    def gap(self, one: OneStep, end: Node) -> ca.SX:
+        del one
+        return end.gap
+
+    def joints(self, one: OneStep, end: Node) -> ca.SX:
+        return one.dynamics.closure(*end.at)
+
+
+@dataclass(frozen=True)
+class LinearisedClosure(Closure):
+    """Gaps and joints linearised at the start of the step, as printed (eqs. 23, 24).
+
+    The true gap is then missed by about L (w h)^2 / 2. Near the axis of a pin the linearised gap
+    has next to no gradient and would let the motion through the wall: where the true gap ends
+    further outside than ``trust`` times `Gap.scale`, it is taken instead; over a horizon no step
+    ends there.
+
+    Parameters
+    ----------
+    trust : float
+    """
+
+    trust: float = 0.5
+
+    def gap(self, one: OneStep, end: Node) -> ca.SX:
+        linear = one.start.gap + one.h * one.start.W.T @ end.v
+        least = -self.trust * one.dynamics.gap_scale(one.start.p)
+        return one.trusted(linear, end.gap, least)
+
+    def joints(self, one: OneStep, end: Node) -> ca.SX:
+        d, at = one.dynamics, one.start.at
+        rate = d.closure_matrix(*at) @ end.v + d.closure_drift(*at)
+        return d.closure(*at) + one.h * rate
+
+
+@dataclass(frozen=True)
+class PaperStep(UnifiedScheme):
+    """NLP (25) for contacts, (31) for ideal joints, both at once.
+
+    Variables are h, the impulses h lambda of contacts and ideal joints, and qdot_n; the multiplier
+    of the Euler-parameter norm (14) does not enter the equations of motion (G(p) p = 0) and is no
+    variable. With K = Q_A - S (eq. 26) at q_n-1 and the mean velocity of the step:
+
+    ==============================  ====================================================
+    objective (17-19)               |vdot - M^-1 K|_M^2, less ``growth`` times h / h_max
+    equations of motion (22, 26)    M (v_n - v_n-1) - h K - W lam - C^T mu = 0
+    norm of Euler parameters (23)   p.p - 1 + 2 h p.pdot_n = 0
+    ideal joints                    Phi(q_n) = 0
+    complementarity (16, 24)        0 <= gap(q_n), lam >= 0, gap lam = 0
+    step size                       h_min <= h <= h_max
+    ==============================  ====================================================
+
+    with q_n = q_n-1 + h qdot_n, p_n renormalised, and v_n = (rdot_n, 2 G(p_n-1) pdot_n). Gaps are
+    >= 0 when open and W is their gradient at q_n-1, the papers' -D.
+
+    Parameters
+    ----------
+    closure : Closure
+        Gaps and joints at the stored coordinates (default), or linearised as printed.
+    renormalise : bool
+        Whether the stored Euler parameters are divided by their norm; the printed scheme stores
+        them as integrated, with |p|^2 off by h^2 |pdot|^2.
+    explicit : bool
+        Whether K is taken at v_n-1, as printed (eq. 26b). The gyroscopic moment then feeds energy
+        into every step, and dampers with h c > 2 m make the motion explode; at the mean velocity
+        the gyroscopic moment does no work, and dampers only take energy.
+    growth : float
+        Which h is taken when the objective does not care, as in free flight: the larger. Small
+        beside the objective, which would otherwise be pinned at h_max.
+    """
+
+    chooses_h: ClassVar[bool] = True
+    order: ClassVar[int] = 1
+    holds_inputs: ClassVar[bool] = True
+    forces_at_end: ClassVar[bool] = False
+
+    closure: Closure = field(default_factory=TrueClosure)
+    renormalise: bool = True
+    explicit: bool = False
+    growth: float = 1e-5
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        super().check(dynamics, p)
+        for law in ("restitution", "friction", "viscous"):
+            numbers = np.asarray(getattr(dynamics, law)(p)).ravel()
+            for name, number in zip(dynamics.contact_names, numbers, strict=True):
+                if number:
+                    raise ValueError(
+                        f"PaperStep knows no restitution and no friction, but {law} of contact "
+                        f"{name!r} is {number:g}: use Variational or MoreauJean"
+                    )
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        """State the step, and Gauss' principle, which finds how long it is."""
+        step = super().add_step(mpcc, dynamics, start, h, scales)
+        (b,) = step.transition.balances
+        mu, lam, _ = b.impulses
+        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.C.T @ mu) / h, scales))
+        mpcc.minimize(-self.growth * h / scales.time)
+        return step
+
+    def state(self, one: OneStep) -> Transition:
+        d, start, h, scales = one.dynamics, one.start, one.h, one.scales
+        lam, mu = one.impulse_of_contacts("impulse"), one.impulse_of_joints("joint_impulse")
+        qdot = one.variable("qdot", d.nq, guess=d.rate_matrix(start.q) @ one.guess)
+        v = one.end_velocity(d.velocity(start.q, qdot))
+        q = start.q + h * qdot
+        end = one.end(d.renormalise(q) if self.renormalise else q, v)
+        mean = (v + start.v) / 2
+        acting = start.v if self.explicit else mean
+        K = smooth_forces(d, *start.at, acting) + start.drive
+        slip = ca.SX.zeros(len(d.slip_contacts))
+        impulses = Impulses(mu, lam, slip)
+        balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
+        one.equal("motion", balance.residual, scale=scales.impulse)
+        one.equal("norm", self._norm(d, start, h, qdot), scale=scales.time)
+        joints, gap = self.closure.joints(one, end), self.closure.gap(one, end)
+        one.equal("closure", joints, scale=scales.time)
+        sizes = (scales.gap, scales.impulse)
+        one.mpcc.complement("contact", gap, lam, scale=sizes, labels=d.contact_names)
+        one.least_norm("impulse", "joint_impulse")
+        return Transition((balance,), end, gap, joints)
+
+    def errors(self, x: Transition, h: ca.SX) -> Errors:
+        (b,) = x.balances
+        dv = b.after - b.before
+        changed = ca.dot(impulse_at_end(x.balances, x.end), (b.before + b.after) / 2)
+        return Errors((ca.fabs(changed) + h * ca.fabs(ca.dot(b.K, dv))) / 2, ca.SX(0))
+
+    def refine(self, step: Step) -> Step:
+        return replace(step, frozen=step.impulse)
+
+    def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
+        return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
+
+    def _norm(self, dynamics: Dynamics, start: Node, h: ca.SX, qdot: ca.SX) -> ca.SX:
+        """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""
+        norms = dynamics.norms(start.q)
+        return norms - 1 + h * ca.jtimes(norms, start.q, qdot)
+
+
+def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
+    """Return Gauss' constraint, made about one: |vdot - M^-1 K|_M^2 = F.M^-1 F.
+
+    F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
+    are measured by the mass of the mechanism.
+    """
+    size = scales.force**2 / scales.mass
+    return square(M, force) / ca.SX(size)

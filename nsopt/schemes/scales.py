@@ -1,0 +1,66 @@
+"""Typical sizes, which condition the programs of a scheme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Mpcc
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Sizes that make the numbers of a step problem about one.
+
+    Attributes
+    ----------
+    time : float (or expression) [s]
+        A typical step, h_max.
+    force : float [N]
+        The largest of weight and loads over the run, at least 1 N per kilogram.
+    mass : float [kg]
+        Of all bodies.
+    gap : (ng,) [m]
+        Of the contacts.
+    """
+
+    time: Any
+    force: Any
+    mass: Any
+    gap: Any
+
+    @classmethod
+    def stated(cls, mpcc: Mpcc, contacts: int) -> Scales:
+        """Return scales that are parameters of a program, block ``scales`` of `numbers`."""
+        s = mpcc.parameter("scales", 3 + contacts)
+        return cls(s[0], s[1], s[2], s[3:])
+
+    @property
+    def numbers(self) -> Array:
+        """All of them, (3 + ng,)."""
+        return np.concatenate([[self.time, self.force, self.mass], self.gap])
+
+    @property
+    def impulse(self) -> Any:
+        """Impulse of the typical force over the typical step [N s]."""
+        return self.force * self.time
+
+    @classmethod
+    def of(
+        cls, dynamics: Dynamics, start: Start, p: Array, h_max: float, duration: float
+    ) -> Scales:
+        """Return the scales of a run; time-dependent loads are looked at all along it."""
+        mass = float(np.sum(np.asarray(dynamics.masses(p)))) or 1.0
+        times = start.t + duration * np.linspace(0, 1, 17)
+        loads = [dynamics.scheduled(t, start.q, start.v, p) for t in times]
+        loads.append(dynamics.applied(start.t, start.q, start.v, p))
+        # A load that is no number somewhere is told by the step that meets it.
+        sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
+        force = max(mass, float(np.max(sizes, initial=0.0)))
+        return cls(h_max, force, mass, np.asarray(dynamics.gap_scale(p)).ravel())

@@ -1,0 +1,316 @@
+"""The contract of a time-stepping scheme.
+
+The recipe for a new scheme: a frozen dataclass in one file of `nsopt.schemes` derived from
+`UnifiedScheme` that states its equations on a `OneStep`, from the functions of a `Dynamics`. Export
+it, add a row to ``tests/catalog.py``. `simulate` chains its steps, `optimize` makes a horizon of
+them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.errors import Errors, first_order_errors
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import HorizonStep, OneStep, SimulatedStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.step import Interval, Step, Transition
+
+Array = NDArray[np.float64]
+
+
+class Scheme(ABC):
+    """Step equations, for simulations and for whole horizons.
+
+    Where both are the same it is a `UnifiedScheme`.
+
+    Attributes
+    ----------
+    chooses_h : bool
+        Whether the step program itself finds h, a variable then; else h is a parameter that a
+        `StepControl` sets, and the programs are square, without
+        objective, so that `Newton` solves them too.
+    forces_at_end : bool
+        Whether directions of contact impulses are those at the end of the step; else they belong
+        to the gradients of the gap functions at its start.
+    ends_early : bool
+        Whether a step may end at an event before the h that it is given.
+    order : int
+        Of convergence, in free motion and lasting contact.
+    horizon_at_end : bool
+        As ``forces_at_end``, for the steps of `add_interval`.
+    holds_inputs : bool
+        Whether inputs and drives are constant over a step there; else they act at nodes.
+    takes_contacts : bool
+        Whether mechanisms may have contacts.
+    takes_joint_friction : bool
+        Whether it takes the friction of `JointFriction` elements.
+    """
+
+    chooses_h: ClassVar[bool] = False
+    forces_at_end: ClassVar[bool] = True
+    ends_early: ClassVar[bool] = False
+    order: ClassVar[int] = 2
+    horizon_at_end: ClassVar[bool] = False
+    holds_inputs: ClassVar[bool] = False
+    takes_contacts: ClassVar[bool] = True
+    takes_joint_friction: ClassVar[bool] = False
+
+    @property
+    def error_order(self) -> int:
+        """Order at which a step control takes `Step.local_error` to fall."""
+        return self.order
+
+    @property
+    def normal_implicitness(self) -> float:
+        """Over a horizon, how far ahead in its step the place in a bore is where contacts press.
+
+        At 0, the default, it is that at the start. A bushing of mass m that is pressed by F swings
+        in its clearance c with sqrt(F / (m c)); where steps are longer than that takes, it rattles
+        from one to the next. From 1/2 on that is damped: solves are shorter, torques smooth. The
+        price is friction that is not there, of a coefficient that is ``normal_implicitness`` times
+        the angle by which the eccentricity turns in a step; its moment is that times F and c.
+        Contact forces on record are those that act; reactions of joints take the eccentricities at
+        the start.
+        """
+        return 0.0
+
+    @property
+    def allows_penetration(self) -> bool:
+        """Whether contacts stop at the velocity level alone, so that bodies end inside of walls."""
+        return False
+
+    @property
+    def fallback(self) -> Scheme | None:
+        """The scheme that takes a step where this one has no solution; none by default."""
+        return None
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse a mechanism that the scheme cannot step; by default contacts it does not take.
+
+        Raises
+        ------
+        ValueError
+            Naming what it cannot, and a scheme that can.
+        """
+        del p
+        if dynamics.contact_names and not self.takes_contacts:
+            raise ValueError(
+                f"{type(self).__name__} is for mechanisms without contact, but this one has "
+                f"{dynamics.contact_names[0]!r}: use Variational or ContactAligned"
+            )
+
+    def add_modes(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> StepStart:
+        """State what is solved before `add_step`; return the start with the modes of contacts.
+
+        Nothing by default.
+        """
+        del mpcc, dynamics, h, scales
+        return start
+
+    @abstractmethod
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        """State the equations of one step on ``mpcc``.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+            Receives variables, equations, complementarity and objective.
+        dynamics : Dynamics
+        start : StepStart
+        h : SX scalar [s]
+            The step size: a variable of ``mpcc``, or a parameter.
+        scales : Scales
+        """
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        """State what is solved after `add_step`, with its solution known; return the whole step.
+
+        Nothing by default. ``step`` is what `add_step` returned; its unknowns are parameters here.
+        """
+        del mpcc, dynamics, start, scales
+        return step
+
+    def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
+        """Return a cold start for variables that `add_step` made, by name; none by default."""
+        del dynamics, q, v, h
+        return {}
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse a mechanism that the scheme has no `add_interval` for; all by default.
+
+        Raises
+        ------
+        ValueError
+            Naming what it cannot, and a scheme that can.
+        """
+        del dynamics, p
+        raise self._no_horizon()
+
+    def remedy(self, bores: bool) -> str:
+        """Return what else to try where a motion through contacts is not found; nothing by default.
+
+        ``bores`` says whether contacts are in bores.
+        """
+        del bores
+        return ""
+
+    def check_joint_friction(self, dynamics: Dynamics) -> None:
+        """Refuse `JointFriction` elements, unless the scheme ``takes_joint_friction``.
+
+        Raises
+        ------
+        ValueError
+            Naming the joint, and schemes that take it.
+        """
+        if dynamics.friction_joints and not self.takes_joint_friction:
+            joint = dynamics.joint_names[dynamics.friction_joints[0]]
+            raise ValueError(
+                f"{type(self).__name__} knows no friction that depends on reactions or has "
+                f"internal states, but {joint!r} has: use Variational or MoreauJean"
+            )
+
+    def check_no_rebound(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse restitution where derivatives are taken, unless steps end at impacts.
+
+        Raises
+        ------
+        ValueError
+            Naming the contact.
+        """
+        e = np.asarray(dynamics.restitution(p)).ravel()
+        if self.ends_early or not np.any(e > 0):
+            return
+        k = int(np.argmax(e))
+        remedy = "use ContactAligned(), whose steps end there, or set it to zero"
+        if k in dynamics.slip_contacts:
+            remedy = "set it to zero, or leave out friction and use ContactAligned()"
+        raise ValueError(
+            f"contact {dynamics.contact_names[k]!r} rebounds with e = {e[k]:g}, but "
+            f"{type(self).__name__} has impacts at the ends of its steps: derivatives would miss "
+            f"that the time of an impact moves, whatever the step size; {remedy}"
+        )
+
+    def _no_horizon(self) -> ValueError:
+        name = type(self).__name__
+        return ValueError(f"{name} has no equations for a whole horizon: use Variational()")
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Interval:
+        """State what holds at a node of a horizon and in the step that follows.
+
+        The equations of the scheme for given modes of contact, which are complementarity here: no
+        switch that depends on the state.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+            Receives unknowns of the node, equations and complementarity.
+        dynamics : Dynamics
+        first, second : Node
+            The node and the next; parameters of ``mpcc``.
+        before : SX scalar [s]
+            Size of the step that arrives at the node, zero at the start of the horizon.
+        scales : Scales
+
+        Returns
+        -------
+        Interval
+            At the first node.
+
+        Raises
+        ------
+        ValueError
+            If the scheme has none.
+        """
+        del mpcc, dynamics, first, second, before, scales
+        raise self._no_horizon()
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Interval:
+        """State what holds at the last node of a horizon, arguments as for `add_interval`.
+
+        By default nothing acts there.
+        """
+        del mpcc, scales
+        return Interval.end(dynamics, last.v, before)
+
+
+class UnifiedScheme(Scheme):
+    """A scheme whose equations are the same in a simulation and over a horizon.
+
+    So ``horizon_at_end`` is ``forces_at_end``, whatever a class says of it.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.horizon_at_end = cls.forces_at_end
+
+    @abstractmethod
+    def state(self, one: OneStep) -> Transition:
+        """State the equations of one step.
+
+        Parameters
+        ----------
+        one : OneStep
+            Its start, its size, and the program that receives unknowns and equations.
+
+        Returns
+        -------
+        Transition
+            Of which both `Step` and `Interval` are made.
+        """
+
+    def errors(self, x: Transition, h: ca.SX) -> Errors:
+        """Return estimates of the local error of a step of ``h``; by default of first order."""
+        return first_order_errors(x.balances, x.end, h)
+
+    def refine(self, step: Step) -> Step:
+        """Return the step with what the scheme knows better than `Step.of`; nothing by default."""
+        return step
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        one = SimulatedStep.of(mpcc, dynamics, start.node(dynamics), h, scales)
+        x = self.state(one)
+        return self.refine(Step.of(x, h, self.errors(x, h)))
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+        self.check_no_rebound(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Interval:
+        del before
+        one = HorizonStep.between(mpcc, dynamics, first, second, scales)
+        return Interval.of(first, self.state(one), one.h)

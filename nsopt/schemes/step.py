@@ -1,0 +1,236 @@
+"""A step, derived from the balances of momentum that a scheme states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.errors import Errors
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import kinetic, same_body
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A stated step: its balances of momentum, and the state that they lead to.
+
+    Attributes
+    ----------
+    balances : tuple of Balance
+        In the order of time.
+    end : Node
+    gap : SX (ng,) [m], optional
+        The gap that complements the impulses; by default that at the end.
+    closure : SX (nc,) [m, 1], optional
+        Residuals of the ideal joints that the step brings to zero; by default those at the end.
+    """
+
+    balances: tuple[Balance, ...]
+    end: Node
+    gap: ca.SX | None = None
+    closure: ca.SX | None = None
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The mechanism."""
+        return self.balances[0].dynamics
+
+    @property
+    def impulses(self) -> Impulses:
+        """Sums over the balances."""
+        return Impulses.total(self.dynamics, self.balances)
+
+    @property
+    def loss(self) -> ca.SX:
+        """Energy that each contact takes, friction included, (ng,) [J]."""
+        return total([b.loss for b in self.balances])
+
+    @property
+    def work(self) -> ca.SX:
+        """Of loads, drives, and joints that move with time [J]."""
+        return total([b.work for b in self.balances])
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a simulation, as expressions of the program's variables and parameters.
+
+    `Step.of` derives all of it from a `Transition`; where a scheme knows better, it replaces that.
+
+    Attributes
+    ----------
+    transition : Transition
+    h : SX scalar [s]
+        The size of the step: as given, or what the program found.
+    q, v : SX (nq,), (nv,)
+        End state.
+    impulse : SX (ng,) [N s]
+        Contact impulses over the step, >= 0.
+    joint_impulse : SX (nc,)
+        Impulses of the ideal joints' rows, free in sign.
+    slip_impulse : SX (ns,) [N s]
+        Tangential impulses of the contacts with friction.
+    gap : SX (ng,) [m]
+        The gap that complements the impulse.
+    closure : SX (nc,) [m, 1]
+        Residuals of the ideal joints that the step brings to zero.
+    motion_residual : SX (nv,) [N, N m]
+        Equations of motion, as forces.
+    motion_size : SX (nv,) [N, N m]
+        Sum of the sizes of the terms in that residual, which sets its round-off.
+    loss : SX (ng,) [J]
+        Energy that each contact took, friction included.
+    contact_work : SX scalar [J]
+        Of the contact impulses; by default the losses, with the other sign.
+    contact_energy : SX scalar [J]
+        Kinetic energy, mean of both ends, of the bodies that contact impulses act on.
+    energy_error : SX scalar [J]
+        An embedded estimate of the local error in energy.
+    local_error : SX scalar [m]
+        An embedded estimate of the local error of the coordinates, in the metric of the mass.
+    work : SX scalar [J]
+        Of applied loads, as the step does it.
+    joint_friction_work : SX scalar [J]
+        Of `JointFriction` elements; positive where bristles spring back.
+    frozen : SX (ng,) [N s]
+        The part of the contact impulses whose direction is that at the start of the step but is
+        judged at its end; none by default.
+    event : SX scalar
+        At which the step ended before its time: a key of `EVENTS`, 0 for none.
+    """
+
+    transition: Transition
+    h: ca.SX
+    q: ca.SX
+    v: ca.SX
+    impulse: ca.SX
+    joint_impulse: ca.SX
+    slip_impulse: ca.SX
+    gap: ca.SX
+    closure: ca.SX
+    motion_residual: ca.SX
+    motion_size: ca.SX
+    loss: ca.SX
+    contact_work: ca.SX
+    contact_energy: ca.SX
+    energy_error: ca.SX
+    local_error: ca.SX
+    work: ca.SX
+    joint_friction_work: ca.SX
+    frozen: ca.SX
+    event: ca.SX = field(default_factory=lambda: ca.SX(0))
+
+    @classmethod
+    def of(cls, transition: Transition, h: ca.SX, errors: Errors) -> Step:
+        """Return the step of size ``h`` [s] that a transition makes, its errors as estimated."""
+        x, d, balances = transition, transition.dynamics, transition.balances
+        mu, lam, slip = x.impulses
+        return cls(
+            transition=x,
+            h=h,
+            q=x.end.q,
+            v=x.end.v,
+            impulse=lam,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            gap=x.end.gap if x.gap is None else x.gap,
+            closure=d.closure(*x.end.at) if x.closure is None else x.closure,
+            motion_residual=total([b.residual for b in balances]) / h,
+            motion_size=total([b.size / h + ca.fabs(b.K) for b in balances]),
+            loss=x.loss,
+            contact_work=-ca.sum1(x.loss),
+            contact_energy=contact_energy(transition, x.end.v),
+            energy_error=errors.energy,
+            local_error=errors.position,
+            work=x.work,
+            joint_friction_work=total([b.joint_friction_work for b in balances]),
+            frozen=ca.SX.zeros(lam.numel()),
+        )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A node of a horizon and the step that follows, as expressions.
+
+    `Interval.of` derives all of it from a `Transition`; where a scheme knows better, it replaces
+    that.
+
+    Attributes
+    ----------
+    at_node : SX (nv,)
+        Velocity that counts as that of the node.
+    change : SX (nv,)
+        Of the velocity over ``h`` by forces and impulses, impacts left out.
+    impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+        Of what acts over ``h``.
+    loss : SX (ng,) [J]
+        Energy that contacts take by these.
+    work : SX scalar [J]
+        Of drives and applied loads.
+    h : SX scalar [s]
+        Over which all that acts.
+    share : SX scalar [s]
+        Of the duration, for which the node stands in costs.
+    impact_impulse : SX (ng,) [N s]
+        Impulses that act at once at the node, at the end of the step before.
+    impact_loss : SX (ng,) [J]
+    """
+
+    at_node: ca.SX
+    change: ca.SX
+    impulse: ca.SX
+    joint_impulse: ca.SX
+    slip_impulse: ca.SX
+    loss: ca.SX
+    work: ca.SX
+    h: ca.SX
+    share: ca.SX
+    impact_impulse: ca.SX
+    impact_loss: ca.SX
+
+    @classmethod
+    def of(cls, first: Node, transition: Transition, h: ca.SX) -> Interval:
+        """Return what a transition over ``h`` [s] is to the node that it starts from."""
+        balances, (mu, lam, slip) = transition.balances, transition.impulses
+        none = ca.SX.zeros(lam.numel())
+        return cls(
+            at_node=first.v,
+            change=balances[-1].after - balances[0].before,
+            impulse=lam,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            loss=transition.loss,
+            work=transition.work,
+            h=h,
+            share=h,
+            impact_impulse=none,
+            impact_loss=none,
+        )
+
+    @classmethod
+    def end(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Interval:
+        """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
+        zero, (mu, lam, slip) = ca.SX(0), Impulses.none(d)
+        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, h, zero, lam, lam)
+
+
+def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
+    """Return the kinetic energy, mean of both ends, of the bodies that contacts act on [J].
+
+    Parameters
+    ----------
+    v_end : SX (nv,)
+        Velocity at the end.
+    """
+    pushes = total([ca.fabs(b.node.W @ b.impulses.lam) for b in x.balances])
+    touched = same_body(x.dynamics) @ pushes > 0
+    M, v_start = x.balances[-1].M, x.balances[0].before
+    return (kinetic(M, touched * v_end) + kinetic(M, touched * v_start)) / 2
+
+
+def total(terms: list[ca.SX]) -> ca.SX:
+    """Return the sum of equal columns."""
+    return ca.sum2(ca.horzcat(*terms))

@@ -1,0 +1,143 @@
+"""Terms that step equations share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.node import At, Node, StepStart
+
+
+def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return K = Q_A - S (eq. 26 of [NLP-clearance 2024]), (nv,)."""
+    return d.applied(t, q, v, p) - d.bias(q, v, p)
+
+
+def momentum_rate(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
+    return smooth_forces(d, t, q, p, v) + inertia_rate(d, q, p, v)
+
+
+def inertia_rate(d: Dynamics, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
+    """Return (dM/dt) v at velocity v, (nv,)."""
+    if d.constant_mass:
+        return ca.SX(d.nv, 1)
+    x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
+    rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
+    return ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
+
+
+def change_by_forces(
+    d: Dynamics, at: At, change: ca.SX, parts: Sequence[tuple[ca.SX, ca.SX]]
+) -> ca.SX:
+    """Return the part of a change of velocity that forces make, (nv,).
+
+    The rest is that of the mass matrix: `momentum_rate` at a velocity over a time, (v, h) each of
+    ``parts``, adds h (dM/dt) v to the momentum, and the change of coordinates takes it away again.
+    """
+    if d.constant_mass:
+        return change
+    _, q, p = at
+    rate = sum((h * inertia_rate(d, q, p, v) for v, h in parts), ca.SX.zeros(d.nv))
+    return change - ca.solve(metric(d.mass(q, p)), rate)
+
+
+def internal(d: Dynamics, q: ca.SX) -> ca.SX:
+    """Return the internal states of friction, the last coordinates, (nz,)."""
+    return q[d.nq - len(d.internal_names) :]
+
+
+def coordinates_after(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the coordinates after h at velocity v, internal states advanced too, (nq,)."""
+    q = d.retract(start.q, h * v)
+    if n := len(d.internal_names):
+        z = internal(d, start.q)
+        q = ca.vertcat(q[:-n], d.advance_states(start.t, start.q, v, start.p, h, z))
+    return q
+
+
+class ReactionLoads(NamedTuple):
+    """Everything that joints react to, over a time."""
+
+    time: ca.SX  # [s]
+    change: ca.SX  # (nv,) of the velocity
+    mu: ca.SX  # (nc,) impulses of joints
+    lam: ca.SX  # (ng,) [N s]
+    slip: ca.SX  # (ns,) [N s]
+
+
+def mean_joint_friction(
+    d: Dynamics, start: StepStart | Node, at: At, v: ca.SX, h: ca.SX, loads: ReactionLoads
+) -> ca.SX:
+    """Return the mean friction in joints over a step of h, (nv,) [N, N m].
+
+    Parameters
+    ----------
+    start : StepStart or Node
+        From whose internal states bristles bend.
+    at : t, q, p
+        Where directions are taken.
+    v : SX (nv,)
+        On the way.
+    h : SX scalar [s]
+        Over which internal states settle.
+    loads : ReactionLoads
+    """
+    if not d.friction_joints:
+        return ca.SX(d.nv, 1)
+    t, q, p = at
+    return d.joint_friction(t, q, v, p, h, internal(d, start.q), joint_reactions(d, at, v, loads))
+
+
+def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.SX:
+    """Return the mean reactions of joints with friction (6, their number), arguments as above."""
+    t, q, p = at
+    return d.reactions(t, q, v, p, *loads)[:, list(d.friction_joints)] / loads.time
+
+
+def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
+    """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
+    return -ca.dot(mu, d.closure_drift(*at))
+
+
+def metric(M: ca.SX) -> ca.SX:
+    """Return the mass matrix, motions without mass given the mean mass of the others."""
+    diagonal = ca.diag(M)
+    massless = diagonal == 0
+    mean = ca.sum1(diagonal) / ca.fmax(ca.sum1(ca.logic_not(massless)), 1)
+    return ca.sparsify(M + ca.diag(massless) * mean)
+
+
+def same_body(dynamics: Dynamics) -> ca.DM:
+    """Return which velocities belong to one body, shape (nv, nv)."""
+    owners = np.array(dynamics.v_owners)
+    return ca.DM((owners[:, None] == owners[None, :]).astype(float))
+
+
+def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the kinetic energy [J]."""
+    return ca.dot(v, M @ v) / 2
+
+
+def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX) -> ca.SX:
+    """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s].
+
+    Every contact counts with the largest impulse: one system is solved for all of them, so each
+    is known to the round-off of that one.
+
+    Parameters
+    ----------
+    v : SX (nv,)
+        Sum of the sizes of the velocities.
+    """
+    contacts = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
+    return ca.fabs(M) @ v + contacts + ca.fabs(C.T) @ ca.fabs(mu)
+
+
+def square(M: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return impulse . M^-1 impulse, twice the kinetic energy it gives a mechanism at rest [J]."""
+    return ca.dot(impulse, ca.solve(metric(M), impulse))

@@ -1,0 +1,50 @@
+"""Simulation: steps chained in time, with step control, acceptance, retries and a record.
+
+From the outside in::
+
+    simulate      checks the arguments; adds steps to the record until the end
+    driver        the next accepted steps: by the chain, or by steppers where it is stuck
+    chain         attempt after attempt in one call of compiled code
+    stepper       one step by Ipopt or Sqp, with every `retry`; at last by the `fallback` scheme
+    program       the equations of one step, and the numbers by which `acceptance` judges its end
+    control       h where the scheme does not choose it, within its `bounds`
+    record        accepted steps, and the Result they make
+    checkpoint    files from which a run that was ended goes on
+"""
+
+from nsopt.simulation.acceptance import Acceptance
+from nsopt.simulation.attempt import StepAttempt
+from nsopt.simulation.bounds import StepBounds, until_end
+from nsopt.simulation.chain import Compiled, repeated
+from nsopt.simulation.chain_state import ChainParameters, ChainStatus
+from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
+from nsopt.simulation.control import ErrorControl, LargestStep, StepControl
+from nsopt.simulation.interrupt import deferred_interrupt
+from nsopt.simulation.program import StepProgram
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects
+from nsopt.simulation.record.history import History
+from nsopt.simulation.run import check_run
+from nsopt.simulation.simulate import simulate
+
+__all__ = [
+    "Acceptance",
+    "AcceptedSteps",
+    "ChainParameters",
+    "ChainStatus",
+    "Checkpoint",
+    "CheckpointError",
+    "Compiled",
+    "ErrorControl",
+    "History",
+    "LargestStep",
+    "StepAttempt",
+    "StepBounds",
+    "StepControl",
+    "StepProgram",
+    "check_run",
+    "deferred_interrupt",
+    "objects",
+    "repeated",
+    "simulate",
+    "until_end",
+]

@@ -1,0 +1,286 @@
+"""The conditions that a solved step must meet, recomputed from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes import Step, StepStart
+
+Array = NDArray[np.float64]
+
+PRESSED = 1e-9
+"""Of the momentum at hand, the impulse from which a contact counts as pressing."""
+
+SHORTEST = 1e-11
+"""The least h [s] that gets anywhere."""
+
+TOUCHING = 1e-2
+"""Of the gap tolerance, how far a contact may be open and still press with any force."""
+
+ROUND_OFF = 1e-12
+"""Of energies, the part of their difference that counts as zero."""
+
+RESIDUAL_ROUND_OFF = 1e-14
+"""Of the terms of an equation of motion, the part that its residual cannot fall below."""
+
+
+EVENTS = {
+    1: "contact event: closing",
+    2: "contact event: opening",
+    3: "contact event: grazing",
+}
+
+
+class StepEnd(NamedTuple):
+    """A solved step in numbers (or, when stated, in expressions)."""
+
+    h: Any  # (1,) [s]
+    q: Any  # (nq,)
+    v: Any  # (nv,)
+    impulse: Any  # (ng,) [N s]
+    joint_impulse: Any  # (nc,)
+    slip_impulse: Any  # (ns,) [N s]
+    gap: Any  # (ng,) [m] complementary to the impulse
+    motion: Any  # (nv,) [N, N m] residual of the equations of motion
+    motion_size: Any  # (nv,) [N, N m] sum of the sizes of its terms
+    closure: Any  # (nc,) [m, 1] of the ideal joints
+    turn: Any  # (ng,) cosine between the normals at both ends where a contact presses, 1 elsewhere
+    loss: Any  # (ng,) [J] taken by each contact
+    work: Any  # (1,) [J] of applied loads
+    contact_work: Any  # (1,) [J]
+    contact_energy: Any  # (1,) [J] kinetic, of the motions that contacts act on
+    kinetic_energy: Any  # (1,) [J] mean of both ends
+    energy_gain: Any  # (1,) [J] less the work of applied loads
+    energy_error: Any  # (1,) [J] embedded estimate
+    energy_size: Any  # (1,) [J] of the energies whose difference is the gain
+    local_error: Any  # (1,) [m] embedded estimate, of the coordinates
+    event: Any  # (1,) a key of EVENTS, or 0
+
+    @classmethod
+    def stated(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:
+        """Return the end of a step as dense expressions."""
+        h = step.h
+        before = (start.t, start.q, start.v, start.p)
+        after = (start.t + h, step.q, step.v, start.p)
+        energies = [f(*at) for f in (d.kinetic, d.potential) for at in (after, before)]
+        end = cls(
+            h,
+            step.q,
+            step.v,
+            step.impulse,
+            step.joint_impulse,
+            step.slip_impulse,
+            step.gap,
+            step.motion_residual,
+            step.motion_size,
+            step.closure,
+            _turn(d, start, step),
+            step.loss,
+            step.work,
+            step.contact_work,
+            step.contact_energy,
+            (energies[0] + energies[1]) / 2,
+            energies[0]
+            - energies[1]
+            + energies[2]
+            - energies[3]
+            - step.work
+            - ca.fmax(step.joint_friction_work, 0),
+            step.energy_error,
+            ca.sum1(ca.fabs(ca.vertcat(*energies))),
+            step.local_error,
+            step.event,
+        )
+        return cls(*(ca.densify(expression) for expression in end))
+
+
+def _turn(d: Dynamics, start: StepStart, step: Step) -> ca.SX:
+    before, after = (start.t, start.q, start.p), (start.t + step.h, step.q, start.p)
+    cosine = ca.sum1(d.contact_normals(*before) * d.contact_normals(*after)).T
+    momentum = d.mass(start.q, start.p) @ start.v
+    load = step.h * d.applied(start.t, start.q, start.v, start.p)
+    size = ca.norm_inf(ca.fabs(momentum) + ca.fabs(load))
+    # On the axis of a bore the contact has no direction and its impulse no effect: slope 0.
+    presses = d.slope(*before) * step.frozen > PRESSED * size
+    return ca.if_else(presses, cosine, 1)
+
+
+class Fault(NamedTuple):
+    """The reason for which a step is refused."""
+
+    text: str
+    unphysical: bool = False  # the equations are met, but only a smaller step can help
+
+
+class Check(NamedTuple):
+    """Rows that a step must meet: value <= limit; not a number meets nothing."""
+
+    text: str  # with {name}, {value}, {limit}
+    names: Sequence[str]
+    value: ca.SX
+    limit: ca.SX
+    unphysical: bool = False
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The limits that a step must meet, whatever the status of its solver.
+
+    Parameters
+    ----------
+    motion : float [N, N m]
+        Equations of motion; never below their round-off.
+    gap : float [m]
+        How far a gap may be violated.
+    closure : float [m, rad]
+        Ideal joints.
+    complementarity : float [N m]
+        Force times gap; not judged where the gap is within 1 % of its tolerance.
+    contact_work : float
+        Positive work of the contact impulses over the kinetic energy of what they act on:
+        inelastic contacts do none, but for what their directions turn in a step, (w h)^2. Newton's
+        law with several elastic contacts at once, or with friction, can do some.
+    energy : float
+        Energy gained, less the work of applied loads, over the estimate of its local error.
+    growth : float
+        The same gain over the kinetic energy; reached where h is too long for a spring.
+
+    Raises
+    ------
+    ValueError
+        If a limit is not a positive number.
+
+    Notes
+    -----
+    Gaps and joints are judged as the scheme takes them: at the stored coordinates, or linearised
+    where it was asked for the printed form. The record always shows the true ones. Where all loads
+    are below 1 N, limits of forces shrink in proportion.
+
+    A contact that presses must still push off its wall at the end of the step: where the contact
+    travels further than the clearance in one step, the direction frozen at its start can point
+    into the opposite wall, and the equations have solutions that are no motion of the mechanism.
+    """
+
+    motion: float = 1e-9
+    gap: float = 1e-10
+    closure: float = 1e-10
+    complementarity: float = 1e-9
+    contact_work: float = 0.01
+    energy: float = 10.0
+    growth: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, limit in vars(self).items():
+            if not 0 < limit < np.inf:
+                raise ValueError(f"acceptance limit {name} must be a positive number, got {limit}")
+
+    def checks(self, end: StepEnd, d: Dynamics, force: ca.SX) -> list[Check]:
+        """Return all that a step must meet, in the order in which faults are reported.
+
+        Parameters
+        ----------
+        end : StepEnd
+            In expressions.
+        d : Dynamics
+        force : SX scalar [N]
+            Typical force of the run.
+        """
+        # Not times zero, which CasADi simplifies away.
+        finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*end)))
+        return [
+            Check("a number that is not finite", ("",), finite, ca.SX(1)),
+            Check("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
+            *self._residual(end, d, ca.fmin(force, 1.0)),
+            Check(
+                "contact {name!r} turned by more than 90 deg",
+                d.contact_names,
+                -end.turn,
+                ca.SX.zeros(end.turn.numel()) - 1e-300,
+                True,
+            ),
+            *self._energy(end, force),
+        ]
+
+    def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Check]:
+        force = end.impulse / end.h
+        motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
+        # The force of an impact is its impulse over h, however small h is: the gap then decides.
+        product = ca.fmax(self.complementarity * light, TOUCHING * self.gap * ca.fabs(force))
+        adhesion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
+        rows = (
+            ("equation of motion", end.motion, d.v_names, motion, "N"),
+            ("ideal joint", end.closure, d.closure_names, ca.SX(self.closure), "m"),
+            ("gap", ca.fmin(end.gap, 0), d.contact_names, ca.SX(self.gap), "m"),
+            ("complementarity of", force * end.gap, d.contact_names, product, "N m"),
+            ("adhesion of", ca.fmin(force, 0), d.contact_names, adhesion, "N"),
+        )
+        return [
+            Check(f"{row} {{name!r}} off by {{value:.2g}} {unit}", names, ca.fabs(value), limit)
+            for row, value, names, limit, unit in rows
+        ]
+
+    def _energy(self, end: StepEnd, force: ca.SX) -> list[Check]:
+        # A force within the tolerance of a gap does this much work either way.
+        slack = ROUND_OFF * end.energy_size + self.gap * force
+        work = Check(
+            "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
+            ("",),
+            end.contact_work,
+            self.contact_work * end.contact_energy + slack,
+            True,
+        )
+        gain = Check(
+            "energy off by {value:.2g} J gained, at most {limit:.2g} J",
+            ("",),
+            end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0),
+            ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy) + slack,
+            True,
+        )
+        return [work, gain]
+
+
+class StackedChecks:
+    """The checks of a step as one vector, with the message of each row.
+
+    Attributes
+    ----------
+    value, limit : SX (k,)
+    """
+
+    def __init__(self, checks: Sequence[Check]) -> None:
+        self._texts: list[tuple[str, str, bool]] = []
+        values, limits = [], []
+        for check in checks:
+            n = check.value.numel()
+            values.append(check.value)
+            limits.append(check.limit if check.limit.numel() == n else ca.repmat(check.limit, n, 1))
+            names = list(check.names)
+            self._texts += [(check.text, names[k], check.unphysical) for k in range(n)]
+        self.value, self.limit = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits))
+
+    def fault(self, value: Array, limit: Array) -> Fault | None:
+        """Return the fault for which a step with these numbers is refused, or None.
+
+        Of the first kind of check that fails, the row that is furthest off.
+        """
+        failed = np.flatnonzero(~(value <= limit))
+        if failed.size == 0:
+            return None
+        kind = self._texts[failed[0]][0]
+        same = [int(k) for k in failed if self._texts[k][0] == kind]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = [value[k] / limit[k] for k in same]
+        k = same[int(np.argmax(excess))]
+        return self.describe(k, value[k], limit[k])
+
+    def describe(self, row: int, value: float, limit: float) -> Fault:
+        """Return the fault of one row."""
+        text, name, unphysical = self._texts[row]
+        return Fault(text.format(name=name, value=value, limit=limit), unphysical)

@@ -1,0 +1,209 @@
+"""One attempt at a step as one CasADi function: choose h, solve, judge, take or refuse."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc import Mpcc, Newton
+from nsopt.simulation.acceptance import StepEnd
+from nsopt.simulation.bounds import ROUND_OFF, until_end
+from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
+from nsopt.simulation.control import HALF, StepControl
+from nsopt.simulation.program import StepProgram
+
+Array = NDArray[np.float64]
+
+AT_H_MIN = 1 + 1e-9
+NOTHING = 1e-30
+"""Of a scaled unknown; what shrinks from step to step must not become a denormal number, for
+arithmetic with those takes ten times as long."""
+HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations", "given")
+KEPT = (
+    "h",
+    "q",
+    "v",
+    "impulse",
+    "joint_impulse",
+    "slip_impulse",
+    "loss",
+    "work",
+    "event",
+    "local_error",
+)
+"""What the record keeps of a `StepEnd`."""
+
+
+class StepAttempt:
+    """The function (z, parameters) -> (z, record) that a chain repeats.
+
+    Attributes
+    ----------
+    function : Function
+    layout : ChainLayout
+        Of z and of the parameters.
+    record : int
+        Size of a record.
+    """
+
+    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+        self._program, self._control, self._newton = program, control, newton
+        self.sizes = [sum(v.scaled.numel() for v in part.variables) for part in program.parts]
+        self.layout = ChainLayout.of(program.dynamics, sum(self.sizes))
+        z = ca.MX.sym("z", self.layout.nz)
+        parameters = ca.MX.sym("parameters", self.layout.parameters)
+        self._columns: dict[str, int] = {}
+        made = self._made()
+        self.record = made.numel_out(1)
+        idle = ca.Function("idle", [z, parameters], [z, ca.DM.zeros(self.record)])
+        unless = ca.Function.if_else("attempt", made, idle)
+        self.function = ca.Function(
+            "attempt",
+            [z, parameters],
+            list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
+        )
+
+    def fields(self, rows: Array) -> dict[str, Array]:
+        """Return the columns of records (n, record) by name, each (n, size)."""
+        edges = np.cumsum([0, *self._columns.values()])
+        return {
+            name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
+        }
+
+    def refusal(self, row: Array) -> str:
+        """Return in words why the attempt of a record was refused."""
+        is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
+        if not is_["solved"]:
+            why = "Newton did not converge"
+        elif is_["failed"] >= 0:
+            why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
+        else:
+            why = f"local error off by {is_['local_error']:.2g} m"
+        return f"h = {is_['h']:.3g} s: {why}"
+
+    def _made(self) -> ca.Function:
+        """Return the attempt of a chain that is running."""
+        program, layout = self._program, self.layout
+        z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
+        state, (p, bounds, scales) = layout.state(z), layout.given(parameters)
+        h = self._size()(state.t, state.h, bounds)
+        now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
+        edges = np.cumsum([0, *self.sizes]).tolist()
+        before = [state.x[a:b] for a, b in pairwise(edges)]
+        x: list[ca.MX] = []
+        residuals, iterations = [], []
+        for part, old in zip(program.parts, before, strict=True):
+            known = ca.vertcat(now, *x)
+            guess = warm_guess(part)(known, old)
+            solved, residual, count = self._newton.lower(part)(guess, known)
+            x.append(solved)
+            residuals.append(residual)
+            iterations.append(count)
+        *end, value, limit = program.end(*x, now, scales[1])
+        kept = [getattr(StepEnd(*end), name) for name in KEPT]
+        motion = ca.norm_inf(StepEnd(*end).motion)
+        self._columns = dict.fromkeys(HEAD, 1) | {
+            name: k.numel() for name, k in zip(KEPT, kept, strict=True)
+        }
+        finish = self._finish([k.numel() for k in kept], value.numel())
+        after, record = finish(
+            z,
+            bounds,
+            ca.vertcat(*x),
+            ca.vertcat(*residuals),
+            value,
+            limit,
+            ca.vertcat(*kept),
+            ca.vertcat(motion, sum(iterations), h),
+        )
+        return ca.Function("made", [z, parameters], [after, record])
+
+    def _size(self) -> ca.Function:
+        """Return (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
+        return ca.Function("size", [t, trial, run], [h])
+
+    def _finish(self, sizes: list[int], checks: int) -> ca.Function:
+        """Return what takes or refuses a solved step."""
+        d, order = self._program.dynamics, self._program.scheme.error_order
+        z, run = ca.SX.sym("z", self.layout.nz), ca.SX.sym("run", 3)
+        before = self.layout.state(z)
+        x, residuals = ca.SX.sym("x", self.layout.unknowns), ca.SX.sym("r", len(self.sizes))
+        value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
+        kept, extra = ca.SX.sym("kept", sum(sizes)), ca.SX.sym("extra", 3)
+        h, error, given = kept[0], kept[-1], extra[2]
+        q, v = kept[1 : 1 + d.nq], kept[1 + d.nq : 1 + d.nq + d.nv]
+        solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
+        failed = _first_failed(value, limit)
+        sound = ca.logic_and(solved, failed < 0)
+        smallest = given <= run[0] * AT_H_MIN
+        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
+        t = _landed(before.t + h, run[2], h)
+        factor = self._control.factor(error, order)
+        longer = _within(before.h * factor, run)
+        shorter = given * ca.if_else(sound, ca.fmin(factor, 0.9), HALF)
+        running = ChainStatus.RUNNING
+        accepted = ChainState(
+            t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)
+        )
+        refused = before._replace(
+            h=ca.fmax(shorter, run[0]), status=ca.if_else(smallest, ChainStatus.STUCK, running)
+        )
+        state = ca.if_else(good, accepted.column, refused.column)
+        k = ca.fmax(failed, 0)
+        judged = [_at(value, k), _at(limit, k)]
+        record = ca.vertcat(1, good, t, solved, failed, *judged, extra, kept)
+        return ca.Function(
+            "finish",
+            [z, run, x, residuals, value, limit, kept, extra],
+            [state, ca.densify(record)],
+            {"cse": True},
+        )
+
+
+def warm_guess(part: Mpcc) -> ca.Function:
+    """Return (parameters, last solution) -> x to start from.
+
+    Unknowns whose stated guess depends on parameters start from that, the others from the last
+    solution.
+    """
+    p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
+    old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
+    last = ca.if_else(ca.fabs(old) > NOTHING, old, 0)
+    guesses, at = [], 0
+    for variable in part.variables:
+        n = variable.scaled.numel()
+        if n == 0:  # of one unknown the empty rest would be 1 x 0, and count as a row
+            continue
+        known = ca.depends_on(variable.guess, p)
+        guesses.append(variable.guess / variable.scale if known else last[at : at + n])
+        at += n
+    return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
+
+
+def _first_failed(value: ca.SX, limit: ca.SX) -> ca.SX:
+    """Return the index of the first value that is not <= its limit; -1 if none."""
+    found = ca.SX(-1)
+    for k in reversed(range(value.numel())):
+        found = ca.if_else(value[k] <= limit[k], found, k)
+    return found
+
+
+def _at(values: ca.SX, k: ca.SX) -> ca.SX:
+    found = ca.SX(0)
+    for i in range(values.numel()):
+        found = ca.if_else(k == i, values[i], found)
+    return found
+
+
+def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
+    """Return t, or the end where only the round-off of a sum keeps it from there."""
+    return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
+
+
+def _within(h: ca.SX, run: ca.SX) -> ca.SX:
+    return ca.fmin(ca.fmax(h, run[0]), run[1])

@@ -1,0 +1,95 @@
+"""Bounds of the step size."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUND_OFF = 1e-6
+"""Part of h by which a step may miss the end of the run, for round-off in the sum."""
+
+LONGER = 1e-5
+"""Part of h by which each of the last steps may be longer, for round-off in a sum of millions."""
+
+LAST = 10
+"""Number of steps to the end that share what is left."""
+
+AT_BOUND = 1e-4
+"""Part of h by which an interior-point solver may stay off a bound that it is at."""
+
+
+@dataclass(frozen=True)
+class StepBounds:
+    """The interval in which a step chooses its size; equal bounds are a fixed step.
+
+    Parameters
+    ----------
+    h_min, h_max : float [s]
+
+    Raises
+    ------
+    ValueError
+        Unless 0 < h_min <= h_max, both finite.
+    """
+
+    h_min: float
+    h_max: float
+
+    def __post_init__(self) -> None:
+        for name in ("h_min", "h_max"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+                raise ValueError(f"{name} must be a positive number of seconds, got {value!r}")
+        if self.h_min > self.h_max:
+            raise ValueError(
+                f"h_min must not exceed h_max, got h_min = {self.h_min:g} > h_max = "
+                f"{self.h_max:g} s: exchange them, or make them equal for a fixed step"
+            )
+
+    def until_end(self, remaining: float) -> "StepBounds":
+        """Return the bounds of the next step when ``remaining`` [s] are left.
+
+        The end is met exactly. The last steps share what is left evenly, for forces of lasting
+        contact suffer from sudden changes of h.
+        """
+        longest = float(until_end(remaining, self.h_max, self.h_min))
+        if longest == remaining:
+            return StepBounds(longest, longest)
+        return StepBounds(self.h_min, longest)
+
+
+def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
+    """Return h, or the even share of what remains where that is at least h_min or the last step.
+
+    Numbers, arrays (n,) or SX, in s.
+    """
+    whole = remaining / h // 1
+    count = whole + (remaining / h - whole > LONGER * whole)
+    count = count + (count < 1)
+    share = remaining / count
+    even = ((count <= 1) + (count <= LAST) * (share >= h_min)) > 0
+    return even * share + (1 - even) * h
+
+
+def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
+    """Return the reasons of the sizes h (n,) [s] of steps: end of the run, a bound, or else.
+
+    Parameters
+    ----------
+    h, remaining : (n,) [s]
+        ``remaining`` to the end of the run at the start of each step.
+    """
+    h, remaining = np.asarray(h), np.asarray(remaining)
+    longest = until_end(remaining, steps.h_max, steps.h_min)
+    cases = {
+        "end": h > remaining * (1 - AT_BOUND),
+        "below h_min": h < steps.h_min * (1 - AT_BOUND),
+        "h_max": h > longest * (1 - AT_BOUND),
+        "h_min": h < steps.h_min * (1 + AT_BOUND),
+    }
+    reason: NDArray[np.object_] = np.select(
+        list(cases.values()), np.array(list(cases), dtype=object), otherwise
+    )
+    return reason

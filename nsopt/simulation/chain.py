@@ -1,0 +1,201 @@
+"""Many steps in one call of compiled code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
+from nsopt.schemes import Scales, Scheme
+from nsopt.simulation.acceptance import EVENTS, Acceptance
+from nsopt.simulation.attempt import StepAttempt
+from nsopt.simulation.bounds import reasons
+from nsopt.simulation.chain_state import ChainParameters, ChainStatus
+from nsopt.simulation.control import StepControl
+from nsopt.simulation.program import StepProgram
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
+from nsopt.simulation.run import Run
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Steps solved by Newton in generated C code, many in one call.
+
+    For schemes whose h is given by a `StepControl`; for `PaperStep`, which finds h itself, it
+    means `Sqp` as generated C code, step by step. A step that Newton does not solve, or that is
+    not accepted at any h down to h_min, goes to the solvers and the retries of the driver, and the
+    chain goes on from there. Without a C compiler the same functions run in CasADi's virtual
+    machine.
+
+    Parameters
+    ----------
+    newton : Newton
+    chunk : int
+        Attempts in one call; between calls progress is shown, checkpoints are written and Ctrl-C
+        is heard.
+    """
+
+    newton: Newton = field(default_factory=Newton)
+    chunk: int = 500
+
+    def __post_init__(self) -> None:
+        if self.chunk < 1:
+            raise ValueError(f"chunk must be 1 or more, got {self.chunk}")
+
+
+class _Code(NamedTuple):
+    """A chain as code, good for every run of one model with one scheme."""
+
+    attempt: StepAttempt
+    native: NativeFunction
+
+
+@lru_cache(maxsize=8)
+def _code(
+    dynamics: Dynamics,
+    scheme: Scheme,
+    acceptance: Acceptance,
+    control: StepControl,
+    options: Compiled,
+) -> _Code:
+    attempt = StepAttempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
+    native = compile_native(repeated(attempt.function, options.chunk))
+    return _Code(attempt, native)
+
+
+class Chain:
+    """The compiled chain of one run.
+
+    Bounds of h, the end of the run and scales are parameters beside those of the mechanism, so the
+    code is made once for all runs of a sweep.
+
+    Attributes
+    ----------
+    native : NativeFunction
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        scheme: Scheme,
+        acceptance: Acceptance,
+        control: StepControl,
+        options: Compiled,
+        run: Run,
+        scales: Scales,
+    ) -> None:
+        code = _code(dynamics, scheme, acceptance, control, options)
+        self._attempt, self.native = code
+        self._call = Evaluator(self.native.function)
+        self._at_end = scheme.forces_at_end
+        self._run, self._reason, self._force = run, control.description, scales.force
+        bounds = [run.steps.h_min, run.steps.h_max, run.t_end]
+        self._parameters = ChainParameters(run.p, bounds, scales.numbers).vector
+
+    def begin(self, start: Start) -> Array:
+        """Return the state (nz,) of a chain at the start of its run."""
+        return self._attempt.layout.begin(start, self._run.steps.h_max)
+
+    def resume(self, z: Array, start: Start, h: float) -> Array:
+        """Return the state of a chain that goes on from ``start``, where others took it, with h."""
+        return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
+
+    def stuck(self, z: Array) -> bool:
+        """Tell whether no step was accepted at any h down to h_min."""
+        return bool(self._attempt.layout.state(z).status == ChainStatus.STUCK)
+
+    def run(self, z: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
+        """Return what the next attempts came to.
+
+        Parameters
+        ----------
+        z : (nz,)
+        waiting : tuple of str
+            What attempts since the last accepted step failed by in the call before.
+        """
+        begin = perf_counter()
+        state, records = self._call(z, self._parameters)
+        seconds = perf_counter() - begin
+        rows = records.reshape((-1, self._attempt.record))
+        return self._recorded(state, rows[rows[:, 0] > 0], seconds, waiting)
+
+    def _recorded(
+        self, state: Array, rows: Array, seconds: float, waiting: tuple[str, ...]
+    ) -> ChainRun:
+        end = self._attempt.fields(rows)
+        good = end["good"][:, 0] > 0
+        n = int(good.sum())
+        tried = objects([()] * (n + 1))
+        tried[0] = waiting
+        which = np.cumsum(good)
+        for k in np.flatnonzero(~good):
+            tried[which[k]] += (self._attempt.refusal(rows[k]),)
+        of = {name: values[good] for name, values in end.items()}
+        h, t = of["h"][:, 0], of["t"][:, 0]
+        why = reasons(h, self._run.t_end - (t - h), self._run.steps, self._reason)
+        for key, text in EVENTS.items():
+            why[of["event"][:, 0] == key] = text
+        retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
+        why[retried] = [f"{text}; smaller h" for text in why[retried]]
+        accepted = AcceptedSteps(
+            t,
+            h,
+            of["q"],
+            of["v"],
+            significant_impulses(of["impulse"], h[:, None] * self._force),
+            of["joint_impulse"],
+            of["slip_impulse"],
+            of["motion"][:, 0],
+            of["loss"],
+            of["work"][:, 0],
+            of["iterations"][:, 0],
+            np.full(n, seconds / max(n, 1)),
+            np.array([float(len(texts)) for texts in tried[:n]]),
+            why,
+            tried[:n],
+            np.full(n, self._at_end),
+        )
+        return ChainRun(state, accepted, tried[n])
+
+
+def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
+    """Return ``count`` or a few more repetitions of (z, p) -> (z, record), records side by side.
+
+    Nested by ``base``, so that the generated code stays short.
+    """
+    if count <= 1:
+        return step
+    inner = repeated(step, -(-count // base), base)
+    z, p = (ca.MX.sym(name, step.numel_in(i)) for i, name in enumerate(("z", "p")))
+    state, records = z, []
+    for _ in range(min(count, base)):
+        state, record = inner(state, p)
+        records.append(record)
+    return ca.Function(f"{step.name()}_{count}", [z, p], [state, ca.horzcat(*records)])
+
+
+@dataclass(frozen=True, eq=False)
+class ChainRun:
+    """The steps of one call of a chain.
+
+    Attributes
+    ----------
+    state : (nz,)
+        From where the chain goes on.
+    accepted : AcceptedSteps
+    refused : tuple of str
+        What the attempts since the last accepted step failed by.
+    """
+
+    state: Array
+    accepted: AcceptedSteps
+    refused: tuple[str, ...]

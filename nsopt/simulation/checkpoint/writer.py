@@ -1,0 +1,120 @@
+"""Checkpoints written while a run goes on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import monotonic
+
+from nsopt.files import check_writable
+from nsopt.mechanics import Dynamics
+from nsopt.simulation.checkpoint.folder import HEAD, Checkpoint, CheckpointError, block_name
+from nsopt.simulation.checkpoint.hdf5 import write
+from nsopt.simulation.checkpoint.identity import Identity, identity
+from nsopt.simulation.checkpoint.saved_run import SavedRun, head
+from nsopt.simulation.driver import Driver
+from nsopt.simulation.method import Method
+from nsopt.simulation.record.history import History
+from nsopt.simulation.run import Run
+
+
+class CheckpointWriter:
+    """Writes the checkpoints of one run.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    run : Identity
+    saved : SavedRun, optional
+        From where the run goes on.
+
+    Raises
+    ------
+    CheckpointError
+        If nothing can be written there.
+
+    Attributes
+    ----------
+    written_to : str
+        The folder, once it holds a checkpoint of this run.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, run: Identity, saved: SavedRun | None) -> None:
+        self._checkpoint, self._run, self._folder = checkpoint, run, checkpoint.folder
+        self._blocks = list(saved.blocks) if saved else []
+        self._written = int(bool(saved and len(saved.kept)))  # blocks of the history
+        self._count, self._time = saved.count if saved else 0, monotonic()
+        self._alone = False
+        self.written_to = str(self._folder) if saved else ""
+        self._check_folder()
+
+    def write_if_due(self, history: History, driver: Driver) -> None:
+        """Write a checkpoint if one is due."""
+        steps, seconds = self._checkpoint.steps, self._checkpoint.seconds
+        due = steps is not None and history.count - self._count >= steps
+        if due or (seconds is not None and monotonic() - self._time >= seconds):
+            self.write(history, driver)
+
+    def write(self, history: History, driver: Driver) -> None:
+        """Write a checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            Naming the folder and the reason; the checkpoint before is left as it was.
+        """
+        steps, blocks = history.kept_after(self._written), self._blocks
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if len(steps):
+                blocks = [*blocks, block_name(len(blocks))]
+                write(self._folder / blocks[-1], steps.columns(), {})
+            write(self._folder / HEAD, *head(self._run, history, driver, blocks))
+        except OSError as error:
+            if len(blocks) > len(self._blocks):
+                with suppress(OSError):
+                    (self._folder / blocks[-1]).unlink()
+            raise CheckpointError(self._folder, error) from error
+        self._blocks, self._written = blocks, len(history.kept)
+        self.written_to = str(self._folder)
+        self._remove_others()
+        self._count, self._time = history.count, monotonic()
+
+    def _remove_others(self) -> None:
+        """Delete, once, the files that another run or a write that was killed left behind."""
+        if self._alone:
+            return
+        own = {HEAD, *self._blocks}
+        for file in self._checkpoint.files():
+            if file.name not in own:
+                with suppress(OSError):
+                    file.unlink()
+        self._alone = True
+
+    def _check_folder(self) -> None:
+        """Refuse a folder that cannot be written; leave nothing there."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            check_writable(self._folder / HEAD)
+            if not any(self._folder.iterdir()):
+                self._folder.rmdir()
+        except OSError as error:
+            raise CheckpointError(self._folder, error) from error
+
+
+def checkpoint_writer(
+    checkpoint: Checkpoint | None, dynamics: Dynamics, run: Run, method: Method, store_every: int
+) -> tuple[CheckpointWriter | None, SavedRun | None]:
+    """Return the writer of a run's checkpoints, and the state from where the run goes on, if any.
+
+    Raises
+    ------
+    OSError
+        If there is no checkpoint to resume, or none can be written.
+    ValueError
+        If the checkpoint is damaged, or of another run.
+    """
+    if checkpoint is None:
+        return None, None
+    own = identity(dynamics, run, method, store_every)
+    saved = SavedRun.load(checkpoint.folder, own) if checkpoint.resume else None
+    return CheckpointWriter(checkpoint, own, saved), saved

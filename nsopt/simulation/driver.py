@@ -1,0 +1,154 @@
+"""The driver of a run: the compiled chain, and the steppers where there is none or it is stuck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Solver
+from nsopt.schemes import Scales, Scheme
+from nsopt.simulation.bounds import AT_BOUND
+from nsopt.simulation.chain import Chain, Compiled
+from nsopt.simulation.fallback import FallbackStepper
+from nsopt.simulation.method import Method
+from nsopt.simulation.program import StepProgram
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.retry import RetryPolicy
+from nsopt.simulation.run import Run
+from nsopt.simulation.stepper import Stepper, StepperState
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DriverState:
+    """Everything that decides the steps to come.
+
+    Attributes
+    ----------
+    start : Start
+        Of the next step.
+    below_h_min : int
+    chain : (nz,) or None
+        State of the compiled chain.
+    refused : tuple of str
+        Why the chain refused its attempts since the last accepted step.
+    steppers : tuple of StepperState
+        Of each `Stepper` that was needed, in the order of need.
+    """
+
+    start: Start
+    below_h_min: int = 0
+    chain: Array | None = None
+    refused: tuple[str, ...] = ()
+    steppers: tuple[StepperState, ...] = ()
+
+
+class Driver:
+    """The motion as blocks of accepted steps.
+
+    Attributes
+    ----------
+    start : Start
+        Of the next step.
+    below_h_min : int
+        Steps so far that were smaller, but for the last one.
+    """
+
+    def __init__(self, dynamics: Dynamics, run: Run, method: Method) -> None:
+        self.run, self.method, self._dynamics = run, method, dynamics
+        self.start, self.below_h_min = run.start, 0
+        duration = run.t_end - run.start.t
+        self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
+        self._refused: tuple[str, ...] = ()
+        self._steppers: list[Stepper] = []
+        self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
+        self._chain: Chain | None = None
+        if isinstance(solver := method.first_solver, Compiled):
+            self._chain = self._chained(solver)
+            self._z = self._chain.begin(run.start)
+
+    def _chained(self, options: Compiled) -> Chain:
+        method = self.method
+        return Chain(
+            self._dynamics,
+            method.scheme,
+            method.acceptance,
+            method.control,
+            options,
+            self.run,
+            self._scales,
+        )
+
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.start.t >= self.run.t_end
+
+    @property
+    def compile_time(self) -> float:
+        """Time to generate and compile the chain, or to find it compiled [s]."""
+        return self._chain.native.seconds if self._chain else 0.0
+
+    @property
+    def state(self) -> DriverState:
+        """The state from which another driver of the same run goes on bit by bit."""
+        z = None if self._chain is None else self._z
+        made = [stepper.state for stepper in self._steppers]
+        steppers = (*made, *self._restored[len(made) :])
+        return DriverState(self.start, self.below_h_min, z, self._refused, steppers)
+
+    def restore(self, state: DriverState) -> None:
+        """Go on from the state of another driver of the same run; to be called first."""
+        self.start, self.below_h_min = state.start, state.below_h_min
+        self._refused, self._restored = state.refused, state.steppers
+        if state.chain is not None:
+            self._z = state.chain
+
+    def advance(self) -> AcceptedSteps:
+        """Return the next accepted steps: one, or those of a call of the chain, maybe none.
+
+        Raises
+        ------
+        StepError
+            If every attempt at a step failed.
+        """
+        if self._chain is None:
+            accepted = self._stepper.step(self.start, self.run.t_end)
+        elif self._chain.stuck(self._z):
+            accepted = self._step_for(self._chain)
+        else:
+            steps = self._chain.run(self._z, self._refused)
+            self._z, self._refused, accepted = steps.state, steps.refused, steps.accepted
+        if len(accepted):
+            self.start = accepted.end
+            small = accepted.reason[accepted.h < self.run.steps.h_min * (1 - AT_BOUND)]
+            self.below_h_min += sum(text.startswith("below h_min") for text in small)
+        return accepted
+
+    def _step_for(self, chain: Chain) -> AcceptedSteps:
+        """Return the step at which the chain is stuck, by a stepper; restart the chain after it."""
+        self._stepper.trial = self.run.steps.h_min
+        step = self._stepper.step(self.start, self.run.t_end).with_earlier(self._refused)
+        self._z, self._refused = chain.resume(self._z, step.end, self._stepper.trial), ()
+        return step
+
+    @cached_property
+    def _stepper(self) -> FallbackStepper:
+        chained = self._chain is not None
+        h_min = self.run.steps.h_min
+        return FallbackStepper(self.method.scheme, self._stepper_of, h_min, chained)
+
+    def _stepper_of(self, scheme: Scheme) -> Stepper:
+        method, run, solver = self.method, self.run, self.method.first_solver
+        program = StepProgram(self._dynamics, scheme, method.acceptance, self._scales)
+        retry = RetryPolicy(solver if isinstance(solver, Solver) else Solver())
+        stepper = Stepper(program, retry, method.control, run.steps, self._scales, run.p)
+        if (k := len(self._steppers)) < len(self._restored):
+            stepper.state = self._restored[k]
+        self._steppers.append(stepper)
+        return stepper

@@ -1,0 +1,65 @@
+"""The method of a run: scheme, solver, control of h and acceptance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nsopt.mpcc import Solver, Sqp
+from nsopt.schemes import Scheme
+from nsopt.simulation.acceptance import Acceptance
+from nsopt.simulation.chain import Compiled
+from nsopt.simulation.control import StepControl
+
+KINDS = {
+    "scheme": (Scheme, "Variational()"),
+    "solver": (Solver | Compiled, "Compiled()"),
+    "control": (StepControl, "ErrorControl(1e-6)"),
+    "acceptance": (Acceptance, "Acceptance()"),
+}
+
+
+@dataclass(frozen=True)
+class Method:
+    """The options of `simulate` for each step.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    solver : Solver or Compiled
+    control : StepControl
+    acceptance : Acceptance
+
+    Raises
+    ------
+    TypeError
+        If one of them is something else.
+    """
+
+    scheme: Scheme
+    solver: Solver | Compiled
+    control: StepControl
+    acceptance: Acceptance
+
+    def __post_init__(self) -> None:
+        for name, (kind, example) in KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
+
+    @property
+    def first_solver(self) -> Solver | Compiled:
+        """The solver that is tried first: a scheme that chooses h itself cannot be chained."""
+        if self.scheme.chooses_h and isinstance(self.solver, Compiled):
+            return Solver(backend=Sqp(native=True))
+        return self.solver
+
+    @property
+    def solver_name(self) -> str:
+        """Name of the solver that is tried first."""
+        solver = self.first_solver
+        return type(solver.backend if isinstance(solver, Solver) else solver).__name__
+
+    @property
+    def own_control(self) -> StepControl | None:
+        """The control of h, where the scheme does not choose h itself."""
+        return None if self.scheme.chooses_h else self.control

@@ -1,0 +1,109 @@
+"""The programs of one step: stated once, solved in order, judged at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Evaluator, Mpcc
+from nsopt.schemes import Scales, Scheme, StepStart
+from nsopt.simulation.acceptance import Acceptance, Fault, StackedChecks, StepEnd
+from nsopt.simulation.bounds import StepBounds
+
+Array = NDArray[np.float64]
+
+
+class StepProgram:
+    """What a scheme states for one step.
+
+    Parameters
+    ----------
+    numbers : Scales or None
+        None makes the scales parameters of the programs, after those of `numbers`; such a program
+        serves every run, but only `Newton` solves it.
+
+    Attributes
+    ----------
+    parts : tuple of Mpcc
+        What is solved in turn: modes, step and projection, as far as the scheme has them; each has
+        the scaled unknowns of those before among its parameters.
+    sizes : list of int
+        Numbers of unknowns of the parts.
+    end : Function (x of each part..., parameters, force) -> (StepEnd..., value, limit)
+        Value and limit of what the step is judged by.
+    """
+
+    def __init__(
+        self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, numbers: Scales | None = None
+    ) -> None:
+        self.dynamics, self.scheme = d, scheme
+        modes = Mpcc("modes")
+        start, h, scales = _stated_start(modes, d, scheme, numbers)
+        given = _parameters(modes)
+        start = scheme.add_modes(modes, d, start, h, scales)
+        first = modes.after("step")
+        if scheme.chooses_h:
+            low, high = (p.symbol for p in modes.parameters if p.name in ("h_min", "h_max"))
+            h = first.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
+        step = scheme.add_step(first, d, start, h, scales)
+        second = first.after("projection")
+        step = scheme.add_projection(second, d, start, scales, step)
+        self.parts = tuple(part for part in (modes, first, second) if part.variables)
+        self.sizes = [_unknowns(part).numel() for part in self.parts]
+        force = ca.SX.sym("force")
+        ends = StepEnd.stated(d, start, step)
+        self._checks = StackedChecks(acceptance.checks(ends, d, force))
+        self.end = ca.Function(
+            "end",
+            [*(_unknowns(part) for part in self.parts), given, force],
+            [*ends, self._checks.value, self._checks.limit],
+            {"cse": True},
+        )
+        self._evaluate = Evaluator(self.end)
+
+    def numbers(self, start: Start, p: Array, bounds: StepBounds) -> dict[str, Array]:
+        """Return the parameters of the first part by name; where h is given it is h_max."""
+        low, high = np.array([bounds.h_min]), np.array([bounds.h_max])
+        h = {"h_min": low, "h_max": high} if self.scheme.chooses_h else {"h": high}
+        return {"t": np.array([start.t]), "q": start.q, "v": start.v, "p": p, **h}
+
+    def judged(
+        self, x: Sequence[Array], numbers: dict[str, Array], force: float
+    ) -> tuple[StepEnd, Fault | None]:
+        """Return the end of a solved step, and what keeps it from being accepted."""
+        *end, value, limit = self._evaluate(
+            *x, np.concatenate(list(numbers.values())), np.array([force])
+        )
+        return StepEnd(*end), self._checks.fault(value, limit)
+
+    def fault(self, row: int, value: float, limit: float) -> Fault:
+        """Return in words what row of the judged values failed."""
+        return self._checks.describe(row, value, limit)
+
+
+def _stated_start(
+    m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
+) -> tuple[StepStart, ca.SX, Scales]:
+    """Return the start of a step, the largest h, and the scales, stated as parameters."""
+    start = StepStart(
+        m.parameter("t", 1),
+        m.parameter("q", d.nq),
+        m.parameter("v", d.nv),
+        m.parameter("p", len(d.parameters)),
+    )
+    if scheme.chooses_h:
+        m.parameter("h_min", 1)
+    h = m.parameter("h_max" if scheme.chooses_h else "h", 1)
+    return start, h, numbers or Scales.stated(m, len(d.contact_names))
+
+
+def _unknowns(m: Mpcc) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *(variable.scaled for variable in m.variables))
+
+
+def _parameters(m: Mpcc) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *(block.symbol for block in m.parameters))

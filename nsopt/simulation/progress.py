@@ -1,0 +1,55 @@
+"""The progress bar of a run."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from tqdm import tqdm
+
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+
+
+class ProgressBar:
+    """A bar of the simulated time on standard error, with step size and speed.
+
+    Parameters
+    ----------
+    begin, now, end : float [s]
+        Start of the run, state from where it goes on, and end.
+    shown : bool
+    """
+
+    def __init__(self, begin: float, now: float, end: float, shown: bool) -> None:
+        self._begin, self._count = begin, 0
+        self._bar: tqdm[Any] = tqdm(
+            total=end - begin,
+            initial=now - begin,
+            unit="s",
+            disable=not shown,
+            mininterval=0.2,
+            bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
+        )
+
+    def __enter__(self) -> ProgressBar:
+        """Return the bar."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave the bar as it is."""
+        del kind, error, traceback
+        self._bar.close()
+
+    def show(self, accepted: AcceptedSteps) -> None:
+        """Show steps that were accepted."""
+        if not len(accepted):
+            return
+        self._count += len(accepted)
+        rate = self._count / max(self._bar.format_dict["elapsed"], 1e-9)
+        self._bar.set_postfix_str(f"h={accepted.h[-1]:.2e} s {rate:.0f} steps/s", refresh=False)
+        self._bar.update(accepted.t[-1] - self._begin - self._bar.n)

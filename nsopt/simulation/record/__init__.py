@@ -1,0 +1,1 @@
+"""The record of a run: accepted steps, and the dataset they make."""

@@ -1,0 +1,140 @@
+"""Accepted steps, in columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+
+Array = NDArray[np.float64]
+
+ROUND_OFF = 1e-14
+"""Of a typical impulse, the part below which an impulse counts as zero."""
+
+TEXTS = ("reason", "tried")
+"""Columns of texts; the others are of numbers."""
+
+ADDING = ("loss", "work", "iterations", "solve_time", "retries")
+"""Columns that add up over steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedSteps:
+    """Accepted steps one after another: end states, impulses and the effort for each."""
+
+    t: Array  # (n,) [s]
+    h: Array  # (n,) [s]
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    impulse: Array  # (n, ng) [N s]
+    joint_impulse: Array  # (n, nc)
+    slip_impulse: Array  # (n, ns) [N s]
+    motion_residual: Array  # (n,) [N, N m] largest row
+    loss: Array  # (n, ng) [J] taken by each contact
+    work: Array  # (n,) [J] of applied loads
+    iterations: Array  # (n,)
+    solve_time: Array  # (n,) [s]
+    retries: Array  # (n,) attempts that failed before
+    reason: NDArray[np.object_]  # (n,) texts
+    tried: NDArray[np.object_]  # (n,) attempts that failed before and why, tuples of texts
+    at_end: NDArray[np.bool_]  # (n,) whether directions of impulses are those at the end
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.t)
+
+    @classmethod
+    def joined(cls, blocks: Iterable[Self]) -> Self:
+        """Return consecutive blocks as one."""
+        blocks = list(blocks)
+        return cls(*(np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)))
+
+    @classmethod
+    def none(cls, d: Dynamics) -> Self:
+        """Return no steps at all."""
+        widths = {
+            "q": d.nq,
+            "v": d.nv,
+            "impulse": len(d.contact_names),
+            "joint_impulse": len(d.closure_names),
+            "slip_impulse": len(d.slip_contacts),
+            "loss": len(d.contact_names),
+        }
+        kinds = dict.fromkeys(TEXTS, object) | {"at_end": bool}
+        return cls(
+            *(
+                np.zeros((0, widths[f.name]) if f.name in widths else 0, kinds.get(f.name, float))
+                for f in fields(cls)
+            )
+        )
+
+    def at(self, rows: object) -> Self:
+        """Return some of the steps, as copies, so that the others can be freed."""
+        return type(self)(*(np.array(getattr(self, f.name)[rows]) for f in fields(self)))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return all as arrays of numbers by name: texts as indices of ``texts``, which is JSON."""
+        indices: dict[object, int] = {}
+        columns: dict[str, NDArray[Any]] = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in TEXTS:
+            rows = [indices.setdefault(text, len(indices)) for text in columns[name]]
+            columns[name] = np.array(rows, dtype=np.int64)
+        columns["texts"] = np.frombuffer(json.dumps(list(indices)).encode(), dtype=np.uint8)
+        return columns
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the steps that became ``columns``."""
+        decoded = json.loads(columns["texts"].tobytes())
+        texts = objects(tuple(text) if isinstance(text, list) else text for text in decoded)
+        values = {f.name: columns[f.name] for f in fields(cls)}
+        return cls(**values | {name: texts[values[name]] for name in TEXTS})
+
+    @property
+    def end(self) -> Start:
+        """The state at the end of the last step, from which the next one starts."""
+        return Start(self.q[-1], self.v[-1], float(self.t[-1]))
+
+    def with_earlier(self, tried: tuple[str, ...], how: str = "") -> Self:
+        """Return a single step with attempts that failed before it in front of its own."""
+        attempts = (*tried, *self.tried[0])
+        reasons = [text for text in (str(self.reason[0]), how) if text]
+        return replace(
+            self,
+            tried=objects([attempts]),
+            retries=np.array([float(len(attempts))]),
+            reason=objects(["; ".join(reasons)]),
+        )
+
+    def thinned(self, every: int) -> Self:
+        """Return the last of each ``every`` steps; columns that add up are sums over them."""
+        n = len(self) // every
+        last = self.at(slice(every - 1, None, every))
+        sums = {
+            name: np.add.reduceat(getattr(self, name), np.arange(n) * every, axis=0)
+            for name in ADDING
+        }
+        sums["tried"] = objects(
+            sum(self.tried[k * every : (k + 1) * every].tolist(), ()) for k in range(n)
+        )
+        return replace(last, **sums)
+
+
+def significant_impulses(impulse: Array, typical: Any) -> Array:
+    """Return impulses (..., ng) [N s] without the round-off that solvers leave in open contacts."""
+    return np.where(impulse > ROUND_OFF * typical, impulse, 0.0)
+
+
+def objects(values: Iterable[object]) -> NDArray[np.object_]:
+    """Return a vector of any objects, tuples included."""
+    values = list(values)
+    made = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return made

@@ -1,0 +1,312 @@
+"""Everything a result holds, from the accepted steps of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import rank
+from nsopt.mechanics import INSTANT, Dynamics, Start, redundancy
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.evaluation import evaluate_at_times
+
+Array = NDArray[np.float64]
+AXES = ("x", "y", "z")
+
+
+TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "h": (TIME, "s", "step size"),
+    "q": (("time", "q"), "m, 1", "coordinates"),
+    "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
+    "gap": (CONTACT, "m", "distance of the surfaces"),
+    "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
+    "contact_force": (
+        (*CONTACT, "axis"),
+        "N",
+        "contact force on the body of frame b, friction included, mean over the step",
+    ),
+    "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
+    "contact_offset": (
+        (*CONTACT, "axis"),
+        "m",
+        "offset from the axis of a bore, in its axes; NaN for other contacts",
+    ),
+    "joint_reaction": (
+        (*JOINT, "axis"),
+        "N",
+        "force of the joint on the body of frame b, mean over the step",
+    ),
+    "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
+    "joint_resistance": (
+        (*JOINT, "axis"),
+        "N m",
+        "torque by which a joint resists, on the body of frame b, about its origin",
+    ),
+    "joint_resistance_force": ((*JOINT, "axis"), "N", "force by which a joint resists"),
+    "kinetic_energy": (TIME, "J", "kinetic energy"),
+    "potential_energy": (TIME, "J", "energy of gravity and springs"),
+    "total_energy": (TIME, "J", "kinetic and potential energy"),
+    "external_work": (TIME, "J", "work of applied loads since the start"),
+    "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
+    "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
+    "contact_loss": (CONTACT, "J", "energy taken by each contact over the step, as it is stepped"),
+    "complementarity_residual": (CONTACT, "N m", "contact force times gap"),
+    "gap_violation": (CONTACT, "m", "depth inside the wall"),
+    "constraint_violation": (JOINT, "m", "largest residual of each joint (directions: rad)"),
+    "euler_norm_error": (TIME, "1", "largest | |p| - 1 |"),
+    "iterations": (TIME, "1", "solver iterations"),
+    "retries": (TIME, "1", "attempts beyond the first"),
+    "solve_time": (TIME, "s", "time in the solver"),
+    "step_reason": (TIME, "", "reason of the step size, and the attempt that solved the step"),
+    "tried": (TIME, "", "attempts that failed before, and why"),
+    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
+    "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
+    "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
+}
+
+
+class Record:
+    """Everything a result holds, evaluated at all times at once."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        start: Start,
+        p: Array,
+        steps: AcceptedSteps,
+        thinned: bool = False,
+    ) -> None:
+        self.dynamics, self.p, self.steps = dynamics, p, steps
+        at_end = np.append(True, steps.at_end | thinned)
+        self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
+        self.t = np.append(start.t, steps.t)
+        self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
+        self.h = self.each("h")
+        self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
+
+    def each(self, name: str) -> Array:
+        """Return a step variable over time, NaN at the start."""
+        rows: Array = getattr(self.steps, name)
+        return np.concatenate([np.full((1, *rows.shape[1:]), np.nan), rows])
+
+    def coordinates(self) -> dict[str, Any]:
+        """Return time, and the labels of the other dimensions."""
+        d = self.dynamics
+        return {
+            "time": self.t,
+            # q and v are variables over (time, q) and (time, v), so their labels need other names.
+            "q_name": ("q", list(d.q_names)),
+            "v_name": ("v", list(d.v_names)),
+            "contact": _names(d.contact_names),
+            "joint": _names(d.joint_names),
+            "body": [body.name for body in d.mechanism.bodies],
+            "axis": list(AXES),
+            "quaternion": ["e0", "e1", "e2", "e3"],
+        }
+
+    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
+        """Return dimensions, values and attributes of every variable, by name."""
+        values = self.states() | self.contacts() | self.joints() | self.energies() | self.solver()
+        return {
+            name: (dims, values[name], {"units": units, "long_name": text})
+            for name, (dims, units, text) in VARIABLES.items()
+        } | self.outputs()
+
+    def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
+        """Return the outputs of forces, as variables of their names."""
+        d, values = self.dynamics, self.over("outputs")
+        limits = np.asarray(d.output_limits(self.p)).ravel()
+        variables: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
+        for k, name in enumerate(d.output_names):
+            owner, _, quantity = name.rpartition(".")
+            attrs = {"units": d.output_units[k], "long_name": f"{quantity} of {owner}"}
+            variables[name] = (TIME, values[:, k], attrs | {"most": limits[k]})
+        return variables
+
+    def states(self) -> dict[str, Array]:
+        """Return coordinates, velocities and poses."""
+        position, quaternion, velocity = self.poses()
+        return {
+            "h": self.h,
+            "q": self.q,
+            "v": self.v,
+            "body_position": position,
+            "body_quaternion": quaternion,
+            "body_velocity": velocity,
+            "euler_norm_error": self.norm_error(),
+        }
+
+    def contacts(self) -> dict[str, Array]:
+        """Return gaps and contact forces."""
+        distance = self.over("distance")
+        # The impulse of a step that goes by its start belongs to the gradient of the gap function
+        # there, which is the slope times a unit normal.
+        impulse = self.lam.copy()
+        impulse[self._begun] *= self.over("slope", before=True)[self._begun]
+        force = impulse / self.h[:, None]
+        push = self.directions("contact_normals") * force[:, :, None]
+        return {
+            "gap": distance,
+            "impulse": impulse,
+            "contact_force": push + self.friction(),
+            "contact_point": self.columns("contact_points"),
+            "contact_offset": self.columns("contact_offsets"),
+            "contact_loss": self.each("loss"),
+            "complementarity_residual": np.abs(force * distance),
+            "gap_violation": np.maximum(-distance, 0),
+        }
+
+    def friction(self) -> Array:
+        """Return the tangential contact forces (time, contact, 3) [N]."""
+        force = self.each("slip_impulse") / self.h[:, None]
+        along = self.directions("slip_directions") * force[:, :, None]
+        friction = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
+        for k, contact in enumerate(self.dynamics.slip_contacts):
+            friction[:, contact] += along[:, k]
+        return friction
+
+    def joints(self) -> dict[str, Array]:
+        """Return reactions and closure of joints, those with clearance included."""
+        wrench = self.reactions()
+        resistance = self.resistance(wrench)
+        return {
+            "joint_reaction": wrench[:, :, :3],
+            "joint_reaction_torque": wrench[:, :, 3:],
+            "joint_resistance": resistance[:, :, 3:],
+            "joint_resistance_force": resistance[:, :, :3],
+            "constraint_violation": self.violation(self.over("distance")),
+        }
+
+    def energies(self) -> dict[str, Array]:
+        """Return energies and the work from outside."""
+        kinetic, potential = self.over("kinetic")[:, 0], self.over("potential")[:, 0]
+        total, work = kinetic + potential, self.external_work()
+        return {
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+            "total_energy": total,
+            "external_work": work,
+            "dissipated_energy": total[0] + work - total,
+        }
+
+    def solver(self) -> dict[str, Array]:
+        """Return reason, attempts and effort of each step."""
+        return {
+            "motion_residual": self.each("motion_residual"),
+            "iterations": self.each("iterations"),
+            "retries": self.each("retries"),
+            "solve_time": self.each("solve_time"),
+            "step_reason": np.array(["start", *map(str, self.steps.reason)], dtype=object),
+            "tried": np.array(["", *map("; ".join, self.steps.tried)], dtype=object),
+        }
+
+    def over(self, name: str, before: bool = False) -> Array:
+        """Return a function of the dynamics at all times (or at the start of each step)."""
+        function: ca.Function = getattr(self.dynamics, name)
+        known = {"t": self.t, "q": self.q, "v": self.v}
+        arguments = [
+            np.tile(self.p, (len(self.t), 1)) if n == "p" else known[n].reshape(len(self.t), -1)
+            for n in function.name_in()
+        ]
+        if before:
+            arguments = [np.vstack([a[:1], a[:-1]]) for a in arguments]
+        return evaluate_at_times(function, *arguments)[0]
+
+    def columns(self, name: str, before: bool = False) -> Array:
+        """Return a function whose value is (3, n) as an array (time, n, 3)."""
+        values = self.over(name, before)
+        return values.reshape(len(self.t), -1, 3)
+
+    def directions(self, name: str) -> Array:
+        """Return a function whose value is (3, n), where each step takes directions."""
+        directions = self.columns(name)
+        if self._begun.size:
+            directions[self._begun] = self.columns(name, before=True)[self._begun]
+        return directions
+
+    def reactions(self) -> Array:
+        """Return force and torque of each joint (time, joint, 6), means over the step."""
+        d, n = self.dynamics, len(self.t)
+        if not d.joint_names:
+            return np.zeros((n, 0, 6))
+        t, q = self.t.copy(), self.q.copy()
+        t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
+        change = np.vstack([np.zeros((1, d.nv)), np.diff(self.v, axis=0)])
+        # Where steps were left out, the changes over the last of them are not known.
+        mean, change[self._gone()] = self.v - change / 2, np.nan
+        impulses = [self.mu, self.lam, self.each("slip_impulse")]
+        more = [np.tile(self.p, (n, 1)), self.h, change, *impulses]
+        values = evaluate_at_times(d.reactions, t, q, mean, *more)[0]
+        if d.tree_joints:  # their bodies move during the step: the mean of both ends
+            before = [np.concatenate([x[:1], x[:-1]]) for x in (self.t, self.q)]
+            start = evaluate_at_times(d.reactions, *before, mean, *more)[0].reshape(n, -1, 6)
+            end = evaluate_at_times(d.reactions, self.t, self.q, mean, *more)[0].reshape(n, -1, 6)
+            k = list(d.tree_joints)
+            values.reshape(n, -1, 6)[:, k] = (start[:, k] + end[:, k]) / 2
+        wrenches = values.reshape(n, -1, 6)
+        wrenches[0] = np.nan
+        return wrenches / self.h[:, None, None]
+
+    def _gone(self) -> NDArray[np.bool_]:
+        """Return before which times steps were left out, (time,)."""
+        return np.append(False, np.abs(np.diff(self.t) - self.h[1:]) > 1e-6 * self.h[1:])
+
+    def resistance(self, wrench: Array) -> Array:
+        """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
+        d, n = self.dynamics, len(self.t)
+        # At the first time neither they nor the friction under them are known yet.
+        reactions = wrench[:, list(d.friction_joints)].reshape(n, 6 * len(d.friction_joints))
+        p, q, h = np.tile(self.p, (n, 1)), self.q.copy(), self.h.copy()
+        # Coordinates that change during the step enter by their mean over it.
+        known, moving = ~self._gone()[1:], d.nq - len(d.internal_names)
+        q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
+        resistance = evaluate_at_times(d.resistance, self.t, q, self.v, p, h, reactions)[0]
+        return resistance.reshape(n, -1, 6)
+
+    def external_work(self) -> Array:
+        """Return the work of applied loads since the start (time,) [J]."""
+        return np.append(0.0, np.cumsum(self.steps.work))
+
+    def violation(self, distance: Array) -> Array:
+        """Return the largest residual of each joint (time, joint): closure, or depth in a wall."""
+        d = self.dynamics
+        closure = np.abs(self.over("closure"))
+        violation = np.zeros((len(self.t), len(d.joint_names)))
+        for j, name in enumerate(d.joint_names):
+            rows = [k for k, owner in enumerate(d.closure_names) if owner == name]
+            gaps = [k for k, owner in enumerate(d.contact_owners) if owner == name]
+            depth = np.maximum(-distance[:, gaps], 0)
+            violation[:, j] = np.max(np.hstack([closure[:, rows], depth]), axis=1, initial=0.0)
+        return violation
+
+    def norm_error(self) -> Array:
+        """Return by how much a norm of Euler parameters is off one (time,)."""
+        norms = np.sqrt(self.over("norms"))
+        error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
+        return error
+
+    def poses(self) -> tuple[Array, Array, Array]:
+        """Return positions (time, body, 3), Euler parameters (time, body, 4) and velocities."""
+        n = len(self.t)
+        r, e, u = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
+        return r.reshape(n, -1, 3), e.reshape(n, -1, 4), u.reshape(n, -1, 3)
+
+    def redundant(self) -> dict[str, int]:
+        """Return the number of redundant joint rows, and the largest one of redundant contacts."""
+        most = 0
+        pressed = np.nan_to_num(self.lam) > 0
+        for active in np.unique(pressed, axis=0):
+            k = int(np.flatnonzero(np.all(pressed == active, axis=1))[0])
+            node = k - 1 if k in self._begun else k
+            W = np.asarray(self.dynamics.gap_matrix(self.t[node], self.q[node], self.p))
+            most = max(most, int(active.sum()) - rank(W[:, active]))
+        rows = redundancy(self.dynamics, self.t[0], self.q[0], self.p)
+        return {"redundant_joint_rows": rows, "redundant_contacts": most}
+
+
+def _names(names: tuple[str, ...]) -> NDArray[np.str_]:
+    return np.array(names, dtype=str)

@@ -1,0 +1,186 @@
+"""The motion of a mechanism, step by step [NLP-clearance 2024, Algorithm 1]."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.mpcc import Solver
+from nsopt.result import Result
+from nsopt.schemes import PaperStep, Scheme
+from nsopt.simulation.acceptance import Acceptance
+from nsopt.simulation.bounds import StepBounds
+from nsopt.simulation.chain import Compiled
+from nsopt.simulation.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    CheckpointWriter,
+    checkpoint_writer,
+)
+from nsopt.simulation.control import LargestStep, StepControl
+from nsopt.simulation.driver import Driver
+from nsopt.simulation.interrupt import deferred_interrupt
+from nsopt.simulation.method import Method
+from nsopt.simulation.progress import ProgressBar
+from nsopt.simulation.record.history import History
+from nsopt.simulation.run import Run
+from nsopt.simulation.stepper import StepError
+
+
+def simulate(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    duration: float = 1.0,
+    *,
+    steps: StepBounds,
+    scheme: Scheme | None = None,
+    solver: Solver | Compiled | None = None,
+    control: StepControl | None = None,
+    parameters: Mapping[str, float] | None = None,
+    acceptance: Acceptance | None = None,
+    store_every: int = 1,
+    checkpoint: Checkpoint | None = None,
+    title: str = "mechanism",
+    progress: bool = True,
+) -> Result:
+    """Simulate the motion of a mechanism.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        From `assemble`.
+    start : Start, optional
+        The start stated by the bodies by default.
+    duration : float [s]
+        The last step ends exactly there.
+    steps : StepBounds
+        In which each step chooses its size.
+    scheme : Scheme
+        `PaperStep` by default.
+    solver : Solver or Compiled
+        The first choice for every step; others take over where it fails (`RetryPolicy`).
+    control : StepControl
+        Of h where the scheme does not choose it: `LargestStep` by default.
+    parameters : mapping of name to number
+        Other values for Parameters of the mechanism.
+    acceptance : Acceptance
+        The limits that each step must meet.
+    store_every : int
+        Keep only every that many steps, and the last. Losses, work and effort are summed up
+        between; impulses and forces are those of the kept steps alone.
+    checkpoint : Checkpoint
+        From which a run that was killed can go on, and whether to go on from it; none by default.
+    title : str
+        Names the run in summaries and pictures.
+    progress : bool
+        Whether to show a progress bar on standard error.
+
+    Returns
+    -------
+    Result
+        Also where the run ends early, by Ctrl-C, by a step that nothing solved or by a checkpoint
+        that could not be written: then ``completed`` is False and ``data.attrs["stop_reason"]``
+        says why, where and what was tried.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind.
+    ValueError
+        Before anything is solved: a duration, parameter or start that is not legal, a checkpoint
+        to resume that is damaged or of another run.
+    OSError
+        Before anything is solved: no checkpoint to resume, or none can be written.
+    """
+    if store_every < 1:
+        raise ValueError(f"store_every must be 1 or more, got {store_every}")
+    method = Method(
+        scheme or PaperStep(),
+        solver or Solver(),
+        control or LargestStep(),
+        acceptance or Acceptance(),
+    )
+    run = Run.checked(dynamics, start, duration, steps, parameters)
+    method.scheme.check(dynamics, run.p)
+    method.scheme.check_joint_friction(dynamics)
+    writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
+    driver = Driver(dynamics, run, method)
+    history = History(dynamics, run.start, run.p, store_every)
+    if saved is not None:
+        driver.restore(saved.driver)
+        history.restore(saved.kept, saved.pending, saved.count)
+    stop_reason = _advance_to_end(driver, history, writer, progress)
+    return history.result(
+        {
+            "title": title,
+            **_method_attributes(method),
+            "h_min": steps.h_min,
+            "h_max": steps.h_max,
+            "duration": duration,
+            "completed": int(not stop_reason),
+            "stop_reason": stop_reason,
+            "steps_below_h_min": driver.below_h_min,
+            "compile_time": driver.compile_time,
+            "checkpoint": writer.written_to if writer else "",
+        }
+    )
+
+
+def _method_attributes(method: Method) -> dict[str, Any]:
+    """Return the attributes of a result that describe the method of its steps."""
+    control = method.own_control
+    return {
+        "scheme": repr(method.scheme),
+        "acceptance": json.dumps(asdict(method.acceptance)),
+        "scheme_name": type(method.scheme).__name__,
+        "solver": repr(method.solver),
+        "solver_name": method.solver_name,
+        "step_control": "" if control is None else repr(control),
+    }
+
+
+def _advance_to_end(
+    driver: Driver, history: History, writer: CheckpointWriter | None, progress: bool
+) -> str:
+    """Add steps to ``history`` to the end; return why the run ended early, or nothing."""
+    run = driver.run
+    with (
+        deferred_interrupt() as interrupted,
+        ProgressBar(run.start.t, driver.start.t, run.t_end, progress) as bar,
+    ):
+        try:
+            while not driver.done:
+                accepted = driver.advance()
+                history.add(accepted)
+                bar.show(accepted)
+                if driver.done:
+                    break
+                if interrupted():
+                    return _interrupted(driver, history, writer)
+                if writer is not None:
+                    writer.write_if_due(history, driver)
+        except KeyboardInterrupt:
+            return f"interrupted {_at(driver)}"
+        except CheckpointError as error:
+            return f"stopped {_at(driver)}: {error}"
+        except StepError as error:
+            return str(error)
+    return ""
+
+
+def _interrupted(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:
+    """Write the last checkpoint of a run that is interrupted; return the reason of its stop."""
+    reason = f"interrupted {_at(driver)}"
+    if writer is not None:
+        try:
+            writer.write(history, driver)
+        except CheckpointError as error:
+            return f"{reason}; {error}"
+    return reason
+
+
+def _at(driver: Driver) -> str:
+    return f"at t = {driver.start.t:.9g} s"

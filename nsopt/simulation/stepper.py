@@ -1,0 +1,271 @@
+"""One step after another by the solvers, each accepted or tried again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Start
+from nsopt.mpcc import Evaluator, Point, Program, Solution
+from nsopt.schemes import Scales
+from nsopt.simulation.acceptance import EVENTS, Fault, StepEnd
+from nsopt.simulation.bounds import StepBounds, reasons
+from nsopt.simulation.control import HALF, StepControl
+from nsopt.simulation.program import StepProgram
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
+from nsopt.simulation.retry import Retry, RetryPolicy
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StepperState:
+    """The memory of a stepper from step to step.
+
+    Attributes
+    ----------
+    trial : float [s]
+        The h to try next.
+    points : tuple of Point
+        The solution of the last step, part by part, to start the next one from; empty for a cold
+        start.
+    """
+
+    trial: float
+    points: tuple[Point, ...] = ()
+
+
+class StepError(RuntimeError):
+    """A step that no attempt solved; the message says when, what failed and what was tried.
+
+    Attributes
+    ----------
+    tried : tuple of str
+    """
+
+    def __init__(self, t: float, tried: list[str]) -> None:
+        super().__init__(_report(t, tried))
+        self.tried = tuple(tried)
+
+
+class Stepper:
+    """The step program of a run, ready to be solved from any state.
+
+    Parameters
+    ----------
+    program : StepProgram
+    retry : RetryPolicy
+    control : StepControl
+        Chooses h where the scheme does not.
+    steps : StepBounds
+        Of the run.
+    scales : Scales
+    p : (np,)
+        Parameters of the mechanism.
+
+    Attributes
+    ----------
+    state : StepperState
+    """
+
+    def __init__(
+        self,
+        program: StepProgram,
+        retry: RetryPolicy,
+        control: StepControl,
+        steps: StepBounds,
+        scales: Scales,
+        p: Array,
+    ):
+        self._program, self._p, self._force = program, p, scales.force
+        self._steps, self._control = steps, control
+        self._retries = tuple(retry.attempts())
+        self._solvers: dict[tuple[int, int], Program] = {}  # by identity: retries share a few
+        self._slack = 1e-9 * scales.time
+        error = ca.SX.sym("error")
+        outputs = [ca.SX(control.keeps(error)), control.factor(error, program.scheme.error_order)]
+        self._rule = Evaluator(ca.Function("control", [error], outputs))
+        self.state = StepperState(steps.h_max)
+
+    @property
+    def trial(self) -> float:
+        """The h to try next [s]."""
+        return self.state.trial
+
+    @trial.setter
+    def trial(self, h: float) -> None:
+        self.state = replace(self.state, trial=h)
+
+    def step(self, start: Start, t_end: float, below_h_min: bool = True) -> AcceptedSteps:
+        """Return the next accepted step towards ``t_end`` [s].
+
+        Parameters
+        ----------
+        start : Start
+        t_end : float
+        below_h_min : bool
+            Whether h may go below h_min at the end.
+
+        Raises
+        ------
+        StepError
+            If every attempt failed.
+        """
+        tried: list[str] = []
+        iterations, seconds, unphysical = 0, 0.0, False
+        for retry, bounds in self._attempts(t_end - start.t):
+            if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
+                continue
+            if not below_h_min and not retry.keeps_bounds and bounds.h_max < self._steps.h_min:
+                break
+            solutions, end, fault = self._solve(retry, start, bounds)
+            iterations += sum(s.iterations for s in solutions)
+            seconds += sum(s.time for s in solutions)
+            label = retry.label or "warm start"
+            failed = [a for s in solutions for a in s.stages[:-1] if not a.ok]
+            tried += [f"{label}: restarted after {a.solver_status}" for a in failed]
+            if fault is None:
+                points = tuple(s.point for s in solutions)
+                self.state = StepperState(self._next_trial(end, bounds), points)
+                return self._accepted(start, end, tuple(tried), iterations, seconds, t_end, label)
+            tried.append(f"{label}: {fault.text}")
+            unphysical = fault.unphysical
+        self.state = StepperState(self.trial)
+        raise StepError(start.t, tried)
+
+    def _attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
+        """Yield retries and their bounds of h, which are equal where h is given."""
+        if self._program.scheme.chooses_h:
+            yield from self._attempts_in_bounds(remaining)
+        else:
+            yield from self._attempts_at_given_h(remaining)
+
+    def _attempts_in_bounds(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
+        bounds = self._steps.until_end(remaining)
+        for retry in self._retries:
+            yield retry, retry.bounds(bounds, self._steps.h_min)
+
+    def _attempts_at_given_h(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
+        """Yield retries at the h to try, at its halves, at h_min, and below h_min."""
+        h_min, (_, cold, *_) = self._steps.h_min, self._retries
+        h = StepBounds(min(h_min, self.trial), self.trial).until_end(remaining).h_max
+        ordinary = [retry for retry in self._retries if retry.keeps_bounds]
+        for retry in ordinary:
+            yield retry, StepBounds(h, h)
+        size = h
+        while size * HALF > h_min:
+            size *= HALF
+            yield cold.at_given_h(f"h = {size:.3g} s"), StepBounds(size, size)
+        if size > h_min:
+            for retry in ordinary:
+                yield retry.at_given_h(f"{retry.label}, h_min"), StepBounds(h_min, h_min)
+        for retry in self._retries:
+            if not retry.keeps_bounds:
+                low = retry.bounds(StepBounds(h, h), h_min).h_min
+                yield retry, StepBounds(low, low)
+
+    def _solve(
+        self, retry: Retry, start: Start, bounds: StepBounds
+    ) -> tuple[list[Solution], StepEnd, Fault | None]:
+        program = self._program
+        first = program.numbers(start, self._p, bounds)
+        empty = dict.fromkeys(("modes", "step"), np.zeros(0))
+        numbers, solutions = first | empty, []
+        for k in range(len(program.parts)):
+            known = {block.name: numbers[block.name] for block in program.parts[k].parameters}
+            solution = self._solver(retry, k).solve(known, self._guess(retry, k, start, bounds))
+            solutions.append(solution)
+            # A value that is not finite is refused at the end; the next part needs numbers.
+            x = solution.x[: program.sizes[k]]
+            numbers[program.parts[k].name] = np.nan_to_num(x, posinf=0, neginf=0)
+        unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
+        end, fault = program.judged(unknowns, first, self._force)
+        h = float(end.h[0])
+        first_event = 0.0 if program.scheme.ends_early else bounds.h_min
+        if not first_event - self._slack <= h <= bounds.h_max + self._slack:
+            status = solutions[0].status.solver_status
+            fault = Fault(f"h = {h:.3g} s outside its bounds ({status})")
+        if not program.scheme.chooses_h:
+            # The program judges positions and momentum only, the solver rates and friction too.
+            bad = [s for s in solutions if not s.ok]
+            fault = fault or (Fault(f"{bad[0].worst()}") if bad else None)
+        return solutions, end, fault or self._inexact(end)
+
+    def _inexact(self, end: StepEnd) -> Fault | None:
+        """Return the fault of a step whose local error is too large, if h can be smaller."""
+        keeps = bool(self._rule(end.local_error)[0][0])
+        if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
+            return None
+        return Fault(f"local error off by {end.local_error[0]:.2g} m", unphysical=True)
+
+    def _solver(self, retry: Retry, part: int) -> Program:
+        key = (id(retry.solver), part)
+        if key not in self._solvers:
+            self._solvers[key] = retry.solver.build(self._program.parts[part])
+        return self._solvers[key]
+
+    def _guess(
+        self, retry: Retry, part: int, start: Start, bounds: StepBounds
+    ) -> Point | Mapping[str, Array] | None:
+        if retry.warm:
+            return self.state.points[part]
+        if self._program.parts[part].name != "step":
+            return None
+        middle = (bounds.h_min * bounds.h_max) ** 0.5
+        return self._program.scheme.guess(self._program.dynamics, start.q, start.v, middle)
+
+    def _next_trial(self, end: StepEnd, bounds: StepBounds) -> float:
+        """Return the h to try next [s]."""
+        factor = float(self._rule(end.local_error)[1][0])
+        return min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
+
+    def _accepted(
+        self,
+        start: Start,
+        end: StepEnd,
+        tried: tuple[str, ...],
+        iterations: int,
+        seconds: float,
+        t_end: float,
+        label: str,
+    ) -> AcceptedSteps:
+        h = float(end.h[0])
+        t = start.t + h
+        if t_end - t < 1e-6 * h:
+            # Round-off in the sum of steps must not leave a step of its own.
+            t = t_end
+        reason = reasons([h], [t_end - start.t], self._steps, self._control.description)[0]
+        reason = EVENTS.get(int(end.event[0]), reason)
+        if tried:
+            reason = f"{reason}; {label}"
+        return AcceptedSteps(
+            np.array([t]),
+            np.array([h]),
+            end.q[None],
+            end.v[None],
+            significant_impulses(end.impulse, h * self._force)[None],
+            end.joint_impulse[None],
+            end.slip_impulse[None],
+            np.array([np.max(np.abs(end.motion))]),
+            end.loss[None],
+            end.work,
+            np.array([float(iterations)]),
+            np.array([seconds]),
+            np.array([float(len(tried))]),
+            objects([reason]),
+            objects([tried]),
+            np.array([self._program.scheme.forces_at_end]),
+        )
+
+
+def _report(t: float, tried: list[str]) -> str:
+    faults = Counter(line.split(": ", 1)[1].split(" off by")[0] for line in tried)
+    return (
+        f"no step from t = {t:.9g} s: {faults.most_common(1)[0][0]}; tried {'; '.join(tried)}. "
+        "Try smaller step bounds or another solver"
+    )

@@ -1,0 +1,78 @@
+"""Checks of the joints, coordinates and frames that costs and conditions refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.checks import numbers, plain
+from nsopt.mechanics import Dynamics, Frame
+
+
+def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
+    """Raise a ValueError if a joint is not among those known, a TypeError for a single name."""
+    if isinstance(joints, str):
+        raise TypeError(
+            f"joints of {what} must be a sequence of names, got {joints!r}: write [{joints!r}]"
+        )
+    for name in joints:
+        if name not in known:
+            raise ValueError(
+                f"{what} names the joint {name!r}, which is not in the mechanism: one of "
+                f"{', '.join(known) or 'none'}"
+            )
+
+
+def target_values(
+    what: str, value: Any, names: Sequence[str], internal: int = 0
+) -> NDArray[np.float64]:
+    """Return target values, one for each name, (n,); NaN leaves one free.
+
+    The last ``internal`` names are those of internal states, which `with_internal_states` appends.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many numbers as names, or one is infinite; ``what`` names them.
+    """
+    plain(what, value)
+    found = numbers(what, value)
+    if found.shape != (len(names),):
+        raise ValueError(
+            f"{what} must have shape ({len(names)},), got {found.shape}: one for each of "
+            f"{', '.join(names)}" + (f"; the last {internal} may be left out" if internal else "")
+        )
+    for name, x in zip(names, found, strict=True):
+        if np.isinf(x):
+            raise ValueError(f"{what} is {x:g} for {name}: give a number, or nan to leave it free")
+    return found
+
+
+def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> ArrayLike | None:
+    """Return coordinates with internal states of friction appended if they were left out."""
+    n = len(d.internal_names)
+    if q is None or np.shape(q) != (d.nq - n,):
+        return q
+    return np.append(np.asarray(q, dtype=float), np.full(n, internal))
+
+
+def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> None:
+    """Refuse a value that is no Frame, or a frame on a body that is not in the mechanism.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message begins with ``what``.
+    """
+    if not isinstance(frame, Frame):
+        raise TypeError(f"{what} must be a Frame, got {frame!r}: use Frame(body, origin)")
+    if dynamics is None or frame.body is None:
+        return
+    known = [body.name for body in dynamics.mechanism.bodies]
+    if frame.body.name not in known:
+        raise ValueError(
+            f"{what} is on {frame.place}, which is not in the mechanism: one of {', '.join(known)}"
+        )

@@ -1,0 +1,19 @@
+"""Parameters by gradient-based search: `fit` to measured motions, `design` for least cost."""
+
+from nsopt.trajectory.identification.design import Design, Limit, design
+from nsopt.trajectory.identification.fit import Fit, FitOutcome, FullWindow, GrowingWindow, fit
+from nsopt.trajectory.identification.measured import Measured
+from nsopt.trajectory.identification.unknowns import Unknown
+
+__all__ = [
+    "Design",
+    "Fit",
+    "FitOutcome",
+    "FullWindow",
+    "GrowingWindow",
+    "Limit",
+    "Measured",
+    "Unknown",
+    "design",
+    "fit",
+]

@@ -1,0 +1,287 @@
+"""Optimal parameters of a mechanism under limits of its motion: `design`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import NonlinearConstraint, minimize
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.schemes import Scheme
+from nsopt.simulation import StepBounds
+from nsopt.trajectory.identification.unknowns import Box, Unknown
+from nsopt.trajectory.sensitivity import Output, Sensitivities, SensitivityError, sensitivities
+
+Array = NDArray[np.float64]
+Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
+"""(y, p) -> SX: of the outputs y, SX (n, m) at n times, and all parameters by name."""
+
+FEASIBLE = 1e-6
+"""Relative amount by which a limit may be exceeded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """An upper limit of a function of the motion.
+
+    Parameters
+    ----------
+    name : str
+    value : callable (y, p) -> SX (k,)
+        Function of the outputs and parameters, see `design`.
+    most : float
+        Upper bound of every entry of the value.
+
+    Raises
+    ------
+    ValueError
+        If ``most`` is not finite.
+    """
+
+    name: str
+    value: Term
+    most: float
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.most):
+            raise ValueError(f"most of limit {self.name!r} must be finite, got {self.most}")
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The result of `design`.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values : (k,)
+        The unknowns; NaN if no design was found.
+    cost : float
+    limits : dict of str to float
+        The largest entry of each limit's value.
+    resimulated : dict of str to float
+        The same from a simulation with half the step.
+    converged : bool
+    message : str
+    evaluations : int
+        Number of simulations.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    cost: float
+    limits: dict[str, float]
+    resimulated: dict[str, float]
+    converged: bool
+    message: str
+    evaluations: int
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values by name, as `simulate` takes them."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def design(
+    dynamics: Dynamics,
+    unknowns: Sequence[Unknown],
+    cost: Term,
+    limits: Sequence[Limit] = (),
+    *,
+    times: float | Sequence[float] | Array,
+    outputs: Output,
+    steps: StepBounds,
+    start: Start | None = None,
+    scheme: Scheme | None = None,
+    parameters: Mapping[str, float] | None = None,
+    slack: float = 0.01,
+    iterations: int = 100,
+) -> Design:
+    """Find the parameters of least cost for which the motion satisfies all limits.
+
+    By sequential quadratic programming with the exact derivatives of `sensitivities`, from the
+    guesses of the unknowns to a local optimum. The message of the `Design` says if a simulation
+    failed, during the search or with half the step.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    unknowns : sequence of Unknown
+        Parameters of the mechanism: clearances, stiffnesses, angles of a cone.
+    cost : callable (y, p) -> SX
+        Of the outputs y, SX (n, m) at n times, and of all parameters by name, such as
+        ``lambda y, p: 1 / p["clearance"]``.
+    limits : sequence of Limit
+        A limit of a value at all times limits its largest value over time.
+    times, outputs, steps, start, scheme, parameters
+        As for `sensitivities`.
+    slack : float
+        Relative amount by which a limit may be exceeded with half the step; beyond it the steps are
+        too long, and no design is returned.
+    iterations : int
+        Largest number of iterations.
+
+    Raises
+    ------
+    ValueError
+        Before anything is solved: an unknown is no parameter, or the cost is not one number.
+    SensitivityError
+        If the motion at the guesses has no derivatives.
+    """
+    box = Box(dynamics, unknowns, parameters)
+    options = {"start": start, "scheme": scheme, "outputs": outputs}
+    problem = _DesignProblem(dynamics, box, np.atleast_1d(times), steps, options)
+    problem.define(cost, limits)
+    return problem.solve(slack, iterations)
+
+
+class _DesignProblem:
+    """Cost and limits as functions of the unknowns, scaled to 0 to 1 by `Box`."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        box: Box,
+        times: Array,
+        steps: StepBounds,
+        options: dict[str, Any],
+    ) -> None:
+        self._dynamics, self._box, self._times, self._steps = dynamics, box, times, steps
+        self._options = options
+        self._evaluations, self._key = 0, b""
+        self._motion: Sensitivities | None = None
+
+    def define(self, cost: Term, limits: Sequence[Limit]) -> None:
+        """Turn cost and limits into functions of outputs and parameters."""
+        d, self._limits = self._dynamics, tuple(limits)
+        names = [limit.name for limit in limits]
+        if len(set(names)) < len(names):
+            raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
+        n, m = self._at(self._box.guess).value.shape
+        y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(d.parameters))
+        named = {parameter.name: p[k] for k, parameter in enumerate(d.parameters)}
+        value = ca.SX(cost(y, named))
+        if value.shape != (1, 1):
+            raise ValueError(f"cost must be one number, got shape {value.shape}: sum its terms")
+        rows = [ca.densify(ca.vec(ca.SX(limit.value(y, named)))) for limit in limits]
+        sizes = [abs(limit.most) or 1.0 for limit in limits]
+        over = [(row - x.most) / size for row, x, size in zip(rows, limits, sizes, strict=True)]
+        self._f = _with_jacobians("cost", y, p, value)
+        self._g = _with_jacobians("limits", y, p, ca.vertcat(ca.SX(0, 1), *over))
+        largest = [ca.mmax(row) for row in rows]
+        self._largest = ca.Function("largest", [y, p], [ca.vertcat(ca.SX(0, 1), *largest)])
+
+    def solve(self, slack: float, iterations: int) -> Design:
+        """Return the design, its limits checked with half the step."""
+        # The cost at the guess gives its scale.
+        size = abs(float(self._value(self._f, self._box.guess)[0])) or 1.0
+        rows = NonlinearConstraint(
+            partial(self._value, self._g), -np.inf, 0, partial(self._jacobian, self._g)
+        )
+        options: dict[str, Any] = {
+            "jac": lambda x: self._jacobian(self._f, x)[0] / size,
+            "bounds": [(0, 1)] * len(self._box.names),
+            "constraints": [rows] if self._limits else [],
+            "method": "SLSQP",
+            "options": {"maxiter": iterations, "ftol": 1e-10},
+        }
+
+        def cost(x: Array) -> float:
+            return float(self._value(self._f, x)[0]) / size
+
+        try:
+            optimum = minimize(cost, self._box.guess, **options)
+            x = np.clip(optimum.x, 0, 1)
+            if not optimum.success:
+                return self._failed(f"{optimum.message}; {self._worst(x)}")
+            if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
+                return self._failed(f"no design satisfies all limits: {self._worst(x)}")
+        except SensitivityError as error:
+            return self._failed(str(error))
+        return self._checked(x, slack)
+
+    def _checked(self, x: Array, slack: float) -> Design:
+        half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
+        try:
+            half_step = self._run(x, half).value
+        except SensitivityError as error:
+            return self._failed(f"with half the step {error}")
+        values = self._largest_values(x, self._at(x).value)
+        resimulated = self._largest_values(x, half_step)
+        for limit in self._limits:
+            if resimulated[limit.name] - limit.most > slack * (abs(limit.most) or 1.0):
+                return self._failed(
+                    f"with half the step {limit.name!r} is {resimulated[limit.name]:.4g}, more "
+                    f"than {limit.most:.4g}: take smaller steps"
+                )
+        cost = float(self._value(self._f, x)[0])
+        p = self._box.values(x)
+        return Design(
+            self._box.names, p, cost, values, resimulated, True, "converged", self._evaluations
+        )
+
+    def _largest_values(self, x: Array, y: Array) -> dict[str, float]:
+        """Return the largest entry of each limit's value."""
+        largest = np.asarray(self._largest(y, self._dynamics.values(self._box.numbers(x))))
+        return {
+            limit.name: float(value)
+            for limit, value in zip(self._limits, largest.ravel(), strict=True)
+        }
+
+    def _failed(self, message: str) -> Design:
+        undefined = np.full(len(self._box.names), np.nan)
+        return Design(self._box.names, undefined, np.nan, {}, {}, False, message, self._evaluations)
+
+    def _worst(self, x: Array) -> str:
+        """Return a message on the limit that is exceeded most."""
+        values = self._largest_values(x, self._at(x).value)
+        over = [(values[y.name] - y.most) / (abs(y.most) or 1.0) for y in self._limits]
+        if not over or max(over) <= FEASIBLE:
+            return "all limits are satisfied"
+        limit = self._limits[int(np.argmax(over))]
+        return f"{limit.name!r} is {values[limit.name]:.4g} at best, more than {limit.most:.4g}"
+
+    def _run(self, x: Array, steps: StepBounds) -> Sensitivities:
+        self._evaluations += 1
+        return sensitivities(
+            self._dynamics,
+            times=self._times,
+            by=self._box.names,
+            by_start=False,
+            parameters=self._box.numbers(x),
+            steps=steps,
+            **self._options,
+        )
+
+    def _at(self, x: Array) -> Sensitivities:
+        x = np.clip(x, 0, 1)  # SLSQP leaves bounds by round-off
+        if self._motion is None or x.tobytes() != self._key:
+            self._motion, self._key = self._run(x, self._steps), x.tobytes()
+        return self._motion
+
+    def _value(self, function: ca.Function, x: Array) -> Array:
+        p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
+        return np.asarray(function(self._at(x).value, p)[0]).ravel()
+
+    def _jacobian(self, function: ca.Function, x: Array) -> Array:
+        """Return the Jacobian by the unknowns, (rows, k)."""
+        motion = self._at(x)
+        p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
+        _, by_y, by_p = (np.asarray(out) for out in function(motion.value, p))
+        names = [parameter.name for parameter in self._dynamics.parameters]
+        columns = [names.index(name) for name in self._box.names]
+        # CasADi counts the entries of y column by column.
+        sensitivity = motion.forward().parameters.swapaxes(0, 1).reshape(by_y.shape[1], -1)
+        return np.asarray((by_y @ sensitivity + by_p[:, columns]) * self._box.width)
+
+
+def _with_jacobians(name: str, y: ca.SX, p: ca.SX, value: ca.SX) -> ca.Function:
+    """Return (y, p) -> value and its Jacobians by vec(y) and p."""
+    jacobians = [ca.densify(ca.jacobian(value, x)) for x in (ca.vec(y), p)]
+    return ca.Function(name, [y, p], [value, *jacobians], {"cse": True})

@@ -1,0 +1,345 @@
+"""Parameters of a mechanism from measured motions: `fit`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+from scipy.stats import chi2
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.schemes import Scheme
+from nsopt.simulation import StepBounds
+from nsopt.trajectory.identification.measured import Measured, check_measured
+from nsopt.trajectory.identification.unknowns import Box, Unknown
+from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
+
+Array = NDArray[np.float64]
+
+MOST = 60
+"""Largest number of simulations in one window."""
+
+BLIND = 1e-10
+"""Ratio of singular values of the Jacobian below which unknowns are not identifiable."""
+
+UNLIKELY = 1e-6
+"""Probability below which noise does not explain a residual."""
+
+
+class Window(ABC):
+    """A sequence of parts of a measured motion that are fitted in turn."""
+
+    @abstractmethod
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        """Return the ends of the windows [s], the last that of the whole motion.
+
+        Parameters
+        ----------
+        times : (n,) [s]
+        impact : float or None [s]
+            When a contact first closes, at the values the fit starts from.
+        """
+
+
+@dataclass(frozen=True)
+class FullWindow(Window):
+    """The whole motion at once; for smooth motions."""
+
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        del impact
+        return [float(times[-1])]
+
+
+@dataclass(frozen=True)
+class GrowingWindow(Window):
+    """Windows from the start of the motion, each longer than the one before.
+
+    After impacts the motion oscillates with a clearance, ever faster as time goes on, so that a fit
+    to all of it ends in a local minimum of the residual. The values from a short window are close
+    enough to start the next one.
+
+    Parameters
+    ----------
+    first : float [s], optional
+        End of the first window after the start; by default twice the time of the first impact, or
+        the whole motion where there is none.
+    growth : float
+        Ratio of the length of a window to that of the one before.
+    """
+
+    first: float | None = None
+    growth: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.first is not None and not self.first > 0:
+            raise ValueError(f"first of GrowingWindow must be positive, got {self.first}")
+        if not self.growth > 1:
+            raise ValueError(f"growth of GrowingWindow must be above 1, got {self.growth}")
+
+    def ends(self, times: Array, impact: float | None) -> list[float]:
+        if self.first is None and impact is None:
+            return [float(times[-1])]
+        end, found = self.first if self.first is not None else 2 * float(impact or 0), []
+        while end < times[-1]:
+            found.append(float(end))
+            end *= self.growth
+        return [*found, float(times[-1])]
+
+
+@dataclass(frozen=True, eq=False)
+class FitOutcome:
+    """The outcome of a fit from one start.
+
+    Attributes
+    ----------
+    start, end : (k,)
+        Values of the unknowns; the end also of a fit that failed.
+    residual : float
+        Root mean square of the residuals over their deviations, one for noise alone.
+    evaluations : int
+        Motions simulated.
+    converged : bool
+        Whether the last window was solved.
+    explained : bool
+        Whether noise explains the residual; otherwise it is a local minimum, or the mechanism is
+        not as stated.
+    message : str
+    """
+
+    start: Array
+    end: Array
+    residual: float
+    evaluations: int
+    converged: bool
+    explained: bool
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result of `fit`.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values, errors : (k,)
+        The unknowns and their standard errors, from the noise stated. If noise does not explain
+        the residual, those of the best local fit, as the message says; NaN if no start converged
+        or the unknowns are not identifiable from the motion.
+    covariance : (k, k)
+    residual : float
+        Root mean square of the residuals over their deviations, one for noise alone.
+    converged : bool
+        Whether a fit converged and noise explains its residual.
+    message : str
+    outcomes : tuple of FitOutcome
+        Of every start, failures included.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    errors: Array
+    covariance: Array
+    residual: float
+    converged: bool
+    message: str
+    outcomes: tuple[FitOutcome, ...]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values by name, as `simulate` takes them."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def fit(
+    dynamics: Dynamics,
+    measured: Measured,
+    unknowns: Sequence[Unknown],
+    *,
+    steps: StepBounds,
+    start: Start | None = None,
+    scheme: Scheme | None = None,
+    parameters: Mapping[str, float] | None = None,
+    window: Window | None = None,
+    starts: int = 1,
+    seed: int = 0,
+) -> Fit:
+    """Find the parameters with which a simulation comes nearest to a measured motion.
+
+    Least squares with the exact derivatives of `sensitivities`, over windows that grow. The first
+    fit starts from the guesses, the others from random values within the bounds; the first whose
+    residual noise explains ends the search. Where none does, the best of them is returned with
+    ``converged`` False: local, or of a mechanism that is not as stated.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    measured : Measured
+    unknowns : sequence of Unknown
+        Parameters of the mechanism.
+    steps, start, scheme, parameters
+        As for `sensitivities`.
+    window : Window
+        `GrowingWindow` by default.
+    starts : int
+        Largest number of fits.
+    seed : int
+        Of the random values.
+
+    Raises
+    ------
+    ValueError
+        Before anything is fitted: an unknown that is no parameter, outputs that differ in number
+        from the measured values, times before the start; and as for `sensitivities` at the
+        guesses. Errors during the fit from one start count as its failure.
+    """
+    if starts < 1:
+        raise ValueError(f"starts must be 1 or more, got {starts}")
+    box = Box(dynamics, unknowns, parameters)
+    check_measured(dynamics, measured, start)
+    problem = _FitProblem(
+        dynamics,
+        measured,
+        box,
+        start,
+        {"steps": steps, "scheme": scheme},
+        window or GrowingWindow(),
+    )
+    problem.check()
+    random = np.random.default_rng(seed).uniform(0, 1, (starts - 1, len(unknowns)))
+    outcomes: list[FitOutcome] = []
+    for x in [box.guess, *random]:
+        outcomes.append(problem.fit_from(x))
+        if outcomes[-1].explained:
+            break
+    return problem.best(tuple(outcomes))
+
+
+class _FitProblem:
+    """The residuals of a fit as functions of the unknowns, scaled to 0 to 1 by `Box`."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        measured: Measured,
+        box: Box,
+        start: Start | None,
+        options: dict[str, Any],
+        window: Window,
+    ) -> None:
+        self._dynamics, self._measured, self._box = dynamics, measured, box
+        self._start, self._options, self._window = start, options, window
+        self._evaluations = 0
+        self._key: tuple[bytes, int] = (b"", 0)
+        self._motion: Sensitivities | None = None
+
+    def check(self) -> None:
+        """Raise the ValueError of a wrong statement; a simulation may fail at the guesses."""
+        with suppress(SensitivityError):
+            self._at(self._box.guess, len(self._measured.times))
+
+    def fit_from(self, x: Array) -> FitOutcome:
+        """Return the outcome of a fit from x, window by window."""
+        self._evaluations, begin, measured = 0, x, self._measured
+        try:
+            ends = self._window.ends(measured.times, self._impact(x))
+            for end in ends:
+                count = max(int(np.sum(measured.times <= end)), 1)
+                found = least_squares(
+                    self._residuals,
+                    x,
+                    self._jacobian,
+                    bounds=(0, 1),
+                    x_scale="jac",
+                    xtol=1e-12,
+                    ftol=1e-10,
+                    gtol=1e-10,
+                    max_nfev=MOST,
+                    kwargs={"count": count},
+                )
+                x = found.x
+        except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
+            return self._outcome(begin, x, np.inf, False, str(error))
+        size = float(np.sqrt(2 * found.cost / measured.values.size))
+        return self._outcome(begin, x, size, bool(found.status > 0), str(found.message))
+
+    def _outcome(
+        self, begin: Array, x: Array, size: float, converged: bool, message: str
+    ) -> FitOutcome:
+        n, k = self._measured.values.size, len(x)
+        likely = bool(size**2 * n <= chi2.isf(UNLIKELY, max(n - k, 1)))
+        if converged and not likely:
+            message = f"residual of {size:.3g} deviations: noise does not explain it"
+        return FitOutcome(
+            self._box.values(begin),
+            self._box.values(x),
+            size,
+            self._evaluations,
+            converged,
+            converged and likely,
+            message,
+        )
+
+    def best(self, outcomes: tuple[FitOutcome, ...]) -> Fit:
+        """Return the best of the outcomes as a `Fit`."""
+        names, k = self._box.names, len(self._box.names)
+        solved = [outcome for outcome in outcomes if outcome.converged]
+        nothing = np.full((k, k), np.nan)
+        if not solved:
+            why = f"no start converged: {outcomes[0].message}"
+            return Fit(names, nothing[0], nothing[0], nothing, np.inf, False, why, outcomes)
+        best = min(solved, key=lambda outcome: outcome.residual)
+        J = self._jacobian(self._box.scaled(best.end), len(self._measured.times))
+        values = np.linalg.svd(J, compute_uv=False)
+        if values[-1] <= BLIND * values[0]:
+            why = (
+                f"the measured motion does not tell {' and '.join(names)} apart, or not at all: "
+                "measure more, or give one a value"
+            )
+            return Fit(names, nothing[0], nothing[0], nothing, best.residual, False, why, outcomes)
+        covariance = np.linalg.inv(J.T @ J) * np.outer(self._box.width, self._box.width)
+        errors = np.sqrt(np.diag(covariance))
+        message = best.message
+        if not best.explained:
+            message += ": try more starts; the values are of the best local fit"
+        return Fit(
+            names, best.end, errors, covariance, best.residual, best.explained, message, outcomes
+        )
+
+    def _impact(self, x: Array) -> float | None:
+        """Return the time of the first contact force [s]; None if there is none."""
+        steps = self._at(x, len(self._measured.times)).steps
+        return float(steps.t[1 + np.argmax(steps.touched)]) if np.any(steps.touched) else None
+
+    def _at(self, x: Array, count: int) -> Sensitivities:
+        """Return the motion up to the first ``count`` times."""
+        key = (x.tobytes(), count)
+        if self._motion is None or key != self._key:
+            self._evaluations += 1
+            self._motion = sensitivities(
+                self._dynamics,
+                self._start,
+                self._measured.times[:count],
+                outputs=self._measured.outputs,
+                by=self._box.names,
+                by_start=False,
+                parameters=self._box.numbers(x),
+                **self._options,
+            )
+            self._key = key
+        return self._motion
+
+    def _residuals(self, x: Array, count: int) -> Array:
+        off = self._at(x, count).value - self._measured.values[:count]
+        return np.asarray((off / self._measured.deviation).ravel())
+
+    def _jacobian(self, x: Array, count: int) -> Array:
+        slopes = self._at(x, count).forward().parameters
+        scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._box.width
+        return np.asarray(scaled.reshape(-1, len(x)))

@@ -1,0 +1,95 @@
+"""Measurements of a motion, for `fit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.checks import numbers
+from nsopt.mechanics import Dynamics, Start
+from nsopt.trajectory.sensitivity import Output
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measured values of outputs of a motion.
+
+    Parameters
+    ----------
+    times : (n,) [s]
+        Ascending, after the start.
+    values : (n, m), or (n,) of one output
+    outputs : callable (t, q, v, p) -> SX (m,)
+        The measured functions of the state, as for `sensitivities`.
+    deviation : float or (m,)
+        Standard deviation of the noise of each output.
+
+    Raises
+    ------
+    ValueError
+        If times do not ascend, shapes do not fit, a number is not finite or a standard deviation
+        not positive.
+    """
+
+    times: Array
+    values: Array
+    outputs: Output
+    deviation: float | Array
+
+    def __post_init__(self) -> None:
+        times, values, deviation = (
+            numbers(f"{name} of Measured", x)
+            for name, x in (
+                ("times", self.times),
+                ("values", self.values),
+                ("deviation", self.deviation),
+            )
+        )
+        if times.ndim != 1 or not times.size or not np.all(np.diff(times) > 0):
+            raise ValueError(f"times of Measured must be a row that ascends, got {self.times!r}")
+        if values.ndim not in (1, 2) or len(values) != len(times):
+            raise ValueError(
+                f"values of Measured must have a row for each of {len(times)} times, got shape "
+                f"{values.shape}"
+            )
+        values = values.reshape(len(times), -1)
+        if deviation.shape not in ((), (values.shape[1],)):
+            raise ValueError(
+                f"deviation of Measured must be one number or one for each of {values.shape[1]} "
+                f"outputs, got shape {deviation.shape}"
+            )
+        deviation = np.broadcast_to(deviation, values.shape[1:])
+        if not np.all(np.isfinite(values)):
+            raise ValueError("measured values must be finite: leave out the times where they fail")
+        if not np.all((deviation > 0) & np.isfinite(deviation)):
+            raise ValueError(f"deviation of the noise must be positive, got {self.deviation}")
+        for name, x in (("times", times), ("values", values), ("deviation", deviation)):
+            object.__setattr__(self, name, x)
+
+
+def check_measured(dynamics: Dynamics, measured: Measured, start: Start | None) -> None:
+    """Refuse values that do not match the outputs in number, and times before the start.
+
+    Raises
+    ------
+    ValueError
+    """
+    sizes = (1, dynamics.nq, dynamics.nv, len(dynamics.parameters))
+    symbols = (ca.SX.sym(name, n) for name, n in zip("tqvp", sizes, strict=True))
+    made, columns = ca.SX(measured.outputs(*symbols)).numel(), measured.values.shape[1]
+    if made != columns:
+        raise ValueError(
+            f"outputs of Measured are {made} numbers, but its values have {columns} columns: give "
+            "one for each"
+        )
+    begin = 0.0 if start is None else start.t
+    if not measured.times[0] > begin:
+        raise ValueError(
+            f"times of Measured begin at {measured.times[0]:g} s, not after the start at "
+            f"{begin:g} s: leave out those before"
+        )

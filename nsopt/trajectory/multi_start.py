@@ -1,0 +1,72 @@
+"""The best of several optimizations of one motion, each from a different guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+
+from nsopt.result import Result
+from nsopt.trajectory.guesses import Perturbed
+from nsopt.trajectory.optimization import Optimization
+
+
+def multi_start(
+    stated: Optimization,
+    starts: int = 5,
+    seed: int = 0,
+    size: float = 0.3,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    steps: int | None = None,
+    title: str = "optimum",
+) -> Result:
+    """Return the best of several optima, found from a guess and perturbations of it.
+
+    Parameters
+    ----------
+    stated : Optimization
+    starts : int
+        Number of optimizations; the first from the stated guess, the others from `Perturbed` ones.
+    seed : int
+        Of the perturbations.
+    size : float [rad] or [m]
+        Of the perturbations.
+    parameters, steps, title
+        As for `Optimization.solve`.
+
+    Returns
+    -------
+    Result
+        The solution of least objective; where no start leads to one, the motion of least violation,
+        not completed. ``attrs["starts"]`` (JSON) has the objective of each start, null where it led
+        to no solution.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``starts`` is less than one; and as for `optimize`.
+    """
+    if isinstance(starts, bool) or not isinstance(starts, Integral):
+        raise TypeError(
+            f"starts of multi_start must be a number of starts, got {starts!r}: other guesses are "
+            "made from that of the Optimization"
+        )
+    if starts < 1:
+        raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
+    internal = len(stated.dynamics.internal_names)
+    perturbed = [Perturbed(stated.guess, seed + k, size, internal) for k in range(starts - 1)]
+    guesses = [stated.guess, *perturbed]
+    for guess in guesses:  # refused before the first solve
+        guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
+    results = [replace(stated, guess=x).solve(parameters, steps, title) for x in guesses]
+    solved = [result for result in results if result.completed]
+    if solved:
+        best = min(solved, key=lambda x: x.objective)
+    else:
+        best = min(results, key=lambda x: float(x.data.attrs["violation"]))
+    objectives = [x.objective if x.completed else None for x in results]
+    return Result(best.data.assign_attrs(starts=json.dumps(objectives)))

@@ -1,0 +1,163 @@
+"""The motion at one time, as CasADi expressions, for costs and conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import casadi as ca
+
+from nsopt.mechanics import INSTANT, Dynamics, Frame, Motion, State
+
+
+def _none() -> ca.SX:
+    return ca.SX(0, 1)
+
+
+@dataclass(frozen=True)
+class SteppedNode:
+    """Quantities at a node of a time-stepped motion that do not follow from accelerations.
+
+    Attributes
+    ----------
+    h : SX scalar [s]
+        Time that the node stands for, half of the steps on both sides.
+    change : SX (nv,)
+        Change of the velocity at the node.
+    drive : SX (nv,) [N, N m]
+        Forces of actuators.
+    gap : SX (ng,) [m]
+    impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+        Normal impulses of contacts, impulses of joints, tangential impulses, over ``h``.
+    impact_impulse : SX (ng,)
+        Normal impulses of impacts, not contained in ``impulse``.
+    loss : SX (ng,) [J]
+        Energy dissipated by each contact.
+    next_h : SX scalar [s]
+        The step that follows; zero at the last node.
+    mean_h : SX scalar [s]
+        The mean step; NaN where the duration is free.
+    """
+
+    h: ca.SX
+    change: ca.SX
+    drive: ca.SX
+    gap: ca.SX = field(default_factory=_none)
+    impulse: ca.SX = field(default_factory=_none)
+    joint_impulse: ca.SX = field(default_factory=_none)
+    slip_impulse: ca.SX = field(default_factory=_none)
+    impact_impulse: ca.SX = field(default_factory=_none)
+    loss: ca.SX = field(default_factory=_none)
+    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))
+    mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))
+
+
+class NodeSample:
+    """The motion at one time, as costs and conditions see it.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    t : SX scalar [s]
+    q, v, a : SX (nq,), (nv,), (nv,)
+        Coordinates, velocities and accelerations.
+    p : SX (np,)
+        Parameters, inputs among them.
+    stepped : SteppedNode or None
+        Impulses and forces at the node of a time-stepped motion; None where forces follow from the
+        accelerations.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        t: ca.SX,
+        q: ca.SX,
+        v: ca.SX,
+        a: ca.SX,
+        p: ca.SX,
+        stepped: SteppedNode | None = None,
+    ) -> None:
+        self.dynamics, self.stepped = dynamics, stepped
+        self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
+
+    @cached_property
+    def state(self) -> State:
+        """The state that elements are evaluated in."""
+        symbols = {x.name: self.p[i] for i, x in enumerate(self.dynamics.parameters)}
+        value = State(self.t, {}, symbols).value
+        moving = self.dynamics.mechanism.described.motions(self.q, self.v, value)
+        motions: dict[str | None, Motion] = dict(moving.items())
+        return State(self.t, motions, symbols)
+
+    def motion(self, frame: Frame) -> Motion:
+        """Return position, axes and velocities of a frame, world axes."""
+        return self.state.motion(frame)
+
+    def input(self, name: str) -> ca.SX:
+        """Return the value of an input, or of any parameter."""
+        return self.p[[x.name for x in self.dynamics.parameters].index(name)]
+
+    @cached_property
+    def drive(self) -> ca.SX:
+        """Generalized actuator forces, in addition to all applied forces, (nv,) [N, N m]."""
+        if self.stepped is not None:
+            return self.stepped.drive
+        d = self.dynamics
+        inertial = d.mechanism.described.inertial(self.q, self.v, self.a, self.state.value)
+        found = inertial - d.applied(self.t, self.q, self.v, self.p)
+        if d.friction_joints:
+            known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
+            found -= d.joint_friction(*known, self.wrenches[:, list(d.friction_joints)])
+        return found
+
+    @cached_property
+    def wrenches(self) -> ca.SX:
+        """Reaction wrenches of all joints, (6, nj) [N, N m], as by `Dynamics.reactions`."""
+        d, x = self.dynamics, self.stepped
+        if x is not None:
+            impulses = (x.joint_impulse, x.impulse, x.slip_impulse)
+            return d.reactions(self.t, self.q, self.v, self.p, x.h, x.change, *impulses) / x.h
+        none = [ca.SX(0, 1)] * 3
+        return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """Gaps of the contacts, (ng,) [m], as in the step equations."""
+        if self.stepped is None:
+            return self.dynamics.gap(self.t, self.q, self.p)
+        return self.stepped.gap
+
+    @property
+    def impulse(self) -> ca.SX:
+        """Normal impulses of the contacts, impacts included, (ng,) [N s]; zero without steps."""
+        x = self.stepped
+        return ca.SX.zeros(self.gap.numel()) if x is None else x.impulse + x.impact_impulse
+
+    @property
+    def loss(self) -> ca.SX:
+        """Energy dissipated by each contact at the node, (ng,) [J]; zero without steps."""
+        return ca.SX.zeros(self.gap.numel()) if self.stepped is None else self.stepped.loss
+
+    @cached_property
+    def contact_force(self) -> ca.SX:
+        """Mean normal forces of the contacts over ``h``, impacts included, (ng,) [N]."""
+        if self.stepped is None:
+            return ca.SX(0, 1)
+        slope = self.dynamics.slope(self.t, self.q, self.p)
+        return self.impulse * slope / self.stepped.h
+
+    def reaction(self, joint: str) -> ca.SX:
+        """Return the reaction force [N] and torque [N m] of a joint, (6,)."""
+        return self.wrenches[:, self.dynamics.joint_names.index(joint)]
+
+    def resistance(self, joint: str) -> ca.SX:
+        """Return the force [N] and torque [N m] of resistance of a joint to its motion, (6,).
+
+        Moments beyond its range of motion, damping and friction [RoM 2023, eq. 2], at the velocity
+        ``v``; friction with internal states is a mean over the step.
+        """
+        d, h = self.dynamics, INSTANT if self.stepped is None else self.stepped.h
+        friction_joints = self.wrenches[:, list(d.friction_joints)]
+        all_joints = d.resistance(self.t, self.q, self.v, self.p, h, friction_joints)
+        return all_joints[:, d.joint_names.index(joint)]

@@ -1,0 +1,186 @@
+"""An optimal control problem as one object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import xarray as xr
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solver, StructuredNlp
+from nsopt.result import Result
+from nsopt.schemes import Scheme
+from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.optimize import optimize, transcribed
+from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
+from nsopt.trajectory.transcription.base import Array, Transcription
+
+
+@dataclass(frozen=True, eq=False)
+class Optimization:
+    """An optimal control problem, in a file ``optimization = Optimization(...)``.
+
+    Parameters
+    ----------
+    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver
+        As for `optimize`.
+    """
+
+    dynamics: Dynamics
+    horizon: Horizon
+    costs: Sequence[Cost]
+    conditions: Sequence[Condition]
+    guess: Guess
+    inputs: Sequence[str] = ()
+    scheme: Scheme | None = None
+    solver: Solver = field(default_factory=Solver)
+
+    def solve(
+        self,
+        parameters: Mapping[str, float] | None = None,
+        steps: int | None = None,
+        title: str = "optimum",
+        verify: bool = False,
+    ) -> Result:
+        """Return the best motion; errors as for `optimize`.
+
+        Parameters
+        ----------
+        parameters : mapping of name to float, optional
+        steps : int, optional
+            Replaces the number of steps of the horizon.
+        title : str
+        verify : bool
+            As for `optimize`.
+        """
+        horizon = self.horizon if steps is None else replace(self.horizon, steps=steps)
+        return optimize(
+            self.dynamics,
+            horizon,
+            self.costs,
+            self.conditions,
+            self.guess,
+            inputs=self.inputs,
+            parameters=parameters,
+            scheme=self.scheme,
+            solver=self.solver,
+            title=title,
+            verify=verify,
+        )
+
+    def cost_gradient(self, result: Result) -> dict[str, float]:
+        """Return the derivative of the optimal cost by each parameter of the mechanism.
+
+        By the envelope theorem, from the multipliers of the optimum, without solving again.
+
+        Parameters
+        ----------
+        result : Result
+            Returned by `solve`.
+
+        Raises
+        ------
+        ValueError
+            If ``result`` is not converged, or belongs to another program.
+        """
+        program, nlp, p = self._program(result)
+        x, lam = (result.data[name].values for name in ("unknown", "row_multiplier"))
+        found = cost_derivatives(nlp, x, program.parameters(p), lam)
+        return {name: float(found[k]) for k, name in self._constants()}
+
+    def derivatives(self, result: Result) -> xr.Dataset:
+        """Return the derivatives of the optimal motion by the parameters of the mechanism.
+
+        From the optimality conditions, linearised with a fixed active set, without solving again.
+
+        Parameters
+        ----------
+        result : Result
+            Returned by `solve`.
+
+        Returns
+        -------
+        Dataset
+            By ``parameter``: ``cost``, and at each node ``time`` [s], ``q`` (node, q) and
+            ``input`` (node, input_name).
+
+        Raises
+        ------
+        ValueError
+            As for `cost_gradient`; if the mechanism has no parameters, or has contacts: only the
+            derivative of the cost exists for these.
+        OptimumError
+            If no derivative exists: a limit is reached with zero multiplier, or the optimum is not
+            unique.
+        """
+        program, nlp, p = self._program(result)
+        constants = self._constants()
+        if program.unilateral:
+            raise ValueError(
+                "the optimal motion of a mechanism with contacts has no derivatives here, because "
+                "its contact modes may change: cost_gradient(result) gives those of its cost"
+            )
+        if not constants:
+            raise ValueError(
+                "the mechanism has no Parameter other than its inputs: state one, "
+                "Parameter(name, value)"
+            )
+        names = ("unknown", "bound_multiplier", "row_multiplier")
+        x, lam_x, lam_g = (result.data[name].values for name in names)
+        parameters = program.parameters(p)
+        low, high = program.limits()
+        low[program.free_unknowns] = high[program.free_unknowns] = x[program.free_unknowns]
+        found = optimum_derivatives(
+            nlp, x, parameters, lam_x, lam_g, low, high, names=program.names()
+        )
+        columns = [program.nodes(found.x[:, k]) for k, _ in constants]
+        t, q, u = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
+        return xr.Dataset(
+            {
+                "cost": ("parameter", found.cost[[k for k, _ in constants]]),
+                "time": (("node", "parameter"), t),
+                "q": (("node", "q", "parameter"), q),
+                "input": (("node", "input_name", "parameter"), u),
+            },
+            coords={
+                "parameter": [name for _, name in constants],
+                "q_name": ("q", list(self.dynamics.q_names)),
+                "input_name": list(self.inputs),
+            },
+        )
+
+    def _constants(self) -> list[tuple[int, str]]:
+        """Return index and name of the parameters that are not inputs."""
+        names = [parameter.name for parameter in self.dynamics.parameters]
+        return [(k, name) for k, name in enumerate(names) if name not in self.inputs]
+
+    def _program(self, result: Result) -> tuple[Transcription, StructuredNlp, Array]:
+        """Return the transcription and the program of a result, and its mechanism parameters."""
+        data, d = result.data, self.dynamics
+        if not result.completed:
+            raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")
+        values = json.loads(data.attrs["parameters"])
+        p = np.array([values[x.name] for x in d.parameters])
+        horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
+        program = transcribed(
+            d,
+            horizon,
+            spread(self.costs),
+            self.conditions,
+            inputs=self.inputs,
+            p=p,
+            scheme=self.scheme,
+            relaxation=horizon_settings(self.solver).relaxation,
+        )
+        nlp = program.nlp()
+        sizes = data.sizes["unknown_index"], data.sizes["row_index"]
+        if sizes != (program.size, len(nlp.lower)):
+            raise ValueError(f"{result.name!r} is an optimum of another program")
+        return program, nlp, p

@@ -1,0 +1,97 @@
+"""Homotopy schedules from a smooth program to one with complementarity, over a horizon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from nsopt.mpcc import FischerBurmeister, Schedule, Scholtes, Settings, Solver, Tolerances
+
+
+class Stage(NamedTuple):
+    """The homotopy parameters of one program, started from the solution of the stage before.
+
+    Attributes
+    ----------
+    sigma : float
+        Parameter of the relaxation.
+    widening : float
+        Factor by which clearances are enlarged.
+    normal_implicitness : float
+        Weight of the normal at the end of a step in the direction of its contact impulse, from 0 to
+        1: it damps bouncing within clearances, with a first-order error.
+    """
+
+    sigma: float
+    widening: float = 1.0
+    normal_implicitness: float = 0.0
+
+
+LAST = Stage(1e-8)
+"""The last stage, without widening and damping."""
+
+STRAIGHT: Schedule = (Stage(1e-2), Stage(1e-4), Stage(1e-8))
+"""Sigma alone is reduced."""
+
+GRADUAL: Schedule = (
+    Stage(1e-2, normal_implicitness=1.0),
+    Stage(1e-4, normal_implicitness=1.0),
+    Stage(1e-4, normal_implicitness=0.5),
+    Stage(1e-4, normal_implicitness=0.2),
+    Stage(1e-4),
+    Stage(1e-6),
+    Stage(1e-8),
+)
+"""The damping is removed before sigma is reduced to its last value."""
+
+FINE: Schedule = (
+    *(Stage(sigma, normal_implicitness=1.0) for sigma in (1e-2, 1e-3, 1e-4)),
+    *(Stage(1e-4, normal_implicitness=share) for share in (0.5, 0.2)),
+    *(Stage(sigma) for sigma in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)),
+)
+"""`GRADUAL` in smaller steps, each a few iterations of a Newton method."""
+
+WARM_START: Schedule = (Stage(1e-4), Stage(1e-6), Stage(1e-8))
+"""From an earlier solution, whose contact modes are taken as known."""
+
+_RELEASE: Schedule = (
+    Stage(1e-8, normal_implicitness=0.5),
+    Stage(1e-8, normal_implicitness=0.2),
+    Stage(1e-8, normal_implicitness=0.1),
+    Stage(1e-8, normal_implicitness=0.05),
+    Stage(1e-8),
+)
+
+DAMPED: Schedule = (
+    Stage(1e-2, normal_implicitness=1.0),
+    Stage(1e-4, normal_implicitness=1.0),
+    Stage(1e-6, normal_implicitness=1.0),
+    Stage(1e-8, normal_implicitness=1.0),
+    *_RELEASE,
+)
+"""Motion within clearances is damped until sigma has its last value, to avoid rattling."""
+
+WIDE: Schedule = (
+    Stage(1e-2, 10.0, 1.0),
+    Stage(1e-4, 10.0, 1.0),
+    Stage(1e-4, 3.0, 1.0),
+    *DAMPED[1:],
+)
+"""Clearances are large at first and reduced to their size."""
+
+SETTINGS = Settings(
+    relaxation=Scholtes(),
+    schedules=(GRADUAL, DAMPED, WIDE),
+    tolerances=Tolerances(equality=1e-6, inequality=1e-6, bounds=1e-6),
+    retries=0,
+)
+"""The defaults of a `Solver` over a horizon, complementarity as inequalities."""
+
+EQUATIONS = replace(SETTINGS, relaxation=FischerBurmeister(), schedules=(FINE,))
+"""The defaults with complementarity as equations [Leyffer 2006, in Dempe, Kalashnikov (eds.),
+Optimization with Multivalued Mappings]."""
+
+
+def horizon_settings(solver: Solver) -> Settings:
+    """Return the settings of a solve over a horizon; what is left out suits the backend."""
+    return solver.settings(EQUATIONS if solver.backend.prefers_equations else SETTINGS)

@@ -1,0 +1,1 @@
+"""Transcriptions: how a motion becomes a program with finitely many unknowns."""

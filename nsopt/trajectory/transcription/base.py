@@ -1,0 +1,169 @@
+"""The contract of a transcription: a motion as a program with finitely many unknowns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solution, StructuredNlp
+from nsopt.simulation import AcceptedSteps
+from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.schedules import Stage
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class TranscribedMotion:
+    """A motion read from the unknowns of a solved program.
+
+    Attributes
+    ----------
+    t : (n + 1,) [s]
+        Times of the nodes.
+    nodes : Trajectory
+        The motion at the nodes.
+    drive : (n + 1, nv) [N m, N]
+        Generalized forces of the drives at the nodes.
+    normal_force : (n + 1, ng) [N]
+        Normal forces of the contacts at the nodes.
+    accepted : AcceptedSteps
+        The steps between the nodes.
+    controls : callable
+        Function of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
+    defect : float [m, rad]
+        Largest distance between the end of a step, reintegrated under the same forces, and its
+        node; NaN where nothing was reintegrated.
+    force_correction : (n, ng, 3), optional [N]
+        Contact forces over the steps, minus those along the normals at the starts of the steps.
+    """
+
+    t: Array
+    nodes: Trajectory
+    drive: Array
+    normal_force: Array
+    accepted: AcceptedSteps
+    controls: Callable[[float], Array]
+    defect: float
+    force_correction: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Transcription(ABC):
+    """A motion as unknowns and constraint blocks of a program.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    horizon : Horizon
+    costs : sequence of Cost
+    conditions : sequence of Condition
+    inputs : sequence of str
+        Parameters of the mechanism that are functions of time, chosen by the optimization.
+
+    Attributes
+    ----------
+    guesses_forces : bool
+        Whether a guess determines the forces, so that its cost can be evaluated.
+
+    Raises
+    ------
+    ValueError
+        If the transcription does not cover the mechanism, or an input is no Parameter.
+    """
+
+    guesses_forces: ClassVar[bool] = True
+
+    dynamics: Dynamics
+    horizon: Horizon
+    costs: Sequence[Cost]
+    conditions: Sequence[Condition]
+    inputs: Sequence[str]
+
+    def __post_init__(self) -> None:
+        names = [parameter.name for parameter in self.dynamics.parameters]
+        for name in self.inputs:
+            if name not in names:
+                raise ValueError(
+                    f"input {name!r} is no Parameter of the mechanism: one of "
+                    f"{', '.join(names) or 'none'}"
+                )
+
+    @property
+    @abstractmethod
+    def description(self) -> tuple[str, str]:
+        """Short name and full description, for the Result."""
+
+    @property
+    def last_stage(self) -> Stage | tuple[()]:
+        """The homotopy parameters at which the equations are exact; empty by default."""
+        return ()
+
+    @property
+    def unilateral(self) -> bool:
+        """Whether the program has complementarity conditions, and so needs a homotopy."""
+        return False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of unknowns."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names of the unknowns, (size,)."""
+
+    @abstractmethod
+    def nlp(self) -> StructuredNlp:
+        """Return the program."""
+
+    @abstractmethod
+    def limits(self) -> tuple[Array, Array]:
+        """Return bounds of the unknowns, (size,) each."""
+
+    @property
+    def remedy(self) -> str:
+        """Advice for messages on a failed solve; empty by default."""
+        return ""
+
+    @property
+    def free_unknowns(self) -> Index:
+        """Indices of the unknowns on which no equation and no cost depends; none by default."""
+        return np.zeros(0, dtype=np.intp)
+
+    def parameters(self, p: Array) -> Array:
+        """Return the parameters of the program at its last homotopy stage, p first."""
+        return np.append(p, self.last_stage)
+
+    @abstractmethod
+    def start_from(self, guess: Guess) -> Array:
+        """Return the unknowns (size,) of a guessed motion."""
+
+    @abstractmethod
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return times (n + 1,), coordinates (n + 1, nq) and inputs (n + 1, nu) of the nodes.
+
+        All are linear in the unknowns ``x``.
+        """
+
+    @abstractmethod
+    def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
+        """Return the motion of a solution, with parameters p (np,) of the mechanism."""
+
+    def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX:
+        """Return the parameters p of the mechanism, inputs replaced by u, SX (np,)."""
+        names = [parameter.name for parameter in self.dynamics.parameters]
+        index = {name: k for k, name in enumerate(self.inputs)}
+        entries = [u[index[x]] if x in index else p[i] for i, x in enumerate(names)]
+        return ca.vertcat(ca.SX(0, 1), *entries)

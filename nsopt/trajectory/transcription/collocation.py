@@ -1,0 +1,295 @@
+"""Direct collocation: a motion as polynomials between nodes, with forces by inverse dynamics.
+
+Over a step accelerations are a quadratic polynomial in time, from values at both ends and at the
+midpoint; velocities and coordinates are its integrals [Hermite-Simpson, of fourth order]. Forces
+of actuated joints follow from the motion by inverse dynamics; those of all other coordinates must
+vanish.
+
+Nodes and midpoints have the same unknowns, so equations of motion, conditions and costs are one
+function, evaluated at each of these points; a second, small one links the points of a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
+from nsopt.simulation import AcceptedSteps, objects
+from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
+from nsopt.trajectory.verification.reintegration import (
+    driving_forces,
+    quadratic,
+    step_defect,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Collocation(Transcription):
+    """Unknowns and constraint blocks of a motion of a mechanism without contacts.
+
+    The unknowns are (q, v, a, inputs) of each node, followed by those of the midpoint of the step
+    after it; the duration comes last.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has contacts, cut joints, ball joints or internal states, an input is no
+        Parameter, or the steps are not all of one size.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fault = no_accelerations(self.dynamics)
+        if fault:
+            raise ValueError(f"{fault}: give optimize a scheme, Variational()")
+        if self.horizon.h is not None or self.horizon.breaks:
+            raise ValueError(
+                "steps of a motion by polynomials are all alike: leave out h and breaks of "
+                "Horizon, or give optimize a scheme, Variational()"
+            )
+
+    @property
+    def description(self) -> tuple[str, str]:
+        return "HermiteSimpson", "Hermite-Simpson, inverse dynamics"
+
+    def limits(self) -> tuple[Array, Array]:
+        low, high = (np.full(self.size, x) for x in (-np.inf, np.inf))
+        low[-1], high[-1] = self.horizon.bounds
+        return low, high
+
+    def names(self) -> list[str]:
+        d = self.dynamics
+        state, forced = [*d.q_names, *d.v_names], [f"acceleration of {x}" for x in d.v_names]
+        node = [*state, *forced, *self.inputs]
+        middle = [*(f"{x} between nodes" for x in state), *forced, *self.inputs]
+        return [*(node + middle) * self.horizon.steps, *node, "duration"]
+
+    @property
+    def node(self) -> int:
+        """Number of unknowns of a node."""
+        return 3 * self.dynamics.nv + len(self.inputs)
+
+    @property
+    def size(self) -> int:
+        return (2 * self.horizon.steps + 1) * self.node + 1
+
+    def nlp(self) -> StructuredNlp:
+        nodes = self._nodes()
+        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end(nodes)]
+        blocks += [self._coupling(), *self._during()]
+        return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
+
+    # Samples from unknowns
+
+    def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
+        """Return the sample of a node or midpoint from its unknowns."""
+        q, v, a, u = self._split(x)
+        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(p, u))
+
+    def _split(self, x: ca.SX) -> list[ca.SX]:
+        """Return coordinates, velocities, accelerations and inputs of a node."""
+        n = self.dynamics.nv
+        found: list[ca.SX] = ca.vertsplit(x, [0, n, 2 * n, 3 * n, self.node])
+        return found
+
+    def _slices(self) -> tuple[slice, ...]:
+        """Return the slices of coordinates, velocities, accelerations and inputs in a node."""
+        n = self.dynamics.nv
+        return slice(n), slice(n, 2 * n), slice(2 * n, 3 * n), slice(3 * n, self.node)
+
+    # Constraints and costs
+
+    def _along(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at every point: conditions, and zero force without an actuator."""
+        d = m.dynamics
+        driven = {x.joint for x in d.mechanism.actuators}
+        unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
+        found = [
+            Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
+            for k in unactuated
+        ]
+        return found + [b for condition in self.conditions for b in condition.along(m)]
+
+    def _links(self) -> ConstraintBlock:
+        """Return the block that links the two nodes and the midpoint of each step."""
+        n, nv, steps = self.node, self.dynamics.nv, self.horizon.steps
+        w, share, p = self._symbols(9 * nv + 1)
+        h = share * w[-1]
+        q0, v0, a0, qm, vm, am, q1, v1, a1 = ca.vertsplit(w[:-1], nv)
+        ends = (q1 - q0 - h * v0 - h**2 / 6 * (a0 + 2 * am), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
+        middles = (
+            qm - q0 - h / 2 * v0 - h**2 / 96 * (7 * a0 + 6 * am - a1),
+            vm - v0 - h / 24 * (5 * a0 + 8 * am - a1),
+        )
+        zero = np.zeros(2 * nv)
+        bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
+        bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
+        points = [np.arange(3 * nv) + i * n for i in range(3)]
+        columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
+        columns[:, -1] = self.size - 1
+        terms = ca.vertcat(*(cost.weight * cost.over_step((a0, am, a1), h) for cost in self.costs))
+        block = constraint_block("link", (w, share, p), bounds, terms, columns)
+        return replace(block, data=np.full((steps, 1), 1 / steps))
+
+    def _nodes(self) -> ConstraintBlock:
+        """Return the block of all nodes but the last; data: time over the duration, weight."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        w, _, p = self._symbols(self.node + 1)
+        data = ca.SX.sym("data", 2)
+        m = self.sample(data[0] * w[-1], w[:-1], p)
+        terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
+        symbols, columns = (w, data, p), self._columns(2 * k)
+        block = constraint_block("moment", symbols, self._along(m), ca.vertcat(*terms), columns)
+        return replace(block, data=np.column_stack([k / n, np.where(k > 0, 2, 1) / (6 * n)]))
+
+    def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
+        """Return the block of all midpoints, with four times the weight of a node [Simpson]."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        data = np.column_stack([(k + 0.5) / n, np.full(n, 4 / (6 * n))])
+        return replace(nodes, columns=self._columns(2 * k + 1), data=data)
+
+    def _columns(self, points: Index) -> Index:
+        """Return the unknowns of nodes (even numbers) or midpoints (odd ones), and the duration."""
+        own = points[:, None] * self.node + np.arange(self.node)
+        return np.hstack([own, np.full((len(points), 1), self.size - 1)])
+
+    def _start(self) -> ConstraintBlock:
+        w, k, p = self._symbols(self.node + 1)
+        m = self.sample(ca.SX(0), w[:-1], p)
+        bounds = [b for condition in self.conditions for b in condition.start(m)]
+        nothing = ca.SX.zeros(len(self.costs))
+        return constraint_block("start", (w, k, p), bounds, nothing, self._columns(np.arange(1)))
+
+    def _end(self, nodes: ConstraintBlock) -> ConstraintBlock:
+        """Return the block of the last node: that of all nodes, and conditions at the end."""
+        w, k, p = self._symbols(self.node + 1)
+        m, n = self.sample(w[-1], w[:-1], p), self.horizon.steps
+        rows, terms = nodes.function(w, [1.0, 1 / (6 * n)], p)
+        along = [
+            Bound(label, rows[i], nodes.lower[0, [i]], nodes.upper[0, [i]])
+            for i, label in enumerate(nodes.labels)
+        ]
+        bounds = along + [b for condition in self.conditions for b in condition.end(m)]
+        terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
+        columns = self._columns(np.array([2 * n], dtype=np.intp))
+        block = constraint_block("end", (w, k, p), bounds, terms, columns)
+        return replace(block, data=np.array([[float(n)]]))
+
+    def _during(self) -> list[ConstraintBlock]:
+        """Return the blocks of the conditions that hold at some of the nodes."""
+        w, k, p = self._symbols(self.node + 1)
+        h = w[-1] / self.horizon.steps
+        m = self.sample(k * h, w[:-1], p)
+        spans = [span for condition in self.conditions for span in condition.during(m)]
+        found = []
+        for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
+            nodes = np.arange(span.first, span.last + 1, dtype=np.intp)
+            nothing = ca.SX.zeros(len(self.costs))
+            block = constraint_block(
+                f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes)
+            )
+            found.append(replace(block, data=nodes[:, None].astype(float)))
+        return found
+
+    def _coupling(self) -> ConstraintBlock:
+        """Return the block of the conditions that couple start and end."""
+        n = self.node
+        w, k, p = self._symbols(2 * n + 1)
+        first, last = self.sample(ca.SX(0), w[:n], p), self.sample(w[-1], w[n : 2 * n], p)
+        bounds = [b for condition in self.conditions for b in condition.couple(first, last)]
+        columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
+        return constraint_block(
+            "coupling", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns
+        )
+
+    def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return unknowns, the number of the instance, and parameters."""
+        return ca.SX.sym("w", n), ca.SX.sym("k"), ca.SX.sym("p", len(self.dynamics.parameters))
+
+    # Numbers
+
+    def start_from(self, guess: Guess) -> Array:
+        share = np.linspace(0, 1, 2 * self.horizon.steps + 1)
+        trajectory = guess.trajectory(share, self.horizon.bounds, self.inputs)
+        points = np.hstack([trajectory.q, trajectory.v, trajectory.a, trajectory.inputs])
+        return np.append(points, trajectory.duration)
+
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        trajectory = self.trajectory(x)[0]
+        return (
+            np.linspace(0, trajectory.duration, len(trajectory.q)),
+            trajectory.q,
+            trajectory.inputs,
+        )
+
+    def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
+        """Return the motion at the nodes, and at nodes and midpoints."""
+        points, T = x[:-1].reshape(-1, self.node), float(x[-1])
+        return self._sampled(points[::2], T), self._sampled(points, T)
+
+    def _sampled(self, rows: Array, duration: float) -> Trajectory:
+        q, v, a, u = (rows[:, i] for i in self._slices())
+        return Trajectory(q, v, a, u, duration)
+
+    def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
+        nodes, fine = self.trajectory(solution.x)
+        drive, power = driving_forces(self, fine, p)
+        t: Array = np.linspace(0, nodes.duration, len(nodes.q))
+        accepted = _accepted(nodes, t, power, solution)
+        table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
+
+        def controls(now: float) -> Array:
+            """Interpolate by the parabola through both ends and the midpoint of a step."""
+            k = min(int(now / h), self.horizon.steps - 1)
+            return quadratic(table[2 * k : 2 * k + 3], now / h - k)
+
+        return TranscribedMotion(
+            t,
+            nodes,
+            drive[::2],
+            np.zeros((len(t), 0)),
+            accepted,
+            controls,
+            step_defect(self, fine, drive, p),
+        )
+
+
+def no_accelerations(d: Dynamics) -> str:
+    """Return the reason why a mechanism has no independent accelerations; empty if it has."""
+    if d.contact_names:
+        return f"contact {d.contact_names[0]!r} has no acceleration"
+    if d.closure_names:
+        return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
+    if d.nq != d.nv or d.internal_names:
+        return "free bodies that turn, ball joints and bristles have coordinates of another kind"
+    return ""
+
+
+def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution) -> AcceptedSteps:
+    """Return the steps between nodes; ``power`` [W] of external forces at nodes and midpoints."""
+    n = len(t) - 1
+    none = np.zeros((n, 0))
+    return AcceptedSteps(
+        t=t[1:],
+        h=np.diff(t),
+        q=trajectory.q[1:],
+        v=trajectory.v[1:],
+        impulse=none,
+        joint_impulse=none,
+        slip_impulse=none,
+        motion_residual=np.full(n, solution.residuals.violation),
+        loss=none,
+        work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
+        iterations=np.full(n, solution.iterations / n),
+        solve_time=np.full(n, solution.time / n),
+        retries=np.zeros(n),
+        reason=objects(["optimum"] * n),
+        tried=objects([()] * n),
+        at_end=np.ones(n, dtype=bool),
+    )

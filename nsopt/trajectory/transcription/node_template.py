@@ -1,0 +1,264 @@
+"""The equations of a scheme at a node of a horizon, in symbols, instantiated for all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Bound, Mpcc, Relaxation, Rows, split_into_pairs
+from nsopt.schemes import Interval, Node, Scales, Scheme, internal
+from nsopt.trajectory.node_sample import NodeSample, SteppedNode
+from nsopt.trajectory.schedules import Stage
+from nsopt.trajectory.transcription.lifting import Lifting
+
+N_HOMOTOPY = len(Stage._fields)
+"""Number of homotopy parameters, after those of the mechanism."""
+
+SHARP = 0.1
+"""`Node.sharp` times the root of sigma, with which small complementary quantities scale."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The data common to all node templates of a horizon.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    scheme : Scheme
+    scales : Scales
+    inputs : names
+    lifting : Lifting
+    driven : list of int
+        Indices of the velocities that actuators drive.
+    mean_h : float [s]
+        The mean step; NaN if the duration is free.
+    """
+
+    dynamics: Dynamics
+    scheme: Scheme
+    scales: Scales
+    inputs: Sequence[str]
+    lifting: Lifting
+    driven: Sequence[int]
+    mean_h: float
+
+    @property
+    def state_sizes(self) -> list[int]:
+        """Sizes of time, coordinates, eccentricities and velocity of a node."""
+        return [1, self.dynamics.nq, self.lifting.size, self.dynamics.nv]
+
+    @property
+    def state_offsets(self) -> list[int]:
+        """Offsets of these four in the unknowns of a node, and their total size."""
+        return [0, *np.cumsum(self.state_sizes).tolist()]
+
+    def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX, z: ca.SX) -> Node:
+        """Return a node from its unknowns and the internal states z of the previous node."""
+        d = self.dynamics
+        t, q, eccentricities, v = ca.vertsplit(x, self.state_offsets)
+        names = [parameter.name for parameter in d.parameters]
+        index = {name: k for k, name in enumerate(self.inputs)}
+        entries = [u[index[name]] if name in index else p[i] for i, name in enumerate(names)]
+        parameters = ca.vertcat(ca.SX(0, 1), *entries)
+        forces = ca.SX.zeros(d.nv)
+        for k, i in enumerate(self.driven):
+            forces[i] = drive[k]
+        gap = self.lifting.gap(t, q, parameters, eccentricities, p[len(names) + 1])
+        W = self.lifting.directions(t, q, parameters, eccentricities)
+        sharp = SHARP / ca.sqrt(p[len(names)])  # Stage.sigma
+        return Node(t, q, v, parameters, forces, gap, W, z, sharp)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTemplate:
+    """The equations of a node, and of the step after it unless it is the last.
+
+    Attributes
+    ----------
+    w : SX
+        Unknowns: state, unknowns of the scheme, drives and inputs of the node; the state of the
+        next node; time and internal states of the previous one.
+    size : int
+        Number of unknowns of the node itself, the first in w.
+    data : SX (3,)
+        Index of the node; 1 if a step leads to it, else 0; 1 if the step after it is to be as long
+        as the one before, else 0.
+    p : SX
+        Parameters of the program.
+    mpcc : Mpcc
+        Equations and complementarity conditions of the scheme.
+    node : Node
+    interval : Interval
+    sample : NodeSample
+    before, after : SX scalar [s]
+        Sizes of the steps before and after the node.
+    """
+
+    w: ca.SX
+    size: int
+    data: ca.SX
+    p: ca.SX
+    mpcc: Mpcc
+    node: Node
+    interval: Interval
+    sample: NodeSample
+    before: ca.SX
+    after: ca.SX
+
+    @cached_property
+    def guess(self) -> ca.Function:
+        """(state, parameters of the program) -> the guess of the scheme's unknowns, scaled."""
+        state = next(x.symbol for x in self.mpcc.parameters if x.name == "node")
+        guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
+        return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
+
+    @classmethod
+    def inner(cls, model: Model) -> NodeTemplate:
+        """Return the template of all nodes but the last."""
+        m, p, data, first, drive, u, node, before = _node_symbols(model, "interval")
+        second = m.parameter("next", sum(model.state_sizes))
+        following = model.node(second, drive, u, p, internal(model.dynamics, node.q))
+        share = p[-1]  # Stage.normal_implicitness
+        u_start, u_end = (ca.vertsplit(x, model.state_offsets)[2] for x in (first, second))
+        eccentricities = u_start + model.scheme.normal_implicitness * (u_end - u_start)
+        W = model.lifting.directions(node.t, node.q, node.p, eccentricities)
+        start = replace(node, W=(1 - share) * W + share * following.W)
+        interval = model.scheme.add_interval(
+            m, model.dynamics, start, following, before, model.scales
+        )
+        # The initial velocity is that before any impulse at the first node.
+        v = node.v + data[1] * (interval.at_node - node.v)
+        after = following.t - node.t
+        return cls._assemble(
+            model, m, (first, drive, u, [second]), p, data, node, interval, v, before, after
+        )
+
+    @classmethod
+    def last(cls, model: Model) -> NodeTemplate:
+        """Return the template of the last node."""
+        m, p, data, first, drive, u, node, before = _node_symbols(model, "ending")
+        interval = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
+        return cls._assemble(
+            model,
+            m,
+            (first, drive, u, []),
+            p,
+            data,
+            node,
+            interval,
+            interval.at_node,
+            before,
+            ca.SX(0),
+        )
+
+    @classmethod
+    def _assemble(
+        cls,
+        model: Model,
+        m: Mpcc,
+        unknowns: tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]],
+        p: ca.SX,
+        data: ca.SX,
+        node: Node,
+        interval: Interval,
+        v: ca.SX,
+        before: ca.SX,
+        after: ca.SX,
+    ) -> NodeTemplate:
+        d, m = model.dynamics, split_into_pairs(m)
+        first, drive, u, following = unknowns
+        previous = next(x.symbol for x in m.parameters if x.name == "earlier")
+        added = [variable.scaled for variable in m.variables]
+        own = ca.vertcat(first, *added, drive, u)
+        stepped = SteppedNode(
+            h=interval.h,
+            change=interval.change,
+            drive=node.drive,
+            gap=node.gap,
+            impulse=interval.impulse,
+            joint_impulse=interval.joint_impulse,
+            slip_impulse=interval.slip_impulse,
+            impact_impulse=interval.impact_impulse,
+            loss=interval.loss + interval.impact_loss,
+            next_h=after,
+            mean_h=ca.SX(model.mean_h),
+        )
+        a = interval.change / interval.h
+        sample = NodeSample(d, node.t, node.q, v, a, node.p, stepped)
+        w = ca.vertcat(own, *following, previous)
+        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after)
+
+    def constraints(self, model: Model, relaxation: Relaxation) -> list[Bound]:
+        """Return the constraints of the scheme and the definition of eccentricities, row by row."""
+        d = model.dynamics
+        names = {
+            "motion": d.v_names,
+            "momentum": d.v_names,
+            "move": d.q_names,
+            "closure": d.closure_names,
+            "joint_rate": d.closure_names,
+            "rest": d.contact_names,
+            "rebound": d.contact_names,
+            "compressed": d.contact_names,
+            "expanded": d.contact_names,
+            "reach": d.contact_names,
+            "nearest": d.v_names,
+            "motion_end": d.v_names,
+            "rate": d.v_names,
+            "trusted": d.contact_names,
+            "impact_motion": d.v_names,
+            "impact_joint_rate": d.closure_names,
+            "compression_motion": d.v_names,
+            "compression_joint_rate": d.closure_names,
+            "expansion_motion": d.v_names,
+            "expansion_joint_rate": d.closure_names,
+        }
+        found = []
+        for rows in self.mpcc.equalities:
+            found += [zero(*row) for row in _named(rows, names)]
+        for rows in self.mpcc.inequalities:
+            low, most = np.full(1, -np.inf), np.zeros(1)
+            found += [Bound(*row, low, most) for row in _named(rows, names)]
+        for pair in self.mpcc.pairs:
+            G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
+            products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
+            for i in range(products.numel()):
+                label = f"contact {pair.labels[i % len(pair.labels)]}"
+                found.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1]))
+        t, q, u, _ = ca.vertsplit(self.w[: sum(model.state_sizes)], model.state_offsets)
+        lifted = model.lifting.rows(t, q, self.node.p, u, self.p[len(d.parameters) + 1])
+        labels = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in range(3)]
+        return found + [zero(label, lifted[i]) for i, label in enumerate(labels)]
+
+
+def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
+    """Yield each row of a block, scaled, with its label."""
+    scaled = rows.expr / ca.SX(ca.DM(rows.scale))
+    components = names.get(rows.name, ("",) * scaled.numel())
+    for i, x in enumerate(components):
+        yield f"{rows.name} of {x}" if x else rows.name, scaled[i]
+
+
+def zero(label: str, value: ca.SX) -> Bound:
+    """Return the bound that sets a scalar to zero."""
+    return Bound(label, value, np.zeros(1), np.zeros(1))
+
+
+def _node_symbols(
+    model: Model, name: str
+) -> tuple[Mpcc, ca.SX, ca.SX, ca.SX, ca.SX, ca.SX, Node, ca.SX]:
+    """Return a program with the symbols of a node, and the size of the step before it."""
+    m = Mpcc(name)
+    p = m.parameter("p", len(model.dynamics.parameters) + N_HOMOTOPY)
+    data = m.parameter("data", 3)
+    first = m.parameter("node", sum(model.state_sizes))
+    drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
+    earlier = m.parameter("earlier", 1 + len(model.dynamics.internal_names))
+    node = model.node(first, drive * model.scales.force, u, p, earlier[1:])
+    return m, p, data, first, drive, u, node, data[1] * (node.t - earlier[0])

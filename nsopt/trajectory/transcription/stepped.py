@@ -1,0 +1,393 @@
+"""Direct transcription in the steps of a scheme: contacts, clearances and loops included.
+
+The unknowns of node k are time, coordinates, eccentricities in bores and the velocity at the end of
+the step before; then those that the scheme adds, such as impulses and the velocity after an impact;
+then forces of drives, and inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics import Start
+from nsopt.mpcc import (
+    Bound,
+    ConstraintBlock,
+    Relaxation,
+    Scholtes,
+    Solution,
+    StructuredNlp,
+    constraint_block,
+)
+from nsopt.schemes import Scales, Scheme, internal
+from nsopt.simulation import AcceptedSteps, objects
+from nsopt.trajectory.conditions import Span
+from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.schedules import LAST, Stage
+from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.lifting import Lifting
+from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, Model, NodeTemplate, zero
+
+SHORTEST = 1e-3
+"""Lower bound of free step sizes, over the mean step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stepped(Transcription):
+    """Unknowns and constraint blocks of a motion in the steps of a scheme.
+
+    Parameters of the program are those of the mechanism, then those of a `Stage`.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    p : (np,)
+        Parameters of the mechanism.
+    relaxation : Relaxation
+        Of the complementarity conditions.
+    """
+
+    guesses_forces: ClassVar[bool] = False
+
+    scheme: Scheme
+    p: Array
+    relaxation: Relaxation = field(default_factory=Scholtes)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.scheme.check_joint_friction(self.dynamics)
+        self.scheme.check_horizon(self.dynamics, self.p)
+
+    @property
+    def description(self) -> tuple[str, str]:
+        return type(self.scheme).__name__, repr(self.scheme)
+
+    @property
+    def last_stage(self) -> Stage:
+        return LAST
+
+    @property
+    def unilateral(self) -> bool:
+        return bool(self.dynamics.contact_names)
+
+    @cached_property
+    def model(self) -> Model:
+        """The data common to all node templates."""
+        d, (low, high) = self.dynamics, self.horizon.bounds
+        T = (low + high) / 2 if np.isfinite(high) else low
+        # From the initial state of the bodies, not the guess: multipliers keep their scales.
+        values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
+        start = Start(*d.stated_start(values, refuse=False))
+        mean = T / self.horizon.steps
+        scales = Scales.of(d, start, self.p, mean, T)
+        mean_h = mean if low == high else np.nan
+        joints = {x.joint for x in d.mechanism.actuators}
+        driven = [k for k, owner in enumerate(d.v_owners) if owner in joints]
+        return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven, mean_h)
+
+    @cached_property
+    def inner(self) -> NodeTemplate:
+        """The template of nodes that a step follows."""
+        return NodeTemplate.inner(self.model)
+
+    @cached_property
+    def last(self) -> NodeTemplate:
+        """The template of the last node."""
+        return NodeTemplate.last(self.model)
+
+    @property
+    def size(self) -> int:
+        return self.horizon.steps * self.inner.size + self.last.size
+
+    def _nodes(self) -> list[tuple[int, NodeTemplate]]:
+        """Return the index of the first unknown of each node, and its template."""
+        n, stride = self.horizon.steps, self.inner.size
+        return [(k * stride, self.inner if k < n else self.last) for k in range(n + 1)]
+
+    def names(self) -> list[str]:
+        d, names = self.dynamics, list[str]()
+        lifted = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in "xyz"]
+        state = ["time", *d.q_names, *lifted, *d.v_names]
+        rest = [*(f"drive of {d.v_names[k]}" for k in self.model.driven), *self.inputs]
+        for _, node in self._nodes():
+            added = [v.name for v in node.mpcc.variables for _ in range(v.scaled.numel())]
+            names += [*state, *added, *rest]
+        return names
+
+    # The program
+
+    def nlp(self) -> StructuredNlp:
+        blocks = [self._inner(), self._start(), *self._during(), self._last(), self._coupling()]
+        parameters = len(self.dynamics.parameters) + N_HOMOTOPY
+        return StructuredNlp(blocks, self.size, parameters, complementary=self.unilateral)
+
+    def _columns(self) -> Index:
+        """Return the indices of the unknowns of each node but the last, (n, size of w)."""
+        n, stride, state = self.horizon.steps, self.inner.size, sum(self.model.state_sizes)
+        first = np.arange(n)[:, None] * stride
+        before = np.maximum(first - stride, 0) + self._from_previous
+        return np.hstack([first + np.arange(stride + state), before])
+
+    @property
+    def _from_previous(self) -> Index:
+        """Indices of time and internal states in a node, which enter the equations of the next."""
+        d = self.dynamics
+        end = 1 + d.nq
+        return np.append(0, np.arange(end - len(d.internal_names), end))
+
+    def _data(self) -> Array:
+        """Return `NodeTemplate.data` of all nodes but the last, (n, 3)."""
+        k = np.arange(self.horizon.steps)
+        return np.column_stack([k, (k > 0).astype(float), self.horizon.alike()])
+
+    @property
+    def _last_data(self) -> Array:
+        return np.array([[self.horizon.steps, 1.0, 0.0]])
+
+    def _last_columns(self) -> Index:
+        begin = self.horizon.steps * self.inner.size
+        before = begin - self.inner.size + self._from_previous
+        return np.append(np.arange(begin, self.size), before)[None]
+
+    def _inner(self) -> ConstraintBlock:
+        x = self.inner
+        bounds = [*x.constraints(self.model, self.relaxation), *self._step_size_bounds()]
+        bounds += [b for c in self.conditions for b in c.along(x.sample)]
+        symbols = (x.w, x.data, x.p)
+        block = constraint_block("interval", symbols, bounds, self._cost_terms(x), self._columns())
+        return replace(block, data=self._data())
+
+    def _last(self) -> ConstraintBlock:
+        x = self.last
+        bounds = x.constraints(self.model, self.relaxation)
+        bounds += [b for c in self.conditions for b in [*c.along(x.sample), *c.end(x.sample)]]
+        bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
+        terms = self._cost_terms(x) + ca.vertcat(
+            *(c.weight * c.final(x.sample) for c in self.costs)
+        )
+        block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
+        return replace(block, data=self._last_data)
+
+    def _start(self) -> ConstraintBlock:
+        bounds = [b for c in self.conditions for b in c.start(self.inner.sample)]
+        return self._at("start", [*bounds, *self._at_rest(bounds)], np.arange(1, dtype=np.intp))
+
+    def _at_rest(self, started: Sequence[Bound]) -> list[Bound]:
+        """Return zero initial values of the internal states that no condition involves.
+
+        If they were free, the optimizer could start with loaded bristles that drive the motion.
+        """
+        d, x, y = self.dynamics, self.inner, self.last
+        coupled = [b for c in self.conditions for b in c.couple(x.sample, y.sample)]
+        stated = ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
+        z = internal(d, x.node.q)
+        names = d.q_names[d.nq - z.numel() :]
+        undetermined = [not ca.depends_on(stated, z[k]) for k in range(z.numel())]
+        return [zero(f"start of {x}", z[k]) for k, x in enumerate(names) if undetermined[k]]
+
+    def _during(self) -> list[ConstraintBlock]:
+        """Return the blocks of the conditions that hold at some of the nodes."""
+        blocks = []
+        for k, span in enumerate(self._spans(self.inner)):
+            last = min(span.last, self.horizon.steps - 1)
+            nodes = np.arange(span.first, last + 1, dtype=np.intp)
+            blocks.append(self._at(f"during_{k}", span.bounds, nodes))
+        return blocks
+
+    def _at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
+        """Return the block of bounds at some of the nodes, the last not among them."""
+        x, nothing = self.inner, ca.SX.zeros(len(self.costs))
+        block = constraint_block(name, (x.w, x.data, x.p), bounds, nothing, self._columns()[nodes])
+        return replace(block, data=self._data()[nodes])
+
+    def _spans(self, x: NodeTemplate) -> list[Span]:
+        spans = [span for c in self.conditions for span in c.during(x.sample)]
+        return [span.at_nodes(self.horizon.steps) for span in spans]
+
+    def _coupling(self) -> ConstraintBlock:
+        x, y = self.inner, self.last
+        bounds = [b for c in self.conditions for b in c.couple(x.sample, y.sample)]
+        nothing = ca.SX.zeros(len(self.costs))
+        symbols_of_last = ca.vertcat(y.data, y.p)
+        values_of_last = ca.vertcat(ca.DM(self._last_data.T), x.p)
+        bounds = [
+            b._replace(value=ca.substitute(b.value, symbols_of_last, values_of_last))
+            for b in bounds
+        ]
+        columns = np.hstack([self._columns()[:1], self._last_columns()])
+        symbols = (ca.vertcat(x.w, y.w), x.data, x.p)
+        block = constraint_block("coupling", symbols, bounds, nothing, columns)
+        return replace(block, data=self._data()[:1])
+
+    def _cost_terms(self, x: NodeTemplate) -> ca.SX:
+        m, share = x.sample, x.interval.share
+        return ca.vertcat(*(c.weight * (share * c.rate(m) + c.impact(m)) for c in self.costs))
+
+    def _step_size_bounds(self) -> list[Bound]:
+        """Return the bounds of step sizes, if these are unknown."""
+        x, h = self.inner, self.horizon.h
+        if self.horizon.given:
+            return []
+        bounds = [zero("steps alike", x.data[2] * (x.after - x.before))]
+        least, most = (h.h_min, h.h_max) if h is not None else (self._shortest, np.inf)
+        bounds.append(Bound("step size", x.after, np.array([least]), np.array([most])))
+        return bounds
+
+    @property
+    def _shortest(self) -> float:
+        """Lower bound of the step size if the horizon gives none [s]."""
+        return SHORTEST * self.horizon.bounds[0] / self.horizon.steps
+
+    # Numbers
+
+    @property
+    def remedy(self) -> str:
+        return self.scheme.remedy(bool(self.dynamics.bores)) if self.unilateral else ""
+
+    @property
+    def free_unknowns(self) -> Index:
+        # No step follows the last node, so constant inputs over it act nowhere.
+        n = len(self.model.driven) + len(self.inputs) if self.scheme.holds_inputs else 0
+        return np.arange(self.size - n, self.size, dtype=np.intp)
+
+    def limits(self) -> tuple[Array, Array]:
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        least, most = self.horizon.bounds
+        edges = self.model.state_offsets
+        for at, node in self._nodes():
+            if not self.scheme.allows_penetration:
+                # Without these bounds the first iterations move pins far out of their bores.
+                low[at + edges[2] : at + edges[3]], high[at + edges[2] : at + edges[3]] = -1.5, 1.5
+            k = at + edges[-1]
+            for v in node.mpcc.variables:
+                size = v.scaled.numel()
+                low[k : k + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
+                high[k : k + size] = np.asarray(ca.evalf(v.upper / ca.SX(v.scale))).ravel()
+                k += size
+        times = np.array([at for at, _ in self._nodes()])
+        low[times], high[times] = 0.0, most
+        low[times[-1]], high[times[0]] = least, 0.0
+        if self.horizon.given:
+            low[times] = high[times] = np.linspace(0, least, len(times))
+        return low, high
+
+    def start_from(self, guess: Guess) -> Array:
+        share = np.linspace(0, 1, self.horizon.steps + 1)
+        trajectory = guess.trajectory(share, self.horizon.bounds, self.inputs)
+        trajectory = trajectory.with_internal_states(self.dynamics)
+        parameters = self.parameters(self.p)
+        unknowns = []
+        for k, (_, node) in enumerate(self._nodes()):
+            t, q, v = share[k] * trajectory.duration, trajectory.q[k], trajectory.v[k]
+            state = [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
+            added = np.asarray(node.guess(np.concatenate(state), parameters)).ravel()
+            unknowns += [*state, added, np.zeros(len(self.model.driven)), trajectory.inputs[k]]
+        return np.concatenate(unknowns)
+
+    def nodes(self, x: Array) -> tuple[Array, Array, Array]:
+        nq, m = self.dynamics.nq, len(self.inputs)
+        rows = [x[at : at + node.size] for at, node in self._nodes()]
+        t, q = (np.array([row[i] for row in rows]) for i in (0, slice(1, 1 + nq)))
+        return t, q, np.array([row[len(row) - m :] for row in rows])
+
+    def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
+        n = self.horizon.steps
+        parameters = self.parameters(p)
+        x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
+        inner = self._evaluate(self.inner, x, self._data(), parameters)
+        last = self._evaluate(self.last, x_last, self._last_data, parameters)
+        t, q, v, a, drive, u, force, time, lam, impact, mu, slip, loss, impact_loss, work = (
+            np.vstack(values) for values in zip(inner, last, strict=True)
+        )
+        h = np.diff(t, axis=0)
+        # An impulse at a node is of half the step before and half the step after it; the record
+        # has impulses of steps.
+        lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
+        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)])
+        work = self._over_steps(work[:, 0], h[:, 0])
+        accepted = AcceptedSteps(
+            t=t[1:, 0],
+            h=h[:, 0],
+            q=q[1:],
+            v=v[1:],
+            impulse=lam + impact[1:],
+            joint_impulse=mu,
+            slip_impulse=slip,
+            motion_residual=np.full(n, solution.residuals.violation),
+            loss=loss + impact_loss[1:],
+            work=work,
+            iterations=np.full(n, solution.iterations / n),
+            solve_time=np.full(n, solution.time / n),
+            retries=np.zeros(n),
+            reason=objects(["optimum"] * n),
+            tried=objects([()] * n),
+            at_end=np.full(n, self.scheme.horizon_at_end),
+        )
+        if self.scheme.holds_inputs:  # no step follows the last node
+            drive[-1], u[-1] = drive[-2], u[-2]
+        nodes = Trajectory(q, v, a, u, float(t[-1, 0]))
+        table = np.hstack([drive, u])
+
+        def controls(now: float) -> Array:
+            """Return the constant value over the step, or interpolate between its nodes."""
+            if self.scheme.holds_inputs:
+                constant: Array = table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1]
+                return constant
+            return np.array([np.interp(now, t[:, 0], column) for column in table.T])
+
+        correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
+        return TranscribedMotion(
+            t[:, 0], nodes, drive, force, accepted, controls, np.nan, correction
+        )
+
+    def _force_correction(self, t: Array, q: Array, x: Array, force: Array) -> Array:
+        """Return contact forces minus those along normals at starts of steps, (n, ng, 3) [N].
+
+        Parameters
+        ----------
+        t, q : (n, 1), (n, nq)
+            At the starts of the steps.
+        x : (size,)
+        force : (n, ng) [N]
+            Mean normal forces over the steps.
+        """
+        n, edges, lifting = len(t), self.model.state_offsets, self.model.lifting
+        u = np.array([x[at + edges[2] : at + edges[3]] for at, _ in self._nodes()])
+        of_normal = u[:-1] + self.scheme.normal_implicitness * np.diff(u, axis=0)
+        at = ca.SX.sym("t"), ca.SX.sym("q", q.shape[1]), ca.SX.sym("p", len(self.p))
+        u_start, u_normal = (ca.SX.sym("u", lifting.size) for _ in range(2))
+        change = lifting.normals(*at, u_normal) - lifting.normals(*at, u_start)
+        function = ca.Function("change", [*at, u_start, u_normal], [ca.densify(change)])
+        rows = (t.T, q.T, np.tile(self.p[:, None], n), u[:-1].T, of_normal.T)
+        difference = np.asarray(function.map(n)(*rows)).T.reshape(n, -1, 3)
+        return difference * force[:, :, None]
+
+    def _over_steps(self, work: Array, h: Array) -> Array:
+        """Return the work done in each step, from that at each node."""
+        if self.scheme.holds_inputs:
+            return np.append(work[:-2], work[-2:].sum())
+        # The work at a node is of half the step before and half the step after it.
+        before, after = np.append(0.0, h), np.append(h, 0.0)
+        in_step_before = work * before / (before + after)
+        of_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
+        return of_steps
+
+    def _evaluate(self, x: NodeTemplate, w: Array, data: Array, p: Array) -> list[Array]:
+        """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
+        m = x.sample
+        u = [m.input(name) for name in self.inputs]
+        y = x.interval
+        recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
+        recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
+        recorded += [y.loss, y.impact_loss, y.work]
+        outputs = [ca.densify(value) for value in recorded]
+        function = ca.Function("recorded", [x.w, x.data, x.p], outputs, {"cse": True})
+        n = len(w)
+        values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
+        return [np.asarray(value).T.reshape(n, -1) for value in values]

@@ -1,0 +1,1 @@
+"""Checks of an optimum: its steps integrated again, its motion simulated again."""

@@ -1,0 +1,157 @@
+"""An optimum simulated from its start, under its inputs and drives alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from nsopt.elements import DrivenFreedom, Slide, Turn
+from nsopt.mechanics import Axis, Dynamics, Force, Frame, Load, Start, State, assemble
+from nsopt.mpcc import Evaluator, Newton, compile_native
+from nsopt.parameter import Parameter
+from nsopt.schemes import Scales, Scheme
+from nsopt.simulation import (
+    Acceptance,
+    ChainParameters,
+    ChainStatus,
+    LargestStep,
+    StepAttempt,
+    StepProgram,
+)
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+
+SMALLEST = 2.0**-12
+"""Part of a step that retries may come down to."""
+
+
+class Resimulation(NamedTuple):
+    """The result of simulating an optimum from its start.
+
+    Attributes
+    ----------
+    q : (n + 1, nq)
+        At the times of the nodes; NaN after a step that could not be solved.
+    defect : float [m, rad]
+        Largest distance of a coordinate from that of the optimum.
+    until : float [s]
+        Time that the simulation reached.
+    seconds : float
+    """
+
+    q: Array
+    defect: float
+    until: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class HeldDrive(Force):
+    """A drive whose force is a Parameter, constant over each step."""
+
+    name: str
+    freedom: DrivenFreedom
+    force: Parameter
+
+    external = True
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return self.freedom.a, self.freedom.b
+
+    def loads(self, s: State) -> list[Load]:
+        return [Load(self.freedom.rate(s), s.value(self.force))]
+
+
+def resimulate(
+    dynamics: Dynamics,
+    motion: TranscribedMotion,
+    inputs: Sequence[str],
+    p: Array,
+    scheme: Scheme,
+    finer: int,
+) -> Resimulation:
+    """Simulate a motion by the compiled stepper under its own inputs and drives.
+
+    Open loop, an unstable motion or one with impacts leaves its optimum after some time, even if
+    every step is right.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    motion : TranscribedMotion
+    inputs : sequence of str
+        Parameters that change with time.
+    p : (np,)
+        Parameters of the mechanism.
+    scheme : Scheme
+        One that takes the given step sizes.
+    finer : int
+        Number of steps simulated for each step of the motion.
+    """
+    begin = perf_counter()
+    drives = list(_drives(dynamics))
+    elements = (*dynamics.elements, *(drive for drive, _ in drives))
+    full = assemble(dynamics.mechanism, elements, dynamics.gravity)
+    names = [x.name for x in full.parameters]
+    index = {drive.force.name: k for drive, k in drives}
+    index |= {name: dynamics.nv + k for k, name in enumerate(inputs)}
+    values = dict(zip((x.name for x in dynamics.parameters), p, strict=True))
+
+    def numbers(now: float) -> Array:
+        """Return the parameters of the simulated mechanism at a time."""
+        controls = motion.controls(now)
+        return np.array([controls[index[x]] if x in index else values[x] for x in names])
+
+    found = np.full_like(motion.nodes.q, np.nan)
+    found[0] = motion.nodes.q[0]
+    until = float(motion.t[0])
+    for k, q in _steps(full, motion, numbers, scheme, finer):
+        found[k], until = q, float(motion.t[k])
+    off = np.abs(found - motion.nodes.q)
+    return Resimulation(found, float(np.nanmax(off)), until, perf_counter() - begin)
+
+
+def _steps(
+    d: Dynamics,
+    motion: TranscribedMotion,
+    numbers: Callable[[float], Array],
+    scheme: Scheme,
+    finer: int,
+) -> Iterator[tuple[int, Array]]:
+    """Yield the index and the coordinates of each node, until a step fails."""
+    t, nodes = motion.t, motion.nodes
+    attempt = StepAttempt(StepProgram(d, scheme, Acceptance()), LargestStep(), Newton())
+    call = Evaluator(compile_native(attempt.function).function)
+    start = Start(nodes.q[0], nodes.v[0], float(t[0]))
+    h = float(np.diff(t).max()) / finer
+    scales = Scales.of(d, start, numbers(t[0]), h, float(t[-1] - t[0])).numbers
+    layout = attempt.layout
+    z = layout.begin(start, h)
+    for k in range(1, len(t)):
+        size = (t[k] - t[k - 1]) / finer
+        for stop in np.linspace(t[k - 1], t[k], finer + 1)[1:]:
+            z, bounds = layout.restarted(z), (h * SMALLEST, h, stop)
+            while layout.state(z).status == ChainStatus.RUNNING:
+                z, _ = call(z, ChainParameters(numbers(stop - size / 2), bounds, scales).vector)
+            if layout.state(z).status == ChainStatus.STUCK:
+                return
+        yield k, layout.state(z).q
+
+
+def _drives(d: Dynamics) -> Iterator[tuple[HeldDrive, int]]:
+    """Yield a drive for each actuated coordinate, with its index in v."""
+    driven = {x.joint for x in d.mechanism.actuators}
+    owners = d.v_owners
+    for joint in d.mechanism.joints:
+        freedom = joint.freedom()
+        if joint.name not in driven or joint.name not in owners or freedom is None:
+            continue
+        (axis,) = (step for step in freedom if isinstance(step, Axis))
+        a, b = joint.frames
+        moved = Turn(a, b) if any(axis.turn) else Slide(a, b)
+        k = owners.index(joint.name)
+        yield HeldDrive(f"drive of {joint.name}", moved, Parameter(f"drive_{k}", 0.0)), k

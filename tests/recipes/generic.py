@@ -1,0 +1,43 @@
+"""The generic tests of a module, for a row that is not in the catalogue."""
+
+from functools import partial
+from itertools import product
+
+import pytest
+
+
+def checks(module, argument, like):
+    """Return the tests of a module on all rows of a kind, as functions of a row.
+
+    Parameters
+    ----------
+    module : module
+    argument : str
+        Their argument that is the row.
+    like : object
+        A row of the catalogue, of the kind.
+    """
+    found = []
+    for name, function in vars(module).items():
+        marks = [m for m in getattr(function, "pytestmark", []) if m.name == "parametrize"]
+        rows = [list(m.args[1]) for m in marks if m.args[0] == argument]
+        if not name.startswith("test_") or not rows or like not in rows[0]:
+            continue
+        others = {m.args[0]: list(m.args[1]) for m in marks if m.args[0] != argument}
+        for values in product(*others.values()):
+            options = dict(zip(others, values, strict=True))
+            label = "-".join([name, *map(_label, values)])
+            found.append(pytest.param(partial(function, **options), id=label))
+    assert found, f"no test of {module.__name__} is on rows like {like}"
+    return found
+
+
+def runs(module, argument, like):
+    """Mark a test to run with each of `checks` as its argument ``check``."""
+    return pytest.mark.parametrize("check", checks(module, argument, like))
+
+
+def _label(value):
+    """Return the same text in every process, which a repr with an address is not."""
+    plain = isinstance(value, str | int | float)
+    return str(value) if plain else str(getattr(value, "name", type(value).__name__))

@@ -1,0 +1,206 @@
+"""Motions in relative coordinates against those of the same mechanism in absolute ones."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    AppliedTorque,
+    Body,
+    Compiled,
+    ContactLaw,
+    CubicLaw,
+    Frame,
+    LuGreLaw,
+    Mechanism,
+    MoreauJean,
+    PlanarRevoluteClearance,
+    PlaneContact,
+    Prismatic,
+    Relative,
+    Revolute,
+    SlideFriction,
+    Spherical,
+    StepBounds,
+    StribeckLaw,
+    TurnFriction,
+    TurnRange,
+    Variational,
+    assemble,
+    simulate,
+)
+from tests.states import turn
+
+COORDINATES = ("absolute", "relative")
+GRAVITY = (0.0, -9.81, 0.0)
+
+
+def run(dynamics, duration, h, scheme=None):
+    result = simulate(
+        dynamics,
+        duration=duration,
+        steps=StepBounds(h, h),
+        scheme=scheme or Variational(),
+        solver=Compiled(),
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    return result.data
+
+
+def arm(name="arm", at=0.0, **options):
+    return Body(name, 1.0, (0.01, 0.09, 0.08), position=(at + 0.5, 0, 0), **options)
+
+
+def both(build, names, duration, h, scheme=None):
+    """Largest differences of some variables between both coordinates, over time."""
+    runs = [run(build(way), duration, h, scheme) for way in COORDINATES]
+    return [np.nanmax(np.abs(runs[0][name].values - runs[1][name].values)) for name in names]
+
+
+def joint_friction(law):
+    def build(coordinates):
+        body = arm()
+        a, b = Frame(None), Frame.at(body, (0, 0, 0))
+        mechanism = Mechanism([body], [Revolute("hinge", a, b)], coordinates)
+        return assemble(mechanism, [TurnFriction("rub", a, b, law, radius=0.05)], GRAVITY)
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "law", [StribeckLaw(0.3), LuGreLaw(3e3, 20.0, 0.0, 0.3, 0.4, 0.01)], ids=["stribeck", "lugre"]
+)
+def test_friction_under_the_reaction_of_a_joint_of_the_tree(law):
+    """The reaction comes from the recursion, not from multipliers; order two in both."""
+    names = ("body_position", "joint_resistance")
+    coarse, fine = (both(joint_friction(law), names, 1.0, h) for h in (2e-3, 1e-3))
+    assert fine[0] < 2e-6
+    assert coarse[0] / fine[0] > 3
+    assert fine[1] < 0.02
+
+
+def striking(coordinates):
+    """A chain that hits a floor, then a stop of its hinge."""
+    first, second = arm("first"), arm("second", 1.0)
+    frames = Frame(None), Frame.at(first, (0, 0, 0))
+    joints = [
+        Revolute("hinge", *frames),
+        Revolute("elbow", Frame.at(first, (1, 0, 0)), Frame.at(second, (1, 0, 0))),
+    ]
+    tip = Frame.at(second, (2, 0, 0))
+    floor = PlaneContact("floor", Frame(None, (0, -0.8, 0), (0, 1, 0)), tip, law=ContactLaw(0.3))
+    stop = TurnRange("stop", *frames, -0.5, 1.0, CubicLaw(100.0, 0.1), damping=1.0)
+    return assemble(Mechanism([first, second], joints, coordinates), [floor, stop], GRAVITY)
+
+
+def test_contacts_and_stops_on_a_tree():
+    names = ("body_position", "gap")
+    coarse, fine = (both(striking, names, 0.6, h) for h in (1e-3, 2.5e-4))
+    assert run(striking("relative"), 0.6, 1e-3)["impulse"].values[1:].max() > 0.1
+    assert fine[0] < 2e-3
+    assert coarse[0] / fine[0] > 2.5  # impacts are of first order
+
+
+def loose(coordinates):
+    """An ideal shoulder, then an elbow with clearance: the link beyond is free."""
+    first, second = arm("first"), arm("second", 1.0)
+    joints = [Revolute("shoulder", Frame(None), Frame.at(first, (0, 0, 0)))]
+    elbow = PlanarRevoluteClearance(
+        "elbow", Frame.at(first, (1, 0, 0)), Frame.at(second, (1, 0, 0)), 1e-3, 0.01
+    )
+    return assemble(Mechanism([first, second], joints, coordinates), [elbow], GRAVITY)
+
+
+def test_a_clearance_joint_within_a_chain():
+    d = loose("relative")
+    assert d.q_names[-1] == "shoulder.angle"
+    assert len(d.closure_names) == 0
+    names = ("body_position", "total_energy")
+    coarse, fine = (both(loose, names, 0.3, h) for h in (5e-4, 1.25e-4))
+    assert fine[0] < 1e-4
+    assert coarse[0] / fine[0] > 3
+    assert fine[1] < 2e-3
+
+
+def spun(coordinates):
+    """A top on a ball joint, on a body that falls freely and turns."""
+    base = Body("base", 3.0, (0.2, 0.3, 0.25), velocity=(0, 2.0, 0), angular_velocity=(1, 2, -1))
+    w = np.array([1.0, 2.0, -1.0])
+    joint = np.array([0, 2.0, 0]) + np.cross(w, [0, 0, 0.25])
+    spin = np.array([3.0, -1.0, 20.0])
+    top = Body(
+        "top",
+        1.0,
+        (0.02, 0.03, 0.04),
+        position=(0, 0, 0.5),
+        velocity=joint + np.cross(spin, [0, 0, 0.25]),
+        angular_velocity=spin,
+    )
+    ball = Spherical("ball", Frame(base, (0, 0, 0.25), turn(0.4)), Frame(top, (0, 0, -0.25)))
+    return assemble(Mechanism([base, top], [ball], coordinates), gravity=GRAVITY)
+
+
+@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=repr)
+def test_free_bodies_and_balls(scheme):
+    names = ("body_position", "joint_reaction")
+    coarse, fine = (both(spun, names, 0.3, h, scheme) for h in (1e-3, 5e-4))
+    assert fine[0] < 5e-4
+    assert coarse[0] / fine[0] > (3.5 if isinstance(scheme, Variational) else 1.8)
+
+
+def test_momentum_is_kept_in_relative_coordinates():
+    """Of a free top: linear momentum under weight alone, energy to second order."""
+    data = run(spun("relative"), 0.5, 5e-4)
+    centre = data["body_position"].values @ np.eye(3)
+    mean = (3 * centre[:, 0] + centre[:, 1]) / 4
+    t = data["time"].values
+    rates = np.gradient(mean[:, [0, 2]], t, axis=0)
+    assert np.ptp(rates[2:-2], axis=0) == pytest.approx(0, abs=2e-5)
+    energy = data["total_energy"].values
+    assert np.ptp(energy) < 1e-4 * np.abs(energy[0])
+
+
+def crank(coordinates):
+    """A slider-crank whose slide is cut and rubs, and whose crank rubs under its own reaction."""
+    rod, link = arm("rod"), Body("link", 0.5, (0.01, 0.04, 0.04), position=(1.5, 0, 0))
+    slider = Body("slider", 1.0, (0.01, 0.01, 0.01), position=(2.0, 0, 0))
+    along = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])  # z along x
+    rail = Frame(None, (2, 0, 0), along), Frame.at(slider, (2, 0, 0), along)
+    pin = Frame(None), Frame.at(rod, (0, 0, 0))
+    joints = [
+        Revolute("A", *pin),
+        Revolute("B", Frame.at(rod, (1, 0, 0)), Frame.at(link, (1, 0, 0))),
+        Revolute("C", Frame.at(link, (2, 0, 0)), Frame.at(slider, (2, 0, 0))),
+        Prismatic("P", *rail),
+    ]
+    way = Relative(["P"]) if coordinates == "relative" else coordinates
+    elements = [
+        SlideFriction("guide", *rail, StribeckLaw(1.0), load=5.0),
+        TurnFriction("bearing", *pin, StribeckLaw(0.3), radius=0.05),
+    ]
+    drive = AppliedTorque("drive", Frame(rod), (0, 0, 3.0))
+    return assemble(Mechanism([rod, link, slider], joints, way), [*elements, drive], GRAVITY)
+
+
+def test_friction_of_a_cut_joint_is_carried_by_those_of_the_tree():
+    names = ("body_position", "joint_reaction")
+    coarse, fine = (both(crank, names, 0.3, h) for h in (1e-3, 5e-4))
+    assert fine[0] < 2e-6
+    assert coarse[0] / fine[0] > 3
+    assert coarse[1] / fine[1] > 1.8  # reactions in a tree are of first order
+
+
+def scraping(coordinates):
+    """A pendulum on a bearing that rubs, its tip rubbing in a clearance."""
+    rod, law = arm("rod"), ContactLaw(friction=0.5)
+    pin, tip = (Frame(None), Frame.at(rod, (0, 0, 0))), Frame.at(rod, (1, 0, 0))
+    slot = PlanarRevoluteClearance("slot", Frame(None, (1, -1e-3, 0)), tip, 2e-3, 0.01, law=law)
+    joint_reactions = TurnFriction("bearing", *pin, StribeckLaw(0.3), radius=0.05, joint="A")
+    mechanism = Mechanism([rod], [Revolute("A", *pin)], coordinates)
+    return assemble(mechanism, [slot, joint_reactions], GRAVITY)
+
+
+def test_friction_of_a_contact_counts_in_the_reaction_that_rubs():
+    names = ("body_position",)
+    coarse, fine = (both(scraping, names, 0.05, h, MoreauJean()) for h in (1e-3, 2.5e-4))
+    assert fine[0] < max(1e-6, 0.6 * coarse[0])

@@ -1,0 +1,83 @@
+"""What every scheme must show: convergence, rest under weight, impact without rebound."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from nsopt import (
+    Body,
+    Compiled,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PlaneContact,
+    Revolute,
+    Solver,
+    Sqp,
+    StepBounds,
+    assemble,
+    simulate,
+)
+from tests.catalog import SCHEMES, SMOOTH_SCHEMES
+
+schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+G = 9.81
+
+
+def run(dynamics, duration, h, scheme):
+    result = simulate(
+        dynamics,
+        duration=duration,
+        steps=StepBounds(h, h),
+        scheme=scheme,
+        solver=Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100),
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    return result
+
+
+def physical_pendulum(coordinates="absolute"):
+    """A body on a tilted axis, its principal axes aligned with nothing."""
+    arm = Body("arm", 1.0, (0.02, 0.05, 0.06), position=(0.4, 0.0, 0.1))
+    hinge = Revolute("hinge", Frame(None), Frame.at(arm, (0, 0, 0)))
+    return assemble(Mechanism([arm], [hinge], coordinates), gravity=(0.0, -G, 0.0))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES + SMOOTH_SCHEMES, ids=repr)
+@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+def test_pendulum_converges_at_least_with_first_order(scheme, coordinates):
+    """Against minimal coordinates: (J + m r^2) theta'' = -m g r cos(theta), r = 0.4 m."""
+    exact = solve_ivp(
+        lambda _, y: [y[1], -G * 0.4 * np.cos(y[0]) / (0.06 + 0.16)],
+        (0, 0.5),
+        [0, 0],
+        rtol=1e-11,
+        atol=1e-12,
+        dense_output=True,
+    ).sol
+    errors = []
+    for h in (2e-3, 1e-3):
+        result = run(physical_pendulum(coordinates), 0.5, h, scheme)
+        e0, *_, e3 = result["body_quaternion"].values[:, 0].T
+        theta = exact(result["time"].values)[0]
+        errors.append(np.abs(2 * np.arctan2(e3, e0) - theta).max())
+    fastest = np.sqrt(2 * G * 0.4 / (0.06 + 0.16))
+    assert errors[1] < 1e-3 * fastest  # a step of first order lags by less than one step
+    ratio = errors[1] / errors[0]
+    assert ratio < 0.55 or errors[1] < 1e-9, f"halving h leaves {ratio:.2f} of the error: {errors}"
+
+
+@schemes
+def test_a_dropped_ball_lies_still_under_its_weight(scheme):
+    ball = Body("ball", 3.0, (0.1, 0.1, 0.1), position=(0, 0, 0.02))
+    floor = PlaneContact("floor", Frame(None), Frame(ball), radius=0.01)
+    data = run(assemble(Mechanism([ball]), [floor], (0, 0, -G)), 0.1, 1e-3, scheme).data
+    late = data["time"].values > np.sqrt(2 * 0.01 / G) + 3e-3
+    sunk = isinstance(scheme, MoreauJean) and not scheme.project
+    depth = 1e-3 * np.sqrt(2 * G * 0.01) if sunk else 1e-10  # h times the impact speed
+    z = data["q"].values[late, 2]
+    assert np.all(np.abs(z - 0.01) < depth)
+    assert np.ptp(z) < 1e-10
+    assert np.all(np.abs(data["v"].values[late]) < 1e-9)
+    assert data["contact_force"].values[late, 0, 2] == pytest.approx(3.0 * G, rel=1e-9)

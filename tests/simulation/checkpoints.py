@@ -1,0 +1,33 @@
+"""Runs of case A that can be ended and resumed, and whether two of them are the same."""
+
+from nsopt import StepBounds, load_problem, simulate
+from nsopt.schemes import Variational
+from nsopt.simulation import Compiled
+
+CASE_A = load_problem("case_a")
+FINE = StepBounds(1e-4, 1e-4)
+
+
+def run(**options):
+    options = {
+        "duration": 0.3,
+        "steps": FINE,
+        "scheme": Variational(),
+        "solver": Compiled(),
+        "progress": False,
+    } | options
+    return simulate(CASE_A.dynamics, **options)
+
+
+def assert_same(found, expected, but=("solve_time",)):
+    assert found.completed == expected.completed
+    assert found.data.attrs["steps"] == expected.data.attrs["steps"]
+    assert found.data.attrs["steps_below_h_min"] == expected.data.attrs["steps_below_h_min"]
+    assert set(found.data.variables) == set(expected.data.variables)
+    for name in set(found.data.variables) - set(but):
+        a, b = found.data[name].values, expected.data[name].values
+        assert a.dtype.kind == b.dtype.kind, name
+        assert a.shape == b.shape, name
+        assert a.tolist() == b.tolist() if a.dtype.kind in "OUT" else a.tobytes() == b.tobytes(), (
+            name
+        )

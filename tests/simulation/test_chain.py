@@ -1,0 +1,142 @@
+"""The compiled chain: the same motion as the solvers', whatever its chunks, with or without C."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt import (
+    AppliedForce,
+    Body,
+    Compiled,
+    ContactAligned,
+    ErrorControl,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    Solver,
+    Sqp,
+    StepBounds,
+    Variational,
+    assemble,
+    load_problem,
+    simulate,
+)
+from nsopt.mpcc import Newton, native
+from tests.schemes.models import turned, wrapped
+
+SCHEMES = [Variational(), MoreauJean(project=True), ContactAligned()]
+
+
+def run(duration=0.05, h=(1e-3, 1e-3), scheme=None, solver=None, **options):
+    return simulate(
+        load_problem("case_a").dynamics,
+        duration=duration,
+        steps=StepBounds(*h),
+        scheme=scheme or Variational(),
+        solver=solver or Compiled(),
+        progress=False,
+        **options,
+    ).data
+
+
+def same(one, two, names=("time", "q", "v", "impulse", "contact_loss")):
+    return all(np.array_equal(one[n].values, two[n].values, equal_nan=True) for n in names)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: type(s).__name__)
+def test_chain_and_solvers_agree(scheme):
+    """Across the impact of case A at 14.3 ms."""
+    compiled = run(0.03, scheme=scheme)
+    solved = run(0.03, scheme=scheme, solver=Solver(backend=Sqp()))
+    if not isinstance(scheme, ContactAligned):  # the solvers may need smaller steps to find events
+        assert compiled["time"].values == pytest.approx(solved["time"].values, abs=1e-10)
+        assert compiled["q"].values == pytest.approx(solved["q"].values, abs=1e-9)
+    assert compiled["q"].values[-1] == pytest.approx(solved["q"].values[-1], abs=1e-7)
+    assert np.nansum(compiled["impulse"]) == pytest.approx(np.nansum(solved["impulse"]), rel=1e-6)
+
+
+def test_where_chunks_begin_does_not_matter():
+    assert same(run(solver=Compiled(chunk=7)), run(solver=Compiled(chunk=100)))
+
+
+def test_the_virtual_machine_takes_the_same_steps(monkeypatch):
+    compiled = run()
+    monkeypatch.setenv("CC", "there-is-no-such-compiler")
+    monkeypatch.setattr(native, "_said", set())
+    monkeypatch.setattr(native, "_loaded", {})
+    with pytest.warns(RuntimeWarning, match="no C compiler .*install gcc or clang, or set CC"):
+        slow = run(solver=Compiled(chunk=60))
+    assert slow["q"].values == pytest.approx(compiled["q"].values, abs=1e-13)
+    assert same(slow, run(solver=Compiled(chunk=60)))  # said once
+
+
+def test_kept_steps_are_every_kth_and_the_last():
+    every, some = run(0.0433), run(0.0433, store_every=10)
+    rows = [0, *range(10, 44, 10), 44]
+    assert same(every[["time", "q", "v"]].isel(time=rows), some, ("time", "q", "v"))
+    for name in ("contact_loss", "iterations", "retries"):
+        assert np.nansum(some[name]) == pytest.approx(np.nansum(every[name]))
+    assert some.attrs["steps"] == every.sizes["time"] - 1
+
+
+@pytest.mark.slow
+def test_error_control_keeps_the_error_and_says_why(fine):
+    """Ten times the tolerance, at most four times the steps to the power of one third more."""
+    counts, errors = [], []
+    for tolerance in (1e-9, 1e-10):
+        data = run(0.5, (1e-6, 1e-2), control=ErrorControl(tolerance))
+        assert data.attrs["completed"]
+        assert np.nansum(data["retries"]) < 0.5 * data.attrs["steps"]
+        assert "error tolerance" in data["step_reason"].values
+        counts.append(data.attrs["steps"])
+        errors.append(wrapped(turned(data["q"].values[-1]) - fine))
+    assert abs(errors[1]) < abs(errors[0]) < 1e-4
+    assert counts[0] < counts[1] < 4 * counts[0]
+
+
+@pytest.fixture(scope="module")
+def fine():
+    """Return the angle at 0.5 s by steps of 10 us."""
+    return turned(run(0.5, (1e-5, 1e-5))["q"].values[-1])
+
+
+def test_a_step_that_newton_cannot_solve_goes_to_the_solvers():
+    """One iteration is not enough at the impact: the solver takes over and the chain goes on."""
+    hard = run(solver=Compiled(newton=Newton(iterations=1, damped=0, tolerance=1e-12, rough=1e-12)))
+    assert hard.attrs["completed"]
+    assert any("Newton did not converge" in text for text in hard["tried"].values)
+    assert hard["q"].values == pytest.approx(run()["q"].values, abs=1e-9)
+
+
+def test_what_no_scheme_can_step_keeps_what_was_computed():
+    """A load that is no number from 20 ms on."""
+    body = Body("body", 1.0, point_mass=True)
+    load = AppliedForce("load", Frame(body), lambda t: (ca.sqrt(0.02 - t), 0, 0))
+    data = simulate(
+        assemble(Mechanism([body]), [load]),
+        duration=0.05,
+        steps=StepBounds(1e-3, 1e-3),
+        scheme=Variational(),
+        solver=Compiled(chunk=4),
+        progress=False,
+    ).data
+    assert not data.attrs["completed"]
+    reason = data.attrs["stop_reason"]
+    assert reason.startswith("no step from t = 0.0")
+    assert "not finite" in reason
+    reached = data["time"].values[-1]
+    assert 0.018 < reached <= 0.02
+    exact = np.sqrt(0.02) * 0.02 * 2 / 3  # integral of sqrt(0.02 - t), m = 1
+    assert data["v"].values[-1, 0] < exact
+    assert data["v"].values[-1, 0] == pytest.approx(exact, rel=2e-2)
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match="chunk must be 1 or more, got 0"):
+        Compiled(chunk=0)
+    with pytest.raises(ValueError, match="tolerance must be a positive length in metres"):
+        ErrorControl(0.0)
+    with pytest.raises(ValueError, match=r"theta must be from 0\.5 to 1, got 0\.3"):
+        MoreauJean(theta=0.3)
+    with pytest.raises(ValueError, match="v_rest must be a speed"):
+        ContactAligned(v_rest=-1.0)

@@ -1,0 +1,185 @@
+"""Runs that were killed or interrupted go on as if nothing had happened."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Acceptance,
+    Checkpoint,
+    Ipopt,
+    PaperStep,
+    Solver,
+    Sqp,
+    Start,
+    StepBounds,
+)
+from nsopt.mpcc import Newton
+from nsopt.schemes import Variational
+from nsopt.simulation import Compiled, ErrorControl, LargestStep
+from nsopt.simulation.driver import Driver
+from nsopt.simulation.method import Method
+from nsopt.simulation.run import Run
+from tests.simulation.checkpoints import CASE_A, assert_same, run
+
+PAPER = StepBounds(5e-4, 1e-3)
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """Return a function that runs until a block does not come, as if the process had ended."""
+
+    def run_until(block, **options):
+        advance, left = Driver.advance, iter(range(block))
+
+        def some(driver):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return advance(driver)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Driver, "advance", some)
+            result = run(**options)
+        assert "interrupted" in result.data.attrs["stop_reason"]
+        return result
+
+    return run_until
+
+
+RUNS = {
+    "compiled": {"duration": 0.5},
+    "compiled, with error control": {
+        "steps": StepBounds(1e-6, 1e-3),
+        "control": ErrorControl(1e-10),
+        "duration": 0.7,
+    },
+    "compiled, often stuck": {
+        "steps": StepBounds(5e-5, 1e-4),
+        "solver": Compiled(Newton(tolerance=1e-16, rough=1e-15), chunk=5),
+        "duration": 0.006,
+    },
+    "IPOPT": {
+        "duration": 0.025,
+        "steps": StepBounds(1e-3, 1e-3),
+        "solver": Solver(backend=Ipopt()),
+    },
+    "paper, SQP": {
+        "duration": 0.05,
+        "steps": PAPER,
+        "scheme": PaperStep(),
+        "solver": Solver(backend=Sqp()),
+    },
+    "paper, IPOPT": {"duration": 0.025, "steps": PAPER, "scheme": PaperStep(), "solver": Solver()},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "every"), [("compiled", 1), *((name, 7) for name in RUNS), ("paper, SQP", 1)]
+)
+def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):
+    """Ended after the 4th block; from there at once to the end, or ended again after the 7th."""
+    options = RUNS[name] | {"store_every": every}
+    whole = run(**options)
+    assert whole.completed
+    first = Checkpoint(tmp_path / "first", steps=3)
+    stopped(4, checkpoint=first, **options)
+    again = replace(first, resume=True)
+    second = shutil.copytree(first.path, tmp_path / "second")
+    assert_same(run(checkpoint=replace(again, path=second), **options), whole)
+    stopped(4, checkpoint=again, **options)
+    assert_same(run(checkpoint=again, **options), whole)
+
+
+def test_the_stuck_run_is_stuck():
+    """So that the test above says something of the solvers' memory between two calls of them."""
+    result = run(**RUNS["compiled, often stuck"])
+    texts = "; ".join(result["tried"].values)
+    assert texts.count("Newton did not converge") > 20
+    assert np.sum(result["retries"].values[1:] > 0) < len(result["retries"]) - 1
+
+
+@pytest.mark.slow
+def test_chunks_leave_no_trace():
+    """The state of a chain is all its memory: where its calls begin makes no difference."""
+    options = RUNS["compiled, with error control"] | {"store_every": 7}
+    small, large = (run(solver=Compiled(chunk=n), **options) for n in (20, 500))
+    assert_same(small, large)
+
+
+@dataclass(frozen=True)
+class Hopeless(Variational):
+    """A scheme whose steps are never good, so that another one takes them."""
+
+    fallback = Variational()
+
+    def add_step(self, *arguments):
+        step = super().add_step(*arguments)
+        return replace(step, motion_residual=step.motion_residual + 1e6)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "solver", "control", "blocks"),
+    [
+        (PaperStep(), Solver(backend=Sqp()), LargestStep(), 20),
+        (PaperStep(), Solver(backend=Ipopt()), LargestStep(), 20),
+        (Variational(), Solver(backend=Ipopt()), LargestStep(), 20),
+        (Variational(), Solver(backend=Sqp()), ErrorControl(1e-11), 20),
+        (Hopeless(), Solver(backend=Sqp()), LargestStep(), 4),
+        (Variational(), Compiled(chunk=1), ErrorControl(1e-11), 200),
+    ],
+    ids=["paper, SQP", "paper, IPOPT", "IPOPT", "SQP", "fallback", "compiled"],
+)
+def test_nothing_else_is_remembered(scheme, solver, control, blocks):
+    """A driver made anew for each block, solvers and all, steps as one that goes on, bit by bit."""
+    d, data = CASE_A.dynamics, run(duration=0.02).data  # the hinge is in contact then
+    start = Start(data["q"].values[-1], data["v"].values[-1], 0.02)
+    where = Run(start, d.values(), 2.0, StepBounds(1e-4 if scheme == Hopeless() else 1e-6, 1e-3))
+    arguments = (d, where, Method(scheme, solver, control, Acceptance()))
+    one, other = Driver(*arguments), Driver(*arguments)
+    one.below_h_min = other.below_h_min = 3
+    tried = []
+    for _ in range(blocks):
+        fresh = Driver(*arguments)
+        fresh.restore(other.state)
+        other = fresh
+        a, b = one.advance(), other.advance()
+        for name in set(vars(a)) - {"solve_time"}:
+            assert getattr(a, name).tolist() == getattr(b, name).tolist(), name
+        assert one.below_h_min == other.below_h_min
+        tried += a.tried.tolist()
+    # There must be something to remember.
+    assert any(tried) == (control != LargestStep() or scheme == Hopeless())
+
+
+KILLED = """
+import os, signal, sys
+from nsopt import *
+from nsopt.schemes import Variational
+from nsopt.simulation import Compiled
+
+def killing(handle):
+    left.pop() if left else os.kill(os.getpid(), signal.SIGKILL)
+
+left = [None] * int(sys.argv[2])
+os.fsync = killing
+simulate(
+    load_problem("case_a").dynamics, duration=0.3, steps=StepBounds(1e-4, 1e-4),
+    scheme=Variational(), solver=Compiled(), progress=False,
+    checkpoint=Checkpoint(sys.argv[1], steps=500),
+)
+"""
+
+
+@pytest.mark.parametrize("writes", [4, 6, 11])
+def test_kill_9_in_the_middle_of_a_write(tmp_path, writes):
+    """Of the second block, the second head and the third head, after as many syncs."""
+    keep = Checkpoint(tmp_path / "killed")
+    killed = subprocess.run([sys.executable, "-c", KILLED, keep.path, str(writes)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert keep.exists
+    assert_same(run(checkpoint=replace(keep, resume=True)), run())

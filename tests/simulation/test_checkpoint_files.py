@@ -1,0 +1,252 @@
+"""Files of checkpoints: written whole or not at all, each step once; others are refused."""
+
+import errno
+import os
+import signal
+import tracemalloc
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from nsopt import Checkpoint, PaperStep, Solver, Start, StepBounds, simulate
+from nsopt import files as whole_files
+from nsopt.mpcc import Newton
+from nsopt.schemes import Variational
+from nsopt.simulation import Compiled, ErrorControl
+from nsopt.simulation.checkpoint import hdf5, identity, writer
+from nsopt.simulation.driver import Driver
+from nsopt.simulation.record import accepted_steps as taken
+from tests.simulation.checkpoints import CASE_A, FINE, assert_same, run
+
+
+def resumed(folder):
+    return Checkpoint(folder, resume=True)
+
+
+def files(keep):
+    return sorted(file.name for file in keep.folder.iterdir())
+
+
+class Full:
+    """A disk on which some of the next writes fail."""
+
+    def __init__(self, monkeypatch, bad):
+        self.sync, self.left = os.fsync, iter(bad)
+        monkeypatch.setattr(whole_files.os, "fsync", self)
+
+    def __call__(self, handle):
+        if next(self.left, False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.sync(handle)
+
+
+@pytest.mark.parametrize("write", [1, 3, 5, 7, 9, 11])
+def test_a_full_disk_ends_the_run_and_leaves_the_checkpoint_whole(tmp_path, monkeypatch, write):
+    """A write syncs the file, then the folder; blocks and heads take turns."""
+    keep = Checkpoint(tmp_path / "run.checkpoint", steps=500)
+    with monkeypatch.context() as patch:
+        Full(patch, [k == write for k in range(1, 20)])
+        result = run(checkpoint=keep)
+    assert not result.completed
+    reason = result.data.attrs["stop_reason"]
+    for word in ("stopped at t = 0.", str(keep.path), "No space left"):
+        assert word in reason
+    assert result.data.attrs["steps"] == 500 * (1 + (write - 1) // 4)
+    if write <= 3:
+        assert not keep.exists
+        assert files(keep) == []
+        return
+    assert len(files(keep)) == 1 + (write - 1) // 4
+    assert not any("partial" in name for name in files(keep))
+    assert_same(run(checkpoint=replace(keep, resume=True)), run())
+
+
+def test_a_full_disk_where_the_run_is_interrupted(tmp_path, monkeypatch):
+    keep = Checkpoint(tmp_path / "run.checkpoint")
+    advance = Driver.advance
+
+    def interrupted(driver):
+        signal.raise_signal(signal.SIGINT)
+        return advance(driver)
+
+    monkeypatch.setattr(Driver, "advance", interrupted)
+    result = run(checkpoint=keep)
+    assert result.data.attrs["stop_reason"].startswith("interrupted at t = ")
+    assert keep.exists
+    keep.remove()
+    assert not keep.folder.exists()
+    Full(monkeypatch, [True])
+    result = run(checkpoint=keep)
+    assert "interrupted" in result.data.attrs["stop_reason"]
+    assert "No space left" in result.data.attrs["stop_reason"]
+    assert not keep.exists
+
+
+def test_where_nothing_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(Driver, "advance", None)
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "x", Path("/proc/nothing")):
+        with pytest.raises(OSError, match="cannot write the checkpoint") as error:
+            run(checkpoint=Checkpoint(place))
+        assert str(place) in str(error.value)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Return the folder of a checkpoint of a run that came to its end."""
+    keep = Checkpoint(tmp_path_factory.mktemp("kept") / "run.checkpoint", steps=500)
+    run(checkpoint=keep)
+    assert len(files(keep)) == 6
+    return keep.folder
+
+
+@pytest.fixture
+def copy(kept, tmp_path):
+    for file in kept.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return Checkpoint(tmp_path)
+
+
+DENSER = replace(CASE_A.dynamics, distance=CASE_A.dynamics.gap)
+MOVED = Start(*(x + dx for x, dx in zip(CASE_A.dynamics.stated_start(), (0, 1e-3), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dynamics": DENSER}, ["model was ", ", is "]),
+        ({"parameters": {"clearance": 2e-3}}, ["parameter.clearance was 0.001, is 0.002"]),
+        ({"start": MOVED}, ["start.v.pendulum.vx was 0, is 0.001"]),
+        ({"duration": 0.4}, ["duration was 0.3, is 0.4"]),
+        ({"steps": StepBounds(1e-5, 1e-4)}, ["steps.h_min was 0.0001, is 1e-05"]),
+        ({"steps": StepBounds(1e-4, 2e-4)}, ["steps.h_max was 0.0001, is 0.0002"]),
+        ({"scheme": Variational(closed=1e-7)}, ["scheme.closed was 1e-08, is 1e-07"]),
+        ({"scheme": PaperStep()}, ["scheme was Variational, is PaperStep"]),
+        ({"solver": Solver()}, ["solver was Compiled, is Solver"]),
+        ({"solver": Compiled(Newton(damped=3))}, ["solver.newton.damped was 12, is 3"]),
+        ({"control": ErrorControl(1e-6)}, ["control was LargestStep, is ErrorControl"]),
+        ({"store_every": 2}, ["store_every was 1, is 2"]),
+    ],
+)
+def test_another_run_is_refused(kept, options, words):
+    dynamics = options.pop("dynamics", CASE_A.dynamics)
+    stated = {"duration": 0.3, "steps": FINE, "scheme": Variational(), "solver": Compiled()}
+    with pytest.raises(ValueError, match="is of another run") as error:
+        simulate(dynamics, checkpoint=resumed(kept), progress=False, **stated | options)
+    for word in (*words, str(kept), "start the run anew"):
+        assert word in str(error.value)
+
+
+def test_another_version_is_refused(kept, monkeypatch):
+    monkeypatch.setattr(identity, "version", lambda name: f"9 of {name}")
+    with pytest.raises(ValueError, match=r"version\.casadi was .*, is 9 of casadi"):
+        run(checkpoint=resumed(kept))
+
+
+def test_without_a_checkpoint_there_is_nothing_to_resume(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no checkpoint in .*nothing"):
+        run(checkpoint=resumed(tmp_path / "nothing"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("number", "damage"),
+    [
+        *product(range(6), ["a bit", "cut", "empty", "another"]),
+        *product(range(5), ["missing"]),  # without its head there is no checkpoint
+    ],
+)
+def test_damage_is_found(copy, number, damage):
+    """To any file of five blocks and the head."""
+    name = files(copy)[number]
+    file = copy.folder / name
+    content = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    elif damage == "a bit":
+        at = len(content) // 2
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    elif damage == "another":
+        file.write_bytes((copy.folder / files(copy)[number - 1]).read_bytes())
+    else:
+        file.write_bytes(content[: -100 if damage == "cut" else 0])
+    with pytest.raises((ValueError, KeyError), match="is damaged") as error:
+        run(checkpoint=resumed(copy.path))
+    assert name in str(error.value)
+    assert "start the run anew" in str(error.value)
+
+
+def test_an_old_checkpoint_is_replaced_at_once(copy, monkeypatch):
+    """Files of other runs and killed writes go when the new checkpoint is whole, not before."""
+    old = files(copy)
+    (copy.folder / "head.0a1b2c.partial.h5").touch()
+    (copy.folder / "notes.txt").write_text("mine")
+    keep = replace(copy, steps=500)
+    with monkeypatch.context() as patch:
+        Full(patch, [False, False, True])  # the block of the new run can be written, not its head
+        run(checkpoint=keep, steps=StepBounds(1e-4, 2e-4))
+    assert files(copy) == sorted([*old, "head.0a1b2c.partial.h5", "notes.txt"])
+    assert_same(run(checkpoint=resumed(copy.path)), run())
+    assert run(checkpoint=keep, steps=StepBounds(1e-4, 2e-4)).completed
+    assert "notes.txt" in files(copy)
+    assert not set(old) & set(files(copy)) - {"head.h5"}
+    keep.remove()
+    assert files(copy) == ["notes.txt"]
+
+
+def test_each_step_is_written_once(tmp_path, monkeypatch):
+    """With ten times the checkpoints there is little more to write, and it grows with the run."""
+    sizes = []
+
+    def counted(path, *content, write=hdf5.write):
+        write(path, *content)
+        sizes[-1] += path.stat().st_size
+
+    monkeypatch.setattr(writer, "write", counted)
+    for duration, steps in ((0.3, 500), (0.6, 500), (0.6, 3000)):
+        sizes.append(0)
+        run(duration=duration, checkpoint=Checkpoint(tmp_path / str(len(sizes)), steps=steps))
+    assert sizes[1] < 2.4 * sizes[0]  # the first writes 5 of 6 blocks, the second 11 of 12
+    assert sizes[1] < 3 * sizes[2]
+    assert sizes[1] > 5500 * 8 * 30
+
+
+@pytest.mark.parametrize("pace", [{"steps": 0}, {"seconds": 0.0}, {"seconds": float("nan")}])
+def test_pace_must_be_positive(pace):
+    with pytest.raises(ValueError, match="must be positive"):
+        Checkpoint("x", **pace)
+
+
+def test_pace_by_the_clock(tmp_path, monkeypatch):
+    """A checkpoint is due after 60 s; each reading of the clock is 21 s later here."""
+    clock = iter(range(0, 10**6, 21))
+    monkeypatch.setattr(writer, "monotonic", lambda: next(clock))
+    counts = []
+    monkeypatch.setattr(writer, "write", lambda path, *content: counts.append(path.name))
+    run(checkpoint=Checkpoint(tmp_path / "x"))
+    # Blocks at 500, 1000, ..., 2500 steps, none at the end: due at the third.
+    assert counts.count("head.h5") == 1
+
+
+def test_memory_is_flat_where_few_steps_are_kept():
+    def peak(duration):
+        tracemalloc.start()
+        run(duration=duration, steps=StepBounds(1e-5, 1e-5), store_every=1000)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(0.01)
+    assert peak(0.8) < 1.2 * peak(0.1) + 1e5
+
+
+def test_columns_give_steps_back():
+    steps = taken.AcceptedSteps.none(CASE_A.dynamics)
+    again = taken.AcceptedSteps.of_columns(steps.columns())
+    for name in vars(steps):
+        a, b = getattr(steps, name), getattr(again, name)
+        assert a.shape == b.shape, name
+        assert a.dtype == b.dtype, name
