@@ -82,15 +82,15 @@ def parameters_in(value: Any) -> dict[str, Parameter]:
     ValueError
         If one name is used with two values.
     """
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for parameter in _walk(value):
-        known = found.setdefault(parameter.name, parameter)
+        known = parameters.setdefault(parameter.name, parameter)
         if known.value != parameter.value:
             raise ValueError(
                 f"parameter {parameter.name!r} is given twice, as {known.value} and as "
                 f"{parameter.value}: use one Parameter object, or two names"
             )
-    return found
+    return parameters
 
 
 def _walk(value: Any) -> list[Parameter]:

@@ -55,8 +55,8 @@ def command_name(kind: type) -> str:
 def variants(package: ModuleType, kind: type[T]) -> dict[str, Callable[[], T]]:
     """Return the exported classes of one kind by `command_name`, abstract ones left out."""
     exported = (getattr(package, name) for name in package.__all__)
-    found = [x for x in exported if isinstance(x, type) and issubclass(x, kind)]
-    return {command_name(x): x for x in found if not inspect.isabstract(x)}
+    classes = [x for x in exported if isinstance(x, type) and issubclass(x, kind)]
+    return {command_name(x): x for x in classes if not inspect.isabstract(x)}
 
 
 def _solver(backend: Callable[[], Backend]) -> Solver:

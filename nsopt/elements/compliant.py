@@ -98,14 +98,14 @@ class CompliantContact(Force):
         return ca.sum1(ca.vertcat(*(p.elastic * p.depth / (n + 1) for p in pressed)))
 
     def loads(self, s: State) -> list[Load]:
-        found = []
+        loads = []
         for gap in self.contact.gaps(s):
             press = self._press(s, gap)
             damping = self._damping(s, gap, press)
-            found.append(Load(press.rate, damping))
+            loads.append(Load(press.rate, damping))
             if gap.slip.numel():
-                found.append(_friction(s, gap, press.touching, press.elastic + damping))
-        return found
+                loads.append(_friction(s, gap, press.touching, press.elastic + damping))
+        return loads
 
     def outputs(self, s: State) -> list[Output]:
         gaps = self.contact.gaps(s)

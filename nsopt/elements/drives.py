@@ -166,26 +166,26 @@ class JointDrives(Force):
         q = ca.vertcat(*(joint.coordinate(s) for joint in self.joints))
         v = ca.vertcat(*(joint.rate(s) for joint in self.joints))
         more = (s.value(self.gains),) if len(self.gains) else ()
-        found = s.value(at_time(lambda t: self.law.function(t, q, v, *more), s.t))
+        torques = s.value(at_time(lambda t: self.law.function(t, q, v, *more), s.t))
         n = q.numel()
-        if found.shape not in ((n, 1), (1, n)):
+        if torques.shape not in ((n, 1), (1, n)):
             raise ValueError(
                 f"law of JointDrives {self.name!r} must return {n} torques, one for each joint, "
-                f"got shape {found.shape}"
+                f"got shape {torques.shape}"
             )
-        return ca.vec(found)
+        return ca.vec(torques)
 
     def loads(self, s: State) -> list[Load]:
         torques = self._torques(s)
         return [Load(joint.rate(s), torques[k]) for k, joint in enumerate(self.joints)]
 
     def outputs(self, s: State) -> list[Output]:
-        torques, found = self._torques(s), []
+        torques, outputs = self._torques(s), []
         for k, joint in enumerate(self.joints):
             values = (joint.coordinate(s), joint.rate(s), torques[k])
             for name, value, unit in zip(joint.names, values, joint.units, strict=True):
-                found.append(Output(f"{name}[{k}]", value, unit))
-        return found
+                outputs.append(Output(f"{name}[{k}]", value, unit))
+        return outputs
 
 
 def _check_joint(what: str, joint: object) -> None:

@@ -72,10 +72,10 @@ class _Range(ResistingPair):
         return s.value(self.lower) - x, x - s.value(self.upper)
 
     def energy(self, s: State) -> ca.SX:
-        found = ca.SX(0)
+        energy = ca.SX(0)
         for excess in self._excesses(s):
-            found += self.law.potential(s, excess if self.law.inside else ca.fmax(excess, 0))
-        return found
+            energy += self.law.potential(s, excess if self.law.inside else ca.fmax(excess, 0))
+        return energy
 
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:

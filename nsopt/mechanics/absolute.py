@@ -38,12 +38,12 @@ class AbsoluteCoordinates(Coordinates):
 
     @property
     def blocks(self) -> Sequence[Block]:
-        found = []
+        blocks = []
         for body, q, v in self._entries():
-            found.append(Block(slice(q.start, q.start + 3), slice(v.start, v.start + 3), False))
+            blocks.append(Block(slice(q.start, q.start + 3), slice(v.start, v.start + 3), False))
             if not body.point_mass:
-                found.append(Block(slice(q.start + 3, q.stop), slice(v.start + 3, v.stop), True))
-        return found
+                blocks.append(Block(slice(q.start + 3, q.stop), slice(v.start + 3, v.stop), True))
+        return blocks
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -59,17 +59,17 @@ class AbsoluteCoordinates(Coordinates):
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         del value
-        found = {}
+        motions = {}
         for body, at, rate in self._entries():
             x, u = q[at], v[rate]
             shift = ca.SX.zeros(u.numel()) if displacement is None else displacement[rate]
             if body.point_mass:
-                found[body.name] = Motion(x + shift, ca.SX.eye(3), u, ca.SX.zeros(3))
+                motions[body.name] = Motion(x + shift, ca.SX.eye(3), u, ca.SX.zeros(3))
             else:
                 A = rotation_matrix(x[3:7])
-                turned_a_little = A + A @ ca.skew(shift[3:6])
-                found[body.name] = Motion(x[0:3] + shift[0:3], turned_a_little, u[0:3], A @ u[3:6])
-        return found
+                turned = A + A @ ca.skew(shift[3:6])
+                motions[body.name] = Motion(x[0:3] + shift[0:3], turned, u[0:3], A @ u[3:6])
+        return motions
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         return {

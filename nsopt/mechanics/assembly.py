@@ -53,8 +53,8 @@ def assemble(
             )
     finite("gravity", gravity, (3,))
     mechanism.check_members([*mechanism.joints, *members])
-    found = parameters_in((mechanism, members, gravity))
-    symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(found.values()))
+    parameters = parameters_in((mechanism, members, gravity))
+    symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
     dynamics = _functions(symbolic)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
     return dynamics

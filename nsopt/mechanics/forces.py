@@ -52,35 +52,35 @@ class ForceFunctions:
 
     def _resistance(self) -> ca.Function:
         m, joints, h = self._symbolic, self._symbolic.joints(), ca.SX.sym("h")
-        found = [ca.SX.zeros(6) for _ in joints]
+        wrenches = [ca.SX.zeros(6) for _ in joints]
         for force, work in m.forces:
             if (joint := resisted_joint(force, joints)) is not None:
-                found[joints.index(joint)] += m.wrench(joint.frames[-1], work)
+                wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
         reactions = ca.SX.sym("reactions", 6, len(m.joint_friction))
         for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is not None:
                 over = FrictionStep(h, m.q[m.n_joint_coordinates :][states], reactions[:, k])
                 work = VirtualWork.from_forces(ca.SX(0), [element.friction(m.state, over)])
-                found[joints.index(joint)] += m.wrench(joint.frames[-1], work)
+                wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
         return ca.Function(
             "resistance",
             [m.t, m.q, m.v, m.p, h, reactions],
-            m.evaluated(ca.horzcat(ca.SX(6, 0), *found)),
+            m.evaluated(ca.horzcat(ca.SX(6, 0), *wrenches)),
             ["t", "q", "v", "p", "h", "reactions"],
             ["resistance"],
         )
 
     def _outputs(self, forces: list[Force]) -> dict[str, Any]:
-        found = [
+        outputs = [
             (force.name, output)
             for force in forces
             for output in force.outputs(self._symbolic.state)
         ]
-        values = ca.vertcat(ca.SX(0, 1), *(output.value for _, output in found))
-        most = ca.vertcat(ca.SX(0, 1), *(output.most for _, output in found))
+        values = ca.vertcat(ca.SX(0, 1), *(output.value for _, output in outputs))
+        most = ca.vertcat(ca.SX(0, 1), *(output.most for _, output in outputs))
         return {
-            "output_names": tuple(f"{owner}.{output.name}" for owner, output in found),
-            "output_units": tuple(output.unit for _, output in found),
+            "output_names": tuple(f"{owner}.{output.name}" for owner, output in outputs),
+            "output_units": tuple(output.unit for _, output in outputs),
             "outputs": self._symbolic.function("outputs", "t q v p", values),
             "output_limits": self._symbolic.function("output_limits", "p", most),
         }

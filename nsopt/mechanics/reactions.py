@@ -44,14 +44,14 @@ class ReactionFunction:
         That of joints of the tree acts along their freedoms, and is no part of their reactions.
         """
         s = self._symbolic
-        found: list[tuple[Element, VirtualWork]] = []
+        friction: list[tuple[Element, VirtualWork]] = []
         for element, joint, states in s.friction_elements():
             if joint is not None and joint.name in self._joints:
                 reaction = s.wrench(joint.frames[-1], self._joints[joint.name][1]) / self.h
                 z = s.q[s.n_joint_coordinates :][states] if element.states else ca.SX(0, 1)
                 load = element.friction(s.state, FrictionStep(ca.SX(INSTANT), z, reaction))
-                found.append((element, VirtualWork.from_forces(ca.SX(0), [load])))
-        return found
+                friction.append((element, VirtualWork.from_forces(ca.SX(0), [load])))
+        return friction
 
     def make(self) -> ca.Function:
         """Return the function."""

@@ -60,16 +60,17 @@ class Recursion:
 
     def motions(self, v: ca.SX) -> list[Motion]:
         """Return the motion of each link's frame in world axes, at velocities v (nv,)."""
-        found: list[Motion] = []
+        motions: list[Motion] = []
         zero = ca.SX.zeros(3)
+        ground = Motion(zero, ca.SX.eye(3), zero, zero)
         for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
-            up = found[link.parent] if link.parent >= 0 else Motion(zero, ca.SX.eye(3), zero, zero)
+            up = motions[link.parent] if link.parent >= 0 else ground
             A, arm = up.A @ R, up.A @ p
             u = link.rates(v)
             w = up.w + A @ (link.turn @ u)
             origin = up.v + ca.cross(up.w, arm) + A @ (link.slide @ u)
-            found.append(Motion(up.r + arm, A, origin, w))
-        return found
+            motions.append(Motion(up.r + arm, A, origin, w))
+        return motions
 
     def newton_euler(
         self,
@@ -112,29 +113,29 @@ class Recursion:
 
     def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
         """Return rate of momentum and angular momentum of each link, less its weight."""
-        found = []
+        wrenches = []
         accelerations = self._accelerations(v, vdot, gravity)
         for link, (w, wdot, a, B) in zip(self.tree.links, accelerations, strict=True):
             m, h, J = link.inertia(self.tree.value)
             f = m * a + B @ h
-            found.append((f, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)))
-        return found
+            wrenches.append((f, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)))
+        return wrenches
 
     def _accelerations(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[_Acceleration]:
         """Return rates and accelerations of each link [CHARMIE 2023, eqs. 29-31]."""
         zero = ca.SX.zeros(3)
         ground = _Acceleration(zero, zero, -gravity, ca.SX.zeros(3, 3))
-        found: list[_Acceleration] = []
+        accelerations: list[_Acceleration] = []
         for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
-            up = found[link.parent] if link.parent >= 0 else ground
+            up = accelerations[link.parent] if link.parent >= 0 else ground
             u, udot = link.rates(v), link.rates(vdot)
             carried, spin, slip = R.T @ up.w, link.turn @ u, link.slide @ u
             w = carried + spin
             wdot = R.T @ up.wdot + link.turn @ udot + ca.cross(carried, spin)
             a = R.T @ (up.a + up.B @ p) + link.slide @ udot + 2 * ca.cross(carried, slip)
             B = ca.skew(wdot) + w @ w.T - ca.sumsqr(w) * ca.SX.eye(3)
-            found.append(_Acceleration(w, wdot, a, B))
-        return found
+            accelerations.append(_Acceleration(w, wdot, a, B))
+        return accelerations
 
     def mass_matrix(self, nv: int) -> ca.SX:
         """Return M (nv, nv) by composite links; entries of unrelated freedoms are left out."""

@@ -56,7 +56,7 @@ class RelativeCoordinates(Coordinates):
     @cached_property
     def entries(self) -> Mapping[str, tuple[CoordinateMap, ...]]:
         """The coordinates of the freedoms by which each body is attached, by body name."""
-        found: dict[str, tuple[CoordinateMap, ...]] = {}
+        entries: dict[str, tuple[CoordinateMap, ...]] = {}
         i = j = 0
         for branch in self.owners:
             own = []
@@ -65,21 +65,21 @@ class RelativeCoordinates(Coordinates):
                 own.append(CoordinateMap(slice(i, i + nq), slice(j, j + nv)))
                 i, j = i + nq, j + nv
             outward = branch.freedom_a_to_b is branch.freedom
-            found[branch.body.name] = tuple(own if outward else own[::-1])
+            entries[branch.body.name] = tuple(own if outward else own[::-1])
         child = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
         for mimic in self.mimics:
-            (of,) = found[child[mimic.of]]
-            found[child[mimic.joint]] = (CoordinateMap(of.q, of.v, mimic.ratio, mimic.offset),)
-        return found
+            (of,) = entries[child[mimic.of]]
+            entries[child[mimic.joint]] = (CoordinateMap(of.q, of.v, mimic.ratio, mimic.offset),)
+        return entries
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
-        found = [
+        blocks = [
             Block(entry.q, entry.v, isinstance(step, Ball))
             for branch in self.owners
             for step, entry in zip(branch.freedom, self.entries[branch.body.name], strict=True)
         ]
-        return tuple(sorted(found, key=lambda block: block.q.start))
+        return tuple(sorted(blocks, key=lambda block: block.q.start))
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -108,14 +108,13 @@ class RelativeCoordinates(Coordinates):
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         tree = self.links(value)
-        motions = Recursion(tree, q, displacement).motions(v)
-        found = {}
+        of_links, motions = Recursion(tree, q, displacement).motions(v), {}
         for body in self.bodies:
             k, placement = tree.placements[body.name]
-            r, A, u, w = motions[k]
+            r, A, u, w = of_links[k]
             arm = A @ placement.c
-            found[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
-        return found
+            motions[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
+        return motions
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         tree = self.links(constant)
@@ -128,11 +127,11 @@ class RelativeCoordinates(Coordinates):
                 half = (link.coordinate.ratio * q[link.coordinate.q] + link.coordinate.offset) / 2
                 p = product(p, ca.vertcat(ca.cos(half), link.turn * ca.sin(half)))
             turned.append(product(turned[link.parent], p) if link.parent >= 0 else p)
-        found = {}
+        quaternions = {}
         for body in self.bodies:
             k, placement = tree.placements[body.name]
-            found[body.name] = product(turned[k], ca.SX(from_rotation(placement.A)))
-        return found
+            quaternions[body.name] = product(turned[k], ca.SX(from_rotation(placement.A)))
+        return quaternions
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:
         return Recursion(self.links(value), q).mass_matrix(len(self.v_names))

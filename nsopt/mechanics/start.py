@@ -155,13 +155,13 @@ def consistent(
     C = np.asarray(dynamics.closure_matrix(t, q, p))
     drift = _column(dynamics.closure_drift(t, q, p))
     v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
-    found = Start(q, v, t)
+    nearest = Start(q, v, t)
     try:
-        check_start(dynamics, found, p)
+        check_start(dynamics, nearest, p)
     except ValueError as error:
         fault = str(error).split(";")[0]
         raise ValueError(f"no consistent start near the stated one: {fault}") from None
-    return found
+    return nearest
 
 
 def _least_in_mass(dynamics: Dynamics, q: Array, p: Array, J: Array, rhs: Array) -> Array:

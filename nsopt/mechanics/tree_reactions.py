@@ -35,7 +35,7 @@ def tree_reactions(
         On the links, by `Recursion.newton_euler`.
     """
     tree = recursion.tree
-    found = {}
+    reactions = {}
     for branch in branches:
         if branch.joint is None:
             continue
@@ -51,8 +51,8 @@ def tree_reactions(
         f, n = (motions[k].A @ part for part in _without(free, f, n))
         if reversed_joint:
             f, n = -f, -n
-        found[branch.joint.name] = ca.vertcat(f, n)
-    return found
+        reactions[branch.joint.name] = ca.vertcat(f, n)
+    return reactions
 
 
 def _origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom) -> ca.SX:
@@ -66,13 +66,13 @@ def _origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom)
 
 def _subspace(recursion: Recursion, k: int, freedom: Freedom) -> list[Wrench]:
     """Return angular and linear velocity per rate of each freedom of a joint, in its last link."""
-    found: list[Wrench] = []
+    columns: list[Wrench] = []
     R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the last link in the k-th
     for _ in freedom:
         link, pose = recursion.tree.links[k], recursion.poses[k]
-        found.append((R.T @ link.turn, R.T @ (link.slide - ca.skew(p) @ link.turn)))
+        columns.append((R.T @ link.turn, R.T @ (link.slide - ca.skew(p) @ link.turn)))
         R, p, k = pose.R @ R, pose.p + pose.R @ p, link.parent
-    return found
+    return columns
 
 
 def _without(free: list[Wrench], f: ca.SX, n: ca.SX) -> Wrench:

@@ -180,15 +180,15 @@ class _Run:
 
     def _along(self, now: _Iterate, H: ca.DM) -> _Iterate | None:
         """Return the next iterate with a Hessian, or None where it leads to none."""
-        found = self._solve_qp(now, H, now.g)
-        if found is None and now.violation > self._call.options.tol_pr:
-            found = self._solve_elastic(now, H)
-        return None if found is None else self._search(now, found, H)
+        step = self._solve_qp(now, H, now.g)
+        if step is None and now.violation > self._call.options.tol_pr:
+            step = self._solve_elastic(now, H)
+        return None if step is None else self._search(now, step, H)
 
     def _solve_qp(self, now: _Iterate, H: ca.DM, g: Vector) -> Point | None:
         """Return the step and the multipliers of a quadratic program; None where it fails."""
         nlp, (low, high), at = self._call.nlp, self._bounds, now.point.x
-        found = self._call.qp(
+        solution = self._call.qp(
             h=H,
             g=now.gradient,
             a=now.J,
@@ -199,7 +199,7 @@ class _Run:
             lam_x0=now.point.lam_x,
             lam_a0=now.point.lam_g,
         )
-        x, lam_x, lam_g = (np.asarray(found[k]).ravel() for k in ("x", "lam_x", "lam_a"))
+        x, lam_x, lam_g = (np.asarray(solution[k]).ravel() for k in ("x", "lam_x", "lam_a"))
         step = Point(x, lam_x, lam_g)
         numbers = np.concatenate([step.x, step.lam_x, step.lam_g])
         if not (self._call.qp.stats()["success"] and np.isfinite(numbers).all()):
@@ -219,7 +219,7 @@ class _Run:
         m, n = now.g.size, at.size
         weight = max(PRICE, 2 * float(np.abs(now.point.lam_g).max(initial=0.0)))
         zeros, infinite = np.zeros(2 * m), np.full(2 * m, np.inf)
-        found = call.elastic(
+        solution = call.elastic(
             h=ca.diagcat(H, ca.DM(2 * m, 2 * m)),
             g=np.concatenate([now.gradient, np.full(2 * m, weight)]),
             a=ca.horzcat(now.J, ca.DM.eye(m), -ca.DM.eye(m)),
@@ -228,7 +228,7 @@ class _Run:
             lbx=np.concatenate([low - at, zeros]),
             ubx=np.concatenate([high - at, infinite]),
         )
-        x, lam_x, lam_g = (np.asarray(found[k]).ravel() for k in ("x", "lam_x", "lam_a"))
+        x, lam_x, lam_g = (np.asarray(solution[k]).ravel() for k in ("x", "lam_x", "lam_a"))
         step = Point(x[:n], lam_x[:n], lam_g)
         finite = np.isfinite(np.concatenate([x, lam_x, lam_g])).all()
         return step if finite and call.elastic.stats()["success"] else None

@@ -148,12 +148,12 @@ def _signed(e: _Expressions) -> NDArray[np.bool_]:
     at_zero = ca.substitute(pairs, e.x, ca.SX.zeros(*e.x.shape))
     rows, columns = (np.array(i, dtype=int) for i in jacobian.sparsity().get_triplet())
     alone = np.bincount(rows, minlength=pairs.shape[0]) == 1
-    found = np.zeros(e.x.shape[0], dtype=bool)
+    signed = np.zeros(e.x.shape[0], dtype=bool)
     for i, (row, column) in enumerate(zip(rows, columns, strict=True)):
         slope = jacobian.nz[i]
         if alone[row] and slope.is_constant() and float(slope) > 0 and at_zero[row].is_zero():
-            found[column] = True
-    return found
+            signed[column] = True
+    return signed
 
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:

@@ -205,10 +205,10 @@ def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.F
 
 def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX, ca.SX]:
     """Return expressions with symbols for what depends on p alone, those, and their values."""
-    found, symbols, values = ca.extract_parametric(
+    reduced, symbols, values = ca.extract_parametric(
         ca.cse(expressions), p, {"extract_trivial": True}
     )
-    return found, _stacked(symbols), _stacked(values)
+    return reduced, _stacked(symbols), _stacked(values)
 
 
 def _stacked(parts: list[ca.SX]) -> ca.SX:

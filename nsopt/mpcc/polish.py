@@ -41,10 +41,10 @@ def polish(functions: Functions, x: Vector, rows: Vector, case: Case) -> Vector 
     G, H = _halves(functions.layout, rows)
     closed = G < H
     for _ in range(2):
-        found = _newton(functions, x, case, active_rows(functions.layout, rows, closed))
-        if found is None:
+        solution = _newton(functions, x, case, active_rows(functions.layout, rows, closed))
+        if solution is None:
             return None
-        point, end = found
+        point, end = solution
         G, H = _halves(functions.layout, end)
         wrong = np.minimum(G, H) < -NEGATIVE
         if not wrong.any():

@@ -124,13 +124,13 @@ class Residuals:
         return Worst(section.kind, section.block, section.labels[i], value, limit)
 
     def _by_block(self, kind: Kind) -> dict[str, float]:
-        found: dict[str, float] = {}
+        worst: dict[str, float] = {}
         for s in self.sections:
             if s.kind is kind:
                 values = self.ratio[s.rows] * s.limit
-                earlier = found.get(s.block, 0.0)
-                found[s.block] = float(np.max(values, initial=earlier))
-        return found
+                earlier = worst.get(s.block, 0.0)
+                worst[s.block] = float(np.max(values, initial=earlier))
+        return worst
 
 
 @dataclass(frozen=True)

@@ -226,9 +226,9 @@ class StructuredNlp:
 
     def _differentiated(self, compiled: bool) -> list[tuple[ca.Function, ca.Function, ca.Function]]:
         """Return the derivatives of each block; those of one function are one."""
-        found: dict[int, tuple[ca.Function, ca.Function, ca.Function]] = {}
+        derivatives: dict[int, tuple[ca.Function, ca.Function, ca.Function]] = {}
         for block in self.blocks:
             key, often = block.function.__hash__(), block.count >= OFTEN
-            if key not in found:
-                found[key] = block_derivatives(block.function, often, compiled and often)
-        return [found[block.function.__hash__()] for block in self.blocks]
+            if key not in derivatives:
+                derivatives[key] = block_derivatives(block.function, often, compiled and often)
+        return [derivatives[block.function.__hash__()] for block in self.blocks]

@@ -20,8 +20,8 @@ MOST_NAMES = 16
 def in_bores(result: Result) -> dict[str, list[int]]:
     """Return the contacts inside a bore, of each joint that has any."""
     radial = _radial(result)
-    found = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
-    return {joint: ks for joint, ks in found.items() if ks}
+    inner = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
+    return {joint: ks for joint, ks in inner.items() if ks}
 
 
 def eccentricity(result: Result, contact: int) -> Array:

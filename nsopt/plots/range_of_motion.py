@@ -83,10 +83,10 @@ def _portraits(result: Result) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _cone(result: Result) -> _Cone:
-    found = _portraits(result)
-    if not found:
+    portraits = _portraits(result)
+    if not portraits:
         raise ValueError(f"range_of_motion: {result.name} has no RangeOfMotion to draw")
-    name, plot_data = found[0]
+    name, plot_data = portraits[0]
     drawn = {key: np.array(values) for key, values in plot_data.items()}
     path = [result[f"{name}.{output}"].values for output in READ]
     law = (drawn["law_excess"], drawn["law_moment"])

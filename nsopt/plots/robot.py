@@ -133,12 +133,12 @@ def tracked(result: Result) -> dict[str, Array]:
     """
     data = result.data
     owners = [str(name)[:-2] for name in data.data_vars if str(name).endswith(".x")]
-    found = {}
+    paths = {}
     for owner in owners:
         parts = [data.get(f"{owner}.{axis}") for axis in "xyz"]
         if all(part is not None and part.attrs.get("units") == "m" for part in parts):
-            found[owner] = np.column_stack([data[f"{owner}.{axis}"].values for axis in "xyz"])
-    return found
+            paths[owner] = np.column_stack([data[f"{owner}.{axis}"].values for axis in "xyz"])
+    return paths
 
 
 class Grounded(NamedTuple):
@@ -159,13 +159,13 @@ def grounded(result: Result) -> list[Grounded]:
         If there is none.
     """
     names = {str(name) for name in result["joint"].values}
-    found = []
+    joints = []
     for name, (a, b) in _joint_frames(result).items():
         if name in names and (a[0] < 0) != (b[0] < 0):
-            found.append(Grounded(name, *((1.0, b) if a[0] < 0 else (-1.0, a)), at=b))
-    if not found:
+            joints.append(Grounded(name, *((1.0, b) if a[0] < 0 else (-1.0, a)), at=b))
+    if not joints:
         raise ValueError(f"base_force: no joint to the ground in {result.name}")
-    return found
+    return joints
 
 
 def ground_wrench(result: Result) -> Array:
@@ -203,11 +203,11 @@ def _wrench(result: Result, joint: int) -> tuple[Array, Array]:
 
 def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
     """Return body (-1: ground) and origin of the first and last frame of each element."""
-    found: dict[str, list[tuple[int, Array]]] = {}
+    origins: dict[str, list[tuple[int, Array]]] = {}
     for frame in style.stored(result, "frames"):
         point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
-        found.setdefault(str(frame["element"]), []).append(point)
-    return {name: (frames[0], frames[-1]) for name, frames in found.items()}
+        origins.setdefault(str(frame["element"]), []).append(point)
+    return {name: (frames[0], frames[-1]) for name, frames in origins.items()}
 
 
 def _position(result: Result, body: int, origin: Array) -> Array:

@@ -126,14 +126,14 @@ class Scene:
     def guides(self) -> list[Array]:
         """Return lines of the ground along the travel, made as long as all of it."""
         away, low, high = int(np.argmax(self.travel())), *np.sort(self._ends())
-        found = []
+        guides = []
         for line in self.ground:
             along = np.abs(line[-1] - line[0])
             if len(line) == 2 and along[away] > 0.999 * np.linalg.norm(along):
                 longer = line.copy()
                 longer[:, away] = low, high
-                found.append(longer)
-        return found
+                guides.append(longer)
+        return guides
 
     def _ends(self) -> Array:
         along = self.poses.position.mean(axis=1)[:, int(np.argmax(self.travel()))]

@@ -110,7 +110,7 @@ def fit_springs(
     ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
     for end in ends:  # numbers that an element refuses are refused before the fit
         d.values(dict(zip(bounds, end, strict=True)))
-    found = least_squares(
+    fit = least_squares(
         torque.stacked,
         start,
         jac=torque.slope,
@@ -121,18 +121,18 @@ def fit_springs(
         gtol=TOLERANCE,
         max_nfev=1000,
     )
-    values = {name: float(x) for name, x in zip(bounds, found.x, strict=True)}
+    values = {name: float(x) for name, x in zip(bounds, fit.x, strict=True)}
     whole = assemble(mechanism, members, gravity)
     restated, springs, _ = whole.restated(whole.values(values))
     return SpringFit(
         parameters=values,
         columns=tuple(d.v_names[i] for i in torque.rows),
         before=torque(start),
-        after=torque(found.x),
+        after=torque(fit.x),
         slack=_slack(d, torque.postures, d.values(values)),
         mechanism=restated,
         elements=springs,
-        converged=found.status > 0,
+        converged=fit.status > 0,
     )
 
 
@@ -159,8 +159,8 @@ class _StaticTorque:
     def _at(self, x: Array, output: int) -> list[Array]:
         p = self.stated.copy()
         p[self._chosen] = x
-        found = [-B @ self._force(q, p)[output] for B, q in self._pairs()]
-        return [np.asarray(value) for value in found]
+        values = [-B @ self._force(q, p)[output] for B, q in self._pairs()]
+        return [np.asarray(value) for value in values]
 
     def _pairs(self) -> Iterable[tuple[Array, Array]]:
         return zip(self._drive_matrices, self.postures, strict=True)
@@ -261,13 +261,13 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
 
 
 def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
-    found = [
+    checked = [
         finite(f"posture {k} of fit_springs", posture, (d.nq,))
         for k, posture in enumerate(postures)
     ]
-    if not found:
+    if not checked:
         raise ValueError("fit_springs needs at least one posture")
-    return np.array(found)
+    return np.array(checked)
 
 
 def _entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
@@ -286,11 +286,11 @@ def _entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
 
 def _slack(d: Dynamics, postures: Array, p: Array) -> dict[str, float]:
     """Return the least length of each extension spring less its free length [m], by name."""
-    found, still = {}, np.zeros(d.nv)
+    slack, still = {}, np.zeros(d.nv)
     outputs = np.array([np.asarray(d.outputs(0, q, still, p)).ravel() for q in postures])
     for spring in d.restated(p)[1]:
         if isinstance(spring, ExtensionSpring):
             lengths = outputs[:, d.output_names.index(f"{spring.name}.length")]
             free = finite("free_length", spring.free_length, ())
-            found[spring.name] = float(lengths.min() - free)
-    return found
+            slack[spring.name] = float(lengths.min() - free)
+    return slack

@@ -198,9 +198,9 @@ class ClosedLoops:
         d, size = self.dynamics, 1.0
         while size > 1e-6:
             moved = _column(d.retract(q, size * move))
-            found = _column(d.closure(t, moved, self._p))
-            if np.linalg.norm(found) < np.linalg.norm(residual):
-                return moved, found, size
+            opening = _column(d.closure(t, moved, self._p))
+            if np.linalg.norm(opening) < np.linalg.norm(residual):
+                return moved, opening, size
             size /= 2
         return q, residual, 0.0
 
@@ -223,20 +223,20 @@ class ClosedLoops:
         q, v, a, t = motion
         needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
         needed -= _column(d.applied(t, q, v, self._p))
-        found = self._balanced(motion, needed, rules)
+        loads = self._balanced(motion, needed, rules)
         for _ in range(FRICTION_ITERATIONS if d.friction_joints else 0):
-            before, friction_joints = found, found.reactions[:, list(d.friction_joints)]
+            before, friction_joints = loads, loads.reactions[:, list(d.friction_joints)]
             friction = _column(d.joint_friction(t, q, v, self._p, INSTANT, NONE, friction_joints))
-            found = self._balanced(motion, needed - friction, rules)
-            size = np.max(np.abs(found.reactions))
-            if np.max(np.abs(found.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
-                return found
+            loads = self._balanced(motion, needed - friction, rules)
+            size = np.max(np.abs(loads.reactions))
+            if np.max(np.abs(loads.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
+                return loads
         if d.friction_joints:
             raise ValueError(
                 "friction under the reactions of joints does not converge: the loops jam, or lower "
                 "the coefficients of friction"
             )
-        return found
+        return loads
 
     def _balanced(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
@@ -244,8 +244,8 @@ class ClosedLoops:
         d = self.dynamics
         select = np.eye(d.nv)[:, at]
         A = np.hstack([select, C.T])
-        found = _least(A, needed)
-        tau, mu = found[: len(at)], found[len(at) :]
+        unknowns = _least(A, needed)
+        tau, mu = unknowns[: len(at)], unknowns[len(at) :]
         if C.shape[0]:
             levels = self._levels(motion, rules)
             mu = lexicographic_least_squares(levels, mu, null_space(C.T))

@@ -88,13 +88,13 @@ def forward_kinematics(mechanism: Mechanism, frames: Sequence[Frame]) -> ca.Func
         ones, world axes.
     """
     s = _Tree(mechanism, loops=True)
-    found = [s.motion(frame) for frame in frames]
-    twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in found))
+    motions = [s.motion(frame) for frame in frames]
+    twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in motions))
     rate = s.coordinates.rate_matrix(s.q) @ s.v
     change = ca.jtimes(twists, ca.vertcat(s.q, s.v), ca.vertcat(rate, s.a))
     outputs = {
-        "position": ca.horzcat(*(m.r for m in found)),
-        "axes": ca.horzcat(*(m.A for m in found)),
+        "position": ca.horzcat(*(m.r for m in motions)),
+        "axes": ca.horzcat(*(m.A for m in motions)),
         "velocity": twists,
         "acceleration": change,
     }
@@ -119,8 +119,8 @@ def joint_reactions(
     load = ca.SX.sym("load", 6, len(loaded))
     _, wrenches = s.newton_euler(s.a, gravity, s.on_links(loaded, load))
     branches = s.coordinates.branches
-    found = tree_reactions(branches, s.recursion, s.motions, wrenches)
-    columns = [found[joint.name] for joint in mechanism.joints if joint.name in found]
+    reactions = tree_reactions(branches, s.recursion, s.motions, wrenches)
+    columns = [reactions[joint.name] for joint in mechanism.joints if joint.name in reactions]
     return s.function(
         "joint_reactions", "q v a", "reactions", ca.horzcat(ca.SX(6, 0), *columns), load
     )
@@ -171,7 +171,7 @@ class _Tree:
 
     def on_links(self, frames: Sequence[Frame], load: ca.SX) -> dict[int, Wrench]:
         """Return wrenches (6, n) at frames as loads on links."""
-        found: dict[int, Wrench] = {}
+        loads: dict[int, Wrench] = {}
         for i, frame in enumerate(frames):
             self.check_frame(frame)
             if frame.body is None:
@@ -180,9 +180,9 @@ class _Tree:
             A = self.motions[k].A
             f, n = A.T @ load[:3, i], A.T @ load[3:, i]
             n += ca.cross(placement.of_frame(frame, constant).c, f)
-            sums = found.get(k, (ca.SX.zeros(3), ca.SX.zeros(3)))
-            found[k] = (sums[0] + f, sums[1] + n)
-        return found
+            sums = loads.get(k, (ca.SX.zeros(3), ca.SX.zeros(3)))
+            loads[k] = (sums[0] + f, sums[1] + n)
+        return loads
 
     def check_frame(self, frame: Frame) -> None:
         """Refuse anything but a frame of this mechanism."""

@@ -63,10 +63,10 @@ def resistances(
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"resistances takes a Mechanism, got {type(mechanism).__name__}")
     joints = {joint.name: joint for joint in mechanism.joints}
-    found: list[Force] = []
+    forces: list[Force] = []
     for actuator in mechanism.actuators:
-        found += _damping_and_friction(actuator, joints[actuator.joint], creep)
-    return (*found, *_stops(mechanism, joints, stop))
+        forces += _damping_and_friction(actuator, joints[actuator.joint], creep)
+    return (*forces, *_stops(mechanism, joints, stop))
 
 
 def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:
@@ -91,7 +91,7 @@ def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -
 def _stops(
     mechanism: Mechanism, joints: Mapping[str, Constraint], stop: Law | Mapping[str, Law] | None
 ) -> list[Force]:
-    found: list[Force] = []
+    stops: list[Force] = []
     round_about = []
     followers = {mimic.joint for mimic in mechanism.mimics}
     limited = [
@@ -109,9 +109,9 @@ def _stops(
             continue
         (a, b), name = joints[x.joint].frames, f"{x.joint}_stop"
         if slides:
-            found.append(SlideRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
+            stops.append(SlideRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
         elif x.upper - x.lower < 2 * np.pi - LEAST_GAP:
-            found.append(TurnRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
+            stops.append(TurnRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
         else:
             round_about.append(x.joint)
     if round_about:
@@ -120,4 +120,4 @@ def _stops(
             "full turn, and angles between frames come round",
             stacklevel=3,
         )
-    return found
+    return stops

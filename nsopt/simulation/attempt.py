@@ -187,17 +187,17 @@ def warm_guess(part: Mpcc) -> ca.Function:
 
 def _first_failed(value: ca.SX, limit: ca.SX) -> ca.SX:
     """Return the index of the first value that is not <= its limit; -1 if none."""
-    found = ca.SX(-1)
+    index = ca.SX(-1)
     for k in reversed(range(value.numel())):
-        found = ca.if_else(value[k] <= limit[k], found, k)
-    return found
+        index = ca.if_else(value[k] <= limit[k], index, k)
+    return index
 
 
 def _at(values: ca.SX, k: ca.SX) -> ca.SX:
-    found = ca.SX(0)
+    chosen = ca.SX(0)
     for i in range(values.numel()):
-        found = ca.if_else(k == i, values[i], found)
-    return found
+        chosen = ca.if_else(k == i, values[i], chosen)
+    return chosen
 
 
 def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:

@@ -39,16 +39,16 @@ def target_values(
         If there are not as many numbers as names, or one is infinite; ``what`` names them.
     """
     plain(what, value)
-    found = numbers(what, value)
-    if found.shape != (len(names),):
+    targets = numbers(what, value)
+    if targets.shape != (len(names),):
         raise ValueError(
-            f"{what} must have shape ({len(names)},), got {found.shape}: one for each of "
+            f"{what} must have shape ({len(names)},), got {targets.shape}: one for each of "
             f"{', '.join(names)}" + (f"; the last {internal} may be left out" if internal else "")
         )
-    for name, x in zip(names, found, strict=True):
+    for name, x in zip(names, targets, strict=True):
         if np.isinf(x):
             raise ValueError(f"{what} is {x:g} for {name}: give a number, or nan to leave it free")
-    return found
+    return targets
 
 
 def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> ArrayLike | None:

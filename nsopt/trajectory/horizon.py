@@ -103,9 +103,9 @@ class Horizon:
 
     def alike(self) -> NDArray[np.float64]:
         """Return 1 for each step that is as long as the one before, else 0, (steps,)."""
-        found = np.full(self.steps, float(self.h is None or bool(self.breaks)))
-        found[[0, *(self.node(share) for share in self.breaks)]] = 0
-        return found
+        alike = np.full(self.steps, float(self.h is None or bool(self.breaks)))
+        alike[[0, *(self.node(share) for share in self.breaks)]] = 0
+        return alike
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -105,11 +105,11 @@ class NodeSample:
             return self.stepped.drive
         d = self.dynamics
         inertial = d.mechanism.described.inertial(self.q, self.v, self.a, self.state.value)
-        found = inertial - d.applied(self.t, self.q, self.v, self.p)
+        forces = inertial - d.applied(self.t, self.q, self.v, self.p)
         if d.friction_joints:
             known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
-            found -= d.joint_friction(*known, self.wrenches[:, list(d.friction_joints)])
-        return found
+            forces -= d.joint_friction(*known, self.wrenches[:, list(d.friction_joints)])
+        return forces
 
     @cached_property
     def wrenches(self) -> ca.SX:

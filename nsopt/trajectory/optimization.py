@@ -92,8 +92,8 @@ class Optimization:
         """
         program, nlp, p = self._program(result)
         x, lam = (result.data[name].values for name in ("unknown", "row_multiplier"))
-        found = cost_derivatives(nlp, x, program.parameters(p), lam)
-        return {name: float(found[k]) for k, name in self._constants()}
+        slopes = cost_derivatives(nlp, x, program.parameters(p), lam)
+        return {name: float(slopes[k]) for k, name in self._constants()}
 
     def derivatives(self, result: Result) -> xr.Dataset:
         """Return the derivatives of the optimal motion by the parameters of the mechanism.
@@ -137,14 +137,14 @@ class Optimization:
         parameters = program.parameters(p)
         low, high = program.limits()
         low[program.free_unknowns] = high[program.free_unknowns] = x[program.free_unknowns]
-        found = optimum_derivatives(
+        slopes = optimum_derivatives(
             nlp, x, parameters, lam_x, lam_g, low, high, names=program.names()
         )
-        columns = [program.nodes(found.x[:, k]) for k, _ in constants]
+        columns = [program.nodes(slopes.x[:, k]) for k, _ in constants]
         t, q, u = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
         return xr.Dataset(
             {
-                "cost": ("parameter", found.cost[[k for k, _ in constants]]),
+                "cost": ("parameter", slopes.cost[[k for k, _ in constants]]),
                 "time": (("node", "parameter"), t),
                 "q": (("node", "q", "parameter"), q),
                 "input": (("node", "input_name", "parameter"), u),

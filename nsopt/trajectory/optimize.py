@@ -171,14 +171,14 @@ def verified(
     """Return a result with its simulation."""
     d = transcription.dynamics
     stepper = Variational() if scheme is None or scheme.chooses_h else scheme
-    found = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
+    simulated = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
     data = result.data.assign(
-        resimulated=(("time", "q"), found.q, {"units": "m, 1", "long_name": "simulated again"})
+        resimulated=(("time", "q"), simulated.q, {"units": "m, 1", "long_name": "simulated again"})
     )
     data.attrs |= {
-        "resimulated_defect": found.defect,
-        "resimulated_until": found.until,
-        "resimulated_seconds": found.seconds,
+        "resimulated_defect": simulated.defect,
+        "resimulated_until": simulated.until,
+        "resimulated_seconds": simulated.seconds,
     }
     return Result(data)
 
@@ -253,14 +253,14 @@ def _of_guess(
 def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
     """Return the part of each cost in the objective; equal names are numbered."""
     kinds = [type(cost).__name__ for cost in costs]
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
         # Of an input or joint, which it names; what names none, or one again, is numbered.
         named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
         name = kind if kinds.count(kind) == 1 else " ".join(named)
-        count = sum(key == name or key.startswith(f"{name} #") for key in found)
-        found[f"{name} #{count + 1}" if count else name] = float(value)
-    return found
+        count = sum(key == name or key.startswith(f"{name} #") for key in shares)
+        shares[f"{name} #{count + 1}" if count else name] = float(value)
+    return shares
 
 
 def _fault(

@@ -66,10 +66,10 @@ def find_posture(
     for condition in conditions:
         bounds += [b for b in condition.along(m) + condition.end(m) if ca.depends_on(b.value, q)]
     search = _Search(q, bounds, about)
-    found = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
-    met = [x for x, violation in found if violation.max(initial=0.0) <= MET]
+    ends = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
+    met = [x for x, violation in ends if violation.max(initial=0.0) <= MET]
     if not met:
-        raise ValueError(search.complaint(min((v for _, v in found), key=np.max), starts))
+        raise ValueError(search.complaint(min((v for _, v in ends), key=np.max), starts))
     return min(met, key=lambda x: float(np.linalg.norm(x - about)))
 
 
@@ -100,8 +100,8 @@ class _Search:
 
     def run(self, start: Array) -> tuple[Array, Array]:
         """Return the posture where a search ends, and the violation of each bound there."""
-        found = self._solve(x0=start, lbg=self.lower - self._wide, ubg=self.upper + self._wide)
-        q, g = (np.asarray(found[name]).ravel() for name in ("x", "g"))
+        solution = self._solve(x0=start, lbg=self.lower - self._wide, ubg=self.upper + self._wide)
+        q, g = (np.asarray(solution[name]).ravel() for name in ("x", "g"))
         off = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
         return q, np.where(np.isfinite(g), off, np.inf)
 

@@ -193,10 +193,10 @@ class MeasuredLaw(Law):
     def _at(self, coefficients: np.ndarray, excess: ca.SX) -> ca.SX:
         """Return a piecewise polynomial, coefficients (order, pieces), constant beyond its end."""
         x = ca.fmin(excess, self.excess[-1])
-        found = ca.SX(0)
+        polynomial = ca.SX(0)
         for k, start in enumerate(self.excess[:-1]):
             value = ca.SX(0)
             for c in coefficients[:, k]:
                 value = value * (x - start) + float(c)
-            found = ca.if_else(x >= start, value, found) if k else value
-        return found
+            polynomial = ca.if_else(x >= start, value, polynomial) if k else value
+        return polynomial

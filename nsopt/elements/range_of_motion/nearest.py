@@ -50,8 +50,8 @@ class Nearest(NamedTuple):
 
 def nearest(curve: Curve, u: ca.SX) -> Nearest:
     """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
-    found = [_refined(curve, u, bracket) for bracket in _highest_two(curve, u)]
-    best = found[0].replaced_by(found[1], found[1].height > found[0].height)
+    candidates = [_refined(curve, u, bracket) for bracket in _highest_two(curve, u)]
+    best = candidates[0].replaced_by(candidates[1], candidates[1].height > candidates[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
     for _ in range(ATTACHED):

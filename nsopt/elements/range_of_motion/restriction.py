@@ -95,14 +95,14 @@ class RangeOfMotion(ResistingPair):
 
     def loads(self, s: State) -> list[Load]:
         a, b = s.motion(self.a), s.motion(self.b)
-        found = []
+        loads = []
         if self.damping != 0:
-            found.append(Load(b.w - a.w, -s.value(self.damping) * (b.w - a.w)))
+            loads.append(Load(b.w - a.w, -s.value(self.damping) * (b.w - a.w)))
         if not self._conservative:
             at = self._nearest(s)
             size = self._law(s, self.excess.value(at))[0] * (ca.cos(at.theta) > 0)
-            found.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
-        return found
+            loads.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
+        return loads
 
     def outputs(self, s: State) -> list[Output]:
         u = self._pointer(s)
@@ -164,10 +164,10 @@ class RangeOfMotion(ResistingPair):
         """
         u = self._pointer(s)
         close = nearest(self.cone.curve(s.value), direction := ca.SX.sym("u", 3))
-        found = ca.vertcat(close.edge, close.b, close.n)
-        known = [x for x in ca.symvar(found) if not ca.depends_on(direction, x)]
+        point = ca.vertcat(close.edge, close.b, close.n)
+        known = [x for x in ca.symvar(point) if not ca.depends_on(direction, x)]
         p = ca.vertcat(ca.SX(0, 1), *known)
-        search = ca.Function("search", [direction, p], [found], {"cse": True})
+        search = ca.Function("search", [direction, p], [point], {"cse": True})
         bounded = not parameters_in(self.cone)
         call = _unless_inside(search, self.cone) if bounded else search
         edge, b, n = ca.vertsplit(s.frozen(call(u, p)), [0, 2, 5, 8])

@@ -40,7 +40,7 @@ class ActuatorLimits(Condition):
             )
 
     def along(self, m: NodeSample) -> list[Bound]:
-        found = []
+        bounds = []
         d = m.dynamics
         for x in d.mechanism.actuators:
             if x.joint not in d.v_owners or (self.joints and x.joint not in self.joints):
@@ -51,12 +51,12 @@ class ActuatorLimits(Condition):
                 ("speed", m.v[in_v], -x.velocity, x.velocity),
                 ("force", m.drive[in_v], -x.effort, x.effort),
             )
-            found += [
+            bounds += [
                 Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
                 for what, value, low, high in limits
                 if np.isfinite([low, high]).any()
             ]
-        return found
+        return bounds
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class PowerLimits(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         driven = [x.joint for x in m.dynamics.mechanism.actuators]
         most = np.array([self.power])
-        found = []
+        bounds = []
         for joint in driven if self.joints is None else self.joints:
             k = _velocity_index(m, joint)
-            found.append(Bound(f"power of {joint}", m.drive[k] * m.v[k], -most, most))
-        return found
+            bounds.append(Bound(f"power of {joint}", m.drive[k] * m.v[k], -most, most))
+        return bounds
 
 
 def _velocity_index(m: NodeSample, joint: str) -> int:

@@ -43,14 +43,14 @@ class _Posture(Condition):
                 target_values(f"{what} of {type(self).__name__}", x, names, internal)
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
-        found = []
+        bounds = []
         q = with_internal_states(m.dynamics, self.q, self.internal)
         for name, x, given in (("q", m.q, q), ("v", m.v, self.v)):
             numbers = np.asarray([] if given is None else given, dtype=float)
             at = np.flatnonzero(np.isfinite(numbers))
             if at.size:
-                found.append(Bound(name, x[at.tolist()], numbers[at], numbers[at]))
-        return found
+                bounds.append(Bound(name, x[at.tolist()], numbers[at], numbers[at]))
+        return bounds
 
 
 class StartAt(_Posture):

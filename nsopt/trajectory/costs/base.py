@@ -123,10 +123,10 @@ class Sum(Cost):
 
 def spread(costs: Sequence[Cost]) -> tuple[Cost, ...]:
     """Return costs with every `Sum` replaced by its terms, weights multiplied."""
-    found: list[Cost] = []
+    terms: list[Cost] = []
     for cost in costs:
         if isinstance(cost, Sum):
-            found += [part * cost.weight for part in spread(cost.costs)]
+            terms += [part * cost.weight for part in spread(cost.costs)]
         else:
-            found.append(cost)
-    return tuple(found)
+            terms.append(cost)
+    return tuple(terms)

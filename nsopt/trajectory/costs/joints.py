@@ -58,20 +58,20 @@ class JointResistance(Cost):
         check_joints("JointResistance", self.joints or (), known)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        found = ca.SX(0)
+        total = ca.SX(0)
         for element in _spanning(m.dynamics):
             if self.joints is None or element.name in self.joints:
-                found += _squares(wrench_of(element, m), self.force, self.torque)
+                total += _squares(wrench_of(element, m), self.force, self.torque)
         for joint in m.dynamics.joint_names:
             if self.joints is None or joint in self.joints:
-                found += self._of_joint(m, joint)
-        return found
+                total += self._of_joint(m, joint)
+        return total
 
     def _of_joint(self, m: NodeSample, joint: str) -> ca.SX:
-        found = _squares(m.resistance(joint), self.force, self.torque)
+        total = _squares(m.resistance(joint), self.force, self.torque)
         if np.isfinite([self.reaction_force, self.reaction_torque]).any():
-            found += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
-        return found
+            total += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
+        return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +129,8 @@ class _Restricting(Cost):
                 )
 
     def _chosen(self, m: NodeSample) -> list[Range]:
-        found = _ranges(m.dynamics)
-        return [x for x in found if self.elements is None or x.name in self.elements]
+        ranges = _ranges(m.dynamics)
+        return [x for x in ranges if self.elements is None or x.name in self.elements]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,8 +200,8 @@ def _spanning(d: Dynamics) -> list[Range]:
 
 
 def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
-    found = ca.SX(0)
+    total = ca.SX(0)
     for part, size in ((wrench[:3], force), (wrench[3:], torque)):
         if np.isfinite(size):
-            found += ca.sumsqr(part) / size**2
-    return found
+            total += ca.sumsqr(part) / size**2
+    return total

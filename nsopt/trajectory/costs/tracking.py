@@ -33,11 +33,11 @@ class Tracking(Cost):
 
     def check(self, dynamics: Dynamics) -> None:
         names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
-        found = State(ca.SX.sym("t"), {}, {}).value(self.trajectory).numel()
-        if found != len(names):
+        size = State(ca.SX.sym("t"), {}, {}).value(self.trajectory).numel()
+        if size != len(names):
             raise ValueError(
                 f"trajectory of Tracking must return {len(names)} numbers, one for each of "
-                f"{', '.join(names)}, got {found}"
+                f"{', '.join(names)}, got {size}"
             )
 
     def rate(self, m: NodeSample) -> ca.SX:
@@ -124,10 +124,10 @@ class FinalTask(Cost):
         check_frame("frame of FinalTask", self.frame, dynamics)
 
     def final(self, m: NodeSample) -> ca.SX:
-        motion, found = m.motion(self.frame), ca.SX(0)
+        motion, error = m.motion(self.frame), ca.SX(0)
         if self.position is not None:
-            found += ca.sumsqr(motion.r - ca.SX(ca.DM(np.asarray(self.position, dtype=float))))
+            error += ca.sumsqr(motion.r - ca.SX(ca.DM(np.asarray(self.position, dtype=float))))
         if self.axes is not None:
             # 2 (1 - cos) is the squared angle while it is small, and smooth at half a turn.
-            found += self.length**2 * (3 - ca.trace(relative_rotation(self.axes, motion.A)))
-        return found
+            error += self.length**2 * (3 - ca.trace(relative_rotation(self.axes, motion.A)))
+        return error

@@ -29,14 +29,14 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     turn = ca.SX.eye(3) + ca.skew(move[3:])
     moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])
     s = State(m.t, {**motions, owner: moved}, _values(m))
-    found = -ca.gradient(force.energy(s), move)
+    wrench = -ca.gradient(force.energy(s), move)
     for load in force.loads(s):
-        found += ca.jtimes(load.velocity, twist, load.force, True)
-    found = _released(s, found)
+        wrench += ca.jtimes(load.velocity, twist, load.force, True)
+    wrench = _released(s, wrench)
     known = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
-    found = ca.substitute(found, ca.vertcat(move, twist), known)
+    wrench = ca.substitute(wrench, ca.vertcat(move, twist), known)
     arm = here.A @ m.state.value(frame.origin)
-    return ca.vertcat(found[:3], found[3:] - ca.cross(arm, found[:3]))
+    return ca.vertcat(wrench[:3], wrench[3:] - ca.cross(arm, wrench[:3]))
 
 
 def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:

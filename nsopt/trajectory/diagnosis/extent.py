@@ -53,7 +53,7 @@ def extent(
         return []
     values = dict(zip((x.name for x in dynamics.parameters), p.tolist(), strict=True))
     limits = dict(ranges) if dynamics.mechanism.coordinates != "absolute" else {}
-    found = []
+    extents = []
     for keep_axial in (False, True):
         r, lengths = np.asarray(number(substitute(frame.origin, values))), []
         for branch in chain:
@@ -69,19 +69,19 @@ def extent(
             r = on + np.asarray(branch.parent_frame.axes) @ d
         most = sum(high for _, high in lengths)
         least = [low - (most - high) for low, high in lengths if np.isfinite(most)]
-        found.append(Extent(r, max(0.0, *least) if least else 0.0, most))
-    return found
+        extents.append(Extent(r, max(0.0, *least) if least else 0.0, most))
+    return extents
 
 
 def _chain(dynamics: Dynamics, frame: Frame) -> list[Branch]:
     """Return the branches of the spanning tree from a frame to the ground."""
     by_body = {branch.body: branch for branch in dynamics.mechanism.tree.branches}
-    found: list[Branch] = []
+    branches: list[Branch] = []
     body = frame.body
     while body is not None:
-        found.append(by_body[body])
-        body = found[-1].parent_frame.body
-    return found
+        branches.append(by_body[body])
+        body = branches[-1].parent_frame.body
+    return branches
 
 
 def _rotations(branch: Branch) -> list[Axis | Ball]:
@@ -110,14 +110,14 @@ def _slides(
 ) -> list[Range]:
     """Return the least and greatest length of each translation of a joint."""
     entries = dynamics.mechanism.tree.entries[branch.body.name]
-    found = []
+    lengths = []
     for step, entry in zip(branch.freedom, entries, strict=True):
         pitch = 0.0 if isinstance(step, Ball) else float(number(substitute(step.pitch, values)))
         if isinstance(step, Axis) and (any(step.slide) or pitch):
             name = dynamics.mechanism.tree.q_names[entry.q.start]
             per = abs(pitch) / (2 * np.pi) if pitch else 1.0
-            found.append(_length(entry, limits.get(name, (-np.inf, np.inf)), per))
-    return found
+            lengths.append(_length(entry, limits.get(name, (-np.inf, np.inf)), per))
+    return lengths
 
 
 def _length(entry: CoordinateMap, limits: Range, per: float) -> Range:

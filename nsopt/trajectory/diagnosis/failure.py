@@ -130,16 +130,16 @@ def _not_optimal(ending: Ending, sizes: Scaling | None) -> str:
 
 def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
     """Return remedies for contacts and for bad scaling."""
-    found = []
+    remedies = []
     if ending.statement.dynamics.contact_names:
-        found.append(
+        remedies.append(
             "a motion through contacts takes a good start: try more steps, a guess by Through, or "
             "Earlier of a result with fewer steps or larger clearances, several guesses by "
             f"multi_start, or more iterations per stage, {MORE}"
         )
     if ending.remedy:
-        found.append(ending.remedy)
-    return found + ([sizes.advice] if sizes is not None and sizes.advice else [])
+        remedies.append(ending.remedy)
+    return remedies + ([sizes.advice] if sizes is not None and sizes.advice else [])
 
 
 # Rows
@@ -152,12 +152,12 @@ def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
 
 def _groups(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
     """Return violated rows grouped by label and block, worst group and worst row first."""
-    found: dict[tuple[str, str], list[int]] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
     for row in np.argsort(-off, kind="stable"):
         if off[row] > limit:
             location = _locate(nlp, int(row))
-            found.setdefault((location.label, location.name), []).append(int(row))
-    yield from found.values()
+            groups.setdefault((location.label, location.name), []).append(int(row))
+    yield from groups.values()
 
 
 def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: Ending) -> str:
@@ -194,13 +194,13 @@ def _rows_of(name: str, ending: Ending) -> list[Row]:
     if kind == "during":
         return list(statement.spans[int(number)][1])
     occasions = {"start": (START,), "end": (ALONG, END)}.get(kind, (ALONG,))
-    found = [row for when in occasions for row in statement.rows if row.when == when]
+    rows = [row for when in occasions for row in statement.rows if row.when == when]
     if kind == "end":
         # At the last node of a time-stepped motion, spans that end there hold as well.
-        found += [
-            row for span, rows in statement.spans if span.at_nodes(n).last == n for row in rows
+        rows += [
+            row for span, held in statement.spans if span.at_nodes(n).last == n for row in held
         ]
-    return found
+    return rows
 
 
 def _before(location: _RowLocation) -> int:
@@ -246,7 +246,7 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
     hold = ca.Function("hold", symbols, [still.drive], {"cse": True})
     postures = list(_postures(when, ending))
     forces = [np.asarray(hold(*posture)).ravel() for posture in postures]
-    found = []
+    weak = []
     for k, name in enumerate(d.v_names):
         row = limits.get(m.drive[k].element_hash())
         if row is None:
@@ -261,8 +261,8 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
                 f"in {name.rsplit('.', 1)[0]}, its limit is {abs(most):.4g} {unit}: give it a "
                 "stronger drive, a lighter load, or time to swing"
             )
-            found.append((over[i] / max(abs(most), OFF), line))
-    yield from (line for _, line in sorted(found, reverse=True))
+            weak.append((over[i] / max(abs(most), OFF), line))
+    yield from (line for _, line in sorted(weak, reverse=True))
 
 
 def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:

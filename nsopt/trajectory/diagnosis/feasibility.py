@@ -111,8 +111,8 @@ def _check_posture(
         if off > OFF:
             whose = f"the posture given {when} violates" if k in moving else "no motion meets"
             remedy = f"move {when.removeprefix('at ')} or change" if k in moving else "change"
-            found = _found(x, value, off)
-            raise ValueError(f"{whose} {row.owner}: {found}; {remedy} the condition")
+            violation = _violation(x, value, off)
+            raise ValueError(f"{whose} {row.owner}: {violation}; {remedy} the condition")
 
 
 def _check_contacts(statement: Statement, when: str, t: float) -> None:
@@ -136,7 +136,7 @@ def _check_contacts(statement: Statement, when: str, t: float) -> None:
             )
 
 
-def _found(x: Stated, value: float, off: float) -> str:
+def _violation(x: Stated, value: float, off: float) -> str:
     """Return the violation of a row, for a message."""
     row, c = x.row, x.row.demand
     if isinstance(c, Touching):
@@ -164,12 +164,12 @@ def _check_couples(statement: Statement) -> None:
             for i, value in enumerate(ca.vertsplit(values) if values.numel() else []):
                 if ca.symvar(value):
                     continue
-                found = float(ca.evalf(value))
-                off = max(b.lower[i] - found, found - b.upper[i])
+                number = float(ca.evalf(value))
+                off = max(b.lower[i] - number, number - b.upper[i])
                 if off > OFF:
                     raise ValueError(
                         f"start and end as given violate {type(c).__name__}: {b.label}, entry {i}, "
-                        f"is {found:.6g}, off by {off:.3g}; change one of them"
+                        f"is {number:.6g}, off by {off:.3g}; change one of them"
                     )
 
 
@@ -202,11 +202,11 @@ def _check_target(statement: Statement) -> None:
         if not isinstance(condition, Reach):
             continue
         target = np.asarray(condition.position, dtype=float)
-        found = extent(statement.dynamics, condition.frame, ranges, statement.inputs, statement.p)
-        missing = [_missing(target, x) for x in found]
+        extents = extent(statement.dynamics, condition.frame, ranges, statement.inputs, statement.p)
+        missing = [_missing(target, x) for x in extents]
         if not missing or max(missing) <= OFF:
             continue
-        root, least, most = found[int(np.argmax(missing))]
+        root, least, most = extents[int(np.argmax(missing))]
         away = float(np.linalg.norm(target - root))
         limit = f"at most {most:.3g}" if away > most else f"at least {least:.3g}"
         raise ValueError(

@@ -66,15 +66,15 @@ class Scaling:
             "conditions": "state lengths, masses and times in units that make these alike",
             "costs": "give the costs weights or scales that make these alike",
         }
-        found = []
+        advice = []
         for kind, sizes in kinds:
             ratio, flat, steep = _spread(sizes)
             if ratio > SPREAD:
-                found.append(
+                advice.append(
                     f"slopes of {kind} differ by {ratio:.1g}, from {flat} to {steep}: "
                     + remedy[kind]
                 )
-        return "; ".join(found)
+        return "; ".join(advice)
 
     def __str__(self) -> str:
         """Return the table."""
@@ -154,8 +154,8 @@ def _slopes(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, A
     parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]
     function = ca.Function("slopes", [w, data, q], parts, {"cse": True})
     n, nw = block.columns.shape
-    found = function.map(n)(x[block.columns].T, block.data.T, np.tile(p[:, None], n))
-    value, J, G = (np.asarray(y) for y in found)
+    columns = function.map(n)(x[block.columns].T, block.data.T, np.tile(p[:, None], n))
+    value, J, G = (np.asarray(y) for y in columns)
     return (
         value.T,
         J.reshape(block.rows, n, nw).transpose(1, 0, 2),

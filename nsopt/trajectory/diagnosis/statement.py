@@ -165,11 +165,11 @@ class Statement:
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The rows of all conditions, without those of `spans`."""
-        m, found = self.sample, []
+        m, rows = self.sample, []
         for c in self.conditions:
             for when, bounds in ((START, c.start(m)), (ALONG, c.along(m)), (END, c.end(m))):
-                found += [row for b in bounds for row in self._rows(c, when, b)]
-        return tuple(found)
+                rows += [row for b in bounds for row in self._rows(c, when, b)]
+        return tuple(rows)
 
     @cached_property
     def spans(self) -> tuple[tuple[Span, tuple[Row, ...]], ...]:
@@ -183,11 +183,11 @@ class Statement:
     def stated(self, steps: int) -> tuple[Stated, ...]:
         """Return all rows with the nodes at which they hold: those of `rows`, then of `spans`."""
         nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
-        found = [Stated(row, *nodes[row.when]) for row in self.rows]
+        stated = [Stated(row, *nodes[row.when]) for row in self.rows]
         for span, rows in self.spans:
             first, last, _ = span.at_nodes(steps)
-            found += [Stated(row, int(first), int(last)) for row in rows]
-        return tuple(found)
+            stated += [Stated(row, int(first), int(last)) for row in rows]
+        return tuple(stated)
 
     def _rows(self, condition: Condition, when: str, b: Bound) -> list[Row]:
         n = b.value.numel()
@@ -249,8 +249,8 @@ class Statement:
 
     def posture(self, when: str) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
-        found = []
+        states = []
         for names in (self.dynamics.q_names, self.dynamics.v_names):
             left = [self.interval(name, when, ALONG) for name in names]
-            found.append(np.array([x.lower if x.given else np.nan for x in left]))
-        return found[0], found[1]
+            states.append(np.array([x.lower if x.given else np.nan for x in left]))
+        return states[0], states[1]

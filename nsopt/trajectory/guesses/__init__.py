@@ -1,9 +1,9 @@
 """Initial guesses: motions from which an optimization starts."""
 
 from nsopt.trajectory.guesses.base import Guess, Trajectory
-from nsopt.trajectory.guesses.found import Earlier, Simulated
 from nsopt.trajectory.guesses.paths import Quintic, Straight, Through
 from nsopt.trajectory.guesses.perturbed import Perturbed
+from nsopt.trajectory.guesses.results import Earlier, Simulated
 
 __all__ = [
     "Earlier",

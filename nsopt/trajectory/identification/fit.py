@@ -85,11 +85,11 @@ class GrowingWindow(Window):
     def ends(self, times: Array, impact: float | None) -> list[float]:
         if self.first is None and impact is None:
             return [float(times[-1])]
-        end, found = self.first if self.first is not None else 2 * float(impact or 0), []
+        end, ends = self.first if self.first is not None else 2 * float(impact or 0), []
         while end < times[-1]:
-            found.append(float(end))
+            ends.append(float(end))
             end *= self.growth
-        return [*found, float(times[-1])]
+        return [*ends, float(times[-1])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +251,7 @@ class _FitProblem:
             ends = self._window.ends(measured.times, self._impact(x))
             for end in ends:
                 count = max(int(np.sum(measured.times <= end)), 1)
-                found = least_squares(
+                solution = least_squares(
                     self._residuals,
                     x,
                     self._jacobian,
@@ -263,11 +263,11 @@ class _FitProblem:
                     max_nfev=MOST,
                     kwargs={"count": count},
                 )
-                x = found.x
+                x = solution.x
         except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
             return self._outcome(begin, x, np.inf, False, str(error))
-        size = float(np.sqrt(2 * found.cost / measured.values.size))
-        return self._outcome(begin, x, size, bool(found.status > 0), str(found.message))
+        size = float(np.sqrt(2 * solution.cost / measured.values.size))
+        return self._outcome(begin, x, size, bool(solution.status > 0), str(solution.message))
 
     def _outcome(
         self, begin: Array, x: Array, size: float, converged: bool, message: str

@@ -97,13 +97,13 @@ class Box:
 
     def scaled(self, values: Array) -> Array:
         """Return values of the unknowns scaled to 0 to 1."""
-        found: Array = (values - self._lower) / self._width
-        return found
+        scaled: Array = (values - self._lower) / self._width
+        return scaled
 
     def values(self, x: Array) -> Array:
         """Return values of the unknowns from scaled ones."""
-        found: Array = self._lower + x * self._width
-        return found
+        values: Array = self._lower + x * self._width
+        return values
 
     def numbers(self, x: Array) -> dict[str, float]:
         """Return all given parameters and the unknowns, by name."""

@@ -36,16 +36,16 @@ class ActiveRows:
     @classmethod
     def of(cls, mpcc: Mpcc) -> ActiveRows:
         """Return the rows of a program."""
-        found = cls()
+        active = cls()
         for equation in mpcc.equalities:
-            found.rows += ca.vertsplit(ca.densify(equation.expr / ca.SX(equation.scale)))
+            active.rows += ca.vertsplit(ca.densify(equation.expr / ca.SX(equation.scale)))
         for row in min_rows(mpcc):
             expr, alternatives = row.holding
-            found.rows.append(expr)
+            active.rows.append(expr)
             for other in alternatives:
-                found.alternatives.append(other.expr)
-                found.margins.append(other.margin)
-                found.labels.append(
+                active.alternatives.append(other.expr)
+                active.margins.append(other.margin)
+                active.labels.append(
                     other.label if isinstance(row, FirstEventRow) else f"contact {other.label!r}"
                 )
-        return found
+        return active

@@ -109,14 +109,14 @@ class Transitions:
         """Return the ties that would switch along the directions of ``S``, from `forward`."""
         nz = S.shape[1]
         direct = S.shape[2] - self.B.shape[2]
-        found = []
+        broken = []
         for tie in self.ties:
             along, size = tie.slope[:nz] @ S[tie.step], tie.size[:nz] @ np.abs(S[tie.step])
             along[direct:] += tie.slope[nz:]
             size[direct:] += tie.size[nz:]
             if np.any(np.abs(along) > ALONG * size):
-                found.append(tie)
-        return tuple(found)
+                broken.append(tie)
+        return tuple(broken)
 
 
 class ChainRule:
@@ -184,7 +184,7 @@ class ChainRule:
     def _ties(
         self, near: NDArray[np.intp], slopes: Array, X: Array, slope: Array, begin: int
     ) -> list[Tie]:
-        found, nx = [], X.shape[1]
+        ties, nx = [], X.shape[1]
         for k, i in near.tolist():
             row = slopes[k, :, i]  # columns come first
             by_w = row[:nx] @ X[k] + row[nx:]
@@ -193,8 +193,8 @@ class ChainRule:
             size += np.abs(row[nx:])
             along = np.concatenate(self._split(by_w[None], slope[k : k + 1]), axis=1)[0]
             sizes = np.concatenate(self._split(size[None], np.abs(slope[k : k + 1])), axis=1)[0]
-            found.append(Tie(begin + k, self._labels[i], along, sizes))
-        return found
+            ties.append(Tie(begin + k, self._labels[i], along, sizes))
+        return ties
 
 
 class Blocks:
@@ -249,11 +249,11 @@ def solve_all(J: Array, rhs: Array) -> Array:
     # One more right side tells the condition.
     probe = np.broadcast_to(np.cos(np.arange(J.shape[1]))[:, None], (*J.shape[:2], 1))
     try:
-        found = np.linalg.solve(J, np.concatenate([rhs, probe], axis=2))
+        solutions = np.linalg.solve(J, np.concatenate([rhs, probe], axis=2))
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.pinv(J, rcond=1 / SINGULAR) @ rhs)
-    x = found[:, :, :-1]
-    condition = np.max(np.abs(found[:, :, -1]), axis=1) * np.max(np.sum(np.abs(J), axis=2), axis=1)
+    x, probed = solutions[:, :, :-1], solutions[:, :, -1]
+    condition = np.max(np.abs(probed), axis=1) * np.max(np.sum(np.abs(J), axis=2), axis=1)
     weak = ~(condition < SINGULAR)
     if np.any(weak):
         x[weak] = np.linalg.pinv(J[weak], rcond=1 / SINGULAR) @ rhs[weak]

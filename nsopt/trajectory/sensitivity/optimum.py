@@ -119,9 +119,9 @@ def optimum_derivatives(
     A = J[np.flatnonzero(rows)][:, free]
     right = -np.vstack([by_p[free], g_p[rows]])
     moved = _solved(H[free][:, free], A, right)
-    found = np.zeros((n, len(p)))
-    found[free] = moved[: len(free)]
-    return OptimumDerivatives(cost_derivatives(nlp, x, p, lam_g), found)
+    dx = np.zeros((n, len(p)))
+    dx[free] = moved[: len(free)]
+    return OptimumDerivatives(cost_derivatives(nlp, x, p, lam_g), dx)
 
 
 def _by_p(nlp: StructuredNlp) -> ca.MX:
@@ -187,10 +187,10 @@ def _solved(H: csc_matrix, A: csc_matrix, right: Array) -> Array:
         factors = splu((K + diags(shift)).tocsc())
     except RuntimeError:
         raise OptimumError(NOT_UNIQUE) from None
-    found = np.zeros_like(right)
+    y = np.zeros_like(right)
     for _ in range(4):
-        found += factors.solve(right - K @ found)
+        y += factors.solve(right - K @ y)
     size = np.max(np.abs(right), initial=1e-300)
-    if not np.max(np.abs(right - K @ found), initial=0.0) <= RESIDUAL * size:
+    if not np.max(np.abs(right - K @ y), initial=0.0) <= RESIDUAL * size:
         raise OptimumError(NOT_UNIQUE)
-    return found
+    return y

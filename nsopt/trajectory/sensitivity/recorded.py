@@ -145,12 +145,12 @@ class Recorder:
             z = layout.restarted(z)
             bounds = (steps.h_min, steps.h_max, stop)
             while layout.state(z).status == ChainStatus.RUNNING:
-                z, found = self._call(z, ChainParameters(p, bounds, scales).vector)
-                kept = found.reshape(-1, self._attempt.record + len(z))
-                kept = kept[kept[:, 0] > 0]
-                rows.append(kept[:, : self._attempt.record])
-                states.append(kept[:, self._attempt.record :])
-                ends.append(np.full(len(kept), stop))
+                z, attempts = self._call(z, ChainParameters(p, bounds, scales).vector)
+                attempts = attempts.reshape(-1, self._attempt.record + len(z))
+                accepted = attempts[attempts[:, 0] > 0]
+                rows.append(accepted[:, : self._attempt.record])
+                states.append(accepted[:, self._attempt.record :])
+                ends.append(np.full(len(accepted), stop))
                 count += int(np.sum(self._good(rows[-1])))
             if layout.state(z).status == ChainStatus.STUCK:
                 refusal = self._attempt.refusal(rows[-1][-1])

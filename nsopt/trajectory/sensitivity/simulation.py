@@ -212,7 +212,7 @@ def sensitivities(
     transitions = _rule(recorder, which).transitions(accepted, p)
     linearised = perf_counter() - begin
     value, by_state, direct = _at_stops(_output(dynamics, outputs, which), accepted, p)
-    found = Sensitivities(
+    prepared = Sensitivities(
         tuple(dynamics.parameters[k].name for k in which),
         times,
         value,
@@ -225,8 +225,8 @@ def sensitivities(
         dynamics.nq,
         by_start,
     )
-    found.check()
-    return found
+    prepared.check()
+    return prepared
 
 
 def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
@@ -273,10 +273,10 @@ def _chosen(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
 
 
 def _ascending(times: float | Sequence[float] | Array) -> Array:
-    found = np.atleast_1d(np.asarray(times, dtype=float))
-    if found.ndim != 1 or not found.size or np.any(np.diff(found) <= 0):
+    ascending = np.atleast_1d(np.asarray(times, dtype=float))
+    if ascending.ndim != 1 or not ascending.size or np.any(np.diff(ascending) <= 0):
         raise ValueError(f"times must be a number of seconds or several ascending, got {times!r}")
-    return found
+    return ascending
 
 
 @lru_cache(maxsize=8)

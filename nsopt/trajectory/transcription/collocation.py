@@ -95,8 +95,8 @@ class Collocation(Transcription):
     def _split(self, x: ca.SX) -> list[ca.SX]:
         """Return coordinates, velocities, accelerations and inputs of a node."""
         n = self.dynamics.nv
-        found: list[ca.SX] = ca.vertsplit(x, [0, n, 2 * n, 3 * n, self.node])
-        return found
+        parts: list[ca.SX] = ca.vertsplit(x, [0, n, 2 * n, 3 * n, self.node])
+        return parts
 
     def _slices(self) -> tuple[slice, ...]:
         """Return the slices of coordinates, velocities, accelerations and inputs in a node."""
@@ -110,11 +110,11 @@ class Collocation(Transcription):
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}
         unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
-        found = [
+        bounds = [
             Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
             for k in unactuated
         ]
-        return found + [b for condition in self.conditions for b in condition.along(m)]
+        return bounds + [b for condition in self.conditions for b in condition.along(m)]
 
     def _links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
@@ -187,15 +187,15 @@ class Collocation(Transcription):
         h = w[-1] / self.horizon.steps
         m = self.sample(k * h, w[:-1], p)
         spans = [span for condition in self.conditions for span in condition.during(m)]
-        found = []
+        blocks = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
             nodes = np.arange(span.first, span.last + 1, dtype=np.intp)
             nothing = ca.SX.zeros(len(self.costs))
             block = constraint_block(
                 f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes)
             )
-            found.append(replace(block, data=nodes[:, None].astype(float)))
-        return found
+            blocks.append(replace(block, data=nodes[:, None].astype(float)))
+        return blocks
 
     def _coupling(self) -> ConstraintBlock:
         """Return the block of the conditions that couple start and end."""

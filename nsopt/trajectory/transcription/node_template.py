@@ -219,22 +219,22 @@ class NodeTemplate:
             "expansion_motion": d.v_names,
             "expansion_joint_rate": d.closure_names,
         }
-        found = []
+        bounds = []
         for rows in self.mpcc.equalities:
-            found += [zero(*row) for row in _named(rows, names)]
+            bounds += [zero(*row) for row in _named(rows, names)]
         for rows in self.mpcc.inequalities:
             low, most = np.full(1, -np.inf), np.zeros(1)
-            found += [Bound(*row, low, most) for row in _named(rows, names)]
+            bounds += [Bound(*row, low, most) for row in _named(rows, names)]
         for pair in self.mpcc.pairs:
             G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
             products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
             for i in range(products.numel()):
                 label = f"contact {pair.labels[i % len(pair.labels)]}"
-                found.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1]))
+                bounds.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1]))
         t, q, u, _ = ca.vertsplit(self.w[: sum(model.state_sizes)], model.state_offsets)
         lifted = model.lifting.rows(t, q, self.node.p, u, self.p[len(d.parameters) + 1])
         labels = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in range(3)]
-        return found + [zero(label, lifted[i]) for i, label in enumerate(labels)]
+        return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
 
 
 def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:

@@ -25,8 +25,8 @@ def driving_forces(transcription: Transcription, fine: Trajectory, p: Array) -> 
     n = len(fine.q)
     times = np.linspace(0, fine.duration, n)
     rows = (x.T for x in (fine.q, fine.v, fine.a, fine.inputs))
-    found = function.map(n)(times, *rows, np.tile(p[:, None], n))
-    forces, powers = (np.asarray(x).T for x in found)
+    columns = function.map(n)(times, *rows, np.tile(p[:, None], n))
+    forces, powers = (np.asarray(x).T for x in columns)
     return forces.reshape(n, d.nv), powers.ravel()
 
 
@@ -57,8 +57,8 @@ def step_defect(transcription: Transcription, fine: Trajectory, drive: Array, p:
             return h * np.asarray(change((k + s) * h, y[:n], y[n:], tau, u, p)).ravel()
 
         begin = np.concatenate([fine.q[2 * k], fine.v[2 * k]])
-        found = solve_ivp(rate, (0, 1), begin, method="LSODA", rtol=1e-8, atol=1e-10)
-        worst = max(worst, float(np.max(np.abs(found.y[:n, -1] - fine.q[2 * k + 2]))))
+        solution = solve_ivp(rate, (0, 1), begin, method="LSODA", rtol=1e-8, atol=1e-10)
+        worst = max(worst, float(np.max(np.abs(solution.y[:n, -1] - fine.q[2 * k + 2]))))
     return worst
 
 
@@ -95,5 +95,5 @@ def _equations_of_motion(transcription: Transcription) -> ca.Function:
 def quadratic(values: Array, s: float) -> Array:
     """Return the parabola through three values at 0, 1/2 and 1, evaluated at s."""
     a, b, c = values
-    found: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)
-    return found
+    value: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)
+    return value

@@ -106,13 +106,13 @@ def resimulate(
         controls = motion.controls(now)
         return np.array([controls[index[x]] if x in index else values[x] for x in names])
 
-    found = np.full_like(motion.nodes.q, np.nan)
-    found[0] = motion.nodes.q[0]
+    simulated = np.full_like(motion.nodes.q, np.nan)
+    simulated[0] = motion.nodes.q[0]
     until = float(motion.t[0])
     for k, q in _steps(full, motion, numbers, scheme, finer):
-        found[k], until = q, float(motion.t[k])
-    off = np.abs(found - motion.nodes.q)
-    return Resimulation(found, float(np.nanmax(off)), until, perf_counter() - begin)
+        simulated[k], until = q, float(motion.t[k])
+    off = np.abs(simulated - motion.nodes.q)
+    return Resimulation(simulated, float(np.nanmax(off)), until, perf_counter() - begin)
 
 
 def _steps(
