@@ -103,13 +103,13 @@ class Plain:
         options = {"print_time": False, "ipopt": ipopt}
         solver = ca.nlpsol("plain", "ipopt", {"x": opti.x, "f": opti.f, "g": opti.g}, options)
         built = perf_counter()
-        found = solver(x0=start, **bounds)
+        solution = solver(x0=start, **bounds)
         done, stats = perf_counter(), solver.stats()
         return Solved(
             built - begin,
             done - built,
             stats["iter_count"],
-            float(found["f"]),
+            float(solution["f"]),
             stats["return_status"],
         )
 

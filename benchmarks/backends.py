@@ -75,16 +75,16 @@ def main() -> None:
     print(machine())
     times: dict[str, dict[str, list[float]]] = {}
     for scheme, stated in SCHEMES.items():
-        found = {
+        runs_by_backend = {
             name: measured(name, stated, options.repeats, options.duration)
             for name in problem_files()
         }
         head = [f"{scheme}: us per step"]
         head += [text for kind in BACKENDS for text in (kind, "iterations")]
         head += ["ipopt/sqp", "ipopt/compiled", "retried"]
-        print("\n" + table(head, [row(name, runs) for name, runs in found.items()]))
+        print("\n" + table(head, [row(name, runs) for name, runs in runs_by_backend.items()]))
         times[scheme] = {
-            kind: [1e6 * median(map(per_step, runs[kind])) for runs in found.values()]
+            kind: [1e6 * median(map(per_step, runs[kind])) for runs in runs_by_backend.values()]
             for kind in BACKENDS
         }
     draw(times)

@@ -106,13 +106,13 @@ def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list
     iterations = attrs["solver_name"].split()[1]
     h = 1e3 * np.diff(data["time"].values)
     told = "yes" if result.completed else "NO"
-    found = [f"{c:g}", str(steps), f"{told}, {AGAIN}" if result.name == AGAIN else told]
+    cells = [f"{c:g}", str(steps), f"{told}, {AGAIN}" if result.name == AGAIN else told]
     cost = result.objective - result.detailed_cost.get("EvenSteps", 0.0)
-    found += [f"{cost:.4f}", f"{100 * (cost / ideal - 1):.2f}"]
-    found += [iterations, f"{attrs['compile_time']:.1f}"]
-    found += [f"{seconds - attrs['compile_time']:.1f}", f"{over:.1e}", f"{gone:.1e}"]
-    print(" ".join([*found, attrs["stop_reason"]]), file=sys.stderr, flush=True)
-    return [*found, f"{h.min():.2f}, {h.max():.2f}"]
+    cells += [f"{cost:.4f}", f"{100 * (cost / ideal - 1):.2f}"]
+    cells += [iterations, f"{attrs['compile_time']:.1f}"]
+    cells += [f"{seconds - attrs['compile_time']:.1f}", f"{over:.1e}", f"{gone:.1e}"]
+    print(" ".join([*cells, attrs["stop_reason"]]), file=sys.stderr, flush=True)
+    return [*cells, f"{h.min():.2f}, {h.max():.2f}"]
 
 
 def planar_table(

@@ -125,11 +125,11 @@ def off(angle: float, reference: float) -> float:
 
 def in_turn(calls: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:
     """Call all in turn, ``repeats`` times over, so that a busy machine slows them alike."""
-    found: dict[str, list[T]] = {name: [] for name in calls}
+    results: dict[str, list[T]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
-            found[name].append(call())
-    return found
+            results[name].append(call())
+    return results
 
 
 def ratio(ones: Sequence[float], others: Sequence[float]) -> float:

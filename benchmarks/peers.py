@@ -53,13 +53,13 @@ def installed(h: float) -> dict[str, Peer]:
     makers: dict[str, Callable[[], Peer]] = {"nsopt Variational": partial(nsopt_peer, h)}
     makers |= {name: partial(mujoco_peer, name, h) for name in MUJOCO}
     makers["Exudyn penalty"] = partial(exudyn_peer, h)
-    found = {}
+    engines = {}
     for name, make in makers.items():
         try:
-            found[name] = make()
+            engines[name] = make()
         except ImportError as error:
             print(f"{name} is left out: {error}")
-    return found
+    return engines
 
 
 def row(name: str, times: dict[str, list[float]], figures: Figures) -> list[str]:
@@ -95,11 +95,11 @@ def verdict(times: dict[str, list[float]]) -> list[str]:
 def draw(points: dict[str, list[tuple[float, Figures]]]) -> None:
     """Draw error against time for all step sizes, and how deep the hinge is in its wall."""
     figure, axes = picture("Case A, 2 s, engine against engine", 2, (9.5, 4.0))
-    for k, (name, found) in enumerate(points.items()):
+    for k, (name, figures) in enumerate(points.items()):
         style = {"color": COLOURS[k], "marker": "os^D"[k], "markersize": 5, "label": name}
-        times = [t for t, _ in found]
-        axes[0, 0].loglog(times, [abs(f.turn) for _, f in found], **style)
-        depths = [max(f.depth / CLEARANCE, EXACT) for _, f in found]
+        times = [t for t, _ in figures]
+        axes[0, 0].loglog(times, [abs(f.turn) for _, f in figures], **style)
+        depths = [max(f.depth / CLEARANCE, EXACT) for _, f in figures]
         axes[0, 1].loglog(times, depths, **style)
     axis_labels(axes[0, 0], "time per run [s]", "|angle error| after 2 s [rad]")
     axis_labels(axes[0, 1], "time per run [s]", f"depth in the wall / clearance (none: {EXACT:g})")

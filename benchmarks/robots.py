@@ -90,17 +90,17 @@ def chain(n: int) -> Mechanism:
 
 def robots() -> dict[str, Mechanism]:
     """Return the robots of the comparison."""
-    found = {}
+    trees = {}
     try:
         files = metadata.files("example-robot-data") or []
         listed = {file.stem: str(file.locate()) for file in files if file.suffix == ".urdf"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of what a file states in vain
             for name in FILES:
-                found[name] = replace(load_urdf(listed[name], merge_fixed=True), mimics=())
+                trees[name] = replace(load_urdf(listed[name], merge_fixed=True), mimics=())
     except (ImportError, metadata.PackageNotFoundError) as error:
         print(f"robots of example-robot-data are left out: {error}")
-    return {**found, CHARMIE: charmie_tree()}
+    return {**trees, CHARMIE: charmie_tree()}
 
 
 def operations(function: ca.Function) -> int:
@@ -186,10 +186,10 @@ class Pinocchio:
 
     def value(self, name: str, *state: Array) -> Array:
         """Return what a function of pinocchio gives, in nsopt's order, column by column."""
-        found = np.array(getattr(self.pin, name)(self.model, self.data, *state))
-        if found.ndim == 1:
-            return np.asarray(found[self.at])
-        full = np.triu(found) + np.triu(found, 1).T
+        value = np.array(getattr(self.pin, name)(self.model, self.data, *state))
+        if value.ndim == 1:
+            return np.asarray(value[self.at])
+        full = np.triu(value) + np.triu(value, 1).T
         return np.asarray(full[np.ix_(self.at, self.at)].ravel())
 
     def loop(self, name: str, inputs: Sequence[Array]) -> Callable[[], float]:
@@ -201,8 +201,8 @@ class Pinocchio:
         if batched := getattr(pin, f"{name}InParallel", None):
             pool, matrices = pin.ModelPool(self.model, 1), [np.array(x).T for x in columns]
             matrices = [np.asfortranarray(x) for x in matrices]
-            found = np.zeros_like(matrices[0], order="F")
-            return lambda: timed(lambda: batched(1, pool, *matrices, found)) / found.shape[1]
+            results = np.zeros_like(matrices[0], order="F")
+            return lambda: timed(lambda: batched(1, pool, *matrices, results)) / results.shape[1]
         function, arrays = getattr(pin, name), list(zip(*columns, strict=True))
 
         def call() -> None:
@@ -287,9 +287,9 @@ def scaling(repeats: int) -> None:
         functions = {what: make(robot) for what, (make, _) in MODULES.items()}
         batch = Batch(functions["inverse dynamics"], STATES // 4)
         solved = Batch(functions["forward dynamics"], STATES // 4) if n <= ELIMINATED else None
-        found = in_turn({"inverse": batch, "forward": solved or (lambda: np.nan)}, repeats)
+        seconds = in_turn({"inverse": batch, "forward": solved or (lambda: np.nan)}, repeats)
         counts.append(operations(functions["inverse dynamics"]))
-        times.append(median(found["inverse"]))
+        times.append(median(seconds["inverse"]))
         rows.append(
             [
                 str(n),
@@ -298,7 +298,7 @@ def scaling(repeats: int) -> None:
                 f"{times[-1]:.3f}",
                 f"{1e3 * times[-1] / n:.1f}",
                 f"{solved.seconds:.1f}{solved.known}" if solved else "-",
-                f"{median(found['forward']):.3f}" if solved else "-",
+                f"{median(seconds['forward']):.3f}" if solved else "-",
             ]
         )
     head = ["bodies", "ops inverse", "ops mass", "ops forward", "compile [s]", "inverse [us]"]
@@ -355,7 +355,7 @@ def paper(repeats: int) -> None:
         }
         for call in calls.values():
             call()
-        times = {key: median(found) for key, found in in_turn(calls, repeats).items()}
+        times = {key: median(seconds) for key, seconds in in_turn(calls, repeats).items()}
         line = []
         for how in ("whole", "single"):
             alone = times[f"kinematics, {how}"]

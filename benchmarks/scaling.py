@@ -140,8 +140,8 @@ def alone(family: str, n: int, flags: str) -> dict[str, Any]:
         done = subprocess.run(
             call, env={**os.environ, **own}, capture_output=True, text=True, check=True
         )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 HEAD = ["n", "gaps", "Python [s]", "gcc [s]", "gcc [MB]", "code [MB]", "us per step"]
@@ -155,11 +155,11 @@ def row(f: dict[str, Any], label: str) -> list[str]:
     return [f"{label} {f['n']}", str(f["gaps"]), *numbers]
 
 
-def draw(found: list[dict[str, Any]]) -> None:
+def draw(measurements: list[dict[str, Any]]) -> None:
     """Draw time per step and compile time by size."""
     figure, axes = picture("Size of the mechanism: compiled variational step", 2, (9.5, 4.0))
     for k, family in enumerate(FAMILIES):
-        points = [f for f in found if f["family"] == family]
+        points = [f for f in measurements if f["family"] == family]
         style = {"color": COLOURS[k], "marker": "os^"[k], "markersize": 5, "label": family}
         for ax, what in zip(axes.flat, ("us", "gcc"), strict=True):
             ax.loglog([f["gaps"] for f in points], [f[what] for f in points], **style)
@@ -182,7 +182,7 @@ def main() -> None:
         print(json.dumps(measured(options.one[0], int(options.one[1]))))
         return
     print(machine())
-    found = []
+    measurements = []
     for family in options.families:
         rows = []
         for n in [n for n in SIZES[family] if n <= options.largest]:
@@ -191,13 +191,13 @@ def main() -> None:
                 rows.append(row(figures, flag))
                 print("  ".join(rows[-1]), figures["stopped"], file=sys.stderr, flush=True)
                 if flag == options.flags[-1]:
-                    found.append(figures)
+                    measurements.append(figures)
         print("\n" + table([family, *HEAD[1:]], rows))
-        large = [f for f in found if f["family"] == family and f["gaps"] >= 8]
+        large = [f for f in measurements if f["family"] == family and f["gaps"] >= 8]
         for what in ("gcc", "us", "code") if len(large) > 1 else ():
             power = slope([f["gaps"] for f in large], [f[what] for f in large])
             print(f"{what} grows with gaps^{power:.2f}, from 8 gaps up")
-    draw(found)
+    draw(measurements)
 
 
 if __name__ == "__main__":

@@ -117,15 +117,15 @@ def unknowns(guess: np.ndarray) -> list[Unknown]:
     return [Unknown("clearance", guess[0], 1e-4, 3e-3), Unknown("damping", guess[1], 0.0, 0.2)]
 
 
-def row(found: Fit, wall: float) -> list[str]:
+def row(fitted: Fit, wall: float) -> list[str]:
     """Return one line of the table of fits."""
-    outcome = found.outcomes[0]
+    outcome = fitted.outcomes[0]
     start, end = (100 * (x / TRUE - 1) for x in (outcome.start, outcome.end))
     return [
         f"{start[0]:+.1f}, {start[1]:+.1f}",
         f"{end[0]:+.3f}, {end[1]:+.4f}",
         f"{outcome.residual:.2f}",
-        "yes" if found.converged else "no",
+        "yes" if fitted.converged else "no",
         str(outcome.evaluations),
         f"{wall:.1f}",
     ]
@@ -152,8 +152,8 @@ def fits(starts: int) -> None:
 
 def _fitted(dynamics: Dynamics, data: Measured, guess: np.ndarray, **options: Any) -> list[str]:
     begin = time.perf_counter()
-    found = fit(dynamics, data, unknowns(guess), steps=STEPS, **options)
-    return row(found, time.perf_counter() - begin)
+    fitted = fit(dynamics, data, unknowns(guess), steps=STEPS, **options)
+    return row(fitted, time.perf_counter() - begin)
 
 
 def main() -> None:

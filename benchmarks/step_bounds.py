@@ -128,14 +128,14 @@ def study(name: str, share: float, solver: Solver | Compiled) -> dict[str, Figur
         return figures(call, reference)
 
     converged = fixed(FINE)
-    found = {}
+    runs = {}
     for low, high in bounds:
         steps = StepBounds(1e-3 * low, 1e-3 * high)
         call = partial(run, problem, steps, PaperStep(), solver, share * duration)
-        found[text((low, high))] = figures(call, converged)
+        runs[text((low, high))] = figures(call, converged)
     highs = dict.fromkeys(high for _, high in bounds)
-    found |= {f"Variational, {h:g} ms": fixed(1e-3 * h, converged) for h in highs}
-    return {**found, "converged": converged}
+    runs |= {f"Variational, {h:g} ms": fixed(1e-3 * h, converged) for h in highs}
+    return {**runs, "converged": converged}
 
 
 def text(bounds: Bounds) -> str:
@@ -151,10 +151,10 @@ def row(label: str, f: Figures) -> list[str]:
     return [label, str(f.steps), *numbers, iterations, f"{f.cpu:.1f}", str(f.retried)]
 
 
-def judged(claim: Claim, found: dict[str, dict[str, Figures]]) -> str:
+def judged(claim: Claim, studies: dict[str, dict[str, Figures]]) -> str:
     """Return whether a claim holds in all its pairs, and the numbers."""
     words, name, what, pairs = claim
-    values = [[getattr(found[name][text(b)], what) for b in pair] for pair in pairs]
+    values = [[getattr(studies[name][text(b)], what) for b in pair] for pair in pairs]
     falls = [after < 0.98 * before for before, after in values]
     word = "HELD" if all(falls) else "MIXED" if any(falls) else "REFUTED"
     lines = [
@@ -164,11 +164,11 @@ def judged(claim: Claim, found: dict[str, dict[str, Figures]]) -> str:
     return "\n".join([f"{word}: {words} ({name})", *lines])
 
 
-def draw(found: dict[str, dict[str, Figures]]) -> None:
+def draw(studies: dict[str, dict[str, Figures]]) -> None:
     """Draw losses where the pendulum rests, and peaks and effort by bounds."""
     figure, axes = picture("Bounds of the step size", 2, (10.0, 7.2), rows=2)
-    for ax, name in zip(axes[0], found, strict=False):
-        runs = found[name]
+    for ax, name in zip(axes[0], studies, strict=False):
+        runs = studies[name]
         for k, (label, f) in enumerate(runs.items()):
             last = label == "converged"
             style = {"color": "black", "linewidth": 2.0} if last else look(k)._asdict()
@@ -178,22 +178,22 @@ def draw(found: dict[str, dict[str, Figures]]) -> None:
         title(ax, name)
         axis_labels(ax, "t [s]", "energy lost, at rest [mJ]")
         ax.legend(fontsize=SMALL - 1.5, frameon=False, ncols=2, loc="upper left")
-    labels = [(name, b) for name in found for b in map(text, STUDIES[name][1])]
-    bars(axes[1, 0], found, labels, "peaks", "peaks of the hinge's force")
-    bars(axes[1, 1], found, labels, "effort", "iterations (seconds where unknown)")
+    labels = [(name, b) for name in studies for b in map(text, STUDIES[name][1])]
+    bars(axes[1, 0], studies, labels, "peaks", "peaks of the hinge's force")
+    bars(axes[1, 1], studies, labels, "effort", "iterations (seconds where unknown)")
     keep(figure, "step_bounds")
 
 
 def bars(
     ax: Axes,
-    found: dict[str, dict[str, Figures]],
+    studies: dict[str, dict[str, Figures]],
     labels: list[tuple[str, str]],
     what: str,
     of: str,
 ) -> None:
     """Draw one number of all runs of the paper's step."""
-    values = [getattr(found[name][b], what) for name, b in labels]
-    colours = [COLOURS[list(found).index(name)] for name, _ in labels]
+    values = [getattr(studies[name][b], what) for name, b in labels]
+    colours = [COLOURS[list(studies).index(name)] for name, _ in labels]
     drawn = ax.barh(range(len(labels)), np.maximum(values, 0.5), color=colours)
     ax.bar_label(drawn, [f"{v:.0f}" for v in values], fontsize=SMALL - 1, padding=2, color=GREY)
     ax.set_xscale("log")
@@ -212,14 +212,14 @@ def main() -> None:
     options = parser.parse_args()
     print(machine())
     solver = Compiled() if options.compiled else Solver(backend=Sqp())
-    found = {name: study(name, options.share, solver) for name in STUDIES}
-    for name, runs in found.items():
+    studies = {name: study(name, options.share, solver) for name in STUDIES}
+    for name, runs in studies.items():
         head = [f"{name}, {options.share * STUDIES[name][0]:g} s", "steps", "lost [mJ]"]
         head += ["swing [mJ]", "peaks", "largest [N]", "iterations", "cpu [s]", "retried"]
         print("\n" + table(head, [row(label, f) for label, f in runs.items()]))
     print("\nThe paper's findings here:")
-    print("\n".join(judged(claim, found) for claim in CLAIMS))
-    draw(found)
+    print("\n".join(judged(claim, studies) for claim in CLAIMS))
+    draw(studies)
 
 
 if __name__ == "__main__":

@@ -60,9 +60,9 @@ def against_casadi(repeats: int, all_ways: bool) -> None:
     }
     if all_ways:
         ways["Opti, inverse dynamics"] = partial(Plain(inverse=True), task)
-    found = in_turn(ways, repeats)
-    base = found["nsopt"]
-    rows = [_arm_row(name, runs, base) for name, runs in found.items()]
+    runs_by_way = in_turn(ways, repeats)
+    base = runs_by_way["nsopt"]
+    rows = [_arm_row(name, runs, base) for name, runs in runs_by_way.items()]
     head = [f"7-DOF arm, N = {task.horizon.steps}", "build [s]", "solve [s]", "total [s]"]
     head += ["total, ratio", "solve, ratio", "iterations", "optimum", "over nsopt's"]
     print("\n" + table(head, rows))
@@ -104,12 +104,12 @@ def against_nosnoc(
                 ways[f"nosnoc, {n} x {elements} elements of order {2 * order - 1}"] = way
         except ImportError as error:
             print(f"\nnosnoc is left out: {error}")
-        found = in_turn(ways, repeats if touching else 1)
-        base = found[f"nsopt, {OURS[1]} steps"]
+        runs_by_way = in_turn(ways, repeats if touching else 1)
+        base = runs_by_way[f"nsopt, {OURS[1]} steps"]
         start = "touches the wall" if touching else "turns before the wall"
         head = [f"start that {start}", "build [s]", "solve [s]", "total, ratio", "iterations"]
         head += ["optimum", f"over the true {true:.6f}", "end error, simulated", "said"]
-        print("\n" + table(head, [_wall_row(x, found[x], base, true) for x in found]))
+        print("\n" + table(head, [_wall_row(x, runs_by_way[x], base, true) for x in runs_by_way]))
         compliant = compliant or base
     true = true_rigid_optimum()
     rigid = {f"nsopt, {n} steps": [rigid_way(n) for _ in range(repeats)] for n in rigid_at}
@@ -147,14 +147,14 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     start = starting_point(stated, nlp, task.guess)
     program = nlp.nlp("arm", compiled=native)
     few = Ipopt(max_iter=1).build(program)
-    found = {"before": before, "build": perf_counter() - begin}
+    figures = {"before": before, "build": perf_counter() - begin}
     if more:
         known = (start, p, *stated.limits())
         one = _seconds(few, known)
         many = _seconds(Ipopt(max_iter=1 + more).build(program), known)
         each = (many - one) / more
-        found |= {"each": each, "once": one - each}
-    return {**found, "peak": _peak()}
+        figures |= {"each": each, "once": one - each}
+    return {**figures, "peak": _peak()}
 
 
 def _seconds(call: Call, known: tuple[Any, ...]) -> float:
@@ -176,17 +176,17 @@ def sizes(steps: list[int], long: bool) -> None:
 
     Once is what comes before the first iteration, mostly MUMPS' analysis of the pattern.
     """
-    found = {n: _fresh(n, MORE) for n in steps}
+    figures = {n: _fresh(n, MORE) for n in steps}
     with tempfile.TemporaryDirectory() as cache:  # else it may be there from an earlier run
         compiler = (
-            _fresh(steps[0], MORE, native=True, cache=cache)["build"] - found[steps[0]]["build"]
+            _fresh(steps[0], MORE, native=True, cache=cache)["build"] - figures[steps[0]]["build"]
         )
         native = {n: _fresh(n, MORE, native=True, cache=cache) for n in steps}
     head = ["7-DOF arm, steps", "build [s]", "once [s]", "ms an iteration"]
     head += ["us an iteration and step", f"over N = {steps[0]}", "peak RSS [MB]"]
     head += ["compiled: build [s]", "ms an iteration", "over not compiled"]
-    first = found[steps[0]]["each"] / steps[0]
-    rows = [_size_row(n, x, native[n], first) for n, x in found.items()]
+    first = figures[steps[0]]["each"] / steps[0]
+    rows = [_size_row(n, x, native[n], first) for n, x in figures.items()]
     print("\n" + table(head, rows))
     print(f"\nthe compiler takes {compiler:.1f} s once, for any number of steps")
     for cones in (False, True)[: 1 + long]:
@@ -196,7 +196,7 @@ def sizes(steps: list[int], long: bool) -> None:
             f"\nconstruction for N = {LONG}{', with cones' if cones else ''}: {x['build']:.2f} s, "
             f"goal {GOAL:g} s: {word}; peak RSS {x['peak']:.0f} MB, {x['before']:.0f} MB before"
         )
-    _draw(found, native)
+    _draw(figures, native)
 
 
 def _fresh(
@@ -232,13 +232,13 @@ def _size_row(
 
 
 def _draw(
-    found: Mapping[int, Mapping[str, float]], native: Mapping[int, Mapping[str, float]]
+    figures: Mapping[int, Mapping[str, float]], native: Mapping[int, Mapping[str, float]]
 ) -> None:
     """Draw time an iteration, construction and memory against the number of steps."""
     figure, axes = picture("The 7-DOF arm over N steps", 2, (9.0, 3.8))
-    n = np.array(list(found))
-    each = np.array([x["each"] for x in found.values()])
-    build = [x["build"] for x in found.values()]
+    n = np.array(list(figures))
+    each = np.array([x["each"] for x in figures.values()])
+    build = [x["build"] for x in figures.values()]
     axes[0, 0].loglog(n, each, marker="o", color=COLOURS[0], label="an iteration")
     compiled = [x["each"] for x in native.values()]
     axes[0, 0].loglog(n, compiled, marker="^", color=COLOURS[3], label="the same, compiled")
@@ -246,7 +246,7 @@ def _draw(
     axes[0, 0].loglog(n, each[0] * n / n[0], ":", color="grey", label="in proportion to N")
     axes[0, 0].legend(fontsize=SMALL, frameon=False)
     axis_labels(axes[0, 0], "steps N", "time [s]")
-    axes[0, 1].plot(n, [x["peak"] for x in found.values()], marker="o", color=COLOURS[2])
+    axes[0, 1].plot(n, [x["peak"] for x in figures.values()], marker="o", color=COLOURS[2])
     axes[0, 1].set_ylim(bottom=0)
     axis_labels(axes[0, 1], "steps N", "peak memory of the process [MB]")
     keep(figure, "trajectory")

@@ -237,9 +237,9 @@ def _nosnoc(nosnoc: Any, stages: int, elements: int, points: int, touching: bool
     )
     solver.set("x", np.hstack([trajectory.q, trajectory.v]))
     built = perf_counter()
-    found = solver.solve()
+    solution = solver.solve()
     done = perf_counter()
-    u_all = np.ravel(found["u_list"])
+    u_all = np.ravel(solution["u_list"])
     times = np.linspace(0, DURATION, stages + 1)
 
     def force(at: float) -> float:
@@ -248,10 +248,10 @@ def _nosnoc(nosnoc: Any, stages: int, elements: int, points: int, touching: bool
     return Answer(
         built - begin,
         done - built,
-        sum(n or 0 for n in found["nlp_iter"]),
-        float(found["cost_val"]),
+        sum(n or 0 for n in solution["nlp_iter"]),
+        float(solution["cost_val"]),
         end_error(force, times),
-        "solved" if found["status"].name == "SUCCESS" else found["status"].name,
+        "solved" if solution["status"].name == "SUCCESS" else solution["status"].name,
     )
 
 
@@ -285,11 +285,11 @@ def _to(end: float, begin: float, state: Array, force: Force, rigid: bool) -> Ar
         def rate(t: float, y: Array, k: float = stiffness) -> list[float]:
             return [y[1], force(t) - k * y[0]]
 
-        found = solve_ivp(rate, (begin, end), state, events=touch, **EXACT)
-        begin, state = float(found.t[-1]), found.y[:, -1]
-        if found.status == 1 and rigid:
+        solution = solve_ivp(rate, (begin, end), state, events=touch, **EXACT)
+        begin, state = float(solution.t[-1]), solution.y[:, -1]
+        if solution.status == 1 and rigid:
             state = np.array([0.0, -state[1]])
-        elif found.status == 1:
+        elif solution.status == 1:
             pressed ^= True
     return np.asarray(state)
 
@@ -332,8 +332,8 @@ def true_optimum() -> float:
             solve_ivp(rate(True), (first.t[-1], DURATION / 2), first.y[:, -1], **EXACT).y[:, -1]
         )
 
-    found = root(lambda x: half(x)[[1, 2]], np.array([4.0, 3.0]), tol=1e-12)
-    end = half(found.x)
-    if not found.success or end[0] >= 0:
-        raise RuntimeError(f"no optimum that touches the wall: {found.message}")
+    solution = root(lambda x: half(x)[[1, 2]], np.array([4.0, 3.0]), tol=1e-12)
+    end = half(solution.x)
+    if not solution.success or end[0] >= 0:
+        raise RuntimeError(f"no optimum that touches the wall: {solution.message}")
     return float(2 * end[4])

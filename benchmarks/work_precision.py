@@ -146,10 +146,10 @@ def rows(name: str, points: list[Point]) -> list[list[str]]:
     ]
 
 
-def draw(found: dict[str, dict[str, list[Point]]]) -> None:
+def draw(hinges: dict[str, dict[str, list[Point]]]) -> None:
     """Draw error against time, and against h with lines of the first orders."""
     figure, axes = picture("Case A after 2 s, scheme against scheme", 2, (9.5, 8.0), rows=2)
-    for row, (hinge, schemes) in zip(axes, found.items(), strict=True):
+    for row, (hinge, schemes) in zip(axes, hinges.items(), strict=True):
         for name, points in schemes.items():
             k = list(SCHEMES).index(name)
             style: dict[str, Any] = {"color": COLOURS[k], "linestyle": DASHES[k % 4]}
@@ -183,22 +183,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="the shortest time counts")
     options = parser.parse_args()
     print(machine())
-    found: dict[str, dict[str, list[Point]]] = {}
+    hinges: dict[str, dict[str, list[Point]]] = {}
     for hinge, (problem, theta) in problems().items():
         schemes = {name: e for name, e in SCHEMES.items() if hinge in e.hinges}
-        found[hinge] = {name: [] for name in schemes}
+        hinges[hinge] = {name: [] for name in schemes}
         for h in options.sizes:
             calls = {
                 name: partial(run, problem, e.bounds(h), e.scheme, e.solver, DURATION)
                 for name, e in schemes.items()
             }
             for name, results in in_turn(calls, options.repeats).items():
-                found[hinge][name].append(point(schemes[name].bounds(h).h_max, theta, results))
+                hinges[hinge][name].append(point(schemes[name].bounds(h).h_max, theta, results))
         head = [f"{hinge} hinge", "h [s]", "steps", "run [s]", "us per step", "error [rad]"]
         head += ["order", "lost [mJ]", "depth [m]", "retried"]
-        lines = [line for name, points in found[hinge].items() for line in rows(name, points)]
+        lines = [line for name, points in hinges[hinge].items() for line in rows(name, points)]
         print("\n" + table(head, lines))
-    draw(found)
+    draw(hinges)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,13 @@ def prismatic(polygon):
     """Each vertex and the two faces of the hull that meet there, moved out by the clearance."""
 
     def distances(d, R):
-        hull, found = ConvexHull(polygon), []
+        hull, gaps = ConvexHull(polygon), []
         for z in (-0.05, 0.05):
             for k, (x, y) in enumerate(polygon):
                 point = d + R @ [x, y, z]
                 planes = hull.equations[np.any(hull.simplices == k, axis=1)]
-                found += [CLEARANCE - plane @ [*point[:2], 1] for plane in planes]
-        return found
+                gaps += [CLEARANCE - plane @ [*point[:2], 1] for plane in planes]
+        return gaps
 
     return distances
 

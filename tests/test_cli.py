@@ -246,11 +246,11 @@ def test_stopped_and_killed_runs_go_on(folder):
     call(*LONG, "--resume", "--checkpoint-every", 0)
     assert not keep.exists()
     call(*LONG, "--out", "whole.nc")
-    found, whole = (Result.open(name).data for name in ("results/case_a.nc", "whole.nc"))
-    assert found.attrs["steps"] == 200_000
+    resumed, whole = (Result.open(name).data for name in ("results/case_a.nc", "whole.nc"))
+    assert resumed.attrs["steps"] == 200_000
     for name in set(whole.variables) - {"solve_time"}:
-        assert np.array_equal(found[name].values, whole[name].values, equal_nan=name != "contact"
-                              and found[name].dtype.kind == "f"), name  # fmt: skip
+        assert np.array_equal(resumed[name].values, whole[name].values, equal_nan=name != "contact"
+                              and resumed[name].dtype.kind == "f"), name  # fmt: skip
 
 
 def test_an_unfinished_run_is_told_of(folder):

@@ -113,9 +113,9 @@ def test_tiers(dev, args, mark, rest):
     pytest_, *options = dev.parallel_tests(*args)
     given = argparse.ArgumentParser()
     given.add_argument("-m", default="")
-    found, others = given.parse_known_args(options)
+    known, others = given.parse_known_args(options)
     assert pytest_ == "pytest"
-    assert found.m == mark
+    assert known.m == mark
     assert others[len(others) - len(rest) :] == rest
     assert "--all" not in options
 

@@ -154,10 +154,10 @@ def within(module, package):
 
 
 def broken_imports(module, source, *, place, package=False, known=(), exported=None):
-    found = imports(module, source, package=package, known=known, exported=exported or {})
+    imported = imports(module, source, package=package, known=known, exported=exported or {})
     reasons = [
         (line, named, refusal(module, named, origin) or past_door(module, named, exported or {}))
-        for line, named, origin in found
+        for line, named, origin in imported
     ]
     lines = [f"{place}:{line} imports {named}: {why}" for line, named, why in reasons if why]
     return list(dict.fromkeys(lines))
@@ -166,23 +166,23 @@ def broken_imports(module, source, *, place, package=False, known=(), exported=N
 def circles(graph):
     """Return the sets of modules that import each other, in a graph of module to modules."""
     reached = {module: closure(module, graph) for module in graph}
-    found = {
+    groups = {
         frozenset(other for other in reached[module] if module in reached[other])
         for module in graph
         if module in reached[module]
     }
-    return sorted(map(sorted, found))
+    return sorted(map(sorted, groups))
 
 
 def closure(module, graph):
     """Return all modules that one imports, directly or by way of others."""
-    found, todo = set(), [module]
+    reached, todo = set(), [module]
     while todo:
         for target in graph[todo.pop()]:
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 todo.append(target)
-    return found
+    return reached
 
 
 def report(broken):
@@ -248,16 +248,14 @@ def test_no_modules_import_each_other():
 
 
 def test_no_two_classes_share_a_name():
-    found = {}
+    classes = {}
     for module, file in modules().items():
         if layer(module) not in ("problems", "notebooks"):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ClassDef):
-                    found.setdefault(node.name, []).append(module)
-    twice = {
-        name: places for name, places in found.items() if len(places) > 1 and name not in TO_RENAME
-    }
-    shared = [f"{name} in {', '.join(places)}" for name, places in sorted(twice.items())]
+                    classes.setdefault(node.name, []).append(module)
+    twice = {name: m for name, m in classes.items() if len(m) > 1 and name not in TO_RENAME}
+    shared = [f"{name} in {', '.join(m)}" for name, m in sorted(twice.items())]
     assert not shared, report(shared)
 
 

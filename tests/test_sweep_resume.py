@@ -113,7 +113,7 @@ def test_digests_are_the_same_in_every_process():
         "problem = load_problem('revolute_pendulum')\n"
         "print(digest(problem, lambda x: x in {'a', 'b', 'c'} and 'd'))"
     )
-    found = {
+    digests = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -123,8 +123,8 @@ def test_digests_are_the_same_in_every_process():
         ).stdout
         for seed in "12"
     }
-    assert len(found) == 1
-    assert len(found.pop().strip()) == 24
+    assert len(digests) == 1
+    assert len(digests.pop().strip()) == 24
 
 
 def test_an_interrupt_leaves_what_is_finished(tmp_path, runs):

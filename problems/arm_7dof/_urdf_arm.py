@@ -107,5 +107,5 @@ class LargestUse:
 
     def __call__(self, q: Array, v: Array, a: Array) -> float:
         """Return the largest share over a motion, each (n, 7)."""
-        found = self._shares.map(len(q))(q.T, v.T, a.T)
-        return float(np.max(np.abs(np.asarray(found))))
+        shares = self._shares.map(len(q))(q.T, v.T, a.T)
+        return float(np.max(np.abs(np.asarray(shares))))

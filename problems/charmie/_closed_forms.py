@@ -138,13 +138,13 @@ def places(coordinates: dict[str, float]) -> dict[str, Place]:
     coordinates : dict of label to float [rad] or [m]
         theta or d of the joint before each body, zero where left out.
     """
-    found = {"": Place(np.zeros(3), np.eye(3))}
+    placed = {"": Place(np.zeros(3), np.eye(3))}
     for link in LINKS:
-        before, x = found[link.before], coordinates.get(link.label, 0.0)
+        before, x = placed[link.before], coordinates.get(link.label, 0.0)
         R = before.R @ joint_rotation(link, x)
         A = x * UNIT[link.axis] if link.kind == "P" else np.zeros(3)
-        found[link.label] = Place(before.point(np.array(link.at)) - R @ A, R)
-    return found
+        placed[link.label] = Place(before.point(np.array(link.at)) - R @ A, R)
+    return placed
 
 
 # The motion of section 6

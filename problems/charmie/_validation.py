@@ -66,7 +66,7 @@ def study(times: Array) -> tuple[Array, Array, Array]:
     tip = Frame(claw, D12A - np.array(LINK["12a"].centre))
     places = forward_kinematics(mechanism, [tip, *(Frame(body) for body in bodies)])
     masses = np.array([body.mass for body in bodies])
-    base, near, found = loops.dynamics.joint_names.index("joint_3"), None, []
+    base, near, rows = loops.dynamics.joint_names.index("joint_3"), None, []
     for t in times:
         values, rates, changes = driven(t)
         motion = loops.motion(values, rates, changes, near)
@@ -74,8 +74,8 @@ def study(times: Array) -> tuple[Array, Array, Array]:
         loads = loops.loads(motion, rules(mechanism))
         position, _, _, acceleration = (np.asarray(x) for x in places(*motion[:3]))
         needed = (acceleration[:3, 1:].T - GRAVITY).T @ masses
-        found.append((position[:, 0], loads.reactions[:3, base], needed))
-    path, force, needed = (np.array(x) for x in zip(*found, strict=True))
+        rows.append((position[:, 0], loads.reactions[:3, base], needed))
+    path, force, needed = (np.array(x) for x in zip(*rows, strict=True))
     return path, force, needed
 
 

@@ -152,28 +152,28 @@ class _Posed(Condition):
 
     def _turned(self, m: NodeSample) -> list[Bound]:
         """Return that links are turned by the angles."""
-        found = []
+        bounds = []
         still = np.zeros(1)
         for k, frame in enumerate(self.chain.bushings, 1):
             angle, x = sum(self.angles[:k]), m.motion(frame).A[:, 0]
             off = np.cos(angle) * x[1] - np.sin(angle) * x[0]
-            found.append(Bound(f"angle of link {k}", off, still, still))
-        return found
+            bounds.append(Bound(f"angle of link {k}", off, still, still))
+        return bounds
 
 
 class HungAt(_Posed):
     """At the start the chain rests at given angles, every bushing hung on its pin."""
 
     def start(self, m: NodeSample) -> list[Bound]:
-        found, none = self._turned(m), np.zeros(2)
+        bounds, none = self._turned(m), np.zeros(2)
         ideal = not self.chain.clearances.any()
         x = self.chain
         for name, a, b in zip(x.names, x.pins, x.bushings, strict=True):
             if not ideal:
                 D = (m.motion(b).r - m.motion(a).r)[:2]
                 D[1] += m.input(f"c_{name}")
-                found.append(Bound(f"hung at {name}", D, none, none))
-        return [*found, _rest(m)]
+                bounds.append(Bound(f"hung at {name}", D, none, none))
+        return [*bounds, _rest(m)]
 
 
 class TurnedTo(_Posed):
@@ -213,12 +213,12 @@ class Hanging(Guess):
         c = self.chain.clearances
         if not c.any():
             return turned
-        found = []
+        resampled = []
         for order, x in enumerate(turned[:3]):
             columns = []
             for k, clearance in enumerate(c):
                 before = turned.q[:, :k].sum(axis=1)  # the pin's axes turn, down does not
                 down = -clearance * np.column_stack([np.sin(before), np.cos(before)])
                 columns += [down * (order == 0), x[:, k : k + 1]]
-            found.append(np.hstack(columns))
-        return turned._replace(q=found[0], v=found[1], a=found[2])
+            resampled.append(np.hstack(columns))
+        return turned._replace(q=resampled[0], v=resampled[1], a=resampled[2])

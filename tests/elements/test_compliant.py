@@ -182,9 +182,9 @@ def test_rebound_does_not_depend_on_the_exponent(exponent):
 
 @pytest.mark.parametrize("e", [0.95, 0.98, 0.99])
 def test_near_one_rebound_and_loss_are_those_stated(e):
-    found = rebound(on_plane, e)
-    assert found == pytest.approx(e, abs=1.5 * (1 - e) ** 2)
-    assert 1 - found**2 == pytest.approx(1 - e**2, rel=0.1)
+    ratio = rebound(on_plane, e)
+    assert ratio == pytest.approx(e, abs=1.5 * (1 - e) ** 2)
+    assert 1 - ratio**2 == pytest.approx(1 - e**2, rel=0.1)
 
 
 def test_an_impact_faster_than_stated_loses_more():
@@ -232,22 +232,22 @@ def test_sliding_friction_is_mu_times_the_weight():
     d = sliding(PlaneContact, ContactLaw(friction=0.3, creep=1e-8), (0.6, -0.8, 0))
     q, v = d.stated_start()
     weight = MASS * G
-    found = array(d.applied(0, q, v, []))
+    force = array(d.applied(0, q, v, []))
     depth = RADIUS - q[2]
     expected = 0.3 * weight * np.array([-0.6, 0.8])
-    assert found[:2] == pytest.approx(expected, rel=1e-9)
-    assert found[2] == pytest.approx(0, abs=1e-9)
+    assert force[:2] == pytest.approx(expected, rel=1e-9)
+    assert force[2] == pytest.approx(0, abs=1e-9)
     arm = [0, 0, -RADIUS]
     assert depth < 1e-3
-    assert found[3:] == pytest.approx(np.cross(arm, [*expected, 0]), rel=1e-9, abs=1e-12)
+    assert force[3:] == pytest.approx(np.cross(arm, [*expected, 0]), rel=1e-9, abs=1e-12)
 
 
 def test_creep_is_the_speed_at_which_friction_is_0_7_of_the_whole():
     law = ContactLaw(friction=0.3, creep=Parameter("creep", 1e-3))
     d = sliding(PlaneContact, law, (1e-3, 0, 0))
     q, v = d.stated_start()
-    found = array(d.applied(0, q, v, d.values()))[0]
-    assert found == pytest.approx(-0.3 * MASS * G / np.sqrt(2), rel=1e-9)
+    friction = array(d.applied(0, q, v, d.values()))[0]
+    assert friction == pytest.approx(-0.3 * MASS * G / np.sqrt(2), rel=1e-9)
 
 
 def test_viscous_friction_is_proportional_to_the_slip():

@@ -162,8 +162,8 @@ def test_distances_are_those_of_the_geometry(row, seed):
     c = couple(row)
     twist = near(seed, 2e-3, 0.1)
     expected = row.distances(twist[:3], turn(*twist[3:]))
-    found = c.at("distance", c.placed(twist))
-    assert np.sort(found) == pytest.approx(np.sort(expected), abs=1e-14)
+    distances = c.at("distance", c.placed(twist))
+    assert np.sort(distances) == pytest.approx(np.sort(expected), abs=1e-14)
 
 
 @pytest.mark.parametrize("row", CLEARANCES[:2], ids=str)

@@ -68,8 +68,8 @@ def test_a_torque_acts_about_z_of_frame_a(seed):
 def test_power_is_effort_times_rate_and_comes_from_outside(row, seed):
     c = couple(row)
     q, v = c.placed(near(seed, 0.1, 0.4)), velocity(seed)
-    found = list(outputs(c, q, v).values())
-    power = np.dot(found[1::3], found[2::3])
+    values = list(outputs(c, q, v).values())
+    power = np.dot(values[1::3], values[2::3])
     assert v @ c.with_velocity("external", q, v, 0.7) == pytest.approx(power)
     assert np.all(c.with_velocity("external", q, v) == c.with_velocity("applied", q, v))
     assert c.with_velocity("potential", q, v) == 0

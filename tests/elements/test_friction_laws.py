@@ -21,8 +21,8 @@ def of(law):
     s = State(ca.SX(0), {}, {})
     force = law.resist(s, u, normal, h, z)
     after = law.advance_states(s, u, h, z)
-    found = ca.Function("law", [u, normal, h, z], [force, after, ca.gradient(force, u)])
-    return lambda *x: [np.asarray(y).ravel() for y in found(*x)]
+    resist = ca.Function("law", [u, normal, h, z], [force, after, ca.gradient(force, u)])
+    return lambda *x: [np.asarray(y).ravel() for y in resist(*x)]
 
 
 @laws

@@ -79,10 +79,10 @@ def bristles(push):
 
 
 def independent(push, duration, times, y0=(0, 0, 0)):
-    found = solve_ivp(
+    solution = solve_ivp(
         bristles(push), (0, duration), y0, "LSODA", times, rtol=1e-9, atol=1e-12, max_step=1e-2
     )
-    return found.y
+    return solution.y
 
 
 def at(result, times, what="body_position"):

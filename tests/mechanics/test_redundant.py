@@ -98,10 +98,10 @@ def test_reactions_of_the_four_bar_are_of_least_norm(redundant, motion):
         C = array(redundant.closure_matrix(0, q, []))
         mu = np.linalg.pinv(C.T, rcond=1e-9) @ impulse_needed(redundant, motion, k)
         expected = reactions(redundant, q, mu) / motion["h"].values[k + 1]
-        found = np.hstack(
+        forces = np.hstack(
             [motion["joint_reaction"].values[k + 1], motion["joint_reaction_torque"].values[k + 1]]
         )
-        assert pytest.approx(expected, abs=1e-6) == found.T
+        assert pytest.approx(expected, abs=1e-6) == forces.T
 
 
 @pytest.fixture(scope="module")

@@ -98,8 +98,9 @@ def test_same_accelerations(row, inward):
     inner, _ = pair.acceleration(pair.relative, q, v)
     outer, _ = pair.acceleration(pair.absolute, x, u)
     frames = [Frame(body) for body in pair.bodies]
-    found = np.asarray(forward_kinematics(pair.relative.mechanism, frames)(q, v, inner)[3]).T
-    for k, (a, b) in enumerate(zip(found, outer.reshape(-1, 6), strict=True)):
+    *_, accelerations = forward_kinematics(pair.relative.mechanism, frames)(q, v, inner)
+    accelerations = np.asarray(accelerations).T
+    for k, (a, b) in enumerate(zip(accelerations, outer.reshape(-1, 6), strict=True)):
         A = axes_of(x[7 * k + 3 : 7 * k + 7])
         assert a == pytest.approx([*b[:3], *(A @ b[3:])], abs=1e-9)
 
@@ -113,8 +114,8 @@ def test_same_reactions(row, inward):
     inner, _ = pair.acceleration(pair.relative, q, v)
     _, mu = pair.acceleration(pair.absolute, x, u)
     d = pair.relative
-    found = np.asarray(d.reactions(0, q, v, [], 1, inner, [], [], []))
-    assert found == pytest.approx(reactions(pair.absolute, x, mu), abs=1e-9)
+    wrenches = np.asarray(d.reactions(0, q, v, [], 1, inner, [], [], []))
+    assert wrenches == pytest.approx(reactions(pair.absolute, x, mu), abs=1e-9)
 
 
 @each_joint
@@ -185,9 +186,9 @@ def test_a_contact_on_a_tree_is_part_of_what_its_joints_hold():
     end = SphericalClearance("end", Frame(None, (1.0, -1e-3, 0)), Frame.at(a, (1.0, 0, 0)), 1e-3)
     d = assemble(Mechanism([a], [hinge], "relative"), [end], (0, -10.0, 0))
     q, v = d.stated_start()
-    found = np.asarray(d.reactions(0, q, v, [], 1, v, [], [10.0], []))
+    wrenches = np.asarray(d.reactions(0, q, v, [], 1, v, [], [10.0], []))
     normal = np.asarray(d.contact_normals(0, q, []))[:, 0]
-    assert found[:3, 0] == pytest.approx([0, 20, 0] - 10 * normal, abs=1e-12)
+    assert wrenches[:3, 0] == pytest.approx([0, 20, 0] - 10 * normal, abs=1e-12)
 
 
 def four_bodies():

@@ -61,9 +61,9 @@ def values(function):
     return np.hstack([np.array(function(s, h[None])) for s, h in zip(starts, steps, strict=True)])
 
 
-def assert_right(found, function=None):
+def assert_right(compiled, function=None):
     """Compare with the virtual machine, to round-off; the swing unless told."""
-    np.testing.assert_allclose(found, values(function or swing()), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(compiled, values(function or swing()), rtol=1e-13, atol=1e-13)
 
 
 def processes(count):

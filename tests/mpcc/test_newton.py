@@ -168,8 +168,8 @@ def test_a_program_after_another_knows_its_solution():
     y = second.variable("y", 1)
     second.equal("e", y - x * a)
     solution = Solver().build(first).solve({"a": [2.0]}).require()
-    found = Solver().build(second).solve({"a": [2.0], "first": solution.x}).require()
-    assert found["y"] == pytest.approx([12.0])
+    after = Solver().build(second).solve({"a": [2.0], "first": solution.x}).require()
+    assert after["y"] == pytest.approx([12.0])
 
 
 def test_a_first_event_names_its_unknown():

@@ -17,7 +17,7 @@ def checks(module, argument, like):
     like : object
         A row of the catalogue, of the kind.
     """
-    found = []
+    tests = []
     for name, function in vars(module).items():
         marks = [m for m in getattr(function, "pytestmark", []) if m.name == "parametrize"]
         rows = [list(m.args[1]) for m in marks if m.args[0] == argument]
@@ -27,9 +27,9 @@ def checks(module, argument, like):
         for values in product(*others.values()):
             options = dict(zip(others, values, strict=True))
             label = "-".join([name, *map(_label, values)])
-            found.append(pytest.param(partial(function, **options), id=label))
-    assert found, f"no test of {module.__name__} is on rows like {like}"
-    return found
+            tests.append(pytest.param(partial(function, **options), id=label))
+    assert tests, f"no test of {module.__name__} is on rows like {like}"
+    return tests
 
 
 def runs(module, argument, like):

@@ -38,7 +38,7 @@ def along(direction, across):
 def poses(joints):
     """Centre of mass and axes of all bodies, by name."""
     at = forms.places(joints)
-    found = {
+    bodies = {
         f"body_{link.label}": (at[link.label].point(np.array(link.centre)), at[link.label].R)
         for link in geo.LINKS
     }
@@ -49,7 +49,7 @@ def poses(joints):
         ("5s", at["4"].point(geo.S4), at["5"].point(geo.S5)),
     ):
         axes = along(q - p, R[:, 0])
-        found |= {f"aux_{name}_1": (p, axes), f"aux_{name}_2": (q, axes)}
+        bodies |= {f"aux_{name}_1": (p, axes), f"aux_{name}_2": (q, axes)}
     for half in HALVES:
         points = forms.balancing_points(half, joints["4"])
         pivot, anchor, bar, on_bar, slider = (
@@ -57,14 +57,14 @@ def poses(joints):
             for p in (half.pivot, half.anchor, points.bar, points.spring, points.slider)
         )
         axes = along(anchor - on_bar, R[:, 1])
-        found |= {
+        bodies |= {
             f"aux_{half.label}a": (pivot, along(bar - pivot, R[:, 1])),
             f"aux_{half.label}c": (slider, R),
             f"aux_{half.label}c_rod": (slider, R),
             f"aux_{half.label}b_1": (on_bar, axes),
             f"aux_{half.label}b_2": (anchor, axes),
         }
-    return found
+    return bodies
 
 
 def configuration(joints):

@@ -49,71 +49,73 @@ def fit(bounds, postures=POSTURES, joints=("hinge",), elements=None, **numbers):
 
 def test_a_spring_of_no_free_length_balances_a_weight_exactly():
     """k h b = m g l [Herder, Energy-free systems, 2001], in every posture."""
-    found = fit({"k": (0.0, 1e5)})
-    assert found.converged
-    assert found.parameters["k"] * 0.2 * NEAR == pytest.approx(MASS * 9.81 * LENGTH, rel=1e-10)
-    assert np.abs(found.after).max() < 1e-8
+    balanced = fit({"k": (0.0, 1e5)})
+    assert balanced.converged
+    assert balanced.parameters["k"] * 0.2 * NEAR == pytest.approx(MASS * 9.81 * LENGTH, rel=1e-10)
+    assert np.abs(balanced.after).max() < 1e-8
     weight = MASS * 9.81 * LENGTH - 500 * 0.2 * NEAR
-    assert found.before[:, 0] == pytest.approx(weight * np.cos(POSTURES[:, 0]))
-    assert found.columns == ("hinge.rate",)
+    assert balanced.before[:, 0] == pytest.approx(weight * np.cos(POSTURES[:, 0]))
+    assert balanced.columns == ("hinge.rate",)
 
 
 def test_stiffness_and_place_are_found_together():
     bounds = {"k": (100.0, 3000.0), "h": (0.05, 0.5)}
-    found = fit(bounds, height=Parameter("h", 0.3))
-    k, h = found.parameters["k"], found.parameters["h"]
+    balanced = fit(bounds, height=Parameter("h", 0.3))
+    k, h = balanced.parameters["k"], balanced.parameters["h"]
     assert k * h * NEAR == pytest.approx(MASS * 9.81 * LENGTH, rel=1e-9)
-    assert np.abs(found.after).max() < 1e-8
+    assert np.abs(balanced.after).max() < 1e-8
 
 
 def test_a_wound_spring_balances_as_one_of_no_free_length():
     """The fit winds it to F_0 = k L_0 by itself [CHARMIE 2023, section 5.2]."""
     bounds = {"k": (0.0, 1e4), "F": (0.0, 1e3)}
-    found = fit(bounds, free_length=0.1, pretension=Parameter("F", 20.0))
-    k, F = found.parameters["k"], found.parameters["F"]
+    balanced = fit(bounds, free_length=0.1, pretension=Parameter("F", 20.0))
+    k, F = balanced.parameters["k"], balanced.parameters["F"]
     assert k * 0.2 * NEAR == pytest.approx(MASS * 9.81 * LENGTH, rel=1e-7)
     assert pytest.approx(k * 0.1, rel=1e-7) == F
-    assert np.abs(found.after).max() < 1e-8
+    assert np.abs(balanced.after).max() < 1e-8
 
 
 def test_slack_is_the_smallest_length_less_the_free_length():
-    found = fit({"k": (0.0, 1e4)}, free_length=0.1, pretension=40.0)
+    balanced = fit({"k": (0.0, 1e4)}, free_length=0.1, pretension=40.0)
     spans = np.hypot(NEAR * np.cos(POSTURES[:, 0]), 0.2 - NEAR * np.sin(POSTURES[:, 0]))
-    assert found.slack == {"spring": pytest.approx(spans.min() - 0.1)}
+    assert balanced.slack == {"spring": pytest.approx(spans.min() - 0.1)}
 
 
 def test_bounds_hold():
     exact = MASS * 9.81 * LENGTH / (0.2 * NEAR)
-    found = fit({"k": (0.0, 0.8 * exact)}, stiffness=Parameter("k", 100.0))
-    assert found.parameters["k"] == pytest.approx(0.8 * exact, rel=1e-6)
-    assert found.parameters["k"] <= 0.8 * exact
+    balanced = fit({"k": (0.0, 0.8 * exact)}, stiffness=Parameter("k", 100.0))
+    assert balanced.parameters["k"] == pytest.approx(0.8 * exact, rel=1e-6)
+    assert balanced.parameters["k"] <= 0.8 * exact
     rest = 0.2 * MASS * 9.81 * LENGTH * np.cos(POSTURES[:, 0])
-    assert found.after[:, 0] == pytest.approx(rest, rel=1e-4)
+    assert balanced.after[:, 0] == pytest.approx(rest, rel=1e-4)
 
 
 def test_what_is_restated_holds_the_torque_that_is_told():
     """Static torque of the restated robot, by `assemble` anew, also where it does not vanish."""
-    found = fit({"k": (0.0, 500.0)}, free_length=0.1)
-    d = assemble(found.mechanism, found.elements, G)
+    balanced = fit({"k": (0.0, 500.0)}, free_length=0.1)
+    d = assemble(balanced.mechanism, balanced.elements, G)
     torque = [-float(d.applied(0, q, 0, d.values())) for q in POSTURES]
-    assert found.after[:, 0] == pytest.approx(torque)
+    assert balanced.after[:, 0] == pytest.approx(torque)
     assert np.abs(torque).max() > 0.1
 
 
 def test_the_fit_is_least_within_its_bounds():
     """By central differences of the cost: level along k, still falling beyond the bound of h."""
-    found = fit({"k": (0.0, 1e4), "h": (0.05, 0.5)}, height=Parameter("h", 0.3), free_length=0.15)
-    d = assemble(found.mechanism, found.elements, G)
+    balanced = fit(
+        {"k": (0.0, 1e4), "h": (0.05, 0.5)}, height=Parameter("h", 0.3), free_length=0.15
+    )
+    d = assemble(balanced.mechanism, balanced.elements, G)
 
     def cost(k, h):
         p = d.values({"k": k, "h": h})
         return sum(float(d.applied(0, q, 0, p)) ** 2 for q in POSTURES)
 
-    k, h = found.parameters["k"], found.parameters["h"]
+    k, h = balanced.parameters["k"], balanced.parameters["h"]
     assert h == pytest.approx(0.5)
     assert (cost(k * 1.001, h) - cost(k * 0.999, h)) / 0.002 == pytest.approx(0, abs=1e-3)
     assert (cost(k, h * 1.001) - cost(k, h * 0.999)) / 0.002 < -1
-    assert cost(k, h) < 0.2 * np.sum(found.before**2)
+    assert cost(k, h) < 0.2 * np.sum(balanced.before**2)
 
 
 def two_links():
@@ -131,14 +133,14 @@ def test_only_the_named_joints_are_balanced():
     k = Parameter("k", 100.0)
     lifts = ExtensionSpring("s", Frame(GROUND, (0, 0, 0.3)), Frame(upper, (-0.1, 0, 0)), k)
     postures = [(a, -a) for a in np.linspace(-1, 1, 9)]  # forearm level
-    found = fit_springs(
+    balanced = fit_springs(
         mechanism, [lifts], G, postures=postures, joints=["shoulder"], bounds={"k": (0.0, 1e4)}
     )
     weight = [float(inverse_dynamics(mechanism, G)(q, [0, 0], [0, 0])[0]) for q in postures]
     pull = [0.3 * 0.1 * np.cos(a) for a, _ in postures]
-    k = found.parameters["k"]
+    k = balanced.parameters["k"]
     assert k == pytest.approx(np.dot(weight, pull) / np.dot(pull, pull))  # linear least squares
-    assert found.after[:, 0] == pytest.approx(np.array(weight) - k * np.array(pull))
+    assert balanced.after[:, 0] == pytest.approx(np.array(weight) - k * np.array(pull))
 
 
 def test_motors_under_a_law_do_not_help():
@@ -147,9 +149,9 @@ def test_motors_under_a_law_do_not_help():
         drives = JointDrives("drives", [turn], lambda t, q, v: [11.0])
         return [spring(link, Parameter("k", 500.0), 0.2), drives]
 
-    found = fit({"k": (0.0, 1e5)}, elements=driven)
-    assert found.before == pytest.approx(fit({"k": (0.0, 1e5)}).before)
-    assert [e.name for e in found.elements] == ["spring", "drives"]
+    balanced = fit({"k": (0.0, 1e5)}, elements=driven)
+    assert balanced.before == pytest.approx(fit({"k": (0.0, 1e5)}).before)
+    assert [e.name for e in balanced.elements] == ["spring", "drives"]
 
 
 def parallelogram(coordinates):
@@ -178,14 +180,14 @@ def test_loops_carry_the_weight_of_all_their_bodies():
         "s", Frame(GROUND, (0, 0, 0.3)), Frame(crank, (-0.1, 0, 0)), Parameter("k", 10.0)
     )
     postures = [(a, a, -a) for a in np.linspace(-1, 1, 8)]  # stretched out it could fold
-    found = fit_springs(
+    balanced = fit_springs(
         mechanism, [lift], G, postures=postures, joints=["motor"], bounds={"k": (0.0, 1e4)}
     )
     weight = (1 + 2) * 9.81 * 0.4
     expected = [(weight - 10 * 0.3 * 0.1) * np.cos(a) for a, _, _ in postures]
-    assert found.before[:, 0] == pytest.approx(expected)
-    assert found.parameters["k"] == pytest.approx(weight / 0.03, rel=1e-9)
-    assert np.abs(found.after).max() < 1e-8
+    assert balanced.before[:, 0] == pytest.approx(expected)
+    assert balanced.parameters["k"] == pytest.approx(weight / 0.03, rel=1e-9)
+    assert np.abs(balanced.after).max() < 1e-8
     for joints, postures, says in [
         (["motor", "far"], [(0.3, 0.3, -0.3)], "loops leave 1 freedoms in posture 0, but 2"),
         (["motor"], [(0, 0, 0)], "loops leave 2 freedoms in posture 0, but 1"),

@@ -124,23 +124,23 @@ def test_the_motion_meets_no_singularity(t):
 
 @during
 def test_the_end_effector_is_where_the_closed_form_has_it(t):
-    found = outputs(forms.validation_coordinates(t))
-    path = [found[f"D_12a.{axis}"] for axis in "xyz"]
+    values = outputs(forms.validation_coordinates(t))
+    path = [values[f"D_12a.{axis}"] for axis in "xyz"]
     assert path == pytest.approx(forms.end_effector(t), abs=1e-12)
 
 
 @during
 def test_lengths_and_pulls_of_springs(t):
     joints = forms.validation_coordinates(t)
-    found, at = outputs(joints), forms.places(joints)
+    values, at = outputs(joints), forms.places(joints)
     length = forms.length(at["4"].point(geo.S4), at["5"].point(geo.S5))
-    assert found["spring_5s.length"] == pytest.approx(length, abs=1e-12)
-    assert found["spring_5s.tension"] == pytest.approx(forms.tension(geo.SPRING_5S, length))
+    assert values["spring_5s.length"] == pytest.approx(length, abs=1e-12)
+    assert values["spring_5s.tension"] == pytest.approx(forms.tension(geo.SPRING_5S, length))
     for half in HALVES:
         points = forms.balancing_points(half, joints["4"])
         name, length = f"spring_{half.label}b", forms.length(points.spring, half.anchor)
-        assert found[f"{name}.length"] == pytest.approx(length, abs=1e-12)
-        assert found[f"{name}.tension"] == pytest.approx(forms.tension(geo.SPRING_4S, length))
+        assert values[f"{name}.length"] == pytest.approx(length, abs=1e-12)
+        assert values[f"{name}.tension"] == pytest.approx(forms.tension(geo.SPRING_4S, length))
         assert length > geo.SPRING_4S.free_length  # coils are open
 
 
@@ -217,9 +217,9 @@ def test_balancing_points_against_numeric_closure(half, d_4):
     rise = slider_z - 0.04 - z  # off by 1 cm
     guess = [x + 0.2 * out, z + rise, x + 0.1 * out, z + rise / 2, x + 0.2 * out, slider_z]
     numeric = np.reshape(fsolve(errors, guess, xtol=1e-12), (3, 2))
-    found = np.array(forms.balancing_points(half, d_4))
-    assert found[:, [0, 2]] == pytest.approx(numeric, abs=1e-10)
-    assert np.all(found[:, 1] == half.pivot[1])
+    points = np.array(forms.balancing_points(half, d_4))
+    assert points[:, [0, 2]] == pytest.approx(numeric, abs=1e-10)
+    assert np.all(points[:, 1] == half.pivot[1])
 
 
 @pytest.mark.parametrize(
@@ -233,19 +233,19 @@ def test_rates_against_differences(rates, value, t):
     def at(dt):
         return function(act.value + act.rate * dt + act.acceleration * dt**2 / 2)
 
-    found, h = getattr(forms, rates)(act), 1e-2
-    assert found.value == at(0)
+    closed_form, h = getattr(forms, rates)(act), 1e-2
+    assert closed_form.value == at(0)
     four = np.array([at(-2 * h), at(-h), at(h), at(2 * h)])
-    assert found.rate == pytest.approx([1, -8, 8, -1] @ four / (12 * h), rel=1e-8)
+    assert closed_form.rate == pytest.approx([1, -8, 8, -1] @ four / (12 * h), rel=1e-8)
     second = ([-1, 16, 16, -1] @ four - 30 * at(0)) / (12 * h**2)
-    assert found.acceleration == pytest.approx(second, rel=1e-6, abs=1e-9)
+    assert closed_form.acceleration == pytest.approx(second, rel=1e-6, abs=1e-9)
 
 
 @during
 def test_angle_of_an_actuator_by_the_law_of_cosines(t):
     at = forms.places(forms.validation_coordinates(t))
     start, end = at["3"].point(geo.D3), at["4"].point(geo.E4)
-    found = forms.angle(start, end, start + 0.3 * at["3"].R[:, 2])
+    angle = forms.angle(start, end, start + 0.3 * at["3"].R[:, 2])
     span = at["3"].R.T @ (end - start)
-    assert found == pytest.approx(np.arctan2(span[1], span[2]), abs=1e-10)
+    assert angle == pytest.approx(np.arctan2(span[1], span[2]), abs=1e-10)
     assert forms.length(start, end) == pytest.approx(forms.validation_lengths(t).value, abs=1e-12)

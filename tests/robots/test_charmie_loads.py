@@ -24,11 +24,11 @@ def loops():
 
 @pytest.fixture(scope="module")
 def motions(loops):
-    found, near = [], None
+    states, near = [], None
     for t in TIMES:
-        found.append(loops.motion(*study.driven(t), near=near))
-        near = found[-1].q
-    return found
+        states.append(loops.motion(*study.driven(t), near=near))
+        near = states[-1].q
+    return states
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,11 @@ class Snapshot:
     """Positions, axes and inertial loads of all bodies in one motion, world axes."""
 
     def __init__(self, motion):
-        found = [np.asarray(x) for x in CENTRES(*motion[:3])]
-        self.r = dict(zip(BODIES, found[0].T, strict=True))
-        self.A = dict(zip(BODIES, np.split(found[1], len(BODIES), axis=1), strict=True))
-        self.w = dict(zip(BODIES, found[2][3:].T, strict=True))
-        self.acceleration = dict(zip(BODIES, found[3].T, strict=True))
+        values = [np.asarray(x) for x in CENTRES(*motion[:3])]
+        self.r = dict(zip(BODIES, values[0].T, strict=True))
+        self.A = dict(zip(BODIES, np.split(values[1], len(BODIES), axis=1), strict=True))
+        self.w = dict(zip(BODIES, values[2][3:].T, strict=True))
+        self.acceleration = dict(zip(BODIES, values[3].T, strict=True))
 
     def inertial(self, name):
         """Force with weight, and torque about the centre of mass, that the motion takes."""
@@ -61,7 +61,7 @@ class Snapshot:
 
 def wrenches(loops, snapshot, loads, name):
     """Force and torque about its centre of mass by each joint and spring on a body, by name."""
-    found = {}
+    pairs = {}
     for k, joint_name in enumerate(loops.dynamics.joint_names):
         joint = JOINTS[joint_name]
         for frame, sign in ((joint.b, 1), (joint.a, -1)):
@@ -77,7 +77,7 @@ def wrenches(loops, snapshot, loads, name):
                     )
                     slides = isinstance(joint, Prismatic)
                     f, n = (f + along, n) if slides else (f, n + along)
-                found[joint_name] = f, n + np.cross(arm, f)
+                pairs[joint_name] = f, n + np.cross(arm, f)
     for spring in MECHANISM_SPRINGS:
         for here, there in ((spring.a, spring.b), (spring.b, spring.a)):
             if here.body is BODIES[name]:
@@ -85,8 +85,8 @@ def wrenches(loops, snapshot, loads, name):
                 length = np.linalg.norm(span)
                 pull = spring.stiffness * (length - spring.free_length) + spring.pretension
                 f = pull * span / length
-                found[spring.name] = f, np.cross(snapshot.at(here) - snapshot.r[name], f)
-    return found
+                pairs[spring.name] = f, np.cross(snapshot.at(here) - snapshot.r[name], f)
+    return pairs
 
 
 MECHANISM_SPRINGS = [e for e in ROBOT.elements if e.name.startswith("spring")]
@@ -106,9 +106,9 @@ def test_joints_that_actuators_move_follow_the_closed_forms(loops, motions):
     for t, motion in zip(TIMES, motions, strict=True):
         act = forms.validation_lengths(t)
         up, turn = forms.rates_4(act), forms.rates_5(act)
-        found = np.array([x[at_4] for x in motion[:3]]), np.array([x[at_5] for x in motion[:3]])
-        assert found[0] == pytest.approx(-np.array(up), abs=1e-10)
-        assert found[1] == pytest.approx(np.array(turn), abs=1e-10)
+        angles = np.array([x[at_4] for x in motion[:3]]), np.array([x[at_5] for x in motion[:3]])
+        assert angles[0] == pytest.approx(-np.array(up), abs=1e-10)
+        assert angles[1] == pytest.approx(np.array(turn), abs=1e-10)
 
 
 def test_auxiliary_bodies_are_where_the_closed_forms_put_them(motions):
@@ -136,8 +136,8 @@ def test_bodies_between_two_points_have_the_length_and_turn_of_the_closed_forms(
             ("5s", ("4", geo.S4), ("5", geo.S5)),
         ):
             a, b = at[body].point(start), at[other].point(end)
-            found = motion.q[names.index(f"length_{label}.distance")]
-            assert found == pytest.approx(forms.length(a, b), abs=1e-10)
+            distance = motion.q[names.index(f"length_{label}.distance")]
+            assert distance == pytest.approx(forms.length(a, b), abs=1e-10)
             above = at[body].point(start + np.array([0, 0, 1.0]))
             cosine = snapshot.A[f"body_{body}"][:, 2] @ snapshot.A[f"aux_{label}_1"][:, 2]
             assert cosine == pytest.approx(np.cos(forms.angle(a, b, above)), abs=1e-10)
@@ -159,8 +159,8 @@ def test_base_force_is_that_of_the_centre_of_mass_however_loads_are_shared(loops
         snapshot, plain = Snapshot(motion), loops.loads(motion)
         whole = sum(snapshot.inertial(name)[0] for name in BODIES)
         pushes = {name: loads.tau[loops.driven.index(name)] for name in ("joint_1",)}
-        for found in (loads, plain):
-            force = found.reactions[:3, k] + np.array([pushes["joint_1"], 0, 0])
+        for either in (loads, plain):
+            force = either.reactions[:3, k] + np.array([pushes["joint_1"], 0, 0])
             assert force == pytest.approx(whole, abs=1e-9)
         assert plain.tau == pytest.approx(loads.tau, abs=1e-9)
         assert plain.reactions[:, k] == pytest.approx(loads.reactions[:, k], abs=1e-9)
@@ -180,10 +180,10 @@ def test_loads_on_body_5_are_shared_as_printed(loops, motions, shared):
         inertial = [A.T @ x for x in snapshot.inertial("body_5")]
         force, torque = forms.required(*inertial, known)
         span = A.T @ (snapshot.at(JOINTS["joint_5d_2"].b) - snapshot.at(JOINTS["joint_5d_1"].b))
-        found = forms.share_body_5(
+        shares = forms.share_body_5(
             force, torque, arms["joint_5d_2"], arms["joint_5"], np.arctan2(span[1], span[2])
         )
-        for share, name in zip(found, ("joint_5d_2", "joint_5"), strict=True):
+        for share, name in zip(shares, ("joint_5d_2", "joint_5"), strict=True):
             f, n = (A.T @ x for x in acting[name])
             assert share.force == pytest.approx(f, abs=1e-9)
             assert share.about_centre() == pytest.approx(n, abs=1e-9)
@@ -213,15 +213,15 @@ def test_loads_on_body_4_are_shared_as_printed(loops, motions, shared):
         force, torque = forms.required(*inertial, known)
         arms = [A.T @ (snapshot.at(JOINTS[x].b) - r) for x in ("joint_4d_2", "joint_4")]
         span = A.T @ (snapshot.at(JOINTS["joint_4d_2"].b) - snapshot.at(JOINTS["joint_4d_1"].b))
-        found = forms.share_body_4(force, torque, *arms, np.arctan2(span[1], span[2]))
-        for share, name in ((found.actuator, "joint_4d_2"), (found.joint, "joint_4")):
+        shares = forms.share_body_4(force, torque, *arms, np.arctan2(span[1], span[2]))
+        for share, name in ((shares.actuator, "joint_4d_2"), (shares.joint, "joint_4")):
             f, n = (A.T @ x for x in acting[name])
             assert share.force == pytest.approx(f, abs=1e-9)
             assert share.about_centre() == pytest.approx(n, abs=1e-9)
         for name in ("joint_4slc", "joint_4src"):
             f, n = acting[name]
             torque_z = (A.T @ (n - np.cross(snapshot.at(JOINTS[name].b) - r, f)))[2]
-            assert torque_z == pytest.approx(found.half_z, abs=1e-9)
+            assert torque_z == pytest.approx(shares.half_z, abs=1e-9)
 
 
 def test_the_looser_joint_takes_nothing_and_equal_ones_take_halves(loops, motions):

@@ -25,12 +25,12 @@ def weight(labels, at, about):
     """Loads on body ``about`` by gravity on others, as wrenches at their centres of mass."""
     centre = at[about].point(np.array(geo.LINK[about].centre))
     R = at[about].R
-    found = []
+    wrenches = []
     for label in labels:
         link = geo.LINK[label]
         arm = R.T @ (at[label].point(np.array(link.centre)) - centre)
-        found.append(forms.Wrench(R.T @ GRAVITY * link.mass, np.zeros(3), arm))
-    return found
+        wrenches.append(forms.Wrench(R.T @ GRAVITY * link.mass, np.zeros(3), arm))
+    return wrenches
 
 
 def turned_over(wrench, R, arm):

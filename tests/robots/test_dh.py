@@ -53,11 +53,11 @@ def denavit_hartenberg(row, q, convention):
 
 def products(rows, q, convention):
     """Poses of the centres of mass."""
-    T, found = np.eye(4), []
+    T, matrices = np.eye(4), []
     for row, x in zip(rows, q, strict=True):
         T = T @ denavit_hartenberg(row, x, convention)
-        found.append(T @ homogeneous(np.eye(3), row.com))
-    return found
+        matrices.append(T @ homogeneous(np.eye(3), row.com))
+    return matrices
 
 
 @CONVENTIONS
@@ -66,9 +66,9 @@ def test_forward_kinematics_is_the_product_of_matrices(convention, seed):
     rows = random_rows(6)
     robot = serial_from_dh(rows, convention=convention)
     q = np.random.default_rng(seed).uniform(-3, 3, 6)
-    found = poses(robot, **{f"joint{i}": x for i, x in enumerate(q, 1)})
+    computed = poses(robot, **{f"joint{i}": x for i, x in enumerate(q, 1)})
     expected = products(rows, q, convention)
-    assert np.stack(list(found.values())) == pytest.approx(np.stack(expected), abs=1e-12)
+    assert np.stack(list(computed.values())) == pytest.approx(np.stack(expected), abs=1e-12)
 
 
 @CONVENTIONS
@@ -76,8 +76,8 @@ def test_bodies_start_at_zero_coordinates(convention):
     rows = random_rows(6)
     robot = serial_from_dh(rows, convention=convention)
     expected = products(rows, np.zeros(6), convention)
-    found = starts(robot).values()
-    assert np.stack(list(found)) == pytest.approx(np.stack(expected), abs=1e-12)
+    stated = starts(robot).values()
+    assert np.stack(list(stated)) == pytest.approx(np.stack(expected), abs=1e-12)
 
 
 @CONVENTIONS

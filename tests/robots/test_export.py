@@ -88,10 +88,11 @@ def test_a_c_program_computes_the_same(make, tmp_path):
     for _ in range(3):
         inputs = [rng.normal(size=function.size_in(i)) for i in range(function.n_in())]
         text = "\n".join(f"{x:.17g}" for array in inputs for x in array.ravel(order="F"))
-        found = np.array(run(["./program"], tmp_path, text).split(), dtype=float)
+        printed = np.array(run(["./program"], tmp_path, text).split(), dtype=float)
         values = function.call([ca.DM(x) for x in inputs])
         expected = np.concatenate([np.array(x).ravel(order="F") for x in values])
-        np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15 * np.abs(expected).min())
+        least = np.abs(expected).min()
+        np.testing.assert_allclose(printed, expected, rtol=1e-15, atol=1e-15 * least)
 
 
 @needs_compiler

@@ -58,9 +58,9 @@ def flat(x):
     return np.array(x).ravel()
 
 
-def close(found, expected, limit=1e-11):
-    found, expected = np.array(found), np.array(expected)
-    assert found == pytest.approx(expected, rel=limit, abs=limit * np.abs(expected).max())
+def close(computed, expected, limit=1e-11):
+    computed, expected = np.array(computed), np.array(expected)
+    assert computed == pytest.approx(expected, rel=limit, abs=limit * np.abs(expected).max())
 
 
 either_way = pytest.mark.parametrize("ways", WAYS)
@@ -141,8 +141,8 @@ def test_kinematics_of_frames(ways):
         ca.horzcat(*(ca.vertcat(m.a, m.wdot) for m in moving)),
     ]
     state = reference.state(1)
-    found = forward_kinematics(mechanism, frames)(*state)
-    for x, y in zip(found, reference.evaluate(expected, state), strict=True):
+    kinematics = forward_kinematics(mechanism, frames)(*state)
+    for x, y in zip(kinematics, reference.evaluate(expected, state), strict=True):
         close(x, y)
 
 
@@ -169,7 +169,7 @@ def test_velocities_and_accelerations_are_finite_differences():
 
 def drives(reference, tau):
     """Force and torque of each joint's drive on the body of its frame b, about b's origin."""
-    found = {}
+    pairs = {}
     for joint in reference.mechanism.joints:
         a, b = (reference.pose(frame)[:3, :3] for frame in joint.frames)
         mine, none = tau[reference.at[joint.name]], ca.SX.zeros(3)
@@ -191,15 +191,15 @@ def drives(reference, tau):
             outer = reference._outer(joint)
             torque = reference.pose(outer)[:3, :3] @ mine
             pair = none, torque if outer is joint.b else -torque
-        found[joint.name] = pair
-    return found
+        pairs[joint.name] = pair
+    return pairs
 
 
 def unbalanced(mechanism, reference, reactions, tau, loaded=(), load=None):
     """Force and torque (6, n) that each body lacks; free ones are pushed by their own forces."""
     driving = drives(reference, tau)
     at = {joint.name: k for k, joint in enumerate(mechanism.joints)}
-    found = []
+    missing = []
     for body in mechanism.bodies:
         m, force, torque = reference.needed(body)
         wrenches = []
@@ -220,8 +220,8 @@ def unbalanced(mechanism, reference, reactions, tau, loaded=(), load=None):
         for r, f, n in wrenches:
             force = force - f
             torque = torque - n - ca.cross(r - m.r, f)
-        found.append(ca.vertcat(force, torque))
-    return ca.horzcat(*found)
+        missing.append(ca.vertcat(force, torque))
+    return ca.horzcat(*missing)
 
 
 @either_way
@@ -240,8 +240,8 @@ def test_joint_reactions_and_drives_keep_every_body_in_equilibrium(ways, with_lo
         lacking = unbalanced(
             mechanism, reference, ca.DM(held), ca.SX(ca.DM(tau)), loaded, ca.DM(load)
         )
-        (found,) = reference.evaluate([lacking], state)
-        assert found == pytest.approx(0, abs=1e-10)
+        (wrenches,) = reference.evaluate([lacking], state)
+        assert wrenches == pytest.approx(0, abs=1e-10)
 
 
 @either_way
@@ -272,8 +272,8 @@ def test_loads_are_the_transpose_of_their_jacobian():
     state = reference.state(6)
     (expected,) = reference.evaluate([ca.gradient(power, reference.v)], state)
     without = np.array(inverse_dynamics(mechanism, G)(*state))
-    found = without - np.array(inverse_dynamics(mechanism, G, frames)(*state, load))
-    close(found, expected, 1e-10)
+    difference = without - np.array(inverse_dynamics(mechanism, G, frames)(*state, load))
+    close(difference, expected, 1e-10)
 
 
 def test_a_load_on_the_ground_is_refused():

@@ -220,8 +220,8 @@ def errors(mechanism, reference, floating=False, count=STATES):
         with pytest.raises(ValueError, match="mass"):
             forward_dynamics(mechanism)
         return inverse, mass, np.nan
-    found = np.array(forward_dynamics(mechanism)(q, v, wanted))
-    back = [reference.forces(*x) for x in zip(q.T, v.T, found.T, strict=True)]
+    vdot = np.array(forward_dynamics(mechanism)(q, v, wanted))
+    back = [reference.forces(*x) for x in zip(q.T, v.T, vdot.T, strict=True)]
     forward = max(relative(back[k] - wanted[:, k], wanted[:, k]) for k in range(count))
     return inverse, mass, forward
 

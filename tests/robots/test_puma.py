@@ -19,9 +19,9 @@ ROBOTS = ("planar_2r", "puma560", "arm_7dof")
 @cache
 def module(name):
     spec = importlib.util.spec_from_file_location(name, find_problem(name))
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    imported = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(imported)
+    return imported
 
 
 def evaluated(function, *arguments):
@@ -35,12 +35,12 @@ def puma(kind, *arguments, rotors=True, **options):
 
 def friction(v):
     """Of the motors, viscous and dry, as the joints feel it."""
-    found = []
+    torques = []
     for motor, rate in zip(module("puma560").MOTORS, v, strict=True):
         ratio = abs(motor.ratio)
         dry = motor.coulomb[0] if rate > 0 else motor.coulomb[1] if rate < 0 else 0.0
-        found.append(motor.viscous * ratio**2 * rate + dry * ratio)
-    return np.array(found)
+        torques.append(motor.viscous * ratio**2 * rate + dry * ratio)
+    return np.array(torques)
 
 
 REST, ONES = np.zeros(6), np.ones(6)
@@ -55,20 +55,20 @@ def test_weight_at_the_nominal_posture():
 def test_accelerations_of_one_without_rotors():
     """At rest, with weight: rne(qn, 0, 1) of the rigid bodies alone."""
     expected = [2.56908, 33.6777, 6.84909, -0.00075, 0.03273, 7e-05]
-    found = puma(inverse_dynamics, REST, ONES, rotors=False)
-    assert found == pytest.approx(expected, abs=5e-5)  # 33.6777 has four decimals
+    torque = puma(inverse_dynamics, REST, ONES, rotors=False)
+    assert torque == pytest.approx(expected, abs=5e-5)  # 33.6777 has four decimals
 
 
 def test_velocities_of_one_with_friction():
     expected = [29.1421, 56.5044, 16.3528, 1.2645, 1.1239, 0.5196]
-    found = puma(inverse_dynamics, ONES, REST) + friction(ONES)
-    assert found == pytest.approx(expected, abs=5e-5)
+    torque = puma(inverse_dynamics, ONES, REST) + friction(ONES)
+    assert torque == pytest.approx(expected, abs=5e-5)
 
 
 def test_velocities_and_accelerations_of_one_with_rotors_and_friction():
     expected = [32.4952, 60.8670, 17.7436, 1.4545, 1.2991, 0.7138]
-    found = puma(inverse_dynamics, ONES, ONES) + friction(ONES)
-    assert found == pytest.approx(expected, abs=5e-5)
+    torque = puma(inverse_dynamics, ONES, ONES) + friction(ONES)
+    assert torque == pytest.approx(expected, abs=5e-5)
 
 
 def test_mass_matrix_with_rotors():
@@ -87,8 +87,8 @@ def test_accelerations_under_torques():
     v = np.array([0.1, 0.2, 0.8, 0.2, 0.5, 1.0])
     torque = np.array([1.0, 3.2, 1.8, 0.1, 0.7, 4.6])
     expected = [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228]
-    found = puma(forward_dynamics, v, torque - friction(v))
-    assert found == pytest.approx(expected, abs=5e-5)
+    vdot = puma(forward_dynamics, v, torque - friction(v))
+    assert vdot == pytest.approx(expected, abs=5e-5)
 
 
 def test_coriolis_terms():
@@ -102,8 +102,8 @@ def test_coriolis_terms():
         [-0.0002, 0.0028, 0.0046, -0.0002, 0, 0],
         [0.0001, 0, 0, 0, 0, 0],
     ]
-    found = puma(bias_force, v, gravity=(0, 0, 0))
-    assert found == pytest.approx(C @ v, abs=5e-5 * np.abs(v).sum())
+    torque = puma(bias_force, v, gravity=(0, 0, 0))
+    assert torque == pytest.approx(C @ v, abs=5e-5 * np.abs(v).sum())
 
 
 def test_data_of_the_motors_reach_the_joints():

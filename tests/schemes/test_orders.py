@@ -139,7 +139,7 @@ CASES = [euler_top, ideal_pendulum, double_pendulum_in_angles, body_sliding_in_a
 
 def errors(case, scheme, sizes):
     dynamics, start, duration, error = case()
-    found = []
+    distances = []
     for h in sizes:
         data = simulate(
             dynamics,
@@ -152,8 +152,8 @@ def errors(case, scheme, sizes):
         ).data
         assert data.attrs["completed"], data.attrs["stop_reason"]
         assert data.attrs["steps_below_h_min"] == 0
-        found.append(error(data))
-    return np.array(found)
+        distances.append(error(data))
+    return np.array(distances)
 
 
 def order(case, scheme, sizes=SIZES):

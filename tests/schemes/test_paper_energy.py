@@ -42,14 +42,14 @@ def work_of_joints(result, dynamics, h):
 def works(row, build, duration=0.1):
     """Work of the joints at h and at h/2, of runs in which every step met the equations."""
     dynamics = build(row)
-    start, found = thrown(dynamics), []
+    start, work = thrown(dynamics), []
     for h in (1e-3, 5e-4):
         result = run(dynamics, duration, h, start)
         assert np.nanmax(result["motion_residual"]) <= 1e-9
         assert np.nanmax(result["constraint_violation"], initial=0) <= 1e-10
         assert result["gap"].min() >= -1e-10 if result["gap"].size else True
-        found.append(work_of_joints(result, dynamics, h))
-    return found
+        work.append(work_of_joints(result, dynamics, h))
+    return work
 
 
 @pytest.mark.parametrize("row", JOINTS, ids=str)

@@ -78,14 +78,14 @@ def test_free_rotation_is_that_of_eulers_equations():
 
 def pendulum_angle(t, inertia, arm, angle=0.0):
     """Angle below the horizontal of a physical pendulum of 1 kg released at rest."""
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda _, y: [y[1], G * arm * np.cos(y[0]) / inertia],
         (0, t),
         [angle, 0],
         rtol=1e-12,
         atol=1e-13,
     )
-    return found.y[:, -1]
+    return solution.y[:, -1]
 
 
 def test_ideal_pendulum_is_of_first_order():
@@ -204,20 +204,20 @@ CASES = {
 
 def adams_errors(case, h, until):
     """Distances from the published positions, velocities and attitudes, rows by time."""
-    kind, joint, axis, p, rows = CASES[case]
+    kind, joint, axis, p, published = CASES[case]
     p = np.array(p) / np.linalg.norm(p)
     body = Body("b", 1.0, (0.04, 0.1, 0.1), position=np.add(joint, [2, 0, 0]), orientation=p)
     dynamics = assembled(
         [body], [kind("j", Frame(None, joint, axis), Frame.at(body, joint, axis))], (0, 0, -9.80665)
     )
-    result, found = run(dynamics, until, h), []
-    for t, r, v, e in rows:
+    result, rows = run(dynamics, until, h), []
+    for t, r, v, e in published:
         if t <= until:
             k = int(np.argmin(np.abs(result["time"].values - t)))
             q, u = result["q"].values[k], result["v"].values[k]
             attitude = min(np.linalg.norm(q[3:] - e), np.linalg.norm(q[3:] + e))
-            found.append([np.linalg.norm(q[:3] - r), np.linalg.norm(u[:3] - v), attitude])
-    return np.array(found)
+            rows.append([np.linalg.norm(q[:3] - r), np.linalg.norm(u[:3] - v), attitude])
+    return np.array(rows)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -19,13 +19,13 @@ def run(**options):
     return simulate(CASE_A.dynamics, **options)
 
 
-def assert_same(found, expected, but=("solve_time",)):
-    assert found.completed == expected.completed
-    assert found.data.attrs["steps"] == expected.data.attrs["steps"]
-    assert found.data.attrs["steps_below_h_min"] == expected.data.attrs["steps_below_h_min"]
-    assert set(found.data.variables) == set(expected.data.variables)
-    for name in set(found.data.variables) - set(but):
-        a, b = found.data[name].values, expected.data[name].values
+def assert_same(result, expected, but=("solve_time",)):
+    assert result.completed == expected.completed
+    assert result.data.attrs["steps"] == expected.data.attrs["steps"]
+    assert result.data.attrs["steps_below_h_min"] == expected.data.attrs["steps_below_h_min"]
+    assert set(result.data.variables) == set(expected.data.variables)
+    for name in set(result.data.variables) - set(but):
+        a, b = result.data[name].values, expected.data[name].values
         assert a.dtype.kind == b.dtype.kind, name
         assert a.shape == b.shape, name
         assert a.tolist() == b.tolist() if a.dtype.kind in "OUT" else a.tobytes() == b.tobytes(), (

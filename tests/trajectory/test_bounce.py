@@ -103,9 +103,9 @@ def test_what_restitution_is_worth(bounce):
     """The derivative of the least cost by restitution, against solving again beside it."""
     solved = {e: bounce.solve({"restitution": e}, 40) for e in (0.799, 0.8, 0.801)}
     costs = {e: result.objective for e, result in solved.items()}
-    found = bounce.cost_gradient(solved[0.8])
-    assert list(found) == ["restitution"]
-    assert found["restitution"] == pytest.approx((costs[0.801] - costs[0.799]) / 2e-3, rel=1e-4)
+    gradient = bounce.cost_gradient(solved[0.8])
+    assert list(gradient) == ["restitution"]
+    assert gradient["restitution"] == pytest.approx((costs[0.801] - costs[0.799]) / 2e-3, rel=1e-4)
 
 
 def test_modes_that_are_given(bounce):

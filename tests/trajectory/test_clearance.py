@@ -52,9 +52,9 @@ def resimulated(links, clearances, result, h):
     start = Start(result["q"].values[0], np.zeros(d.nv))
     steps = StepBounds(h / 20, h)
     options = {"scheme": Variational(), "solver": Compiled(), "progress": False}
-    found = simulate(d, start, t[-1], steps=steps, **options)
-    assert found.completed, found.stop_reason
-    return found
+    simulated = simulate(d, start, t[-1], steps=steps, **options)
+    assert simulated.completed, simulated.stop_reason
+    return simulated
 
 
 @pytest.mark.slow

@@ -83,8 +83,9 @@ def test_limits_of_a_joint_after_a_free_body():
         "speed of hinge": numbers[1][d.v_names.index("hinge.rate")],
         "force of hinge": d.v_names.index("hinge.rate"),
     }
-    found = np.asarray(values(*numbers)).ravel()
-    assert dict(zip((b.label for b in bounds), found, strict=True)) == pytest.approx(expected)
+    limited = np.asarray(values(*numbers)).ravel()
+    labels = [b.label for b in bounds]
+    assert dict(zip(labels, limited, strict=True)) == pytest.approx(expected)
 
 
 def distance(point, a, b):
@@ -101,8 +102,8 @@ def distance(point, a, b):
 def test_distance_from_a_segment():
     random = np.random.default_rng(0)
     for point, a, b in random.normal(size=(30, 3, 3)):
-        found = float(ca.evalf(squared_distance(*(ca.SX(ca.DM(x)) for x in (point, a, b)))))
-        assert np.sqrt(found) == pytest.approx(distance(point, a, b), abs=1e-9)
+        squared = float(ca.evalf(squared_distance(*(ca.SX(ca.DM(x)) for x in (point, a, b)))))
+        assert np.sqrt(squared) == pytest.approx(distance(point, a, b), abs=1e-9)
 
 
 def test_a_hand_goes_round_a_capsule():

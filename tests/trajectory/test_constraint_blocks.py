@@ -37,8 +37,8 @@ def check(collocation):
         [nlp.x, nlp.p],
         [nlp.f, ca.gradient(nlp.f, nlp.x), nlp.g, ca.jacobian(nlp.g, nlp.x)],
     )
-    for found, expected in zip((f, gradient, g, J), whole(x, p), strict=True):
-        assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)
+    for computed, expected in zip((f, gradient, g, J), whole(x, p), strict=True):
+        assert np.asarray(computed) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)
     lam = np.random.default_rng(1).normal(size=nlp.g.numel())
     H = np.asarray(made.hess_lag(x, p, 0.7, lam))
     lagrangian = 0.7 * nlp.f + ca.dot(ca.DM(lam), nlp.g)
@@ -78,14 +78,14 @@ def test_compiled_derivatives_are_the_same(tmp_path, monkeypatch):
     collocation = program([Effort()], [], steps=OFTEN)
     nlp = collocation.nlp()
     plain, native = nlp.derivatives(), nlp.derivatives(compiled=True)
-    compiled = set(tmp_path.iterdir())
-    assert len(compiled) == 12  # library and manifest; links and moments; slope, J, H of each
+    files = set(tmp_path.iterdir())
+    assert len(files) == 12  # library and manifest; links and moments; slope, J, H of each
     program([Effort()], [], steps=3 * OFTEN).nlp().derivatives(compiled=True)
-    assert set(tmp_path.iterdir()) == compiled
+    assert set(tmp_path.iterdir()) == files
     x, p = numbers(collocation)
     lam = np.random.default_rng(1).normal(size=nlp.g.numel())
     for name, known in (("grad_f", (x, p)), ("jac_g", (x, p)), ("hess_lag", (x, p, 0.7, lam))):
-        for found, expected in zip(
+        for compiled, expected in zip(
             getattr(native, name).call(known), getattr(plain, name).call(known), strict=True
         ):
-            assert np.asarray(found) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)
+            assert np.asarray(compiled) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)

@@ -26,19 +26,19 @@ from tests.trajectory.differences import TIGHT, difference, named
 
 def test_event_times_move_along():
     """A ball of e = 0.8 dropped from 1 m, after its first impact: in closed form."""
-    found = sensitivities(
+    derivatives = sensitivities(
         ball(0.8), None, 0.7, steps=StepBounds(1e-3, 1e-2), scheme=ContactAligned()
     )
     T, e, h0 = 0.7, 0.8, 1.0
     fall = np.sqrt(2 * h0 / G)
     left = T - fall
-    assert found.value[0, 2] == pytest.approx(e * G * fall * left - G * left**2 / 2, abs=1e-9)
+    assert derivatives.value[0, 2] == pytest.approx(e * G * fall * left - G * left**2 / 2, abs=1e-9)
     by_height = (e * G * left - e * G * fall + G * left) / (G * fall)
     assert by_height == pytest.approx(0.190552, abs=1e-6)
-    assert found.forward().q0[0, 2, 2] == pytest.approx(by_height, abs=1e-9)
+    assert derivatives.forward().q0[0, 2, 2] == pytest.approx(by_height, abs=1e-9)
     weights = np.zeros((1, 6))
     weights[0, 2] = 1
-    assert found.adjoint(weights).q0[2] == pytest.approx(by_height, abs=1e-9)
+    assert derivatives.adjoint(weights).q0[2] == pytest.approx(by_height, abs=1e-9)
     # Thrown upwards faster it lands later, with more speed.
     thrown = difference(
         lambda v: sensitivities(
@@ -51,7 +51,7 @@ def test_event_times_move_along():
         0.0,
         1e-3,
     )
-    assert found.forward().v0[0, 2, 2] == pytest.approx(thrown, rel=1e-7)
+    assert derivatives.forward().v0[0, 2, 2] == pytest.approx(thrown, rel=1e-7)
 
 
 def test_several_impacts_by_restitution():
@@ -61,7 +61,7 @@ def test_several_impacts_by_restitution():
     floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
     dynamics = assemble(Mechanism([body]), [floor], (0, 0, -G))
     times = [0.3, 1.0, 2.0]
-    found = sensitivities(
+    derivatives = sensitivities(
         dynamics, None, times, steps=StepBounds(1e-3, 1e-2), scheme=ContactAligned()
     )
 
@@ -74,9 +74,9 @@ def test_several_impacts_by_restitution():
             rows.append(1 - G * T**2 / 2 if t > T else v * (T - begin) - G * (T - begin) ** 2 / 2)
         return np.array(rows)
 
-    assert found.value[:, 2] == pytest.approx(height(0.8), abs=1e-8)
+    assert derivatives.value[:, 2] == pytest.approx(height(0.8), abs=1e-8)
     exact = difference(height, 0.8, 1e-3)
-    assert found.forward().parameters[:, 2, 0] == pytest.approx(exact, abs=1e-7)
+    assert derivatives.forward().parameters[:, 2, 0] == pytest.approx(exact, abs=1e-7)
 
 
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean(), PaperStep()], ids=named)
@@ -109,23 +109,23 @@ def test_two_walls_at_once_are_told_unless_both_move_alike():
     options = {"steps": StepBounds(1e-3, 1e-2), "scheme": ContactAligned()}
     with pytest.raises(SensitivityError, match=r"contact 'floor', contact 'wall'|contact '"):
         sensitivities(dynamics, None, 0.7, **options)
-    found = sensitivities(dynamics, None, 0.7, by_start=False, **options)
+    derivatives = sensitivities(dynamics, None, 0.7, by_start=False, **options)
 
     def height(g):
         fall = np.sqrt(2 / g)
         return 0.5 * g * fall * (0.7 - fall) - g * (0.7 - fall) ** 2 / 2
 
     exact = -difference(height, G, 1e-3)
-    assert found.forward().parameters[0, [0, 2], 0] == pytest.approx([exact, exact], abs=1e-7)
+    assert derivatives.forward().parameters[0, [0, 2], 0] == pytest.approx([exact, exact], abs=1e-7)
 
 
 def test_lasting_contact_is_no_tie():
     """A ball that rests: held by the floor, free along it."""
-    found = sensitivities(
+    forward = sensitivities(
         ball(0.0, 0.0), None, 0.1, steps=StepBounds(1e-2, 1e-2), scheme=ContactAligned()
     ).forward()
-    assert np.diag(found.q0[0, :3]) == pytest.approx([1, 1, 0], abs=1e-9)
-    assert np.diag(found.v0[0, 3:]) == pytest.approx([1, 1, 0], abs=1e-9)
+    assert np.diag(forward.q0[0, :3]) == pytest.approx([1, 1, 0], abs=1e-9)
+    assert np.diag(forward.v0[0, 3:]) == pytest.approx([1, 1, 0], abs=1e-9)
 
 
 @pytest.mark.parametrize("planar", [True, False], ids=["exact", "regularised"])
@@ -147,12 +147,12 @@ def test_sliding_to_rest(planar):
             newton=TIGHT,
         )
 
-    found = run(0.3).forward()
-    assert found.parameters[0, 0, 0] == pytest.approx(-G * 0.2**2 / 2, rel=1e-3)
-    assert found.parameters[1, 0, 0] == pytest.approx(-1 / (2 * 0.3**2 * G), rel=1e-2)
-    assert found.v0[1, 0, 0] == pytest.approx(1 / (0.3 * G), rel=1e-2)
+    forward = run(0.3).forward()
+    assert forward.parameters[0, 0, 0] == pytest.approx(-G * 0.2**2 / 2, rel=1e-3)
+    assert forward.parameters[1, 0, 0] == pytest.approx(-1 / (2 * 0.3**2 * G), rel=1e-2)
+    assert forward.v0[1, 0, 0] == pytest.approx(1 / (0.3 * G), rel=1e-2)
     exact = difference(lambda mu: run(mu).value, 0.3, 1e-6)
-    assert found.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
+    assert forward.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
 
 
 def test_dependent_contacts():
@@ -164,6 +164,6 @@ def test_dependent_contacts():
         for y in (-0.3, 0.3)
     ]
     dynamics = assemble(Mechanism([body]), legs, (0, 0, -G))
-    found = sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), by=("mass",))
-    assert found.forward().parameters == pytest.approx(0, abs=1e-9)
-    assert found.forward().v0[0, 0, 0] == pytest.approx(0.1, abs=1e-9)
+    derivatives = sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), by=("mass",))
+    assert derivatives.forward().parameters == pytest.approx(0, abs=1e-9)
+    assert derivatives.forward().v0[0, 0, 0] == pytest.approx(0.1, abs=1e-9)

@@ -70,8 +70,8 @@ def on_the_way(cost, d, n=401):
 @pytest.mark.parametrize(("braking", "work"), [(0.0, 1.125), (1.0, 2.25), (-1.0, 0.0)])
 def test_energy_is_work_put_in_and_what_braking_costs(braking, work):
     """1 kg to 1.5 m/s and back to rest."""
-    found = on_the_way(Energy(braking=braking, rounding=1e-6), cart())
-    assert found == pytest.approx(work, abs=1e-4)
+    cost = on_the_way(Energy(braking=braking, rounding=1e-6), cart())
+    assert cost == pytest.approx(work, abs=1e-4)
 
 
 def test_rounding_takes_less_than_half_of_it():
@@ -131,8 +131,8 @@ def test_a_cone_across_joints_resists_as_it_reads(q):
     c, s = np.cos(q[:2]), np.sin(q[:2])
     axes = np.array([[0, 0, 1], [-s[0], c[0], 0], [s[1] * c[0], s[1] * s[0], c[1]]])
     forces = np.asarray(alone.applied(0, q, v, [])).ravel()
-    found = np.linalg.solve(axes, forces)
-    assert rate(JointResistance(joints=["cone"]), d, q, v) == pytest.approx(found @ found)
+    torque = np.linalg.solve(axes, forces)
+    assert rate(JointResistance(joints=["cone"]), d, q, v) == pytest.approx(torque @ torque)
 
 
 @pytest.mark.parametrize("q", POSTURES)

@@ -55,7 +55,7 @@ def sag(t, q, v, p):
 def test_clearances_are_allotted_at_least_cost(chain):
     """Cost a1/c1 + a2/c2 with c1 + c2 <= 1 mm: the clearances go by the roots of a1 and a2."""
     steps, most = StepBounds(1e-6, 1e-3), 1e-3
-    found = design(
+    best = design(
         chain,
         [Unknown("c1", 3e-4, 5e-5, 2e-3), Unknown("c2", 3e-4, 5e-5, 2e-3)],
         lambda y, p: 4e-4 / p["c1"] + 1e-4 / p["c2"],
@@ -64,10 +64,10 @@ def test_clearances_are_allotted_at_least_cost(chain):
         outputs=sag,
         steps=steps,
     )
-    assert found.converged, found.message
-    assert found.values == pytest.approx([most * 2 / 3, most / 3], rel=1e-4)
-    assert found.limits["sag"] == pytest.approx(most, rel=1e-6)
-    assert found.resimulated["sag"] == pytest.approx(most, rel=1e-3)
+    assert best.converged, best.message
+    assert best.values == pytest.approx([most * 2 / 3, most / 3], rel=1e-4)
+    assert best.limits["sag"] == pytest.approx(most, rel=1e-6)
+    assert best.resimulated["sag"] == pytest.approx(most, rel=1e-3)
     again = simulate(
         chain,
         None,
@@ -75,7 +75,7 @@ def test_clearances_are_allotted_at_least_cost(chain):
         steps=steps,
         scheme=Variational(),
         solver=Compiled(),
-        parameters=found.parameters,
+        parameters=best.parameters,
         progress=False,
     )
     assert -0.3 - again["q"].values[-1, 8] <= most * (1 + 1e-5)
@@ -95,7 +95,7 @@ def place(t, q, v, p):
 
 def test_a_spring_constant(oscillator):
     """The softest spring that brings the mass from 1 m to 0.2 m within half a second."""
-    found = design(
+    best = design(
         oscillator,
         [Unknown("stiffness", 30.0, 1.0, 40.0)],
         lambda y, p: p["stiffness"],
@@ -104,14 +104,14 @@ def test_a_spring_constant(oscillator):
         outputs=place,
         steps=StepBounds(1e-3, 1e-3),
     )
-    assert found.converged, found.message
-    assert found.values[0] == pytest.approx(2.0 * (np.arccos(0.2) / 0.5) ** 2, rel=1e-4)
-    assert found.cost == found.values[0]
+    assert best.converged, best.message
+    assert best.values[0] == pytest.approx(2.0 * (np.arccos(0.2) / 0.5) ** 2, rel=1e-4)
+    assert best.cost == best.values[0]
 
 
 def test_a_cost_of_the_motion(oscillator):
     """The spring that is at rest furthest below: half a period in half a second."""
-    found = design(
+    best = design(
         oscillator,
         [Unknown("stiffness", 50.0, 20.0, 120.0)],
         lambda y, p: ca.sum1(y),
@@ -119,12 +119,12 @@ def test_a_cost_of_the_motion(oscillator):
         outputs=place,
         steps=StepBounds(1e-3, 1e-3),
     )
-    assert found.converged, found.message
-    assert found.values[0] == pytest.approx(2.0 * (np.pi / 0.5) ** 2, rel=1e-3)
+    assert best.converged, best.message
+    assert best.values[0] == pytest.approx(2.0 * (np.pi / 0.5) ** 2, rel=1e-3)
 
 
 def test_what_cannot_be_met_is_told(oscillator):
-    found = design(
+    best = design(
         oscillator,
         [Unknown("stiffness", 30.0, 1.0, 40.0)],
         lambda y, p: p["stiffness"],
@@ -133,9 +133,9 @@ def test_what_cannot_be_met_is_told(oscillator):
         outputs=place,
         steps=StepBounds(1e-3, 1e-3),
     )
-    assert not found.converged
-    assert np.all(np.isnan(found.values))
-    assert "'end' is -0.6" in found.message
+    assert not best.converged
+    assert np.all(np.isnan(best.values))
+    assert "'end' is -0.6" in best.message
 
 
 def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
@@ -147,7 +147,7 @@ def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
         return sensitivities(*given, **options)
 
     monkeypatch.setattr(sys.modules[design.__module__], "sensitivities", failing)
-    found = design(
+    best = design(
         oscillator,
         [Unknown("stiffness", 30.0, 1.0, 40.0)],
         lambda y, p: p["stiffness"],
@@ -156,9 +156,9 @@ def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
         outputs=place,
         steps=StepBounds(1e-3, 1e-3),
     )
-    assert not found.converged
-    assert np.all(np.isnan(found.values))
-    assert "half the step at t = 0.25 s" in found.message
+    assert not best.converged
+    assert np.all(np.isnan(best.values))
+    assert "half the step at t = 0.25 s" in best.message
 
 
 def test_bad_input_is_told(oscillator):

@@ -318,16 +318,16 @@ def test_extents_hold_for_every_posture(seed):
         before = body
     d = assemble(Mechanism(bodies, joints, "relative"))
     limits = {name: (0.1, 0.4) for name in d.q_names if name.endswith(("distance", "angle"))}
-    found = extent(d, Frame(bodies[-1]), limits, (), d.values())
+    extents = extent(d, Frame(bodies[-1]), limits, (), d.values())
     for _ in range(100):
         q = rng.normal(size=d.nq)
         for k, name in enumerate(d.q_names):
             q[k] = rng.uniform(*limits[name]) if name in limits else q[k]
         q = np.asarray(d.renormalise(q)).ravel()
         place = np.asarray(d.poses(q, np.zeros(d.nv), [])[0])[:, -1]
-        for root, least, most in found:
+        for root, least, most in extents:
             assert least - 1e-12 <= np.linalg.norm(place - root) <= most + 1e-12
-    assert all(np.isfinite(x.most) for x in found)
+    assert all(np.isfinite(x.most) for x in extents)
 
 
 @pytest.fixture(scope="module")

@@ -59,12 +59,12 @@ def unknowns(guess):
     ]
 
 
-def check(found):
+def check(fitted):
     """Within four standard errors, which are themselves small."""
-    assert found.converged, found.message
-    assert np.all(np.abs(found.values - TRUE) < 4 * found.errors)
-    assert np.all(found.errors < 0.02 * TRUE)
-    assert found.residual == pytest.approx(1, abs=0.3)
+    assert fitted.converged, fitted.message
+    assert np.all(np.abs(fitted.values - TRUE) < 4 * fitted.errors)
+    assert np.all(fitted.errors < 0.02 * TRUE)
+    assert fitted.residual == pytest.approx(1, abs=0.3)
 
 
 def test_clearance_and_damping_from_half_off(worn):
@@ -78,8 +78,8 @@ def test_ten_starts_over_two_seconds(worn):
     """Seeded, up to 50 % off; every one of them."""
     data = measured(worn, np.arange(1, 201) * 0.01)
     guesses = TRUE * np.random.default_rng(1).uniform(0.5, 1.5, (10, 2))
-    found = [fit(worn, data, unknowns(guess), steps=STEPS) for guess in guesses]
-    for one in found:
+    fits = [fit(worn, data, unknowns(guess), steps=STEPS) for guess in guesses]
+    for one in fits:
         check(one)
         assert one.errors[0] < 1e-3 * TRUE[0]
 
@@ -123,17 +123,17 @@ def test_errors_are_those_of_many_fits(swing):
     start = Start(np.array([0.2]), np.array([0.0]))
     exact = sensitivities(swing, start, times, steps=steps, outputs=angle, by=()).value
     sought = [Unknown("stiffness", 3.0, 0.5, 5.0), Unknown("damping", 0.1, 0.0, 1.0)]
-    found = []
+    fits = []
     for seed in range(30):
         noise = 1e-3 * np.random.default_rng(seed).normal(size=exact.shape)
         data = Measured(times, exact + noise, angle, 1e-3)
-        found.append(fit(swing, data, sought, steps=steps, start=start))
-    assert all(one.converged for one in found)
-    off = np.array([(one.values - [2.0, 0.2]) / one.errors for one in found])
+        fits.append(fit(swing, data, sought, steps=steps, start=start))
+    assert all(one.converged for one in fits)
+    off = np.array([(one.values - [2.0, 0.2]) / one.errors for one in fits])
     assert np.std(off, axis=0) == pytest.approx([1, 1], abs=0.35)
     assert np.mean(off, axis=0) == pytest.approx([0, 0], abs=0.6)
     assert np.corrcoef(off.T)[0, 1] == pytest.approx(
-        found[0].covariance[0, 1] / np.prod(found[0].errors), abs=0.4
+        fits[0].covariance[0, 1] / np.prod(fits[0].errors), abs=0.4
     )
 
 
@@ -142,10 +142,10 @@ def test_what_was_not_measured_is_told(swing):
     body = Body("mass", Parameter("mass", 1.0), point_mass=True)
     free = assemble(Mechanism([body]))
     data = Measured([0.1, 0.2], np.zeros((2, 3)), lambda t, q, v, p: q, 1e-3)
-    found = fit(free, data, [Unknown("mass", 1.0, 0.5, 2.0)], steps=StepBounds(1e-2, 1e-2))
-    assert not found.converged
-    assert np.all(np.isnan(found.values))
-    assert "does not tell mass" in found.message
+    fitted = fit(free, data, [Unknown("mass", 1.0, 0.5, 2.0)], steps=StepBounds(1e-2, 1e-2))
+    assert not fitted.converged
+    assert np.all(np.isnan(fitted.values))
+    assert "does not tell mass" in fitted.message
 
 
 def test_another_mechanism_is_told(swing):
@@ -154,13 +154,13 @@ def test_another_mechanism_is_told(swing):
     start = Start(np.array([0.2]), np.array([0.0]))
     data = Measured(times, 1 + times**2, angle, 1e-3)
     sought = [Unknown("stiffness", 3.0, 0.5, 5.0)]
-    found = fit(swing, data, sought, steps=StepBounds(5e-3, 5e-3), start=start, starts=3)
-    assert not found.converged
-    assert "noise does not explain it" in found.message
-    assert "the values are of the best local fit" in found.message
-    assert len(found.outcomes) == 3
-    best = min(found.outcomes, key=lambda outcome: outcome.residual)
-    assert np.array_equal(found.values, best.end)
+    fitted = fit(swing, data, sought, steps=StepBounds(5e-3, 5e-3), start=start, starts=3)
+    assert not fitted.converged
+    assert "noise does not explain it" in fitted.message
+    assert "the values are of the best local fit" in fitted.message
+    assert len(fitted.outcomes) == 3
+    best = min(fitted.outcomes, key=lambda outcome: outcome.residual)
+    assert np.array_equal(fitted.values, best.end)
 
 
 def test_a_start_that_moves_along_is_refused():

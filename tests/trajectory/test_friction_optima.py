@@ -153,9 +153,9 @@ def test_a_wheel_whose_journal_rubs_under_its_weight(scheme, law):
 
 def test_a_wheel_by_polynomials():
     """Dry friction has no states, so inverse dynamics know it too."""
-    found = turned(80, None, LAWS["dry"])
-    assert found.data.attrs["scheme"].startswith("Hermite-Simpson")
-    assert found.objective == pytest.approx(12 + (0.1 * DRY * G) ** 2, rel=1e-4)
+    optimum = turned(80, None, LAWS["dry"])
+    assert optimum.data.attrs["scheme"].startswith("Hermite-Simpson")
+    assert optimum.objective == pytest.approx(12 + (0.1 * DRY * G) ** 2, rel=1e-4)
 
 
 def test_internal_states_start_at_zero_and_end_at_will():

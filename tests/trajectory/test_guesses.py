@@ -32,8 +32,8 @@ def check_slopes(trajectory):
     """v and a are the derivatives of q."""
     t = FINE * trajectory.duration
     for x, slope in ((trajectory.q, trajectory.v), (trajectory.v, trajectory.a)):
-        found = np.gradient(x, t, axis=0)[1:-1]
-        assert found == pytest.approx(slope[1:-1], abs=1e-4)
+        differences = np.gradient(x, t, axis=0)[1:-1]
+        assert differences == pytest.approx(slope[1:-1], abs=1e-4)
 
 
 def test_the_quintic_has_least_jerk():

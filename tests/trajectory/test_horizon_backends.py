@@ -21,15 +21,15 @@ SLOW = "arm_least_resistance"
 def test_sqp_finds_the_optimum_of_ipopt(name):
     stated = load_optimization(name)
     horizon = replace(stated.horizon, steps=CASES[name], defect=1.0)  # ten steps are few
-    found = {
+    optima = {
         kind: replace(stated, horizon=horizon, solver=Solver(backend=kind(**options))).solve()
         for kind, options in ((Ipopt, {"options": {"ipopt.bound_relax_factor": 0.0}}), (Sqp, {}))
     }
-    for kind, result in found.items():
+    for kind, result in optima.items():
         assert result.completed, result.stop_reason
         assert result.data.attrs["violation"] < 1e-6
         assert result.data.attrs["solver_name"].startswith(kind.__name__.lower())
-    assert found[Sqp].objective == pytest.approx(found[Ipopt].objective, rel=1e-6)
+    assert optima[Sqp].objective == pytest.approx(optima[Ipopt].objective, rel=1e-6)
 
 
 @pytest.mark.slow

@@ -84,9 +84,9 @@ def solved(nlp, p):
     }
     program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
     call = ca.nlpsol("again", "ipopt", program, options)
-    found = call(x0=0.1, p=p, lbg=nlp.lower, ubg=nlp.upper)
+    solution = call(x0=0.1, p=p, lbg=nlp.lower, ubg=nlp.upper)
     assert call.stats()["success"]
-    return {name: np.asarray(value).ravel() for name, value in found.items()}
+    return {name: np.asarray(value).ravel() for name, value in solution.items()}
 
 
 def differences(nlp, p, k, step=1e-4):
@@ -105,13 +105,13 @@ def test_least_effort_in_closed_form():
     assert at["f"][0] == pytest.approx(12, rel=2e-3)
     by = cost_derivatives(nlp, at["x"], p, at["lam_g"])
     assert by[:2] == pytest.approx(2 * at["f"][0] * np.ones(2), rel=1e-7)
-    found = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
-    assert found.cost == pytest.approx(by)
+    derivatives = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
+    assert derivatives.cost == pytest.approx(by)
     # Twice the way is twice the motion; the force goes with the mass, the motion does not.
-    assert found.x[:, 1] == pytest.approx(at["x"], abs=1e-6)
+    assert derivatives.x[:, 1] == pytest.approx(at["x"], abs=1e-6)
     forces = np.arange(2, 3 * STEPS, 3)
-    assert found.x[forces, 0] == pytest.approx(at["x"][forces], abs=1e-6)
-    assert np.delete(found.x[:, 0], forces) == pytest.approx(0, abs=1e-8)
+    assert derivatives.x[forces, 0] == pytest.approx(at["x"][forces], abs=1e-6)
+    assert np.delete(derivatives.x[:, 0], forces) == pytest.approx(0, abs=1e-8)
 
 
 @pytest.mark.parametrize("force", [np.inf, 5.05])
@@ -121,11 +121,11 @@ def test_against_solving_again(force):
     at = solved(nlp, p)
     forces = np.abs(at["x"][2 : 3 * STEPS : 3])
     assert 2 < np.sum(forces > 5.05 - 1e-6) < STEPS
-    found = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
+    derivatives = optimum_derivatives(nlp, at["x"], p, at["lam_x"], at["lam_g"])
     for k in range(3):
         cost, x = differences(nlp, p, k)
-        assert found.cost[k] == pytest.approx(cost[0], rel=1e-6)
-        assert found.x[:, k] == pytest.approx(x, abs=2e-5 * (1 + np.max(np.abs(x))))
+        assert derivatives.cost[k] == pytest.approx(cost[0], rel=1e-6)
+        assert derivatives.x[:, k] == pytest.approx(x, abs=2e-5 * (1 + np.max(np.abs(x))))
 
 
 def test_bounds_of_unknowns():
@@ -179,15 +179,15 @@ def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
     stated = swing(scheme)
     best = stated.solve()
     assert best.completed, best.stop_reason
-    found = stated.derivatives(best).sel(parameter=name)
+    derivatives = stated.derivatives(best).sel(parameter=name)
     value = {x.name: x.value for x in stated.dynamics.parameters}[name]
     after, before = (stated.solve({name: value + sign * step}) for sign in (1, -1))
     for what in ("time", "q"):
         slope = (after[what].values - before[what].values) / (2 * step)
         assert np.abs(slope).max() > 1e-3
-        assert found[what].values == pytest.approx(slope, abs=1e-5 * np.abs(slope).max())
+        assert derivatives[what].values == pytest.approx(slope, abs=1e-5 * np.abs(slope).max())
     slope = (after.objective - before.objective) / (2 * step)
-    assert found["cost"].item() == pytest.approx(slope, rel=1e-6)
+    assert derivatives["cost"].item() == pytest.approx(slope, rel=1e-6)
     assert stated.cost_gradient(best)[name] == pytest.approx(slope, rel=1e-6)
 
 

@@ -88,28 +88,28 @@ def test_case_a_by_clearance_and_mass(scheme):
             newton=TIGHT,
         )
 
-    found = run()
-    forward = found.forward().parameters
+    derivatives = run()
+    forward = derivatives.forward().parameters
     assert forward.shape == (3, 2, 2)
     for k, (name, value, step) in enumerate([("clearance", 1e-3, 2e-8), ("mass", 1.0, 1e-4)]):
         exact = difference(lambda x, name=name: run(**{name: x}).value, value, step)
         scale = np.max(np.abs(exact[1:]), axis=0)
         assert forward[1:, :, k] / scale == pytest.approx(exact[1:] / scale, abs=1e-6)
         assert forward[0, :, k] == pytest.approx(0, abs=1e-9)  # before the first impact
-    weights = np.random.default_rng(0).normal(size=found.value.shape)
-    backward = found.adjoint(weights).parameters
+    weights = np.random.default_rng(0).normal(size=derivatives.value.shape)
+    backward = derivatives.adjoint(weights).parameters
     assert backward == pytest.approx(np.einsum("nm,nmk->k", weights, forward), rel=1e-10)
 
 
 @pytest.mark.slow
 def test_the_motion_is_that_of_simulate():
-    found = sensitivities(CASE_A, None, 0.1, steps=FIXED, by=("clearance",))
+    derivatives = sensitivities(CASE_A, None, 0.1, steps=FIXED, by=("clearance",))
     steps = simulate(
         CASE_A, None, 0.1, steps=FIXED, scheme=Variational(), solver=Compiled(), progress=False
     ).data
-    assert np.array_equal(found.steps.t, steps["time"].values)
-    assert found.steps.q == pytest.approx(steps["q"].values, abs=1e-14)
-    assert found.value[0] == pytest.approx(
+    assert np.array_equal(derivatives.steps.t, steps["time"].values)
+    assert derivatives.steps.q == pytest.approx(steps["q"].values, abs=1e-14)
+    assert derivatives.value[0] == pytest.approx(
         np.append(steps["q"].values[-1], steps["v"].values[-1]), abs=1e-13
     )
 
@@ -144,15 +144,15 @@ def test_smooth_motion_against_the_variational_equation(pendulum):
     exact = solve_ivp(rate, (0, T), start, rtol=1e-11, atol=1e-12).y[:, -1]
     errors = []
     for h in (2e-3, 1e-3):
-        found = sensitivities(
+        derivatives = sensitivities(
             pendulum,
             Start(np.array([0.3]), np.array([-0.4])),
             T,
             steps=StepBounds(h, h),
             by=("mass", "damping"),
         )
-        assert found.by == ("mass", "damping")
-        S = np.concatenate([part[0] for part in found.forward()], axis=1)
+        assert derivatives.by == ("mass", "damping")
+        S = np.concatenate([part[0] for part in derivatives.forward()], axis=1)
         errors.append(np.max(np.abs(S - exact[2:].reshape(2, 4))))
     assert errors[1] < 1e-5
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
@@ -219,13 +219,13 @@ def test_an_arm_by_a_cone_angle():
             newton=TIGHT,
         )
 
-    found = run(0.3)
+    derivatives = run(0.3)
     exact = difference(lambda x: run(x).value, 0.3, 1e-4)
-    by_angle = found.forward().parameters[:, :, 0]
+    by_angle = derivatives.forward().parameters[:, :, 0]
     assert np.max(np.abs(exact)) > 0.05
     assert by_angle == pytest.approx(exact, abs=1e-6 * np.max(np.abs(exact)))
-    weights = np.random.default_rng(0).normal(size=found.value.shape)
-    backward, forward = found.adjoint(weights), found.forward()
+    weights = np.random.default_rng(0).normal(size=derivatives.value.shape)
+    backward, forward = derivatives.adjoint(weights), derivatives.forward()
     for one, other in zip(backward, forward, strict=True):
         assert one == pytest.approx(np.einsum("nm,nmk->k", weights, other), rel=1e-10, abs=1e-12)
 
@@ -239,7 +239,7 @@ def test_by_the_start():
     def run(q, v):
         return sensitivities(CASE_A, Start(q, v), 0.02, steps=steps, by=(), newton=TIGHT)
 
-    found = run(q0, v0).forward()
+    forward = run(q0, v0).forward()
     for name, k in (("v", 0), ("v", 3), ("v", 5), ("q", 1)):
         at, step = keys.index(name), 1e-7
 
@@ -247,7 +247,7 @@ def test_by_the_start():
             return run(*(along(y, k, x if i == at else 0) for i, y in enumerate((q0, v0)))).value[0]
 
         exact = difference(value, 0.0, step)
-        by = (found.q0, found.v0)[at][0, :, k]
+        by = (forward.q0, forward.v0)[at][0, :, k]
         assert by == pytest.approx(exact, abs=1e-6 * np.max(np.abs(exact)))
 
 
@@ -268,27 +268,28 @@ def test_bad_input_is_told():
     falling = assemble(Mechanism([body]))
     with pytest.raises(ValueError, match="the stated start moves with parameter 'height'"):
         sensitivities(falling, None, 0.1, steps=steps)
-    found = sensitivities(ball(0.0), None, 0.1, steps=steps)
+    derivatives = sensitivities(ball(0.0), None, 0.1, steps=steps)
     with pytest.raises(ValueError, match=r"weights must have the shape of value, \(1, 6\), got"):
-        found.adjoint(np.ones(6))
+        derivatives.adjoint(np.ones(6))
 
 
 def test_a_turned_start_keeps_its_norm():
     """Derivatives of the normalised Euler parameters are at right angles to them."""
     body = Body("top", 1.0, (0.1, 0.2, 0.3), orientation=about_z(0.4), angular_velocity=(1, 2, 3))
-    found = sensitivities(assemble(Mechanism([body])), None, 0.5, steps=StepBounds(5e-3, 5e-3))
-    e = found.value[0, 3:7]
-    assert e @ found.forward().v0[0, 3:7, 3:] == pytest.approx(np.zeros(3), abs=1e-10)
+    d, steps = assemble(Mechanism([body])), StepBounds(5e-3, 5e-3)
+    derivatives = sensitivities(d, None, 0.5, steps=steps)
+    e = derivatives.value[0, 3:7]
+    assert e @ derivatives.forward().v0[0, 3:7, 3:] == pytest.approx(np.zeros(3), abs=1e-10)
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 54])
 def test_any_number_of_steps(count):
     """Scales and parameters are as many as the steps of a call: a ball that falls freely."""
     h = 1e-2
-    found = sensitivities(ball(0.0, 9.0), None, count * h, steps=StepBounds(h, h))
-    assert len(found.steps) == count
+    derivatives = sensitivities(ball(0.0, 9.0), None, count * h, steps=StepBounds(h, h))
+    assert len(derivatives.steps) == count
     exact = np.block([[np.eye(3), count * h * np.eye(3)], [np.zeros((3, 3)), np.eye(3)]])
-    forward = found.forward()
+    forward = derivatives.forward()
     assert np.hstack([forward.q0[0], forward.v0[0]]) == pytest.approx(exact, abs=1e-10)
 
 
@@ -299,5 +300,5 @@ def test_functions_of_what_is_the_same_everywhere(count):
     made = Mapped("made", [x, y, c], [ca.vertcat(ca.dot(c, x), y)])
     random = np.random.default_rng(0)
     a, b, same = (random.normal(size=n) for n in ((count, 2), count, 2))
-    (found,) = made(count, [a, b, same])
-    assert found[:, 0] == pytest.approx(np.column_stack([a @ same, b]))
+    (product,) = made(count, [a, b, same])
+    assert product[:, 0] == pytest.approx(np.column_stack([a @ same, b]))

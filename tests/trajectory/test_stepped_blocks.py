@@ -75,10 +75,10 @@ class Program:
 @pytest.mark.parametrize("cost", STEPPED_COSTS, ids=lambda cost: type(cost).__name__)
 def test_derivatives_of_every_cost(cost):
     cost.check(D)
-    found = Program([cost], []).check()
-    assert found[0] != 0
+    once = Program([cost], []).check()
+    assert once[0] != 0
     twice = Program([2 * cost], []).check()
-    assert twice == pytest.approx(2 * found)
+    assert twice == pytest.approx(2 * once)
 
 
 @pytest.mark.parametrize("condition", STEPPED_CONDITIONS, ids=lambda c: type(c).__name__)

@@ -135,9 +135,9 @@ def test_contact_forces_on_record_are_those_that_move_the_body(normal_implicitne
     h = np.diff(result["time"].values)[:, None]
     rate = np.diff(result["body_position"].values[:, 0], axis=0) / h
     force = np.diff(rate, axis=0) / h[1:] + [0.0, 9.81, 0.0]  # of 1 kg
-    found = result["contact_force"].values[2:, 0]
+    recorded = result["contact_force"].values[2:, 0]
     assert np.abs(force).max() > 10
-    assert found == pytest.approx(force, abs=0.03)
+    assert recorded == pytest.approx(force, abs=0.03)
 
 
 def swung(cost, steps, scheme):
@@ -170,8 +170,10 @@ def test_accelerations_are_those_of_the_motion():
 
 def test_reactions_that_cost_are_those_of_inverse_dynamics():
     cost = Smoothness() + BaseReaction(joint="hip", force=1.0, torque=np.inf, weight=1e-6)
-    found, known = (swung(cost, 50, x).detailed_cost["BaseReaction"] for x in (Variational(), None))
-    assert found == pytest.approx(known, rel=3e-3)
+    stepped, known = (
+        swung(cost, 50, x).detailed_cost["BaseReaction"] for x in (Variational(), None)
+    )
+    assert stepped == pytest.approx(known, rel=3e-3)
 
 
 @pytest.mark.slow

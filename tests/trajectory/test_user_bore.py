@@ -22,22 +22,22 @@ def let_go(row, law, scheme):
 @pytest.mark.parametrize("law", RUB)
 def test_it_simulates_and_optimizes_to_the_same_motion(row, law):
     """It meets the wall; impacts are placed to a step, as in every contact."""
-    simulated, found = let_go(row, law, Variational())
-    assert apart(simulated, found) < 5e-4
-    for result in (simulated, found):
+    simulated, optimum = let_go(row, law, Variational())
+    assert apart(simulated, optimum) < 5e-4
+    for result in (simulated, optimum):
         assert result["gap"].values.min() == pytest.approx(0, abs=1e-10)
     free = int(np.argmax(simulated["impulse"].values[1:, 0] > 0))
     assert 2 < free < 6
     before = slice(0, free + 1)
-    assert found["q"].values[before] == pytest.approx(simulated["q"].values[before], abs=1e-8)
+    assert optimum["q"].values[before] == pytest.approx(simulated["q"].values[before], abs=1e-8)
 
 
 @bores
 @pytest.mark.parametrize("implicit", [0.0, 0.5])
 def test_recorded_forces_are_what_changes_the_momentum(row, implicit):
     """Along normals that turn within steps too."""
-    _, found = let_go(row, "smooth", Variational(normal_implicitness=implicit))
-    force, h = found["contact_force"].values[1:, 0], found["h"].values[1:, None]
-    taken = MASS * (found["v"].values[-1, :3] - VELOCITY[:3]) - DURATION * MASS * WEIGHT
+    _, optimum = let_go(row, "smooth", Variational(normal_implicitness=implicit))
+    force, h = optimum["contact_force"].values[1:, 0], optimum["h"].values[1:, None]
+    taken = MASS * (optimum["v"].values[-1, :3] - VELOCITY[:3]) - DURATION * MASS * WEIGHT
     assert np.sum(force * h, axis=0) == pytest.approx(taken, abs=1e-6)
     assert np.linalg.norm(taken) > 0.1

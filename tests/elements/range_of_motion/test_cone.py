@@ -95,13 +95,13 @@ def test_nearest_points_are_those_of_a_search(cones):
         cone = random_cone(rng)
         points = rng.normal(size=(3, 1000))
         points /= np.linalg.norm(points, axis=0)
-        (found,) = evaluated(function(cone, lambda at: [at.b]), points)
+        (point,) = evaluated(function(cone, lambda at: [at.b]), points)
         exact, bend = searched(cone.curve(), points)
-        nearer = np.sum((exact - found) * points, axis=0)
+        nearer = np.sum((exact - point) * points, axis=0)
         assert np.max(nearer) < 1e-13
         # Equally near, or on an arc about u: then the point is not defined to 1e-9.
         defined = (nearer > -1e-9) & (np.abs(bend) > 1e-3)
-        same = np.linalg.norm(exact - found, axis=0) < 1e-9
+        same = np.linalg.norm(exact - point, axis=0) < 1e-9
         tied = np.abs(nearer) < 1e-14
         assert np.all(same[defined] | tied[defined])
         compared += np.sum(same)
@@ -170,11 +170,11 @@ def test_excess_is_signed_and_smooth_across_the_edge():
     psi, sigma = PAPER.edge(200)
     for shift in (-0.05, 0.0, 0.05):
         points = np.column_stack([direction(p, s + shift) for p, s in zip(psi, sigma, strict=True)])
-        (found,) = evaluated(theta, points)
+        (excess,) = evaluated(theta, points)
         if shift:
-            assert np.all(found * np.sign(shift) > 0.02)
+            assert np.all(excess * np.sign(shift) > 0.02)
         else:
-            assert np.max(np.abs(found)) < 1e-12
+            assert np.max(np.abs(excess)) < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,8 @@ def direction_of(psi, sigma):
 def test_a_cone_may_be_open_on_one_side():
     """Latitude 180 deg at longitude 180: nothing is outside there."""
     theta = function(Cone(QUADRANTS, deg([40, 90, 180, 90, 40])), lambda at: [at.theta])
-    found = [float(theta(direction(np.pi, x))) for x in np.linspace(0, 3.1, 20)]
-    assert np.max(found) < 0
+    excesses = [float(theta(direction(np.pi, x))) for x in np.linspace(0, 3.1, 20)]
+    assert np.max(excesses) < 0
     assert float(theta(direction(0, deg(50)))) == pytest.approx(deg(10), abs=1e-9)
 
 
