@@ -46,8 +46,8 @@ def solve_symbolic(J: ca.SX, r: ca.SX, deferred: Sequence[int], proximal: float)
 
 def _rows(J: ca.SX) -> list[Row]:
     rows: list[Row] = [{} for _ in range(J.shape[0])]
-    at = zip(*J.sparsity().get_triplet(), strict=True)
-    for k, (i, j) in enumerate(at):
+    positions = zip(*J.sparsity().get_triplet(), strict=True)
+    for k, (i, j) in enumerate(positions):
         value = J.nz[k]
         if not value.is_zero():
             rows[i][j] = value

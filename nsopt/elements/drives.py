@@ -199,7 +199,7 @@ def _check_joint(what: str, joint: object) -> None:
             )
     if joint.a.body is joint.b.body:
         raise ValueError(
-            f"{what} has both frames on {joint.a.place}: it must connect two different bodies, or "
+            f"{what} has both frames on {joint.a.label}: it must connect two different bodies, or "
             "a body and the ground"
         )
     turned = (joint.a, joint.b) if isinstance(joint, Turn) else (joint.a,)

@@ -60,8 +60,8 @@ class AbsoluteCoordinates(Coordinates):
     ) -> dict[str, Motion]:
         del value
         motions = {}
-        for body, at, rate in self._entries():
-            x, u = q[at], v[rate]
+        for body, in_q, rate in self._entries():
+            x, u = q[in_q], v[rate]
             shift = ca.SX.zeros(u.numel()) if displacement is None else displacement[rate]
             if body.point_mass:
                 motions[body.name] = Motion(x + shift, ca.SX.eye(3), u, ca.SX.zeros(3))
@@ -73,7 +73,8 @@ class AbsoluteCoordinates(Coordinates):
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         return {
-            body.name: STILL if body.point_mass else q[at][3:7] for body, at, _ in self._entries()
+            body.name: STILL if body.point_mass else q[in_q][3:7]
+            for body, in_q, _ in self._entries()
         }
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:

@@ -262,7 +262,8 @@ class Dynamics:
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)
-            self.check_mass(self._with_internal(mechanism.described.start(refuse=False)[0]), p)
+            q, _ = mechanism.generalized_coordinates.start(refuse=False)
+            self.check_mass(self._with_internal(q), p)
         return p
 
     def check_mass(self, q: Array, p: Array) -> None:
@@ -301,7 +302,7 @@ class Dynamics:
         ``refuse`` as for `Coordinates.start`.
         """
         mechanism, _, _ = self.restated(self.values(numbers))
-        q, v = mechanism.described.start(refuse)
+        q, v = mechanism.generalized_coordinates.start(refuse)
         return self._with_internal(q), v
 
     def _with_internal(self, q: Array) -> Array:

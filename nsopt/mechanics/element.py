@@ -276,7 +276,7 @@ class Pair(Element):
                 )
         if self.a.body is self.b.body:
             raise ValueError(
-                f"{type(self).__name__} {self.name!r} has both frames on {self.a.place}: "
+                f"{type(self).__name__} {self.name!r} has both frames on {self.a.label}: "
                 "it must connect two different bodies, or a body and the ground"
             )
 

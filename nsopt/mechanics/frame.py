@@ -67,7 +67,7 @@ class Frame:
                 f"a frame sits on a Body or on the ground (None), got {type(self.body).__name__} "
                 f"{self.body!r}"
             )
-        where = f"of a frame on {self.place}"
+        where = f"of a frame on {self.label}"
         finite(f"origin {where}", self.origin, (3,))
         plain(f"axes {where}", self.axes)
         object.__setattr__(self, "axes", _rotation(f"axes {where}", self.axes))
@@ -104,8 +104,8 @@ class Frame:
         return cls(body, A.T @ arm, A.T @ _rotation(f"axes {where}", axes))
 
     @property
-    def place(self) -> str:
-        """The body or ground the frame is fixed to, for messages."""
+    def label(self) -> str:
+        """The body or ground the frame is fixed to, in words, for messages."""
         return "the ground" if self.body is None else f"body {self.body.name!r}"
 
 

@@ -150,8 +150,8 @@ class Mechanism:
         )
 
     @property
-    def described(self) -> Coordinates:
-        """The coordinates by which the bodies are described."""
+    def generalized_coordinates(self) -> Coordinates:
+        """The generalized coordinates: those of each body, or of the joints of the tree."""
         if self.coordinates == "absolute":
             return AbsoluteCoordinates(tuple(self.bodies))
         return self.tree

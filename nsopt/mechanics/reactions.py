@@ -95,14 +95,14 @@ class ReactionFunction:
         """Return the impulses on a link but for weight and joints of the tree."""
         s, f, n = self._symbolic, ca.SX.zeros(3), ca.SX.zeros(3)
         for body, placement in tree.links[k].bodies.values():
-            at = Frame(body)
+            frame = Frame(body)
             total = ca.SX.zeros(6)
             for element, work in [*s.forces, *self._friction]:
                 if _acts_on(element, body):
-                    total += self.h * s.wrench(at, work)
+                    total += self.h * s.wrench(frame, work)
             for joint, work in self._joints.values():
                 if _acts_on(joint, body):
-                    total += s.wrench(at, work)
+                    total += s.wrench(frame, work)
             force = A.T @ total[:3]
             f, n = f + force, n + A.T @ total[3:] + ca.cross(placement.c, force)
         return f, n

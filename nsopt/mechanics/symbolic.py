@@ -39,7 +39,7 @@ class SymbolicMechanism:
     ):
         self.mechanism, self.elements, self.gravity = mechanism, elements, gravity
         self.parameters = parameters
-        self.coordinates = mechanism.described
+        self.coordinates = mechanism.generalized_coordinates
         self.t = ca.SX.sym("t")
         self.contacts = [e for e in elements if isinstance(e, Contact)]
         self.joint_friction = [e for e in elements if isinstance(e, JointFriction)]
@@ -109,8 +109,8 @@ class SymbolicMechanism:
 
     def rate(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dt along the motion at constant v."""
-        at = ca.vertcat(self.t, self.q)
-        return ca.jtimes(expression, at, ca.vertcat(1, self.N @ self.v))
+        moving = ca.vertcat(self.t, self.q)
+        return ca.jtimes(expression, moving, ca.vertcat(1, self.N @ self.v))
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
         """Yield each joint friction, its joint if any, and the slice of its internal states."""

@@ -187,15 +187,15 @@ class _Run:
 
     def _solve_qp(self, now: _Iterate, H: ca.DM, g: Vector) -> Point | None:
         """Return the step and the multipliers of a quadratic program; None where it fails."""
-        nlp, (low, high), at = self._call.nlp, self._bounds, now.point.x
+        nlp, (low, high), here = self._call.nlp, self._bounds, now.point.x
         solution = self._call.qp(
             h=H,
             g=now.gradient,
             a=now.J,
             lba=nlp.lower - g,
             uba=nlp.upper - g,
-            lbx=low - at,
-            ubx=high - at,
+            lbx=low - here,
+            ubx=high - here,
             lam_x0=now.point.lam_x,
             lam_a0=now.point.lam_g,
         )
@@ -215,8 +215,8 @@ class _Run:
 
         The linearised rows of a relaxed complementarity far from a solution have no common point.
         """
-        call, (low, high), at = self._call, self._bounds, now.point.x
-        m, n = now.g.size, at.size
+        call, (low, high), here = self._call, self._bounds, now.point.x
+        m, n = now.g.size, here.size
         weight = max(PRICE, 2 * float(np.abs(now.point.lam_g).max(initial=0.0)))
         zeros, infinite = np.zeros(2 * m), np.full(2 * m, np.inf)
         solution = call.elastic(
@@ -225,8 +225,8 @@ class _Run:
             a=ca.horzcat(now.J, ca.DM.eye(m), -ca.DM.eye(m)),
             lba=call.nlp.lower - now.g,
             uba=call.nlp.upper - now.g,
-            lbx=np.concatenate([low - at, zeros]),
-            ubx=np.concatenate([high - at, infinite]),
+            lbx=np.concatenate([low - here, zeros]),
+            ubx=np.concatenate([high - here, infinite]),
         )
         x, lam_x, lam_g = (np.asarray(solution[k]).ravel() for k in ("x", "lam_x", "lam_a"))
         step = Point(x[:n], lam_x[:n], lam_g)

@@ -130,10 +130,10 @@ class Layout:
 def sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
     """Return the residuals in the order of `Functions.report`."""
     made: list[Section] = []
-    at = 0
+    first = 0
     for kind, block, limit, labels in _judged(mpcc, tolerances):
-        made.append(Section(kind, block, slice(at, at + limit.size), limit, labels))
-        at += limit.size
+        made.append(Section(kind, block, slice(first, first + limit.size), limit, labels))
+        first += limit.size
     return tuple(made)
 
 

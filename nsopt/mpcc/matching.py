@@ -143,21 +143,21 @@ class _Pivots:
         rng, equations = np.random.default_rng(0), x.numel() - own.numel()
         self._samples = []
         for _ in range(SAMPLES):
-            at = (
+            arguments = (
                 NEAR_ZERO * rng.uniform(0.5, 1.5, x.numel()),
                 sizes * rng.uniform(0.5, 1.5, p.numel()),
             )
-            J = jacobian(*at).full()
-            J[equations:] = minima(*at).full()
+            J = jacobian(*arguments).full()
+            J[equations:] = minima(*arguments).full()
             self._samples.append(J)
         # Products of these are zero only where there is no path at all.
         self._generic = np.where(self.pattern, rng.uniform(0.5, 1.5, self.pattern.shape), 0.0)
 
     def costs(self, rows: Indices, columns: Indices) -> Array:
         """Return minus the logarithms of the entries, (rows, columns)."""
-        at = np.ix_(rows, columns)
-        sizes = [np.abs(J[at]) for J in self._samples]
-        return _costs(sizes, [np.abs(J[rows]) for J in self._samples], self.pattern[at])
+        entries = np.ix_(rows, columns)
+        sizes = [np.abs(J[entries]) for J in self._samples]
+        return _costs(sizes, [np.abs(J[rows]) for J in self._samples], self.pattern[entries])
 
     def costs_after(self, first: Indices, given: Indices, rows: Indices, columns: Indices) -> Array:
         """Return the same once the rows ``first`` gave their unknowns."""

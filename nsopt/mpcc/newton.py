@@ -198,9 +198,9 @@ def _rows(mpcc: Mpcc) -> ca.SX:
 
 def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
     """Return (x, p) -> J, where J depends on symbols ``given`` whose values depend on p."""
-    at = ca.MX.sym("x", x.numel()), ca.MX.sym("p", p.numel())
-    known = ca.Function("given", [p], [values])(at[1])
-    return ca.Function("jacobian", [*at], [ca.Function("J", [x, given], [J])(at[0], known)])
+    x_, p_ = ca.MX.sym("x", x.numel()), ca.MX.sym("p", p.numel())
+    known = ca.Function("given", [p], [values])(p_)
+    return ca.Function("jacobian", [x_, p_], [ca.Function("J", [x, given], [J])(x_, known)])
 
 
 def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX, ca.SX]:

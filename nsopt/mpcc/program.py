@@ -81,7 +81,7 @@ class Program:
 
     def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
-        p = np.empty(sum(at.stop - at.start for at in slots.values()))
+        p = np.empty(sum(slot.stop - slot.start for slot in slots.values()))
         missing = slots.keys() - parameters.keys()
         if missing:
             raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
@@ -161,13 +161,14 @@ class Program:
 def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:
     """Write the given blocks into ``stack``; ValueError that names the block where one is wrong."""
     for name, value in given.items():
-        at = slots.get(name)
-        if at is None:
+        slot = slots.get(name)
+        if slot is None:
             raise ValueError(f"{what}: no block {name!r}, there are {', '.join(slots)}")
         array = np.asarray(value, dtype=float).ravel()
-        if array.size != at.stop - at.start:
-            raise ValueError(f"{what}: {name!r} has {at.stop - at.start} entries, got {value!r}")
-        stack[at] = array
+        if array.size != slot.stop - slot.start:
+            size = slot.stop - slot.start
+            raise ValueError(f"{what}: {name!r} has {size} entries, got {value!r}")
+        stack[slot] = array
     if not np.isfinite(stack).all():
-        bad = [name for name, at in slots.items() if not np.isfinite(stack[at]).all()]
+        bad = [name for name, slot in slots.items() if not np.isfinite(stack[slot]).all()]
         raise ValueError(f"{what}: {', '.join(bad)} not finite: give finite numbers")

@@ -116,11 +116,11 @@ class Residuals:
 
     def worst(self) -> Worst:
         """Return the residual that is largest over its tolerance; the first NaN if there is one."""
-        at = int(np.argmax(self.ratio))
-        section = next(s for s in self.sections if s.rows.start <= at < s.rows.stop)
-        i = at - section.rows.start
+        k = int(np.argmax(self.ratio))
+        section = next(s for s in self.sections if s.rows.start <= k < s.rows.stop)
+        i = k - section.rows.start
         limit = float(section.limit[i])
-        value = float(self.ratio[at]) * limit
+        value = float(self.ratio[k]) * limit
         return Worst(section.kind, section.block, section.labels[i], value, limit)
 
     def _by_block(self, kind: Kind) -> dict[str, float]:
@@ -194,12 +194,12 @@ class Solution:
 
     def __getitem__(self, name: str) -> Vector:
         try:
-            at = self.layout.variables[name]
+            rows = self.layout.variables[name]
         except KeyError:
             raise KeyError(
                 f"no variable {name!r}; there are {', '.join(self.layout.variables)}"
             ) from None
-        return self.point.x[at] * self.layout.scale[at]
+        return self.point.x[rows] * self.layout.scale[rows]
 
     @property
     def values(self) -> dict[str, Vector]:

@@ -169,10 +169,10 @@ class StructuredNlp:
 
     def label(self, row: int) -> tuple[str, int]:
         """Return the label of a row and the number of its node."""
-        block, at, instance = self.locate(row)
+        block, i, instance = self.locate(row)
         # Data begin with the number of the node, or with a share of the motion where instances are
         # numbered by nodes themselves.
-        return block.labels[at], max(instance, int(block.data[instance, 0]))
+        return block.labels[i], max(instance, int(block.data[instance, 0]))
 
     def locate(self, row: int) -> tuple[ConstraintBlock, int, int]:
         """Return the block of a row, which row of the block it is, and of which instance."""

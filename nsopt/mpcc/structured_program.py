@@ -105,15 +105,15 @@ def _layout(nlp: StructuredNlp) -> Layout:
 
 def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
     """Return the residuals of rows by block, then those of the bounds of unknowns."""
-    made, at = [], 0
+    made, first = [], 0
     for block in nlp.blocks:
         limit = np.where(block.lower == block.upper, t.equality, t.inequality).ravel()
-        rows = slice(at, at + limit.size)
+        rows = slice(first, first + limit.size)
         made.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
-        at += limit.size
+        first += limit.size
     n = nlp.x.numel()
     labels = tuple(f"[{i}]" for i in range(n))
-    return (*made, Section(Kind.BOUNDS, "x", slice(at, at + n), np.full(n, t.bounds), labels))
+    return (*made, Section(Kind.BOUNDS, "x", slice(first, first + n), np.full(n, t.bounds), labels))
 
 
 def _status(trial: Trial) -> Status:

@@ -126,9 +126,9 @@ class ClosedLoops:
     def _entries(self) -> tuple[list[int], list[int], list[int]]:
         """The entries of v and of q of the driven joints, and those of v of the others."""
         d = self.dynamics
-        at = [d.v_owners.index(name) for name in self.driven]
+        in_v = [d.v_owners.index(name) for name in self.driven]
         in_q = [d.q_owners.index(name) for name in self.driven]
-        return at, in_q, [k for k in range(d.nv) if k not in at]
+        return in_v, in_q, [k for k in range(d.nv) if k not in in_v]
 
     def _matrix(self, q: Array, t: float) -> Array:
         return np.asarray(self.dynamics.closure_matrix(t, q, self._p))
@@ -158,12 +158,12 @@ class ClosedLoops:
         ValueError
             If loops cannot be closed, or the driven joints do not determine the others there.
         """
-        d, (at, _, follow) = self.dynamics, self._entries
+        d, (in_v, _, follow) = self.dynamics, self._entries
         q = self.positions(values, self.stated[0] if near is None else near, t)
         C = self._matrix(q, t)
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
-        v[at], a[at] = self._given("rates", rates), self._given("changes", changes)
+        v[in_v], a[in_v] = self._given("rates", rates), self._given("changes", changes)
         drift = _column(d.closure_drift(t, q, self._p))
         v[follow] = _least(C[:, follow], -drift - C @ v)
         bend = _column(d.closure_bias(t, q, v, self._p))
@@ -240,12 +240,12 @@ class ClosedLoops:
 
     def _balanced(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
-        at, C = self._entries[0], self._matrix(motion.q, motion.t)
+        in_v, C = self._entries[0], self._matrix(motion.q, motion.t)
         d = self.dynamics
-        select = np.eye(d.nv)[:, at]
+        select = np.eye(d.nv)[:, in_v]
         A = np.hstack([select, C.T])
         unknowns = _least(A, needed)
-        tau, mu = unknowns[: len(at)], unknowns[len(at) :]
+        tau, mu = unknowns[: len(in_v)], unknowns[len(in_v) :]
         if C.shape[0]:
             levels = self._levels(motion, rules)
             mu = lexicographic_least_squares(levels, mu, null_space(C.T))
@@ -281,9 +281,9 @@ class ClosedLoops:
             axes = rule.weights[:, None] * np.kron(np.eye(2), A.T)
             for level in rule.levels():
                 parts = [self._sign(rule, name) * axes for name in level]
-                at = [6 * d.joint_names.index(name) for name in level]
-                R = np.vstack([x @ J[i : i + 6] for x, i in zip(parts, at, strict=True)])
-                r = np.concatenate([x @ r0[i : i + 6] for x, i in zip(parts, at, strict=True)])
+                rows = [6 * d.joint_names.index(name) for name in level]
+                R = np.vstack([x @ J[i : i + 6] for x, i in zip(parts, rows, strict=True)])
+                r = np.concatenate([x @ r0[i : i + 6] for x, i in zip(parts, rows, strict=True)])
                 levels.append((R, r))
         return levels
 

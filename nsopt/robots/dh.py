@@ -142,7 +142,7 @@ def serial_from_dh(
     if not rows:
         raise ValueError("a robot needs at least one row")
     if base.body is not None:
-        raise ValueError(f"base must be a frame on the ground, got one on {base.place}")
+        raise ValueError(f"base must be a frame on the ground, got one on {base.label}")
     links, link_joints, actuators = [], [], []
     pose = Pose(np.asarray(base.axes), length("origin of the base", base.origin))
     for i, row in enumerate(rows, 1):
@@ -151,8 +151,8 @@ def serial_from_dh(
         com = length(f"com of body {link!r}", row.com)
         links.append(Link(link, row.mass, com, row.inertia, row.physical))
         parent = f"{prefix}link{i - 1}" if i > 1 else None
-        at = pose.then(convention.link(row)) if i == 1 else convention.link(row)
-        link_joints.append(LinkJoint(joint, row.joint, parent, link, at, convention.joint(row)))
+        offset = pose.then(convention.link(row)) if i == 1 else convention.link(row)
+        link_joints.append(LinkJoint(joint, row.joint, parent, link, offset, convention.joint(row)))
         actuators.append(
             Actuator(joint, rotor_inertia=row.rotor_inertia, gear_ratio=row.gear_ratio)
         )

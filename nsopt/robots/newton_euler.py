@@ -190,7 +190,7 @@ class _Tree:
             raise TypeError(f"frames are needed, such as Frame(body, origin), got {frame!r}")
         if frame.body is not None and all(x is not frame.body for x in self.coordinates.bodies):
             raise ValueError(
-                f"a frame sits on {frame.place}, which is not in the mechanism: take the bodies "
+                f"a frame sits on {frame.label}, which is not in the mechanism: take the bodies "
                 "of mechanism.bodies"
             )
 

@@ -137,14 +137,14 @@ def _link(link: Element) -> Link:
     name, inertial = link.get("name", ""), link.find("inertial")
     if inertial is None:
         return Link(name)
-    at = _pose(inertial.find("origin"))
+    frame = _pose(inertial.find("origin"))
     stated = inertial.find("inertia")
     keys = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
     J = np.array([[_numbers(stated, key, "0")[0] for key in row] for row in keys])
-    J = at.axes @ J @ at.axes.T
+    J = frame.axes @ J @ frame.axes.T
     J = (J + J.T) / 2  # rotating leaves round-off
     mass = float(_numbers(inertial.find("mass"), "value", "0")[0])
-    return Link(name, mass, at.origin, J, is_physical(J))
+    return Link(name, mass, frame.origin, J, is_physical(J))
 
 
 def _link_joint(joint: Element) -> LinkJoint:

@@ -174,14 +174,14 @@ def warm_guess(part: Mpcc) -> ca.Function:
     p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
     old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
     last = ca.if_else(ca.fabs(old) > NOTHING, old, 0)
-    guesses, at = [], 0
+    guesses, first = [], 0
     for variable in part.variables:
         n = variable.scaled.numel()
         if n == 0:  # of one unknown the empty rest would be 1 x 0, and count as a row
             continue
         known = ca.depends_on(variable.guess, p)
-        guesses.append(variable.guess / variable.scale if known else last[at : at + n])
-        at += n
+        guesses.append(variable.guess / variable.scale if known else last[first : first + n])
+        first += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 
 

@@ -74,5 +74,5 @@ def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> No
     known = [body.name for body in dynamics.mechanism.bodies]
     if frame.body.name not in known:
         raise ValueError(
-            f"{what} is on {frame.place}, which is not in the mechanism: one of {', '.join(known)}"
+            f"{what} is on {frame.label}, which is not in the mechanism: one of {', '.join(known)}"
         )

@@ -86,7 +86,7 @@ class NodeSample:
         """The state that elements are evaluated in."""
         symbols = {x.name: self.p[i] for i, x in enumerate(self.dynamics.parameters)}
         value = State(self.t, {}, symbols).value
-        moving = self.dynamics.mechanism.described.motions(self.q, self.v, value)
+        moving = self.dynamics.mechanism.generalized_coordinates.motions(self.q, self.v, value)
         motions: dict[str | None, Motion] = dict(moving.items())
         return State(self.t, motions, symbols)
 
@@ -103,8 +103,8 @@ class NodeSample:
         """Generalized actuator forces, in addition to all applied forces, (nv,) [N, N m]."""
         if self.stepped is not None:
             return self.stepped.drive
-        d = self.dynamics
-        inertial = d.mechanism.described.inertial(self.q, self.v, self.a, self.state.value)
+        d, value = self.dynamics, self.state.value
+        inertial = d.mechanism.generalized_coordinates.inertial(self.q, self.v, self.a, value)
         forces = inertial - d.applied(self.t, self.q, self.v, self.p)
         if d.friction_joints:
             known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))

@@ -14,7 +14,7 @@ from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize, transcribed
@@ -172,7 +172,7 @@ class Optimization:
         program = transcribed(
             d,
             horizon,
-            spread(self.costs),
+            flattened(self.costs),
             self.conditions,
             inputs=self.inputs,
             p=p,

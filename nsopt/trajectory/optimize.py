@@ -26,7 +26,7 @@ from nsopt.mpcc import (
 from nsopt.result import Result
 from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, spread
+from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.diagnosis import (
     Ending,
     Statement,
@@ -126,7 +126,7 @@ def optimize(
         scheme=scheme,
         solver=solver,
     )
-    costs = spread(costs)
+    costs = flattened(costs)
     p = dynamics.values(parameters)
     transcription = transcribed(
         dynamics,

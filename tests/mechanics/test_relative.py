@@ -154,7 +154,7 @@ def test_bodies_that_state_a_posture_start_there(row, inward):
         replace(j, a=replace(j.a, body=moved.get(j.a.body)), b=replace(j.b, body=moved[j.b.body]))
         for j in pair.joints
     ]
-    start, rates = Mechanism(bodies, joints, "relative").described.start()
+    start, rates = Mechanism(bodies, joints, "relative").generalized_coordinates.start()
     for k, ball in enumerate(_balls(pair.relative)):
         start[ball] *= np.sign(start[ball] @ q[ball]) or k
     assert start == pytest.approx(q, abs=1e-12)
@@ -162,7 +162,7 @@ def test_bodies_that_state_a_posture_start_there(row, inward):
 
 
 def _balls(d):
-    return [b.q for b in d.mechanism.described.blocks if b.ball]
+    return [b.q for b in d.mechanism.generalized_coordinates.blocks if b.ball]
 
 
 @each_joint
@@ -236,7 +236,7 @@ def test_an_open_joint_is_named():
     joints[2] = replace(joints[2], b=Frame(bodies[1], (-0.5, 0, 0)))
     joints[3] = replace(joints[3], b=Frame(bodies[1], (0.5, -0.1, 0)))
     with pytest.raises(ValueError, match=r"joint 'second': it is open by 0\.1 .* at body 'b'"):
-        Mechanism(bodies, joints, "relative").described.start()
+        Mechanism(bodies, joints, "relative").generalized_coordinates.start()
 
 
 def test_velocities_that_tear_a_joint_are_named():
@@ -244,7 +244,7 @@ def test_velocities_that_tear_a_joint_are_named():
     free = replace(bodies[3], velocity=(0, 0, 1.0))
     joints = [replace(joints[4], b=Frame(free))]
     with pytest.raises(ValueError, match=r"joint 'loop': it is torn apart by 1 .* at body 'd'"):
-        Mechanism([free], joints, "relative").described.start()
+        Mechanism([free], joints, "relative").generalized_coordinates.start()
 
 
 @pytest.mark.parametrize("coordinates", ["joint", None, 3])
@@ -294,7 +294,7 @@ def test_a_joint_that_mimics_is_not_cut():
 def test_a_screw_starts_after_many_turns():
     nut = Body("nut", 1.0, (0.1, 0.1, 0.1), position=(0, 0, 0.5))
     joint = Screw("screw", Frame(None), Frame(nut), 0.1)
-    q, _ = Mechanism([nut], [joint], "relative").described.start()
+    q, _ = Mechanism([nut], [joint], "relative").generalized_coordinates.start()
     assert q == pytest.approx([5 * 2 * np.pi])
 
 

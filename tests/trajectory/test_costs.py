@@ -42,7 +42,7 @@ from nsopt.trajectory.costs import (
     Smoothness,
     Sum,
 )
-from nsopt.trajectory.costs.base import spread
+from nsopt.trajectory.costs.base import flattened
 from tests.catalog import CUBIC, SPLINE
 from tests.trajectory.mechanisms import UNIT, cart, wheel
 
@@ -236,7 +236,7 @@ def test_a_final_position_is_its_distance():
 
 def test_sums_are_their_parts():
     total = 2 * Effort(scale=3.0) + 0.5 * (Smoothness(weight=4.0) + Duration())
-    assert [x.weight for x in spread([total, Duration()])] == [2, 2, 0.5, 1]
+    assert [x.weight for x in flattened([total, Duration()])] == [2, 2, 0.5, 1]
     d = cart()
     parts = rate(Effort(scale=3.0), d, [0], [1], [2]), rate(Smoothness(), d, [0], [1], [2])
     assert rate(total, d, [0], [1], [2]) == pytest.approx(2 * parts[0] + 2 * parts[1] + 0.5)

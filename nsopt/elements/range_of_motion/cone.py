@@ -93,8 +93,8 @@ class Cone:
     def _sampled(self, count: int) -> list[Array]:
         curve, l = self.curve(), ca.SX.sym("l")
         jet = ca.Function("edge", [l], list(curve.piece(l).jet(l)))
-        at = np.linspace(0, 1, count) * float(curve.period)
-        return [np.asarray(part) for part in jet.map(count)(at)]
+        lengths = np.linspace(0, 1, count) * float(curve.period)
+        return [np.asarray(part) for part in jet.map(count)(lengths)]
 
     def _check_edge(self) -> None:
         x, dx, _ = self._sampled(CHECKED)

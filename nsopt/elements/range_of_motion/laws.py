@@ -63,11 +63,11 @@ class Law(ABC):
         s = State(ca.SX(0), {}, {name: ca.SX(p.value) for name, p in numbers.items()})
         slope = ca.jacobian(self.potential(s, k), k)
         both = ca.Function("both", [k], [self.moment(s, k), slope])
-        for at in SAMPLED:
-            moment, slope_there = (float(x) for x in both(at))
+        for excess in SAMPLED:
+            moment, slope_there = (float(x) for x in both(excess))
             if abs(moment - slope_there) > 1e-6 * (abs(moment) + abs(slope_there)):
                 raise ValueError(
-                    f"law {of_element} has moment {moment:.6g} at an excess of {at:g}, but its "
+                    f"law {of_element} has moment {moment:.6g} at an excess of {excess:g}, but its "
                     "potential "
                     f"rises by {slope_there:.6g} there: they must be the same"
                 )

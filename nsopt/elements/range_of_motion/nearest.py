@@ -119,14 +119,14 @@ def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
     """Return the positions of the two highest maxima of u . b, from values and slopes."""
-    at = [*curve.samples(), curve.period]
-    jets = [generator(curve.piece(l).jet(l)) for l in at[:-1]]
+    grid = [*curve.samples(), curve.period]
+    jets = [generator(curve.piece(l).jet(l)) for l in grid[:-1]]
     jets.append(jets[0])
     heights, slopes = ([ca.dot(jet[k], u) for jet in jets] for k in (0, 1))
     none = _Bracket(ca.SX(0), curve.period, curve.period / 2, ca.SX(NONE))
     first, second = none, none
-    for k in range(len(at) - 1):
-        low, high = at[k : k + 2]
+    for k in range(len(grid) - 1):
+        low, high = grid[k : k + 2]
         peak, x, rise = _peak(*heights[k : k + 2], *((high - low) * s for s in slopes[k : k + 2]))
         height = ca.if_else(peak, heights[k] + rise, NONE)
         new = _Bracket(low, high, low + x * (high - low), height)

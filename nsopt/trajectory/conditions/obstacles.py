@@ -106,8 +106,8 @@ class LinkClearOf(Condition):
         check_frame("far of LinkClearOf", self.far)
         if self.near.body is not self.far.body:
             raise ValueError(
-                f"both frames of LinkClearOf must be on one body, got {self.near.place} and "
-                f"{self.far.place}: give one condition for each link"
+                f"both frames of LinkClearOf must be on one body, got {self.near.label} and "
+                f"{self.far.label}: give one condition for each link"
             )
         if np.array_equal(np.asarray(self.near.origin), np.asarray(self.far.origin)):
             raise ValueError("both frames of LinkClearOf are at one point: use ClearOf")

@@ -47,9 +47,9 @@ class _Posture(Condition):
         q = with_internal_states(m.dynamics, self.q, self.internal)
         for name, x, given in (("q", m.q, q), ("v", m.v, self.v)):
             numbers = np.asarray([] if given is None else given, dtype=float)
-            at = np.flatnonzero(np.isfinite(numbers))
-            if at.size:
-                bounds.append(Bound(name, x[at.tolist()], numbers[at], numbers[at]))
+            stated = np.flatnonzero(np.isfinite(numbers))
+            if stated.size:
+                bounds.append(Bound(name, x[stated.tolist()], numbers[stated], numbers[stated]))
         return bounds
 
 
@@ -129,8 +129,8 @@ class Periodic(Condition):
     def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
         given = with_internal_states(first.dynamics, self.advance, 0.0)
         advance = np.zeros(first.q.numel()) if given is None else np.asarray(given, dtype=float)
-        at = np.flatnonzero(np.isfinite(advance))
-        k = at.tolist()
+        stated = np.flatnonzero(np.isfinite(advance))
+        k = stated.tolist()
         still = np.zeros(first.v.numel())
         of_v = Bound("period of v", last.v - first.v, still, still)
         if not k:
@@ -139,8 +139,8 @@ class Periodic(Condition):
             Bound(
                 "period of q",
                 last.q[k] - first.q[k],
-                advance[at],
-                advance[at],
+                advance[stated],
+                advance[stated],
             ),
             of_v,
         ]

@@ -39,8 +39,8 @@ class Reach(Condition):
         check_frame("frame of Reach", self.frame, dynamics)
 
     def end(self, m: NodeSample) -> list[Bound]:
-        at = np.asarray(self.position, dtype=float)
-        return [Bound("reach", m.motion(self.frame).r, at, at)]
+        target = np.asarray(self.position, dtype=float)
+        return [Bound("reach", m.motion(self.frame).r, target, target)]
 
 
 @dataclass(frozen=True)

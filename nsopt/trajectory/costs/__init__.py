@@ -5,7 +5,7 @@ A new cost is one frozen dataclass derived from `Cost` with ``rate`` (cost per s
 ``tests/catalog.py``.
 """
 
-from nsopt.trajectory.costs.base import Cost, Sum, spread
+from nsopt.trajectory.costs.base import Cost, Sum, flattened
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
@@ -38,5 +38,5 @@ __all__ = [
     "Sum",
     "TaskTracking",
     "Tracking",
-    "spread",
+    "flattened",
 ]

@@ -83,7 +83,7 @@ class Cost:
 
     def __add__(self, other: Cost) -> Sum:
         """Return the sum of both."""
-        return Sum(costs=(*spread([self]), *spread([other])))
+        return Sum(costs=(*flattened([self]), *flattened([other])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +121,12 @@ class Sum(Cost):
         return sum((cost.weight * cost.impact(m) for cost in self.costs), ca.SX(0))
 
 
-def spread(costs: Sequence[Cost]) -> tuple[Cost, ...]:
+def flattened(costs: Sequence[Cost]) -> tuple[Cost, ...]:
     """Return costs with every `Sum` replaced by its terms, weights multiplied."""
     terms: list[Cost] = []
     for cost in costs:
         if isinstance(cost, Sum):
-            terms += [part * cost.weight for part in spread(cost.costs)]
+            terms += [part * cost.weight for part in flattened(cost.costs)]
         else:
             terms.append(cost)
     return tuple(terms)

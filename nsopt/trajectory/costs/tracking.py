@@ -86,8 +86,8 @@ class FinalPose(Cost):
 
     def final(self, m: NodeSample) -> ca.SX:
         q = np.asarray(with_internal_states(m.dynamics, self.q, np.nan), dtype=float)
-        at = np.flatnonzero(np.isfinite(q))
-        return ca.sumsqr(m.q[at.tolist()] - q[at])
+        stated = np.flatnonzero(np.isfinite(q))
+        return ca.sumsqr(m.q[stated.tolist()] - q[stated])
 
 
 @dataclass(frozen=True, kw_only=True)

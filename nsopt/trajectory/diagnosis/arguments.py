@@ -13,7 +13,7 @@ from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, InputEffort, spread
+from nsopt.trajectory.costs import Cost, InputEffort, flattened
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 
@@ -59,11 +59,11 @@ def check_arguments(
     if scheme is not None:
         _check_kind("scheme", scheme, Scheme)
     _check_kind("solver", solver, Solver)
-    if not spread(costs):
+    if not flattened(costs):
         raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
     for cost in costs:
         cost.check(dynamics)
-    _check_inputs(dynamics, spread(costs), inputs)
+    _check_inputs(dynamics, flattened(costs), inputs)
     for condition in conditions:
         condition.check(dynamics)
     # All times at which any transcription evaluates the guess.
@@ -84,7 +84,7 @@ def _check_kind(what: str, value: Any, kind: type) -> None:
     if kind is Guess and isinstance(value, Result):
         remedy = "Earlier(result)"
     raise TypeError(
-        f"{what} of optimize must be a {kind.__name__}, got {_described(value)}: give {remedy}"
+        f"{what} of optimize must be a {kind.__name__}, got {_short(value)}: give {remedy}"
     )
 
 
@@ -96,7 +96,7 @@ def _check_each(what: str, values: Any, kind: type) -> None:
         )
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise TypeError(
-            f"{what} of optimize must be a list of {kind.__name__}, got {_described(values)}: "
+            f"{what} of optimize must be a list of {kind.__name__}, got {_short(values)}: "
             f"write [{EXAMPLES[kind]}]"
         )
     for k, value in enumerate(values):
@@ -109,11 +109,11 @@ def _check_names(inputs: Any, parameters: Mapping[str, float] | None) -> None:
         remedy = f"write [{inputs!r}]" if isinstance(inputs, str) else "write ['name', ...]"
         raise TypeError(
             "inputs of optimize must be a list of names of Parameters, got "
-            f"{_described(inputs)}: {remedy}"
+            f"{_short(inputs)}: {remedy}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise TypeError(
-            f"parameters of optimize must map names to values, got {_described(parameters)}: write "
+            f"parameters of optimize must map names to values, got {_short(parameters)}: write "
             "{'name': value}"
         )
     if len(set(inputs)) < len(inputs):
@@ -151,7 +151,7 @@ def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[st
             )
 
 
-def _described(value: Any) -> str:
+def _short(value: Any) -> str:
     """Return a short description of a value."""
     if isinstance(value, type):
         return f"the class {value.__name__}"

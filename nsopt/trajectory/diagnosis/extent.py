@@ -95,8 +95,8 @@ def _fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
         return d
     if keep_axial and len(rotations) == 1 and isinstance(rotations[0], Axis):
         axis = np.array(rotations[0].turn)
-        kept: Array = axis * (axis @ d)
-        return kept
+        axial: Array = axis * (axis @ d)
+        return axial
     return np.zeros(3)
 
 

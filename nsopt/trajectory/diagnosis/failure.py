@@ -146,8 +146,8 @@ def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
 
 
 def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
-    block, at, _ = nlp.locate(row)
-    return _RowLocation(block, at, nlp.label(row)[1])
+    block, i, _ = nlp.locate(row)
+    return _RowLocation(block, i, nlp.label(row)[1])
 
 
 def _groups(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
@@ -305,6 +305,6 @@ def _reaching(ending: Ending) -> Iterator[str]:
             k = int(np.argmin(away))
             nearest = f", nearest {away[k]:.3g} m at t = {ending.t[k]:.4g} s"
             yield (
-                f"the point of Reach on {condition.frame.place} ends {away[-1]:.3g} m from its "
+                f"the point of Reach on {condition.frame.label} ends {away[-1]:.3g} m from its "
                 f"target{nearest if k < len(away) - 1 else ', as near as it gets'}"
             )

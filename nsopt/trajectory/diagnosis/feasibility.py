@@ -176,7 +176,7 @@ def _check_couples(statement: Statement) -> None:
 def _check_time(statement: Statement, horizon: Horizon) -> None:
     """Refuse a change of a coordinate that takes longer at the largest speed than the duration."""
     d, most = statement.dynamics, horizon.bounds[1]
-    for block in d.mechanism.described.blocks:
+    for block in d.mechanism.generalized_coordinates.blocks:
         if block.ball:
             continue
         for q, v in zip(d.q_names[block.q], d.v_names[block.v], strict=True):
@@ -210,7 +210,7 @@ def _check_target(statement: Statement) -> None:
         away = float(np.linalg.norm(target - root))
         limit = f"at most {most:.3g}" if away > most else f"at least {least:.3g}"
         raise ValueError(
-            f"the target of Reach for {condition.frame.place} is out of reach: {_point(target)} "
+            f"the target of Reach for {condition.frame.label} is out of reach: {_point(target)} "
             f"is {away:.3g} m from {_point(root)}, from where its links get {limit} m away: move "
             f"it by {max(missing):.3g} m or more"
         )

@@ -46,7 +46,7 @@ class Row(NamedTuple):
         c = self.demand
         named = "During " if isinstance(self.condition, During) else ""
         frame = getattr(c, "frame", getattr(c, "near", None))
-        of = f" of {frame.place}" if isinstance(frame, Frame) else ""
+        of = f" of {frame.label}" if isinstance(frame, Frame) else ""
         if isinstance(c, Touching | Apart):
             of = f" of contact {c.contact!r}"
         return f"{named}{type(c).__name__}{of}"

@@ -131,8 +131,9 @@ class Through(Guess):
         if poses.ndim != 2 or len(poses) < 2:
             raise ValueError(f"poses of Through must be two or more, got shape {poses.shape}")
         check_duration("Through", self.duration)
-        at = finite_numbers("shares of Through", self._shares_of_poses)
-        if at.shape != (len(poses),) or at[0] != 0 or at[-1] != 1 or min(np.diff(at)) <= 0:
+        shares = finite_numbers("shares of Through", self._shares_of_poses)
+        one_each = shares.shape == (len(poses),)
+        if not one_each or shares[0] != 0 or shares[-1] != 1 or min(np.diff(shares)) <= 0:
             raise ValueError(
                 f"shares of Through must rise from 0 to 1, one for each of {len(poses)} poses, "
                 f"got {self.shares}"
@@ -147,11 +148,11 @@ class Through(Guess):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        T, at = self.duration or typical_duration(bounds), self._shares_of_poses
+        T, shares = self.duration or typical_duration(bounds), self._shares_of_poses
         poses = np.asarray(self.poses, dtype=float)
-        q = np.column_stack([np.interp(share, at, x) for x in poses.T])
-        velocities = np.diff(poses, axis=0) / np.diff(at)[:, None] / T
-        segment = np.clip(np.searchsorted(at, share, side="right") - 1, 0, len(velocities) - 1)
+        q = np.column_stack([np.interp(share, shares, x) for x in poses.T])
+        velocities = np.diff(poses, axis=0) / np.diff(shares)[:, None] / T
+        segment = np.clip(np.searchsorted(shares, share, side="right") - 1, 0, len(velocities) - 1)
         return Trajectory(q, velocities[segment], 0 * q, np.zeros((len(share), len(inputs))), T)
 
 

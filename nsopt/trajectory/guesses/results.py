@@ -100,11 +100,11 @@ def _resampled(result: Result, share: Array, inputs: Array) -> Trajectory:
     """Return a result at shares of its duration, with inputs (n, m) given at its times."""
     data = result.data
     t = data["time"].values
-    at = t[0] + share * (t[-1] - t[0])
+    times = t[0] + share * (t[-1] - t[0])
 
     def over(values: Array) -> Array:
-        columns = [np.interp(at, t, x) for x in values.T]
-        return np.column_stack([np.zeros((len(at), 0)), *columns])
+        columns = [np.interp(times, t, x) for x in values.T]
+        return np.column_stack([np.zeros((len(times), 0)), *columns])
 
     q, v = data["q"].values, data["v"].values
     a = data["acceleration"].values if "acceleration" in data else np.gradient(v, t, axis=0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsopt.simulation import StepProgram
 from nsopt.trajectory.sensitivity.active_rows import ActiveRows
-from nsopt.trajectory.sensitivity.mapped import PLACES, Mapped
+from nsopt.trajectory.sensitivity.mapped import BATCH, Mapped
 from nsopt.trajectory.sensitivity.recorded import Steps
 
 Array = NDArray[np.float64]
@@ -158,8 +158,8 @@ class ChainRule:
         n, nz = len(steps), self._nz
         A, B = np.empty((n, nz, nz)), np.empty((n, nz, self._nw - nz - 1))
         ties: list[Tie] = []
-        for begin in range(0, n, PLACES):
-            rows = np.arange(begin, min(begin + PLACES, n))
+        for begin in range(0, n, BATCH):
+            rows = np.arange(begin, min(begin + BATCH, n))
             known = [steps.x, steps.t[:-1], steps.q[:-1], steps.v[:-1]]
             columns = [*(a[rows] for a in known), p, steps.given[rows], steps.scales]
             *matrices, margins = self._linear(len(rows), columns)

@@ -1,4 +1,4 @@
-"""Expressions evaluated at many places, by compiled code where that is worth it."""
+"""Expressions evaluated at many points, by compiled code where the compiler pays off."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from nsopt.mpcc import Evaluator, compile_native
 
 Array = NDArray[np.float64]
 
-PLACES = 50
-"""In one call."""
+BATCH = 50
+"""Points evaluated in one call."""
 
-WORTH = 20_000
-"""Places from which the seconds of a compiler are made up for."""
+WORTH_COMPILING = 20_000
+"""Points from which compiled code saves more time than the compiler takes."""
 
 
 class Mapped:
-    """Matrices of expressions at many places.
+    """Matrices of expressions, evaluated at many points.
 
-    CasADi's virtual machine evaluates the first ones, compiled code the rest if there are many.
+    CasADi's virtual machine evaluates the first `WORTH_COMPILING` points, compiled code the rest.
 
     Parameters
     ----------
@@ -47,36 +47,36 @@ class Mapped:
 
     @cached_property
     def _virtual(self) -> Evaluator:
-        return Evaluator(self._function.map(PLACES))
+        return Evaluator(self._function.map(BATCH))
 
     @cached_property
     def _compiled(self) -> Evaluator:
-        return Evaluator(compile_native(self._function.map(PLACES)).function)
+        return Evaluator(compile_native(self._function.map(BATCH)).function)
 
     def compile(self) -> None:
-        """Make compiled code now."""
-        self._done = WORTH
+        """Use compiled code from now on."""
+        self._done = WORTH_COMPILING
 
     def __call__(self, count: int, columns: Sequence[Array]) -> list[Array]:
-        """Return the outputs at ``count`` places, each transposed: (count, columns, rows).
+        """Return the outputs at ``count`` points, each transposed: (count, columns, rows).
 
         Parameters
         ----------
         count : int
-            At most `PLACES`.
-        columns : sequence of (count, size), or (size,) where it is the same everywhere
-            Of what has one entry (count,) too.
+            At most `BATCH`.
+        columns : sequence of (count, size), or (size,) where it is the same at all
+            (count,) for a single number that varies.
         """
-        # The last place once more, where they are fewer.
-        rows = np.minimum(np.arange(PLACES), count - 1)
+        # A batch of fewer points is filled up with the last one.
+        rows = np.minimum(np.arange(BATCH), count - 1)
         filled = [
-            np.tile(a, PLACES) if a.shape == (size,) else a.reshape(count, size)[rows]
+            np.tile(a, BATCH) if a.shape == (size,) else a.reshape(count, size)[rows]
             for a, size in zip(columns, self._sizes, strict=True)
         ]
-        call = self._compiled if self._done >= WORTH else self._virtual
+        call = self._compiled if self._done >= WORTH_COMPILING else self._virtual
         values = call(*(a.ravel() for a in filled))
         self._done += count
         return [
-            value.reshape(PLACES, n, m)[:count]
+            value.reshape(BATCH, n, m)[:count]
             for value, (m, n) in zip(values, self._shapes, strict=True)
         ]

@@ -165,15 +165,15 @@ def _active(
         If an entry is weakly active.
     """
     scale = 1 + np.abs(value)
-    at = (value - lower <= ACTIVE * scale) | (upper - value <= ACTIVE * scale)
+    at_bound = (value - lower <= ACTIVE * scale) | (upper - value <= ACTIVE * scale)
     strong = np.abs(multiplier) > STRONG
-    weak = np.flatnonzero(at & ~strong & (lower < upper))
+    weak = np.flatnonzero(at_bound & ~strong & (lower < upper))
     if weak.size:
         raise OptimumError(
             f"the derivative does not exist: {names[int(weak[0])]} is at its bound and does not "
             "press on it; move the bound a little either way"
         )
-    active: NDArray[np.bool_] = at
+    active: NDArray[np.bool_] = at_bound
     return active
 
 

@@ -292,8 +292,8 @@ def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> 
 
 def _at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
     """Return outputs (n, m) and derivatives (n, m, nz), (n, m, np) at the requested times."""
-    at = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
-    n, m = len(at), function.numel_out(0)
-    values = function.map(n)(at.T, np.tile(p[:, None], n))
+    states = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
+    n, m = len(states), function.numel_out(0)
+    values = function.map(n)(states.T, np.tile(p[:, None], n))
     y, by_state, direct = (np.asarray(x).T.reshape(n, -1, m) for x in values)
     return y[:, 0], np.swapaxes(by_state, 1, 2), np.swapaxes(direct, 1, 2)

@@ -260,17 +260,18 @@ class Stepped(Transcription):
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         least, most = self.horizon.bounds
         edges = self.model.state_offsets
-        for at, node in self._nodes():
+        for first, node in self._nodes():
             if not self.scheme.allows_penetration:
                 # Without these bounds the first iterations move pins far out of their bores.
-                low[at + edges[2] : at + edges[3]], high[at + edges[2] : at + edges[3]] = -1.5, 1.5
-            k = at + edges[-1]
+                eccentricities = slice(first + edges[2], first + edges[3])
+                low[eccentricities], high[eccentricities] = -1.5, 1.5
+            k = first + edges[-1]
             for v in node.mpcc.variables:
                 size = v.scaled.numel()
                 low[k : k + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
                 high[k : k + size] = np.asarray(ca.evalf(v.upper / ca.SX(v.scale))).ravel()
                 k += size
-        times = np.array([at for at, _ in self._nodes()])
+        times = np.array([first for first, _ in self._nodes()])
         low[times], high[times] = 0.0, most
         low[times[-1]], high[times[0]] = least, 0.0
         if self.horizon.given:
@@ -292,7 +293,7 @@ class Stepped(Transcription):
 
     def nodes(self, x: Array) -> tuple[Array, Array, Array]:
         nq, m = self.dynamics.nq, len(self.inputs)
-        rows = [x[at : at + node.size] for at, node in self._nodes()]
+        rows = [x[first : first + node.size] for first, node in self._nodes()]
         t, q = (np.array([row[i] for row in rows]) for i in (0, slice(1, 1 + nq)))
         return t, q, np.array([row[len(row) - m :] for row in rows])
 
