@@ -105,8 +105,10 @@ def row(c: float, steps: int, ideal: float, solve: Callable[[], Result]) -> list
     )
     iterations = attrs["solver_name"].split()[1]
     h = 1e3 * np.diff(data["time"].values)
-    told = "yes" if result.completed else "NO"
-    cells = [f"{c:g}", str(steps), f"{told}, {AGAIN}" if result.name == AGAIN else told]
+    completed = "yes" if result.completed else "NO"
+    if result.name == AGAIN:
+        completed += f", {AGAIN}"
+    cells = [f"{c:g}", str(steps), completed]
     cost = result.objective - result.detailed_cost.get("EvenSteps", 0.0)
     cells += [f"{cost:.4f}", f"{100 * (cost / ideal - 1):.2f}"]
     cells += [iterations, f"{attrs['compile_time']:.1f}"]
@@ -127,8 +129,9 @@ def planar_table(
     stated = {(c, n): planar(name, c, n, normal_implicitness) for c in cs for n in grids}
     solves = {k: partial(freed if free else solved, x) for k, x in stated.items()}
     rows = [row(*k, ideal, solve) for k, solve in solves.items()]
-    told = f"{'steps of free size' if free else 'even steps'}, places {normal_implicitness:g} ahead"
-    print(f"\n{name}, {told}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
+    steps = "steps of free size" if free else "even steps"
+    title = f"{name}, {steps}, normals {normal_implicitness:g} ahead"
+    print(f"\n{title}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
 
 
 def spatial_table(cs: Sequence[float], grids: Sequence[int]) -> None:
@@ -138,8 +141,8 @@ def spatial_table(cs: Sequence[float], grids: Sequence[int]) -> None:
     stated = {n: replace(base, horizon=replace(base.horizon, steps=n)) for n in grids}
     solves = {(c, n): partial(solved, stated[n], {"clearance": c}) for c in cs for n in grids}
     rows = [row(*k, chain, solve) for k, solve in solves.items()]
-    told = f"axial clearance {spatial.AXIAL:g} m; ideal joint {chain:.4f}"
-    print(f"\nfree pendulum, {told}\n\n{table(HEAD, rows)}", flush=True)
+    title = f"free pendulum, axial clearance {spatial.AXIAL:g} m; ideal joint {chain:.4f}"
+    print(f"\n{title}\n\n{table(HEAD, rows)}", flush=True)
 
 
 def main() -> None:

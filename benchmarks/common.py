@@ -1,4 +1,4 @@
-"""What the benchmarks share: case A's reference, runs in turn, tables, pictures under results/."""
+"""Helpers of the benchmarks: case A's reference, runs in turn, tables, pictures in results/."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ STIFFNESS, DAMPING, RADIUS = 1e8, 2e4, 0.01  # of Exudyn's penalty: N/m, N s/m, 
 
 
 class Figures(NamedTuple):
-    """What a run came to: depth in the wall [m], angle error [rad], energy gained [J]."""
+    """Results of a run: depth in the wall [m], angle error [rad], energy gained [J]."""
 
     depth: float
     turn: float

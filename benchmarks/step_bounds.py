@@ -56,7 +56,7 @@ CLAIMS: list[Claim] = [  # claim, problem, what falls from the first of each pai
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """What a run came to; energies in mJ, force in N, ``rest`` [s] when the pendulum rested."""
+    """Results of a run: energies [mJ], force [N], ``rest`` [s] when the pendulum came to rest."""
 
     steps: int
     rest: Array

@@ -2,7 +2,7 @@
 
 All in one run and in turn, so that ratios hold on a busy machine. The wall is stated in `wall`;
 nosnoc is left out with a word if it is not installed: ``pip install 'nsopt[bench]'``. The arm is
-stated in `arm`, without cones; their construction is told beside.
+stated in `arm`, without cones; the time of its construction has a column of its own.
 """
 
 import argparse
@@ -46,7 +46,7 @@ from nsopt.trajectory.transcription.collocation import Collocation
 CONES = "arm_least_resistance"
 SIZES, FEW = [100, 200, 400, 800, 1600], [100]
 MORE = 5
-"""Iterations by which the time of one is told, those after the first."""
+"""Iterations after the first, over which the time of one is averaged."""
 LONG = 1000  # steps whose construction has a goal
 GOAL = 5.0  # s
 

@@ -9,7 +9,7 @@ import zstandard
 
 
 class Page:
-    """What the player will read from a page."""
+    """Return the data that the player will read from a page."""
 
     def __init__(self, text):
         self.text = text

@@ -1,4 +1,4 @@
-"""What can be added to nsopt, and is exported, has a row in the catalogue of generic tests."""
+"""Every exported class that derives from a contract has a row in the catalogue of tests."""
 
 import inspect
 from dataclasses import fields, is_dataclass

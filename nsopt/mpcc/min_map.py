@@ -44,7 +44,7 @@ class MinRow(ABC):
     @property
     @abstractmethod
     def value(self) -> ca.SX:
-        """What is zero at a solution."""
+        """The expression that is zero at a solution."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class MinRow(ABC):
     @property
     @abstractmethod
     def holding(self) -> Holding:
-        """What holds where the unknowns are, chosen by switches: it has their derivatives alone."""
+        """The expression that holds at given unknowns, chosen by switches without derivatives."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,7 @@ class Balance:
 
     @cached_property
     def residual(self) -> ca.SX:
-        """What the balance is off by, (nv,) [N s, N m s]: zero is the equation of motion."""
+        """The residual of the balance, (nv,) [N s, N m s]; at zero the equation of motion holds."""
         pushed = self.h * self.K + self.contact_impulse + self.C.T @ self.impulses.mu
         return self.M @ self.after - self.momentum - pushed - self.joint_friction
 

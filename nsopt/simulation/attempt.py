@@ -34,7 +34,7 @@ KEPT = (
     "event",
     "local_error",
 )
-"""What the record keeps of a `StepEnd`."""
+"""Fields of a `StepEnd` that are recorded."""
 
 
 class StepAttempt:

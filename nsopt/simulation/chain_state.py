@@ -26,7 +26,7 @@ class ChainStatus(IntEnum):
 
 
 class ChainState(NamedTuple):
-    """What a chain goes on from: columns of symbols, or arrays with these as their last axis."""
+    """The state a chain continues from: columns of symbols, or arrays with these as last axis."""
 
     t: Any  # (1,) [s]
     q: Any  # (nq,)
@@ -47,7 +47,7 @@ class ChainState(NamedTuple):
 
 
 class ChainParameters(NamedTuple):
-    """What does not change in a run of a chain."""
+    """The numbers that do not change during a run of a chain."""
 
     p: Any  # (np,) of the mechanism
     bounds: Any  # (3,) [s] h_min, h_max, end of the run

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class StepProgram:
-    """What a scheme states for one step.
+    """The programs that a scheme states for one step.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class StepProgram:
     Attributes
     ----------
     parts : tuple of Mpcc
-        What is solved in turn: modes, step and projection, as far as the scheme has them; each has
-        the scaled unknowns of those before among its parameters.
+        The programs, solved in turn: modes, step and projection, as far as the scheme has them;
+        each has the scaled unknowns of those before among its parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
     end : Function (x of each part..., parameters, force) -> (StepEnd..., value, limit)

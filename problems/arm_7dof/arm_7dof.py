@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 class Drive(NamedTuple):
-    """What a joint can do."""
+    """Limits of a joint."""
 
     limit: float  # deg, either way
     velocity: float  # rad/s

@@ -1,4 +1,4 @@
-"""What belongs together, what does not, and which messages say so."""
+"""Elements that belong to a mechanism assemble; others are refused, and messages say why."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a Solution reports, against the same recomputed by hand."""
+"""A Solution reports residuals and multipliers as recomputed by hand."""
 
 import casadi as ca
 import numpy as np

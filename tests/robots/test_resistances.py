@@ -1,4 +1,4 @@
-"""What a file states of friction, damping and limits, in motion."""
+"""Friction, damping and limits that a robot's file states act on its motion."""
 
 import numpy as np
 import pytest

@@ -83,7 +83,7 @@ def test_the_tip_converges_with_the_square_of_h():
 
 
 def test_energy_is_accounted_for():
-    """What the motors do is stored, or taken by the contact, to second order; 17.8 J in all."""
+    """The work of the motors, 17.8 J, is stored or taken by the contact, to second order."""
     balance = np.array([run(h).balance for h in SIZES])
     assert float(run(SIZES[0]).data["external_work"][-1]) == pytest.approx(17.78, rel=1e-3)
     assert balance[0] < 4e-4

@@ -1,4 +1,4 @@
-"""What every scheme must show: convergence, rest under weight, impact without rebound."""
+"""Every scheme converges, rests under weight and hits without rebound."""
 
 import numpy as np
 import pytest

@@ -54,7 +54,7 @@ def test_the_last_steps_share_what_is_left():
 
 
 def test_round_off_of_millions_of_steps_makes_no_sliver():
-    """What is left of the sum of 3e6 fixed steps is shared by the last ones."""
+    """The last of 3e6 fixed steps share the round-off of their sum."""
     h, end, taken = 1e-4, 300.0, []
     t = float(np.cumsum(np.full(2_999_985, h))[-1])
     while end - t > 1e-6 * h:

@@ -1,4 +1,4 @@
-"""What tests of derivatives compare with."""
+"""Finite differences, with which tests of derivatives compare."""
 
 from nsopt.mpcc import Newton
 

@@ -1,4 +1,4 @@
-"""What is not what `optimize` takes is refused by name, with the remedy, before the solve."""
+"""Wrong arguments of `optimize` are refused by name, with the remedy, before the solve."""
 
 from dataclasses import dataclass, replace
 

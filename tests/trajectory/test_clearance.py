@@ -182,7 +182,7 @@ def test_coordinates_of_the_hinge_and_of_the_centre_give_one_optimum():
 
 
 def test_friction_in_the_hinge_is_overcome():
-    """What it takes is friction times lever arm times angle; it has to be paid for."""
+    """The loss is friction times lever arm times angle, and the drive supplies it."""
     mu, arm = 0.3, 0.02 + 1e-3
     smooth = held(quarter(hinged(False), HUNG, ASIDE))
     result = quarter(hinged(False, mu), HUNG, ASIDE)

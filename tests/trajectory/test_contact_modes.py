@@ -1,4 +1,4 @@
-"""What is asked for a part of a motion and cannot be is refused before the solve."""
+"""Conditions on a part of a motion that cannot hold are refused before the solve."""
 
 import numpy as np
 import pytest

@@ -48,7 +48,7 @@ from tests.trajectory.mechanisms import UNIT, cart, wheel
 
 
 def rate_of(cost, d):
-    """What a cost is per second, as a function of q, v and a."""
+    """Return the rate of a cost, per second, as a function of q, v and a."""
     cost.check(d)
     known = [ca.SX.sym(name, d.nv) for name in "qva"]
     m = NodeSample(d, ca.SX(0), *known, ca.SX(ca.DM(d.values())))

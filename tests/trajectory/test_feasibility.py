@@ -1,4 +1,4 @@
-"""What cannot be is refused before the solve, in user's terms; what can be is let through."""
+"""Infeasible tasks are refused before the solve, in user's terms; feasible ones are let through."""
 
 from dataclasses import dataclass, replace
 

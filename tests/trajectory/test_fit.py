@@ -164,7 +164,7 @@ def test_another_mechanism_is_told(swing):
 
 
 def test_a_start_that_moves_along_is_refused():
-    """What `sensitivities` refuses of the problem is no failed start."""
+    """A problem that `sensitivities` refuses is an error, not a start that failed."""
     body = Body("ball", 1.0, position=(0, 0, Parameter("height", 1.0)), point_mass=True)
     data = Measured([0.1], [[0.0, 0.0, 1.0]], angle, 1e-3)
     with pytest.raises(ValueError, match="the stated start moves with parameter 'height'"):

@@ -19,7 +19,7 @@ OPTIMA = {0: 90.0, 1: 1.0, 2: 80.0}  # of 100; seed 1 fails
 
 
 def stated(dynamics, seed):
-    """What the benchmark sees of an optimization that is solved."""
+    """The part of a solved `Optimization` that the benchmark reads."""
 
     def solve():
         q = ("time", [0.0, 1.0])

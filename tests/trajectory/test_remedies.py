@@ -1,4 +1,4 @@
-"""What a failed solve says first, and what it says to try."""
+"""A failed solve states the cause first, then the remedies to try."""
 
 from dataclasses import dataclass, replace
 

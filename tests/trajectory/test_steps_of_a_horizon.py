@@ -53,7 +53,7 @@ def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
 
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean()])
 def test_energy_is_work_to_second_order(scheme):
-    """What torques do goes into the motion: with ideal joints the rest is an error of order h^2."""
+    """The work of torques becomes energy of the motion, but for an error of order h^2."""
     gained = [
         np.abs(lifted(PENDULUM, None, n, scheme=scheme)["dissipated_energy"].values).max()
         for n in (25, 50)
