@@ -130,7 +130,7 @@ def planar_table(
     solves = {k: partial(freed if free else solved, x) for k, x in stated.items()}
     rows = [row(*k, ideal, solve) for k, solve in solves.items()]
     steps = "steps of free size" if free else "even steps"
-    title = f"{name}, {steps}, normals {normal_implicitness:g} ahead"
+    title = f"{name}, {steps}, normal implicitness {normal_implicitness:g}"
     print(f"\n{title}; ideal joints {ideal:.4f}\n\n{table(HEAD, rows)}", flush=True)
 
 
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer clearances and grids")
     parser.add_argument("--only", choices=["pendulum", "arm", "free", "spatial"])
     parser.add_argument("--steps", type=int, nargs="*", help="grids of the even steps")
-    parser.add_argument("--ahead", type=float, nargs="*", default=[0.0, 0.5])
+    parser.add_argument("--implicitness", type=float, nargs="*", default=[0.0, 0.5])
     options = parser.parse_args()
     cs, grids = QUICK if options.quick else (RADIAL, STEPS)
     grids = options.steps or grids

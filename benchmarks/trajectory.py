@@ -1,8 +1,8 @@
 """Trajectory optimization: the smooth arm in plain CasADi, a compliant wall in nosnoc, sizes.
 
 All in one run and in turn, so that ratios hold on a busy machine. The wall is stated in `wall`;
-nosnoc is left out with a word if it is not installed: ``pip install 'nsopt[bench]'``. The arm is
-stated in `arm`, without cones; the time of its construction has a column of its own.
+nosnoc is left out, with a message, if it is not installed: ``pip install 'nsopt[bench]'``. The arm
+is stated in `arm`, without cones; the time of its construction has a column of its own.
 """
 
 import argparse

@@ -23,7 +23,8 @@ class DrivenFreedom(ABC):
     Parameters
     ----------
     a, b : Frame
-        Of the motor's housing and of what it moves: those of the joint, ideal or with clearance.
+        On the motor's housing and on the link it moves: the frames of the joint, ideal or with
+        clearance.
     """
 
     a: Frame
@@ -38,7 +39,7 @@ class DrivenFreedom(ABC):
 
     @abstractmethod
     def rate(self, s: State) -> ca.SX:
-        """Return the rate that the motor does work on [rad/s or m/s]."""
+        """Return the rate with which the effort makes power [rad/s or m/s]."""
 
 
 class Turn(DrivenFreedom):
@@ -91,7 +92,7 @@ class JointDrives(Force):
     ----------
     name : str
     joints : sequence of Turn or Slide
-        What is driven, n of them; of joints in a tree or cut, ideal or with clearance.
+        The n driven freedoms; their joints are in the tree or cut, ideal or with clearance.
     law : callable
         ``law(t, q, v) -> (n,)``, torques [N m] and forces [N] on the bodies of the frames b,
         the reverse on those of a. t [s] is a symbol, q and v (n,) are vectors of symbols: the
@@ -107,15 +108,15 @@ class JointDrives(Force):
         If ``joints`` are something else, or the law does not take these arguments.
     ValueError
         If both frames of a joint are on one body or one is on a particle, a gain is not finite, or
-        the law returns another number of torques, or at t = 0, in the poses that the bodies
-        state, one that is not finite.
+        the law returns another number of torques, or one that is not finite at t = 0 in the
+        stated poses of the bodies.
 
     Notes
     -----
-    The law is part of the equations of motion: it acts without delay, and steps differentiate it.
-    Its work is work from outside. Readings are, for a `Turn`, ``angle[k]`` [rad], ``rate[k]``
+    The law is part of the equations of motion: it acts without delay, and schemes differentiate it.
+    Its work counts as external. Outputs are, for a `Turn`, ``angle[k]`` [rad], ``rate[k]``
     [rad/s] and ``torque[k]`` [N m], for a `Slide` ``distance[k]`` [m], ``speed[k]`` [m/s] and
-    ``force[k]`` [N], with k the place in ``joints``.
+    ``force[k]`` [N], with k the index in ``joints``.
     """
 
     name: str
@@ -152,8 +153,7 @@ class JointDrives(Force):
         if not ca.symvar(torques) and not ca.evalf(torques).is_regular():
             raise ValueError(
                 f"law {of_element} must be finite, but is {ca.evalf(torques).full().ravel()} "
-                "at t = 0 in "
-                "the poses that the bodies state: correct it there"
+                "at t = 0 in the poses that the bodies state: correct it there"
             )
 
     @property
@@ -212,7 +212,7 @@ def _check_joint(what: str, joint: object) -> None:
 
 
 def _stated(frames: Iterable[Frame], gains: Numbers) -> State:
-    """Return the state at t = 0 as bodies and Parameters state it, in numbers."""
+    """Return the state at t = 0 that bodies and Parameters state, in numbers."""
     motions: dict[str | None, Motion] = {}
     for body in {frame.body for frame in frames if frame.body is not None}:
         A = np.eye(3) if body.point_mass else body.rotation

@@ -1,4 +1,4 @@
-"""Friction over sliding speed and normal force, smooth in both."""
+"""Friction as a function of sliding speed and normal force, smooth in both."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FrictionLaw(ABC):
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         """Return the mean force [N] against u over a step of h at that speed, from states z.
 
-        ``normal`` [N] is zero or more. What is returned has the sign of u.
+        ``normal`` [N] is zero or more. The force returned has the sign of u.
         """
 
     def advance_states(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
@@ -45,7 +45,7 @@ class FrictionLaw(ABC):
 
 @dataclass(frozen=True)
 class ViscousLaw(FrictionLaw):
-    """In proportion to speed, whatever the normal force.
+    """Force in proportion to speed, independent of the normal force.
 
     Parameters
     ----------
@@ -89,8 +89,7 @@ class StribeckLaw(FrictionLaw):
             if high < low:
                 raise ValueError(
                     f"static coefficient {of_element} must not be below the kinetic one, got "
-                    f"{high:g} < "
-                    f"{low:g}"
+                    f"{high:g} < {low:g}"
                 )
         positive(f"stribeck speed {of_element}", self.stribeck)
         positive(f"creep speed {of_element}", self.creep)

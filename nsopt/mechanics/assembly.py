@@ -39,8 +39,8 @@ def assemble(
     Raises
     ------
     ValueError
-        If names collide, an element uses an unknown body, a parameter is given twice with two
-        values, or zero mass leaves a free motion without inertia.
+        If two names are equal, an element uses a body that is not in the mechanism, two Parameters
+        of one name differ in value, or a free motion has no inertia.
     TypeError
         If an ideal joint is among the elements.
     """

@@ -44,9 +44,8 @@ class SymbolicMechanism:
         self.contacts = [e for e in elements if isinstance(e, Contact)]
         self.joint_friction = [e for e in elements if isinstance(e, JointFriction)]
         self.internal_names = tuple(f"{e.name}.{x}" for e in self.joint_friction for x in e.states)
-        self.n_joint_coordinates = len(
-            self.coordinates.q_names
-        )  # entries of q but for internal states
+        # The entries of q before the internal states.
+        self.n_joint_coordinates = len(self.coordinates.q_names)
         self.q = ca.SX.sym("q", self.n_joint_coordinates + len(self.internal_names))
         self.v = ca.SX.sym("v", len(self.coordinates.v_names))
         self.p = ca.SX.sym("p", len(parameters))

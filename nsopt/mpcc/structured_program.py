@@ -20,7 +20,7 @@ class StructuredProgram:
     """A structured program compiled for one Solver; solve it for many parameters.
 
     A point is a solution where all rows and bounds are met, evaluated anew at the numbers of the
-    last stage, and the backend believes the objective to be least.
+    last stage, and the backend reports success.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class StructuredProgram:
     ) -> None:
         self.nlp = nlp
         self._settings = settings
-        made = nlp.nlp("horizon", compiled=compiled)
-        assert made.derivatives is not None
-        self._derivatives = made.derivatives
-        self._call = backend.build(made)
+        program = nlp.nlp("horizon", compiled=compiled)
+        assert program.derivatives is not None
+        self._derivatives = program.derivatives
+        self._call = backend.build(program)
         self._layout = _layout(nlp)
         self._sections = _sections(nlp, settings.tolerances)
         self._limits = np.concatenate([section.limit for section in self._sections])
@@ -60,12 +60,12 @@ class StructuredProgram:
         Returns
         -------
         Solution
-            Failed or not; nothing the backend does raises.
+            Also where it failed; no error of the backend is raised.
         """
         begin = perf_counter()
         case = Case(p, lower, upper, start.x, lower)
         schedules = self._settings.schedules
-        if start.warm:  # from a solution there is no way to go
+        if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
         final = schedules[0][-1]
         trials = follow(
@@ -93,7 +93,7 @@ class StructuredProgram:
         outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
         ratio = np.concatenate([nlp.violations(rows), outside]) / self._limits
         residuals = Residuals(self._layout, self._sections, ratio, rows, gradient)
-        # A solver may say zero of an objective that is no number.
+        # A solver may report zero for an objective that is not a number.
         return residuals, float(np.sum(np.asarray(nlp.terms(end.x, p))))
 
 
@@ -105,23 +105,24 @@ def _layout(nlp: StructuredNlp) -> Layout:
 
 def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
     """Return the residuals of rows by block, then those of the bounds of unknowns."""
-    made, first = [], 0
+    sections, first = [], 0
     for block in nlp.blocks:
         limit = np.where(block.lower == block.upper, t.equality, t.inequality).ravel()
         rows = slice(first, first + limit.size)
-        made.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
+        sections.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
         first += limit.size
     n = nlp.x.numel()
     labels = tuple(f"[{i}]" for i in range(n))
-    return (*made, Section(Kind.BOUNDS, "x", slice(first, first + n), np.full(n, t.bounds), labels))
+    bounds = Section(Kind.BOUNDS, "x", slice(first, first + n), np.full(n, t.bounds), labels)
+    return (*sections, bounds)
 
 
 def _status(trial: Trial) -> Status:
-    said = trial.outcome.status
+    status = trial.outcome.status
     if trial.ok:
-        return Status(True, "all residuals are within tolerance", "", said)
+        return Status(True, "all residuals are within tolerance", "", status)
     if trial.residuals.largest <= 1:
         reason = "all conditions are met, but the objective may not be least"
-        return Status(False, reason, "allow more iterations, or scale the objective", said)
+        return Status(False, reason, "allow more iterations, or scale the objective", status)
     worst = trial.residuals.worst()
-    return Status(False, str(worst), worst.kind.value, said)
+    return Status(False, str(worst), worst.kind.value, status)

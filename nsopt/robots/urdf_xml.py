@@ -19,8 +19,10 @@ NUMBERS: dict[str, dict[str, int]] = {
 }
 """The number of entries of each attribute."""
 REQUIRED = ("mass", "inertia")
-SEEN = ("visual", "collision", "inertial", "material")
-READ = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+"""Tags of <inertial> that must be there, with all their attributes."""
+OF_LINKS = ("visual", "collision", "inertial", "material")
+OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+"""Tags that are read, or say nothing of dynamics; others are counted by `ignored`."""
 
 
 def parse(path: Path) -> ET.Element:
@@ -60,13 +62,13 @@ def parse(path: Path) -> ET.Element:
 
 
 def ignored(robot: ET.Element) -> Counter[str]:
-    """Return the tags of a file that a mechanism has no place for, counted."""
+    """Return how often each tag occurs that a mechanism cannot represent."""
     count: Counter[str] = Counter()
     for element in robot:
         if element.tag == "link":
-            count.update(f"{e.tag} of a link" for e in element if e.tag not in SEEN)
+            count.update(f"{e.tag} of a link" for e in element if e.tag not in OF_LINKS)
         elif element.tag == "joint":
-            count.update(f"{e.tag} of a joint" for e in element if e.tag not in READ)
+            count.update(f"{e.tag} of a joint" for e in element if e.tag not in OF_JOINTS)
             if element.get("type") == "fixed" and element.find("mimic") is not None:
                 count["mimic of a fixed joint"] += 1
             if element.get("type") == "floating":
@@ -154,5 +156,6 @@ def _check_root(robot: ET.Element) -> None:
     roots = [name for name in links if name not in children]
     if len(roots) > 1:
         raise ValueError(
-            f"links {', '.join(map(repr, roots))} hang on no joint, one may: join the others to it"
+            f"links {', '.join(map(repr, roots))} are children of no joint, one "
+            "may be: join the others to it"
         )

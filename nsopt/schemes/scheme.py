@@ -71,15 +71,15 @@ class Scheme(ABC):
 
     @property
     def normal_implicitness(self) -> float:
-        """Over a horizon, how far ahead in its step the place in a bore is where contacts press.
+        """Share of a step of a horizon at which the normals in bores are taken: 0 start, 1 end.
 
-        At 0, the default, it is that at the start. A bushing of mass m that is pressed by F swings
-        in its clearance c with sqrt(F / (m c)); where steps are longer than that takes, it rattles
-        from one to the next. From 1/2 on that is damped: solves are shorter, torques smooth. The
-        price is friction that is not there, of a coefficient that is ``normal_implicitness`` times
-        the angle by which the eccentricity turns in a step; its moment is that times F and c.
-        Contact forces on record are those that act; reactions of joints take the eccentricities at
-        the start.
+        The normals are those at the eccentricity u_n + share (u_n+1 - u_n). At 0, the default,
+        a bushing of mass m that is pressed by a force F swings in its clearance c at the frequency
+        sqrt(F / (m c)); where steps are longer than its period, it rattles from step to step. From
+        1/2 on that is damped: solves are shorter, torques smooth. The price is a spurious friction,
+        whose coefficient is ``normal_implicitness`` times the angle by which the eccentricity turns
+        in a step; its moment is that times F and c. Recorded contact forces are those that act;
+        reactions of joints take the eccentricities at the start.
         """
         return 0.0
 

@@ -115,7 +115,7 @@ class Variational(Scheme):
     ----------
     closed : float
         A contact counts as closed up to this part of its typical opening, `Gap.scale`.
-    ahead : float, from 0 to 1
+    normal_implicitness : float, from 0 to 1
         Over a horizon, see `Scheme.normal_implicitness`.
     """
 
@@ -125,9 +125,8 @@ class Variational(Scheme):
     normal_implicitness: float = 0.0
 
     def __post_init__(self) -> None:
-        between(
-            "ahead of Variational", self.normal_implicitness, 0.0, 1.0, "0.5 damps what rattles"
-        )
+        what, remedy = "normal_implicitness of Variational", "0.5 damps a bushing that rattles"
+        between(what, self.normal_implicitness, 0.0, 1.0, remedy)
 
     @property
     def fallback(self) -> Scheme:

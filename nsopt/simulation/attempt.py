@@ -1,4 +1,4 @@
-"""One attempt at a step as one CasADi function: choose h, solve, judge, take or refuse."""
+"""One attempt at a step as one CasADi function: choose h, solve, judge, accept or reject."""
 
 from __future__ import annotations
 
@@ -18,11 +18,24 @@ from nsopt.simulation.program import StepProgram
 Array = NDArray[np.float64]
 
 AT_H_MIN = 1 + 1e-9
-NOTHING = 1e-30
-"""Of a scaled unknown; what shrinks from step to step must not become a denormal number, for
-arithmetic with those takes ten times as long."""
-HEAD = ("made", "good", "t", "solved", "failed", "value", "limit", "motion", "iterations", "given")
-KEPT = (
+NEGLIGIBLE = 1e-30
+"""Scaled unknowns below this start from zero: one that shrinks from step to step would become a
+denormal number, with which arithmetic takes ten times as long."""
+OUTCOME = (
+    "made",
+    "good",
+    "t",
+    "solved",
+    "failed",
+    "value",
+    "limit",
+    "motion",
+    "iterations",
+    "tried_h",
+)
+"""Columns of a record, one number each: whether an attempt was made and accepted, the time
+reached, whether Newton converged, the first failed check with its value and limit, and so on."""
+RECORDED = (
     "h",
     "q",
     "v",
@@ -56,10 +69,10 @@ class StepAttempt:
         z = ca.MX.sym("z", self.layout.nz)
         parameters = ca.MX.sym("parameters", self.layout.parameters)
         self._columns: dict[str, int] = {}
-        made = self._made()
-        self.record = made.numel_out(1)
+        running = self._running()
+        self.record = running.numel_out(1)
         idle = ca.Function("idle", [z, parameters], [z, ca.DM.zeros(self.record)])
-        unless = ca.Function.if_else("attempt", made, idle)
+        unless = ca.Function.if_else("attempt", running, idle)
         self.function = ca.Function(
             "attempt",
             [z, parameters],
@@ -84,7 +97,7 @@ class StepAttempt:
             why = f"local error off by {is_['local_error']:.2g} m"
         return f"h = {is_['h']:.3g} s: {why}"
 
-    def _made(self) -> ca.Function:
+    def _running(self) -> ca.Function:
         """Return the attempt of a chain that is running."""
         program, layout = self._program, self.layout
         z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
@@ -103,12 +116,12 @@ class StepAttempt:
             residuals.append(residual)
             iterations.append(count)
         *end, value, limit = program.end(*x, now, scales[1])
-        kept = [getattr(StepEnd(*end), name) for name in KEPT]
+        recorded = [getattr(StepEnd(*end), name) for name in RECORDED]
         motion = ca.norm_inf(StepEnd(*end).motion)
-        self._columns = dict.fromkeys(HEAD, 1) | {
-            name: k.numel() for name, k in zip(KEPT, kept, strict=True)
+        self._columns = dict.fromkeys(OUTCOME, 1) | {
+            name: k.numel() for name, k in zip(RECORDED, recorded, strict=True)
         }
-        finish = self._finish([k.numel() for k in kept], value.numel())
+        finish = self._finish([k.numel() for k in recorded], value.numel())
         after, record = finish(
             z,
             bounds,
@@ -116,10 +129,10 @@ class StepAttempt:
             ca.vertcat(*residuals),
             value,
             limit,
-            ca.vertcat(*kept),
+            ca.vertcat(*recorded),
             ca.vertcat(motion, sum(iterations), h),
         )
-        return ca.Function("made", [z, parameters], [after, record])
+        return ca.Function("running", [z, parameters], [after, record])
 
     def _size(self) -> ca.Function:
         """Return (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
@@ -128,24 +141,24 @@ class StepAttempt:
         return ca.Function("size", [t, trial, run], [h])
 
     def _finish(self, sizes: list[int], checks: int) -> ca.Function:
-        """Return what takes or refuses a solved step."""
+        """Return the function that accepts or rejects a solved step."""
         d, order = self._program.dynamics, self._program.scheme.error_order
         z, run = ca.SX.sym("z", self.layout.nz), ca.SX.sym("run", 3)
         before = self.layout.state(z)
         x, residuals = ca.SX.sym("x", self.layout.unknowns), ca.SX.sym("r", len(self.sizes))
         value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
-        kept, extra = ca.SX.sym("kept", sum(sizes)), ca.SX.sym("extra", 3)
-        h, error, given = kept[0], kept[-1], extra[2]
-        q, v = kept[1 : 1 + d.nq], kept[1 + d.nq : 1 + d.nq + d.nv]
+        recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 3)
+        h, error, tried = recorded[0], recorded[-1], extra[2]
+        q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         failed = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
-        smallest = given <= run[0] * AT_H_MIN
+        smallest = tried <= run[0] * AT_H_MIN
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
         t = _landed(before.t + h, run[2], h)
         factor = self._control.factor(error, order)
         longer = _within(before.h * factor, run)
-        shorter = given * ca.if_else(sound, ca.fmin(factor, 0.9), HALF)
+        shorter = tried * ca.if_else(sound, ca.fmin(factor, 0.9), HALF)
         running = ChainStatus.RUNNING
         accepted = ChainState(
             t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)
@@ -155,11 +168,11 @@ class StepAttempt:
         )
         state = ca.if_else(good, accepted.column, refused.column)
         k = ca.fmax(failed, 0)
-        judged = [_at(value, k), _at(limit, k)]
-        record = ca.vertcat(1, good, t, solved, failed, *judged, extra, kept)
+        judged = [_entry(value, k), _entry(limit, k)]
+        record = ca.vertcat(1, good, t, solved, failed, *judged, extra, recorded)
         return ca.Function(
             "finish",
-            [z, run, x, residuals, value, limit, kept, extra],
+            [z, run, x, residuals, value, limit, recorded, extra],
             [state, ca.densify(record)],
             {"cse": True},
         )
@@ -173,7 +186,7 @@ def warm_guess(part: Mpcc) -> ca.Function:
     """
     p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
     old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
-    last = ca.if_else(ca.fabs(old) > NOTHING, old, 0)
+    last = ca.if_else(ca.fabs(old) > NEGLIGIBLE, old, 0)
     guesses, first = [], 0
     for variable in part.variables:
         n = variable.scaled.numel()
@@ -193,7 +206,8 @@ def _first_failed(value: ca.SX, limit: ca.SX) -> ca.SX:
     return index
 
 
-def _at(values: ca.SX, k: ca.SX) -> ca.SX:
+def _entry(values: ca.SX, k: ca.SX) -> ca.SX:
+    """Return the entry k of a column, k being an expression."""
     chosen = ca.SX(0)
     for i in range(values.numel()):
         chosen = ca.if_else(k == i, values[i], chosen)
@@ -201,7 +215,7 @@ def _at(values: ca.SX, k: ca.SX) -> ca.SX:
 
 
 def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
-    """Return t, or the end where only the round-off of a sum keeps it from there."""
+    """Return t, or ``t_end`` if t misses it only by the round-off of a sum."""
     return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
 
 

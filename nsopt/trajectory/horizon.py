@@ -28,8 +28,8 @@ class Horizon:
         Nodes, as shares of the number of steps between 0 and 1, at which the step size may change,
         such as where a contact closes; with ``h`` given and no breaks each step has its own size.
     defect : float [m, rad]
-        Largest distance by which a step, reintegrated under the same forces, may miss its end:
-        beyond it steps are too few.
+        Largest distance by which a step, reintegrated under the same forces, may miss its end;
+        if one misses by more, the steps are too few.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Horizon:
     defect: float = 1e-3
 
     def __post_init__(self) -> None:
-        self._check_kinds()
+        self._check_types()
         low, high = self.bounds
         if not (np.isfinite(low) and low > 0):
             raise ValueError(f"duration of Horizon must be positive, got {low:g} s")
@@ -74,7 +74,7 @@ class Horizon:
                     f"{self.steps} steps: give shares between 0 and 1, or more steps"
                 )
 
-    def _check_kinds(self) -> None:
+    def _check_types(self) -> None:
         """Refuse values of the wrong type."""
         T = self.duration
         if not all(isinstance(x, Real) for x in (T if isinstance(T, tuple) else [T])) or (
@@ -92,8 +92,8 @@ class Horizon:
         finite("breaks of Horizon", self.breaks, (shares.size,))
 
     @property
-    def given(self) -> bool:
-        """Whether the times of all nodes are known."""
+    def fixed(self) -> bool:
+        """Whether the times of all nodes are given, none being an unknown."""
         low, high = self.bounds
         return low == high and self.h is None and not self.breaks
 

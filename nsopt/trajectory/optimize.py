@@ -1,4 +1,4 @@
-"""The best motion of a mechanism: `optimize`."""
+"""Optimal motions of a mechanism: `optimize`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from nsopt.trajectory.verification.reintegration import explain_defect
 from nsopt.trajectory.verification.resimulation import resimulate
 
 FINER = 4
-"""Steps of the simulation that verifies an optimum, for each of its own."""
+"""Steps of the verifying simulation for each step of the optimum."""
 
 
 def optimize(
@@ -68,23 +68,22 @@ def optimize(
     Parameters
     ----------
     dynamics : Dynamics
-        Joints with an `Actuator` are driven by whatever force the motion takes; nothing drives the
-        others.
+        Joints with an `Actuator` are driven by the force that the motion needs, the others by none.
     horizon : Horizon
         Duration, given or free within bounds, and number of steps.
     costs : sequence of Cost
-        Their weighted sum is least.
+        Their weighted sum is minimized.
     conditions : sequence of Condition
     guess : Guess
-        Where to start from. `Earlier` with the same grid starts from its multipliers too.
+        The initial motion. `Earlier` with the same grid starts from its multipliers too.
     inputs : sequence of str
         Parameters of the mechanism that are chosen anew at every moment.
     parameters : mapping of name to float, optional
         Values of the others.
     scheme : Scheme, optional
-        The step equations that the motion keeps: contacts, clearances, loops, free bodies. By
-        default `Variational` where the mechanism has any of these, else polynomials between nodes
-        whose forces follow from inverse dynamics, which is more exact and faster.
+        The equations of each step. By default `Variational` where the mechanism has contacts,
+        clearances, loops or free bodies; else collocation: polynomials between nodes, forces by
+        inverse dynamics, which is more exact and faster.
     solver : Solver, optional
         By default IPOPT, along the schedules `GRADUAL`, `DAMPED` and `WIDE` where there are
         contacts; `Sqp` along `FINE`.
@@ -100,16 +99,15 @@ def optimize(
     Result
         With ``objective``, ``status``, ``detailed_cost`` (the share of each cost) and
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
-        ``acceleration``, ``input``; ``defect`` in ``attrs`` is by how much a step, reintegrated
-        under the same forces, misses its node at most [m, rad] (not a number for motions in the
-        steps of a scheme, for which there is ``verify``). If no solution was found ``completed`` is
-        False, ``stop_reason`` says what is violated and where, and the motion is the last one
-        tried.
+        ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
+        step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,
+        where ``verify`` checks the motion). If no solution was found ``completed`` is False,
+        ``stop_reason`` says what is violated and where, and the motion is the last iterate.
 
     Raises
     ------
     TypeError
-        If an argument is of another kind.
+        If an argument is of the wrong type.
     ValueError
         Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
         conditions that cannot be met together.
@@ -212,15 +210,15 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     if not (isinstance(guess, Earlier) and guess.result.completed):
         return cold
     data = guess.result.data
-    same = data["input_name"].values.tolist() == list(transcription.inputs)
-    same &= data.attrs["scheme_name"] == transcription.description[0]
-    if not same or data.sizes["unknown_index"] != transcription.size:
+    same_unknowns = data["input_name"].values.tolist() == list(transcription.inputs)
+    same_unknowns &= data.attrs["scheme_name"] == transcription.description[0]
+    if not same_unknowns or data.sizes["unknown_index"] != transcription.size:
         return cold
     names = ("unknown", "bound_multiplier", "row_multiplier")
     x, lam_x, lam_g = (data[name].values for name in names)
-    alike = len(lam_g) == len(nlp.lower)
-    alike &= data.attrs["scheme"] == transcription.description[1]
-    return Point(x, lam_x, lam_g) if alike else Point.cold(x, len(nlp.lower))
+    same_rows = len(lam_g) == len(nlp.lower)
+    same_rows &= data.attrs["scheme"] == transcription.description[1]
+    return Point(x, lam_x, lam_g) if same_rows else Point.cold(x, len(nlp.lower))
 
 
 def _settings(transcription: Transcription, guess: Guess, start: Point, solver: Solver) -> Settings:
@@ -229,7 +227,7 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
     last = transcription.last_stage
     if not transcription.unilateral:
         return replace(settings, schedules=((last,),))
-    # Homotopy numbers that a stage leaves out are those of the motion itself.
+    # Homotopy parameters that a stage leaves out keep their final values.
     schedules = [
         tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
     ]
@@ -255,7 +253,7 @@ def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
     kinds = [type(cost).__name__ for cost in costs]
     shares: dict[str, float] = {}
     for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
-        # Of an input or joint, which it names; what names none, or one again, is numbered.
+        # A cost is named with its input or joint; equal names are numbered.
         named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
         name = kind if kinds.count(kind) == 1 else " ".join(named)
         count = sum(key == name or key.startswith(f"{name} #") for key in shares)
@@ -286,9 +284,9 @@ def _fault(
     )
     numbers = x.parameters(p)
     shares = _shares(x.costs, nlp.terms(solution.x, numbers))
-    lost = [f"{name} is {value:g}" for name, value in shares.items() if not np.isfinite(value)]
-    if lost:
-        return f"the cost {', '.join(lost)} at the last motion: start where it is a number"
+    undefined = [f"{name} is {value:g}" for name, value in shares.items() if not np.isfinite(value)]
+    if undefined:
+        return f"the cost {', '.join(undefined)} at the last motion: start where it is a number"
     if solution.residuals.largest > 1 and solution.worst().kind is Kind.BOUNDS:
         return f"{solution.status.reason}; {solution.status.remedy}"
     sizes = scaling(nlp, solution.x, numbers, x.names(), list(shares))

@@ -97,9 +97,9 @@ class ObjectiveChange(ErrorEstimate):
         changes = np.abs(np.diff([grid.objective for grid in grids[-4:]]))
         order = 1.0
         if len(changes) == 3 and changes.min() > 0:
-            seen = np.log2(changes[:-1] / changes[1:])
-            if abs(seen[1] - seen[0]) < 0.5:
-                order = float(np.clip(seen.min(), 1.0, self.order))
+            observed = np.log2(changes[:-1] / changes[1:])
+            if abs(observed[1] - observed[0]) < 0.5:
+                order = float(np.clip(observed.min(), 1.0, self.order))
         return float(changes[-1] / (2.0**order - 1))
 
 
@@ -115,8 +115,9 @@ def refine(
     """Return the optimum on a grid whose estimated error is within a tolerance.
 
     The problem is solved on the stated grid, then repeatedly with twice as many steps, each time
-    from the motion before. A grid that is too coarse (large defects of reintegrated steps) does not
-    end the series; one on which conditions are violated, also from the stated guess, does.
+    from the previous optimum. A grid that is too coarse (large defects of reintegrated steps) does
+    not end the series; a grid on which conditions remain violated, from the stated guess as well,
+    does.
 
     Parameters
     ----------

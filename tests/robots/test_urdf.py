@@ -301,7 +301,7 @@ J = joint("j", "a", "b")
         ("<link/>", "a <link> has no name"),
         (TWO + link("a") + J, "2 links are named 'a'"),
         (TWO + J + J, "2 joints are named 'j'"),
-        (TWO, "links 'a', 'b' hang on no joint"),
+        (TWO, "links 'a', 'b' are children of no joint"),
         (TWO + J + joint("k", "a", "b"), "'b' hangs on two joints, 'j' and 'k'"),
         (TWO + J + joint("k", "b", "a"), "joints 'j', 'k' hang on each other in a cycle"),
         (TWO + link("c") + J.replace('"a"', '"c"') + joint("k", "a", "a"), "joints 'k' hang on"),

@@ -19,8 +19,8 @@ FULL = 2 * np.pi
 SAME = 1e-9
 """Angles [rad] that differ by less are the same."""
 
-SHARP, OPEN = 1.75e-4, 1e-3
-"""Least distance of an edge from the axis and from the opposite pole [rad]."""
+FROM_AXIS, FROM_OPPOSITE = 1.75e-4, 1e-3
+"""Least angle between the edge and the axis, and between the edge and its opposite [rad]."""
 
 CHECKED = 720
 """Points of the edge at which a cone is checked."""
@@ -38,8 +38,8 @@ class Cone:
     longitudes : (n,) [rad]
         Ascending from 0 to 2 pi.
     latitudes : (n,) of float or Parameter [rad]
-        From 0 to pi; the first and the last are the same. The edge keeps 0.01 deg from the axis
-        and 0.06 deg from its opposite, where it would have corners.
+        From 0 to pi; the first and the last are the same. The edge is kept at least
+        0.01 deg from the axis and 0.06 deg from its opposite, where it would have corners.
     spline : bool or None
         Whether to interpolate by a periodic cubic spline over the cumulative chord length
         [eqs. 15-19] or by quarters of ellipses [eqs. 13, 14], which need the longitudes 0, 90,
@@ -77,8 +77,11 @@ class Cone:
     def curve(self, value: Callable[[object], ca.SX] = lambda x: ca.SX(number(x))) -> Curve:
         """Return the edge; ``value`` turns Parameters into expressions."""
         psi = number(self.longitudes)[:-1]
-        # Corners have no normal.
-        sigma = [ca.fmin(ca.fmax(value(x), SHARP), np.pi - OPEN) for x in self.latitudes[:-1]]
+        # At a corner the cone has no normal.
+        sigma = [
+            ca.fmin(ca.fmax(value(x), FROM_AXIS), np.pi - FROM_OPPOSITE)
+            for x in self.latitudes[:-1]
+        ]
         if self.elliptic:
             return Quarters(ca.vertcat(*sigma))
         rows = [ca.horzcat(s * np.cos(x), s * np.sin(x)) for x, s in zip(psi, sigma, strict=True)]
@@ -105,7 +108,7 @@ class Cone:
                 f"longitude {_deg(np.arctan2(x[1, k], x[0, k]) % FULL)} deg, more than 180: add "
                 "data there, or take smaller latitudes"
             )
-        if np.min(sigma) > np.pi - 2 * OPEN:
+        if np.min(sigma) > np.pi - 2 * FROM_OPPOSITE:
             raise ValueError("latitudes of 180 deg all around restrict nothing: leave the cone out")
         turn = x[0] * dx[1] - x[1] * dx[0]  # sigma^2 d(psi)/dl
         k = int(np.argmin(turn))
@@ -115,7 +118,7 @@ class Cone:
                 f"{_deg(np.arctan2(x[1, k], x[0, k]) % FULL)} deg: latitudes change too steeply "
                 "there; add data"
             )
-        if np.mean(sigma) < 10 * SHARP:
+        if np.mean(sigma) < 10 * FROM_AXIS:
             raise ValueError(
                 f"latitudes {_deg(number(self.latitudes))} deg enclose next to no directions: make "
                 "some of them larger, 0.1 deg at least on the mean"

@@ -15,18 +15,18 @@ import numpy as np
 
 from nsopt.elements.range_of_motion.curve import Curve, Jet, Piece
 
-REFINING = 5
-"""Newton steps that find the point."""
+SEARCH_STEPS = 5
+"""Newton steps that locate the point."""
 
-ATTACHED = 2
-"""Newton steps more, the only ones that are differentiated: from a solution, k of them have the
-right derivatives up to order 2^k - 1."""
+DIFFERENTIATED_STEPS = 2
+"""Further Newton steps, the only ones that are differentiated: k of them from a solution have exact
+derivatives up to order 2^k - 1."""
 
 GRID = 2.0**42
-"""Points per turn that what is found so far is rounded to, which has no derivative."""
+"""Points per turn to which the located point is rounded, so that its search has no derivative."""
 
 NONE = -2.0
-"""Height of a maximum that is not there."""
+"""Height that stands for no maximum, below every cosine."""
 
 TINY = 1e-30
 
@@ -54,7 +54,7 @@ def nearest(curve: Curve, u: ca.SX) -> Nearest:
     best = candidates[0].replaced_by(candidates[1], candidates[1].height > candidates[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
-    for _ in range(ATTACHED):
+    for _ in range(DIFFERENTIATED_STEPS):
         slope, bend = _slopes(piece, u, l)
         l = l - slope / ca.if_else(bend < 0, bend, -1)
     jet = piece.jet(l)
@@ -88,8 +88,8 @@ class _Bracket(NamedTuple):
 
     low: ca.SX
     high: ca.SX
-    start: ca.SX  # where the maximum is about
-    height: ca.SX  # and its value
+    start: ca.SX  # estimate of the maximum, from which Newton starts
+    height: ca.SX  # u . b there
 
     def replaced_by(self, other: _Bracket, where: ca.SX) -> _Bracket:
         """Return the other bracket where a condition is true, this one elsewhere."""
@@ -100,7 +100,7 @@ def _refined(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
     """Return the bracket with the maximum that Newton's method finds, safe by bisection."""
     low, high, l, _ = bracket
     piece = curve.piece(low)
-    for _ in range(REFINING):
+    for _ in range(SEARCH_STEPS):
         slope, bend = _slopes(piece, u, l)
         low, high = ca.if_else(slope > 0, l, low), ca.if_else(slope > 0, high, l)
         new = l - slope / ca.if_else(bend < 0, bend, -1)
@@ -118,7 +118,7 @@ def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 
 def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
-    """Return the positions of the two highest maxima of u . b, from values and slopes."""
+    """Return brackets of the two highest maxima of u . b, from values and slopes at samples."""
     grid = [*curve.samples(), curve.period]
     jets = [generator(curve.piece(l).jet(l)) for l in grid[:-1]]
     jets.append(jets[0])
@@ -137,9 +137,9 @@ def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
 
 
 def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return whether the cubic of two values and slopes on [0, 1] has a maximum, where, how high.
+    """Return whether the cubic with values c and slopes s at 0, 1 has a maximum, where, how high.
 
-    Its height is relative to ``c0``.
+    The height is relative to ``c0``.
     """
     # The slope at x is s0 + bx + a x^2.
     a, b = 3 * (s0 + s1 - 2 * (c1 - c0)), 6 * (c1 - c0) - 4 * s0 - 2 * s1

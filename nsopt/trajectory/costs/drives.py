@@ -19,7 +19,7 @@ class Effort(Cost):
     Parameters
     ----------
     scale : float [N m or N]
-        Force that costs one per second.
+        Force at which the cost grows by one per second.
     """
 
     scale: float = 1.0
@@ -70,7 +70,7 @@ class Power(Cost):
     Parameters
     ----------
     scale : float [W]
-        Power that costs one per second.
+        Power at which the cost grows by one per second.
     """
 
     scale: float = 1.0

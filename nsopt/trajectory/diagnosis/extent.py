@@ -32,15 +32,16 @@ def extent(
 ) -> list[Extent]:
     """Return bounds of the distance of the origin of a frame from the root of its chain of joints.
 
-    Each of them holds. They follow from the lengths between joints alone; none if inputs change
-    these lengths.
+    Each of these bounds holds. They follow from the distances between joints alone; the list is
+    empty if inputs change these distances.
 
     Parameters
     ----------
     frame : Frame
     ranges : mapping of coordinate name to (float, float)
         Limits of coordinates; those left out are unlimited.
-    inputs : names
+    inputs : sequence of str
+        Parameters that are chosen anew at every moment.
     p : (np,)
         Values of parameters.
     """
@@ -57,16 +58,16 @@ def extent(
     for keep_axial in (False, True):
         r, lengths = np.asarray(number(substitute(frame.origin, values))), []
         for branch in chain:
-            on, to = (
+            parent, child = (
                 np.asarray(number(substitute(x.origin, values)))
                 for x in (branch.parent_frame, branch.child_frame)
             )
-            d = np.asarray(branch.child_frame.axes).T @ (r - to)
+            d = np.asarray(branch.child_frame.axes).T @ (r - child)
             lengths += _slides(dynamics, branch, limits, values)
             rotating = _rotating_length(branch, d, keep_axial)
             lengths.append((rotating, rotating))
             d = d if rotating == 0 else _fixed_part(branch, d, keep_axial)
-            r = on + np.asarray(branch.parent_frame.axes) @ d
+            r = parent + np.asarray(branch.parent_frame.axes) @ d
         most = sum(high for _, high in lengths)
         least = [low - (most - high) for low, high in lengths if np.isfinite(most)]
         extents.append(Extent(r, max(0.0, *least) if least else 0.0, most))

@@ -80,9 +80,9 @@ class _RowLocation(NamedTuple):
 
 
 def explain(
-    nlp: StructuredNlp, g: Array, ending: Ending, limit: float, sizes: Scaling | None
+    nlp: StructuredNlp, g: Array, ending: Ending, limit: float, scaling: Scaling | None
 ) -> str:
-    """Return why a motion that a solver ended with is no solution.
+    """Return why the last motion of a solver is no solution.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def explain(
     ending : Ending
     limit : float
         Largest violation that is tolerated.
-    sizes : Scaling, optional
+    scaling : Scaling, optional
         Scaling of the program at the motion.
     """
     off = nlp.violations(g)
     if not off.size or off.max() <= limit:
-        return _not_optimal(ending, sizes)
+        return _not_optimal(ending, scaling)
     groups = list(_groups(nlp, off, limit))
     lines = [_line(nlp, g, off, rows, ending) for rows in groups[:SHOWN]]
     left = len(groups) - len(lines)
@@ -107,7 +107,7 @@ def explain(
     )
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
     causes = list(_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
-    remedies = _remedies(ending, sizes)
+    remedies = _remedies(ending, scaling)
     if not causes and not remedies:
         remedies = [
             "check that they can be met together, allow more time or iterations, "
@@ -117,18 +117,18 @@ def explain(
     return "\n- ".join([*causes, head, *lines[1:], *tail, *remedies])
 
 
-def _not_optimal(ending: Ending, sizes: Scaling | None) -> str:
+def _not_optimal(ending: Ending, scaling: Scaling | None) -> str:
     head = (
         f"all conditions are met, but the cost may not be least: {ending.status} after "
         f"{ending.iterations} iterations"
     )
-    remedies = _remedies(ending, sizes)
+    remedies = _remedies(ending, scaling)
     if not ending.statement.dynamics.contact_names:
         remedies = [f"allow more, {MORE}", *(remedies or ["or scale the costs to about one"])]
     return "; ".join([head, *remedies])
 
 
-def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
+def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
     """Return remedies for contacts and for bad scaling."""
     remedies = []
     if ending.statement.dynamics.contact_names:
@@ -139,7 +139,7 @@ def _remedies(ending: Ending, sizes: Scaling | None) -> list[str]:
         )
     if ending.remedy:
         remedies.append(ending.remedy)
-    return remedies + ([sizes.advice] if sizes is not None and sizes.advice else [])
+    return remedies + ([scaling.advice] if scaling is not None and scaling.advice else [])
 
 
 # Rows

@@ -1,4 +1,4 @@
-"""Parameters of a mechanism from measured motions: `fit`."""
+"""Parameters of a mechanism, estimated from measured motions: `fit`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensit
 
 Array = NDArray[np.float64]
 
-MOST = 60
+MAX_EVALUATIONS = 60
 """Largest number of simulations in one window."""
 
-BLIND = 1e-10
+UNIDENTIFIABLE = 1e-10
 """Ratio of singular values of the Jacobian below which unknowns are not identifiable."""
 
 UNLIKELY = 1e-6
@@ -33,23 +33,23 @@ UNLIKELY = 1e-6
 
 
 class Window(ABC):
-    """A sequence of parts of a measured motion that are fitted in turn."""
+    """A rule that divides a measured motion into windows, fitted one after the other."""
 
     @abstractmethod
     def ends(self, times: Array, impact: float | None) -> list[float]:
-        """Return the ends of the windows [s], the last that of the whole motion.
+        """Return the ends of the windows [s]; the last is the end of the motion.
 
         Parameters
         ----------
         times : (n,) [s]
         impact : float or None [s]
-            When a contact first closes, at the values the fit starts from.
+            The time at which a contact first closes, simulated with the initial values.
         """
 
 
 @dataclass(frozen=True)
 class FullWindow(Window):
-    """The whole motion at once; for smooth motions."""
+    """One window, the whole motion; for smooth motions."""
 
     def ends(self, times: Array, impact: float | None) -> list[float]:
         del impact
@@ -60,9 +60,9 @@ class FullWindow(Window):
 class GrowingWindow(Window):
     """Windows from the start of the motion, each longer than the one before.
 
-    After impacts the motion oscillates with a clearance, ever faster as time goes on, so that a fit
-    to all of it ends in a local minimum of the residual. The values from a short window are close
-    enough to start the next one.
+    After impacts the motion, as a function of a clearance, oscillates the more the longer it lasts,
+    so that a fit to all of it ends in a local minimum of the residual. The values from a short
+    window are close enough to start the next one.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class FitOutcome:
     Attributes
     ----------
     start, end : (k,)
-        Values of the unknowns; the end also of a fit that failed.
+        Values of the unknowns; ``end`` holds the last ones if the fit failed.
     residual : float
-        Root mean square of the residuals over their deviations, one for noise alone.
+        Root mean square of the residuals over their standard deviations: 1 for noise alone.
     evaluations : int
         Motions simulated.
     converged : bool
@@ -129,17 +129,17 @@ class Fit:
     ----------
     names : tuple of str
     values, errors : (k,)
-        The unknowns and their standard errors, from the noise stated. If noise does not explain
+        The unknowns and their standard errors, from the stated noise. If noise does not explain
         the residual, those of the best local fit, as the message says; NaN if no start converged
-        or the unknowns are not identifiable from the motion.
+        or the motion does not identify the unknowns.
     covariance : (k, k)
     residual : float
-        Root mean square of the residuals over their deviations, one for noise alone.
+        Root mean square of the residuals over their standard deviations: 1 for noise alone.
     converged : bool
         Whether a fit converged and noise explains its residual.
     message : str
     outcomes : tuple of FitOutcome
-        Of every start, failures included.
+        One for each start, failures included.
     """
 
     names: tuple[str, ...]
@@ -175,7 +175,7 @@ def fit(
     Least squares with the exact derivatives of `sensitivities`, over windows that grow. The first
     fit starts from the guesses, the others from random values within the bounds; the first whose
     residual noise explains ends the search. Where none does, the best of them is returned with
-    ``converged`` False: local, or of a mechanism that is not as stated.
+    ``converged`` False: it is a local minimum, or the mechanism is not as stated.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class _FitProblem:
         self._motion: Sensitivities | None = None
 
     def check(self) -> None:
-        """Raise the ValueError of a wrong statement; a simulation may fail at the guesses."""
+        """Raise the ValueError of a wrong problem; a simulation may fail at the guesses."""
         with suppress(SensitivityError):
             self._at(self._box.guess, len(self._measured.times))
 
@@ -260,7 +260,7 @@ class _FitProblem:
                     xtol=1e-12,
                     ftol=1e-10,
                     gtol=1e-10,
-                    max_nfev=MOST,
+                    max_nfev=MAX_EVALUATIONS,
                     kwargs={"count": count},
                 )
                 x = solution.x
@@ -297,7 +297,7 @@ class _FitProblem:
         best = min(solved, key=lambda outcome: outcome.residual)
         J = self._jacobian(self._box.scaled(best.end), len(self._measured.times))
         values = np.linalg.svd(J, compute_uv=False)
-        if values[-1] <= BLIND * values[0]:
+        if values[-1] <= UNIDENTIFIABLE * values[0]:
             why = (
                 f"the measured motion does not tell {' and '.join(names)} apart, or not at all: "
                 "measure more, or give one a value"

@@ -1,8 +1,8 @@
 """Derivatives of steps by the implicit function theorem, and their chain.
 
-Each part of a solved step is r(x, w) = 0 with what it starts from, w = (t, q, v, h, p). So
-dx = -J^-1 (dr/dw) dw with the rows that hold, whatever iterations found x; the end of the step is
-a function of x and w.
+Each part of a solved step is r(x, w) = 0 with the data w = (t, q, v, h, p) at its start. So
+dx = -J^-1 (dr/dw) dw, J = dr/dx, with the rows that hold at the solution, independent of the
+iterations that led to x; the end of the step is a function of x and w.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from nsopt.trajectory.sensitivity.recorded import Steps
 Array = NDArray[np.float64]
 
 BIACTIVE = 1e-7
-"""Scaled, how far an alternative row must be from holding."""
+"""Scaled residual below which an alternative row counts as holding too."""
 
-ALONG = 1e-7
-"""Part of the size of its terms that the derivative of an alternative may be."""
+CHANGES = 1e-7
+"""Derivative of an alternative row, over the size of its terms, above which the row changes."""
 
 SINGULAR = 1e12
-"""Condition from which rows count as dependent."""
+"""Condition number from which rows count as dependent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """A row that holds in a step beside those that it was solved by.
+    """A row that holds in a step besides those by which the step was solved.
 
     Attributes
     ----------
     step : int
     label : str
-        What may switch.
+        The contact or event that may switch.
     slope, size : (nz + np,)
-        Derivative of the row by the state before the step and by parameters, and what its terms
-        may add up to.
+        Derivative of the row by the state before the step and by parameters, and the sum of the
+        sizes of its terms.
     """
 
     step: int
@@ -114,7 +114,7 @@ class Transitions:
             along, size = tie.slope[:nz] @ S[tie.step], tie.size[:nz] @ np.abs(S[tie.step])
             along[direct:] += tie.slope[nz:]
             size[direct:] += tie.size[nz:]
-            if np.any(np.abs(along) > ALONG * size):
+            if np.any(np.abs(along) > CHANGES * size):
                 broken.append(tie)
         return tuple(broken)
 
@@ -127,12 +127,12 @@ class ChainRule:
     program : StepProgram
         With scales as parameters, solved by `Newton`.
     by : sequence of int
-        Which parameters of the mechanism.
+        Indices of parameters of the mechanism.
     """
 
     def __init__(self, program: StepProgram, by: Sequence[int]) -> None:
         d, first = program.dynamics, program.parts[0]
-        # After these a part has the unknowns of those before among its parameters.
+        # The parameters of later parts go on with the unknowns of the parts before them.
         given = [block.symbol for block in first.parameters][:6]
         t, q, v, p, h, scales = given
         x = [ca.vertcat(*(y.scaled for y in part.variables)) for part in program.parts]
@@ -174,7 +174,7 @@ class ChainRule:
     def _split(self, W: Array, slope: Array) -> tuple[Array, Array]:
         """Return columns (..., nw) by state and by parameters.
 
-        Where the last steps share what is left, h depends on when they start.
+        Where the last steps share the remaining time, h depends on the time at which they start.
         """
         nz = self._nz
         A = W[..., :nz].copy()
@@ -188,7 +188,7 @@ class ChainRule:
         for k, i in near.tolist():
             row = slopes[k, :, i]  # columns come first
             by_w = row[:nx] @ X[k] + row[nx:]
-            # Unknowns are scaled: what is zero but for round-off is told from the largest.
+            # Unknowns are scaled, so that round-off is relative to the largest of them.
             size = np.sum(np.abs(row[:nx])) * np.max(np.abs(X[k]), axis=0, initial=0.0)
             size += np.abs(row[nx:])
             along = np.concatenate(self._split(by_w[None], slope[k : k + 1]), axis=1)[0]
@@ -204,15 +204,15 @@ class Blocks:
     ----------
     rows : list of SX (n_k,)
     end : SX (nz,)
-        What is wanted of all.
+        The end of the step, a function of all unknowns.
     x : list of SX (n_k,)
     w : SX (nw,)
-        What all depend on.
+        The data that all rows depend on.
 
     Attributes
     ----------
     used : list of int
-        Parts that matter: others only tell which rows hold.
+        Parts on which the end depends; the others only decide which rows hold.
     matrices : list of SX
         Jacobians of their rows and of the end by their unknowns and w.
     """
@@ -246,7 +246,7 @@ class Blocks:
 
 def solve_all(J: Array, rhs: Array) -> Array:
     """Return the solutions of systems (b, n, n), (b, n, m); of least norm where rows depend."""
-    # One more right side tells the condition.
+    # One more right-hand side estimates the condition number.
     probe = np.broadcast_to(np.cos(np.arange(J.shape[1]))[:, None], (*J.shape[:2], 1))
     try:
         solutions = np.linalg.solve(J, np.concatenate([rhs, probe], axis=2))

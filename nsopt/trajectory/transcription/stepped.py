@@ -232,7 +232,7 @@ class Stepped(Transcription):
     def _step_size_bounds(self) -> list[Bound]:
         """Return the bounds of step sizes, if these are unknown."""
         x, h = self.inner, self.horizon.h
-        if self.horizon.given:
+        if self.horizon.fixed:
             return []
         bounds = [zero("steps alike", x.data[2] * (x.after - x.before))]
         least, most = (h.h_min, h.h_max) if h is not None else (self._shortest, np.inf)
@@ -274,7 +274,7 @@ class Stepped(Transcription):
         times = np.array([first for first, _ in self._nodes()])
         low[times], high[times] = 0.0, most
         low[times[-1]], high[times[0]] = least, 0.0
-        if self.horizon.given:
+        if self.horizon.fixed:
             low[times] = high[times] = np.linspace(0, least, len(times))
         return low, high
 
