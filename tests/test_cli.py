@@ -220,24 +220,24 @@ def begin(*arguments):
 
 
 def interrupted(process):
-    """Press Ctrl-C in a run that steps; return what is told then."""
+    """Press Ctrl-C in a run that steps; return the message then."""
     shown = b""
     while b"steps/s" not in shown:
         assert process.poll() is None, shown
         shown += process.stderr.read(64)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=600)[1]
-    assert process.returncode == INTERRUPTED, told
-    return told
+    message = process.communicate(timeout=600)[1]
+    assert process.returncode == INTERRUPTED, message
+    return message
 
 
 @pytest.mark.slow
 def test_stopped_and_killed_runs_go_on(folder):
     """By Ctrl-C, then from there with kill -9, then from there to the end."""
     keep = Path("results/case_a.checkpoint")
-    told = interrupted(begin(*LONG))
-    assert b"error: interrupted at t = 0." in told
-    assert b"--resume goes on from results/case_a.checkpoint" in told
+    message = interrupted(begin(*LONG))
+    assert b"error: interrupted at t = 0." in message
+    assert b"--resume goes on from results/case_a.checkpoint" in message
     killed = [sys.executable, "-c", KILLED, *LONG, "--resume", "--checkpoint-every", "1e-9"]
     assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
     assert not Result.open("results/case_a.nc").completed

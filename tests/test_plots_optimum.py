@@ -198,9 +198,9 @@ def test_title_and_footer_say_what_an_optimum_has(cart, bounce):
 
 
 def costs_of(result, best, guess):
-    told = {"detailed_cost": json.dumps(best), "guess_cost": json.dumps(guess)}
+    attrs = {"detailed_cost": json.dumps(best), "guess_cost": json.dumps(guess)}
     whole = sum(best.values())
-    result = Result(result.data.assign_attrs(told, objective=whole))
+    result = Result(result.data.assign_attrs(attrs, objective=whole))
     (ax,) = (ax for title, ax in panels(result).items() if title.startswith("Costs"))
     return ax, [bar.get_width() for bar in ax.patches]
 

@@ -200,11 +200,11 @@ def test_a_killed_sweep_goes_on(tmp_path, how):
         time.sleep(0.05)
     if how == signal.SIGINT:
         os.killpg(process.pid, how)  # as a terminal does
-        _, told = process.communicate(timeout=600)
-        assert process.returncode == INTERRUPTED, told
-        assert "interrupted; the same call goes on" in told
+        _, message = process.communicate(timeout=600)
+        assert process.returncode == INTERRUPTED, message
+        assert "interrupted; the same call goes on" in message
         for noise in ("Traceback", "Warning", "stopping after this step"):
-            assert noise not in told
+            assert noise not in message
     else:
         process.kill()
         process.communicate(timeout=600)  # until the last of its processes has ended

@@ -60,7 +60,7 @@ class Scales:
         times = start.t + duration * np.linspace(0, 1, 17)
         loads = [dynamics.scheduled(t, start.q, start.v, p) for t in times]
         loads.append(dynamics.applied(start.t, start.q, start.v, p))
-        # A load that is no number somewhere is told by the step that meets it.
+        # A load that is no number somewhere fails the step that meets it, with a message.
         sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
         force = max(mass, float(np.max(sizes, initial=0.0)))
         return cls(h_max, force, mass, np.asarray(dynamics.gap_scale(p)).ravel())

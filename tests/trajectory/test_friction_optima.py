@@ -228,10 +228,10 @@ def test_guesses_are_perturbed_beside_their_bristles(guess):
 
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=repr)
 def test_bristles_that_turn_round_resist_no_more_than_they_can(scheme):
-    """There and back within a step bristles settle; what is told of is their mean over it."""
+    """There and back within a step bristles settle; their mean over it is recorded."""
     law = LuGreLaw(1e4, 30.0, 0.04, 0.10, 0.15, 1e-3)
     back = [StartAt([0.0], [1.0]), EndAt([0.0], [-1.0])]
     result = turned(40, scheme, law, back, [Effort(), JointResistance()])
-    told = np.abs(result["joint_resistance"].values[1:]).max()
-    assert told < 0.1 * G * (0.15 + 0.04 * np.abs(result["v"].values).max())
+    recorded = np.abs(result["joint_resistance"].values[1:]).max()
+    assert recorded < 0.1 * G * (0.15 + 0.04 * np.abs(result["v"].values).max())
     assert result.detailed_cost["JointResistance"] < (0.1 * G * 0.2) ** 2
