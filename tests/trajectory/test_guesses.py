@@ -119,12 +119,12 @@ def test_several_starts_find_the_shorter_way_round():
     alone = stated.solve()
     assert alone["q"].values[5, 1] > 0.3
     best = multi_start(stated, starts=6, seed=0, size=1.0)
-    objectives = json.loads(best.data.attrs["starts"])
-    assert len(objectives) == 6
-    assert objectives[0] == pytest.approx(alone.data.attrs["objective"])
+    costs = json.loads(best.data.attrs["starts"])
+    assert len(costs) == 6
+    assert costs[0] == pytest.approx(alone.data.attrs["objective"])
     assert best["q"].values[5, 1] < -0.1
-    assert best.data.attrs["objective"] == pytest.approx(min(x for x in objectives if x is not None))
-    assert best.data.attrs["objective"] < 0.7 * objectives[0]
+    assert best.data.attrs["objective"] == pytest.approx(min(x for x in costs if x is not None))
+    assert best.data.attrs["objective"] < 0.7 * costs[0]
 
 
 def test_where_no_start_leads_to_a_solution_the_result_says_so():
