@@ -1,4 +1,4 @@
-"""Fixtures and options of all tests: number of processes, the cache of compiled code."""
+"""What all tests share: how many processes run them, and the cache of compiled code."""
 
 import os
 import signal
