@@ -26,6 +26,8 @@ def compiled_code(tmp_path_factory):
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NSOPT_CACHE", str(Path(shared, "compiled")))
+        # Half the time of the compiler, the same numbers.
+        patch.setenv("NSOPT_CFLAGS", "-O1")
         yield
 
 

@@ -169,6 +169,7 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "last"),
     [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "tried")],
@@ -278,6 +279,7 @@ def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
     assert Result.open("results/drop.nc")["time"].values[-1] == pytest.approx(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
 def test_a_full_disk_where_the_result_is_saved(folder):
     """A file may not become larger than 50 kB."""

@@ -72,7 +72,9 @@ def names(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("name", ["cart", "bead", "bounce", "arm", "hung"])
+@pytest.mark.parametrize(
+    "name", ["cart", "bead", "bounce", pytest.param("arm", marks=pytest.mark.slow), "hung"]
+)
 def test_no_panel_repeats_and_none_is_empty(name, request, tmp_path):
     result = request.getfixturevalue(name)
     figure = overview(Result.open(result.save(tmp_path / "best.nc")))

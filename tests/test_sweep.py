@@ -164,6 +164,7 @@ def test_a_run_that_stops_early_and_a_module_beside_the_problem(tmp_path, runs):
     assert not runs
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_its_process_is_a_failed_point(case_a, tmp_path, runs):
     def deadly(result):
         if os.getpid() != parent and result.data.attrs["h_max"] == 1.5e-3:

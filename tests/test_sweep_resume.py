@@ -107,6 +107,7 @@ def test_a_measure_is_known_by_what_it_closes_over():
     assert digest(recursive) == digest(recursive)
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process():
     program = (
         "from nsopt import load_problem\nfrom nsopt.sweep.store import digest\n"

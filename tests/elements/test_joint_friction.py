@@ -204,6 +204,7 @@ def test_a_rotor_stops_by_the_friction_of_its_journal():
     assert torque == pytest.approx([0, 0, -mu * m * 9.81 * radius], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [ViscousLaw(2.0), StribeckLaw(0.2, 0.4, 0.05), LAW], ids=repr)
 def test_second_order_under_a_given_load(law):
     """Away from the kinks at rest, against a run with very short steps."""
@@ -287,6 +288,7 @@ def test_every_friction_slows_a_body_by_what_the_joint_resists_with(row):
     assert np.all(np.abs(v) < 0.3 + 1e-12)
 
 
+@pytest.mark.slow
 def test_a_turning_joint_sticks_by_its_bristles():
     """A torque below mu_s N r winds up the bristles of a journal, one above turns it."""
     radius, J = 0.02, 0.05

@@ -121,6 +121,7 @@ class Shuffled(Variational):
             setattr(mpcc, part, getattr(other, part))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "duration"), [("slider_crank", 5e-3), ("case_a", 0.03)])
 def test_a_step_with_shuffled_statements_is_the_same(name, duration):
     """Redundant joints, and an impact; no step needs another try."""

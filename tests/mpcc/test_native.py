@@ -170,6 +170,7 @@ def test_loaded_once_in_a_process(counted):
 # The cache
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_second_process_does_not_compile(counted, folder):
     first = processes(1)[0]
@@ -283,6 +284,7 @@ def test_loaded_code_outlives_its_entry(folder):
     assert_right(values(done.function))
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_two_processes_at_once(counted, folder):
     both = processes(2)

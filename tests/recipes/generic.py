@@ -24,10 +24,12 @@ def checks(module, argument, like):
         if not name.startswith("test_") or not rows or like not in rows[0]:
             continue
         others = {m.args[0]: list(m.args[1]) for m in marks if m.args[0] != argument}
-        for values in product(*others.values()):
+        for made in product(*([_parameter(x) for x in values] for values in others.values())):
+            values = [x.values[0] for x in made]
             options = dict(zip(others, values, strict=True))
             label = "-".join([name, *map(_label, values)])
-            tests.append(pytest.param(partial(function, **options), id=label))
+            marked = [mark for x in made for mark in x.marks]
+            tests.append(pytest.param(partial(function, **options), id=label, marks=marked))
     assert tests, f"no test of {module.__name__} is on rows like {like}"
     return tests
 
@@ -35,6 +37,11 @@ def checks(module, argument, like):
 def runs(module, argument, like):
     """Mark a test to run with each of `checks` as its argument ``check``."""
     return pytest.mark.parametrize("check", checks(module, argument, like))
+
+
+def _parameter(x):
+    """Return a value with its marks, none if it is stated alone."""
+    return x if isinstance(x, type(pytest.param())) else pytest.param(x)
 
 
 def _label(value):

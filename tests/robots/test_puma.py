@@ -159,6 +159,7 @@ def test_seven_joints_hold_the_arm_out_with_a_load():
     assert held < arm.actuators[1].effort
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_fall(name):
     """Energy falls by what brakes dissipate; the second order step errs little."""

@@ -148,6 +148,7 @@ def rod_on_two_posts(left, right):
     return assemble(Mechanism([rod]), contacts, (0, 0, -G))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=name)
 @pytest.mark.parametrize(("left", "right"), [(0.5, 0.5), (0.0, 0.8)])
 def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):

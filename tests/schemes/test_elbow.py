@@ -82,6 +82,7 @@ def test_the_tip_converges_with_the_square_of_h():
     assert np.all(orders(errors) > 1.9)
 
 
+@pytest.mark.slow
 def test_energy_is_accounted_for():
     """The work of the motors, 17.8 J, is stored or taken by the contact, to second order."""
     balance = np.array([run(h).balance for h in SIZES])

@@ -103,7 +103,7 @@ def same_motion(build, h, duration, ways=("absolute", "relative"), scheme=None, 
 
 MOTIONS = [
     (double_pendulum, 2e-3, 0.5),
-    (four_bar, 2e-3, 0.5),
+    pytest.param(four_bar, 2e-3, 0.5, marks=pytest.mark.slow),
     pytest.param(n_four_bar, 4e-3, 1.5, marks=pytest.mark.slow),
     pytest.param(slider_crank, 2e-5, 0.02, marks=pytest.mark.slow),
     pytest.param(andrews_squeezer, 1e-5, 5e-3, marks=pytest.mark.slow),
@@ -116,6 +116,7 @@ def test_all_coordinates_give_the_same_motion(problem, h, duration, pair):
     same_motion(lambda way: built(problem, way), h, duration, pair)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
 )
@@ -219,7 +220,7 @@ def check_second_order(dynamics, duration, h, value, exact, tolerance):
 
 
 @coordinates
-@pytest.mark.parametrize("closing", [PointOnLine, Revolute])
+@pytest.mark.parametrize("closing", [PointOnLine, pytest.param(Revolute, marks=pytest.mark.slow)])
 def test_four_bar_under_torque(coordinates, closing):
     lengths = np.array([four_bar.CRANK, four_bar.COUPLER, four_bar.ROCKER])
     masses = four_bar.LINE_DENSITY * lengths
@@ -231,7 +232,9 @@ def test_four_bar_under_torque(coordinates, closing):
     check_second_order(d, 1.0, 5e-4, turn_of_first, exact, 1e-6)
 
 
-@coordinates
+@pytest.mark.parametrize(
+    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+)
 def test_slider_crank_turns_as_its_one_freedom(coordinates):
     exact = one_freedom(
         slider_crank_poses,
@@ -245,6 +248,7 @@ def test_slider_crank_turns_as_its_one_freedom(coordinates):
     check_second_order(d, 0.1, 2e-5, turn_of_first, exact, 1e-6)
 
 
+@pytest.mark.slow
 @coordinates
 def test_double_pendulum_against_its_lagrangian(coordinates):
     (m1, m2), (l1, l2) = double_pendulum.MASSES, double_pendulum.LENGTHS

@@ -169,6 +169,7 @@ def cases():
                 yield pytest.param(scheme, case, id=f"{type(scheme).__name__}-{case.__name__}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "case"), list(cases()))
 def test_order(scheme, case):
     """Above third order at larger steps: below 1e-3 such schemes are at round-off."""

@@ -220,6 +220,7 @@ def adams_errors(case, h, until):
     return np.array(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_adams_trajectories(case):
     coarse, fine = (adams_errors(case, h, 1.0).max(axis=0) for h in (1e-3, 5e-4))

@@ -61,7 +61,7 @@ def table(rows):
 
 
 PARTS = [
-    slice(415, 600, 20),
+    slice(415, 600, 40),
     *(pytest.param(slice(k, None, 4), marks=pytest.mark.slow) for k in range(4)),
 ]
 

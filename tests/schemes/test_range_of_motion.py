@@ -16,6 +16,7 @@ from nsopt import (
     CylindricalClearance,
     Frame,
     Mechanism,
+    Parameter,
     PrintedExcess,
     RangeOfMotion,
     Revolute,
@@ -158,6 +159,7 @@ def test_damping(damping):
         assert np.degrees(result["cone.latitude"].values[-1]) < 1
 
 
+@pytest.mark.slow
 def test_an_adaptive_integrator_works_least_with_dissipation():
     """Function evaluations of scipy's on Dynamics.acceleration; the same motion as ours."""
     d, calls = model(), {}
@@ -201,6 +203,7 @@ def test_energy_does_not_drift_over_60_s():
     assert np.array(swings[:2]) / swings[1:] == pytest.approx([4, 4], rel=0.15)
 
 
+@pytest.mark.slow
 def test_the_printed_excess_lets_energy_drift():
     """Seen inside the cone, where it has nothing stored; by the angle there is no drift."""
     d = model("rom_pendulum_elastic")
@@ -221,8 +224,10 @@ def test_the_printed_excess_lets_energy_drift():
     assert drifts[1] > 1e-2
 
 
-def build(joint, c=0.0):
+@cache
+def build(joint):
     """A pendulum in the plane y = 0 about the y axis, its cone about the downward vertical."""
+    c = Parameter("c", 2e-3)
     rod = Body("rod", 1.0, (0.004, 0.004, 0.001), position=(0.25, 0, 0))
     hinge = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # z along y
     if joint is Universal:
@@ -253,10 +258,12 @@ def build(joint, c=0.0):
     return assemble(Mechanism([rod], joints), elements, G)
 
 
-def swung(joint, c=0.0):
+@cache
+def swung(joint, c=None):
     result = simulate(
-        build(joint, c),
+        build(joint),
         duration=0.7,
+        parameters={} if c is None else {"c": c},
         steps=StepBounds(1e-7, 2.5e-4),
         scheme=Variational(),
         solver=Compiled(),
@@ -268,12 +275,14 @@ def swung(joint, c=0.0):
     return np.interp(np.linspace(0, 0.7, 500), t, result["limit.latitude"].values)
 
 
+@pytest.mark.slow
 def test_one_cone_on_ideal_joints_is_one_motion():
     reference = swung(Spherical)
     for joint in (Universal, Revolute):
         assert swung(joint) == pytest.approx(reference, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", [SphericalClearance, RevoluteClearance, CylindricalClearance])
 def test_the_same_cone_with_clearance_differs_by_the_clearance(joint):
     reference = swung(Spherical)

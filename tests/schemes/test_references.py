@@ -77,6 +77,7 @@ def test_impacting_stick_of_siconos():
         assert [q[0], q[1], turned(q), v[0], v[1], v[5]] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.0, 0.4])
 def test_first_impact_of_the_slider_crank(restitution):
     """Both upper corners meet the guide at once."""

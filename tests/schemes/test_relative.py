@@ -67,6 +67,7 @@ def joint_friction(law):
     return build
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [StribeckLaw(0.3), LuGreLaw(3e3, 20.0, 0.0, 0.3, 0.4, 0.01)], ids=["stribeck", "lugre"]
 )
@@ -93,6 +94,7 @@ def striking(coordinates):
     return assemble(Mechanism([first, second], joints, coordinates), [floor, stop], GRAVITY)
 
 
+@pytest.mark.slow
 def test_contacts_and_stops_on_a_tree():
     names = ("body_position", "gap")
     coarse, fine = (both(striking, names, 0.6, h) for h in (1e-3, 2.5e-4))
@@ -111,6 +113,7 @@ def loose(coordinates):
     return assemble(Mechanism([first, second], joints, coordinates), [elbow], GRAVITY)
 
 
+@pytest.mark.slow
 def test_a_clearance_joint_within_a_chain():
     d = loose("relative")
     assert d.q_names[-1] == "shoulder.angle"
@@ -140,6 +143,7 @@ def spun(coordinates):
     return assemble(Mechanism([base, top], [ball], coordinates), gravity=GRAVITY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=repr)
 def test_free_bodies_and_balls(scheme):
     names = ("body_position", "joint_reaction")
@@ -182,6 +186,7 @@ def crank(coordinates):
     return assemble(Mechanism([rod, link, slider], joints, way), [*elements, drive], GRAVITY)
 
 
+@pytest.mark.slow
 def test_friction_of_a_cut_joint_is_carried_by_those_of_the_tree():
     names = ("body_position", "joint_reaction")
     coarse, fine = (both(crank, names, 0.3, h) for h in (1e-3, 5e-4))

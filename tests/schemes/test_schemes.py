@@ -45,7 +45,9 @@ def physical_pendulum(coordinates="absolute"):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES + SMOOTH_SCHEMES, ids=repr)
-@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+@pytest.mark.parametrize(
+    "coordinates", [pytest.param("absolute", marks=pytest.mark.slow), "relative"]
+)
 def test_pendulum_converges_at_least_with_first_order(scheme, coordinates):
     """Against minimal coordinates: (J + m r^2) theta'' = -m g r cos(theta), r = 0.4 m."""
     exact = solve_ivp(

@@ -55,6 +55,7 @@ def test_chain_and_solvers_agree(scheme):
     assert np.nansum(compiled["impulse"]) == pytest.approx(np.nansum(solved["impulse"]), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_where_chunks_begin_does_not_matter():
     assert same(run(solver=Compiled(chunk=7)), run(solver=Compiled(chunk=100)))
 

@@ -79,7 +79,13 @@ RUNS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "every"), [("compiled", 1), *((name, 7) for name in RUNS), ("paper, SQP", 1)]
+    ("name", "every"),
+    [
+        ("compiled", 1),
+        *((name, 7) for name in RUNS if name != "compiled, often stuck"),
+        pytest.param("compiled, often stuck", 7, marks=pytest.mark.slow),
+        ("paper, SQP", 1),
+    ],
 )
 def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):
     """Ended after the 4th block; from there at once to the end, or ended again after the 7th."""
@@ -122,6 +128,7 @@ class Hopeless(Variational):
         return replace(step, motion_residual=step.motion_residual + 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "solver", "control", "blocks"),
     [
@@ -175,7 +182,7 @@ simulate(
 """
 
 
-@pytest.mark.parametrize("writes", [4, 6, 11])
+@pytest.mark.parametrize("writes", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (6, 11))])
 def test_kill_9_in_the_middle_of_a_write(tmp_path, writes):
     """Of the second block, the second head and the third head, after as many syncs."""
     keep = Checkpoint(tmp_path / "killed")

@@ -81,6 +81,7 @@ def test_optimizations_are_found_by_name(name):
         condition.check(stated.dynamics)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(RANGES, "rom_pendulum_damped"))
 def test_ranges_of_motion_by_the_variational_step(name):
     """Within the softness of the law, residuals at round-off, no energy but from outside."""

@@ -91,6 +91,7 @@ def within(d, q):
     return -np.array([np.asarray(d.outputs(0, x, STILL, []))[names, 0] for x in q])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9))]
 )
@@ -139,6 +140,7 @@ def test_a_cone_in_the_way_is_gone_round(arm):
     check_limits(result, d)
 
 
+@pytest.mark.slow
 def test_drives_are_those_of_the_recursion(arm):
     """Inverse dynamics of the robot alone, and what its brakes and pads add."""
     result, d = moved(arm), arm.dynamics

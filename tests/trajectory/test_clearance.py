@@ -271,6 +271,7 @@ def test_the_tolerance_holds_when_simulated_in_finer_steps(tolerance):
     assert np.median(off) > 0.95 * problem.TOLERANCE
 
 
+@pytest.mark.slow
 def test_a_joint_worn_too_far_ends_where_errors_cancel(tolerance):
     """At 1 mm in the elbow the motion can still end within the tolerance, at more torque."""
     problem, result = tolerance

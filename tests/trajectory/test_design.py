@@ -52,6 +52,7 @@ def sag(t, q, v, p):
     return -0.3 - q[8]
 
 
+@pytest.mark.slow
 def test_clearances_are_allotted_at_least_cost(chain):
     """Cost a1/c1 + a2/c2 with c1 + c2 <= 1 mm: the clearances go by the roots of a1 and a2."""
     steps, most = StepBounds(1e-6, 1e-3), 1e-3
@@ -123,6 +124,7 @@ def test_a_cost_of_the_motion(oscillator):
     assert best.values[0] == pytest.approx(2.0 * (np.pi / 0.5) ** 2, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_met_is_told(oscillator):
     best = design(
         oscillator,

@@ -132,6 +132,7 @@ def test_torque_limits_below_gravity():
     assert torques["elbow"] == (pytest.approx(9.81 * 0.15, rel=1e-3), 1.0)
 
 
+@pytest.mark.slow
 def test_the_arm_of_seven_joints_held_out_by_motors_of_1_newton_metre():
     robot = load_optimization("arm_least_resistance").dynamics.mechanism
     weak = replace(robot, actuators=[replace(x, effort=1.0) for x in robot.actuators])

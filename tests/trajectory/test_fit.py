@@ -67,6 +67,7 @@ def check(fitted):
     assert fitted.residual == pytest.approx(1, abs=0.3)
 
 
+@pytest.mark.slow
 def test_clearance_and_damping_from_half_off(worn):
     data = measured(worn, np.arange(1, 41) * 0.01)
     for guess in ([0.5, 1.5], [1.5, 0.5]):

@@ -45,6 +45,7 @@ def test_the_pendulum_swings_up_within_its_cone(swing):
     assert gained == pytest.approx(weight * (1 - np.cos(np.radians(95))), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_an_arm_of_charmie_reaches_with_less_resistance():
     stated = load_optimization("charmie_reach")
     d = stated.dynamics
@@ -69,6 +70,7 @@ def test_an_arm_of_charmie_reaches_with_less_resistance():
     assert result["shoulder.excess"].values.max() < 0
 
 
+@pytest.mark.slow
 def test_the_picture_of_an_optimum_shows_drives_and_costs(swing):
     titles = [ax.get_title() for ax in draw("overview", swing).axes]
     assert titles[1] == "Coordinates"

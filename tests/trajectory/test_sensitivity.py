@@ -273,6 +273,7 @@ def test_bad_input_is_told():
         derivatives.adjoint(np.ones(6))
 
 
+@pytest.mark.slow
 def test_a_turned_start_keeps_its_norm():
     """Derivatives of the normalised Euler parameters are at right angles to them."""
     body = Body("top", 1.0, (0.1, 0.2, 0.3), orientation=about_z(0.4), angular_velocity=(1, 2, 3))

@@ -86,6 +86,7 @@ def test_a_cone_of_parameters_is_that_of_their_numbers():
         assert np.asarray(ca.DM(one)) == pytest.approx(np.asarray(ca.DM(other)), abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cones", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_nearest_points_are_those_of_a_search(cones):
     """Random cones, 1,000 random directions each: the same point, or one equally near."""

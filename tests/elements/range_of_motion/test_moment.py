@@ -125,7 +125,11 @@ def test_inside_there_is_no_moment():
         assert np.all(torque(d, direction(longitude, deg(25))) == 0)
 
 
-@pytest.mark.parametrize("excess", [SphericalAngle(), Chord()], ids=["angle", "chord"])
+@pytest.mark.parametrize(
+    "excess",
+    [SphericalAngle(), pytest.param(Chord(), marks=pytest.mark.slow)],
+    ids=["angle", "chord"],
+)
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 def test_no_work_around_closed_loops(excess, count):
     """Loops through SO(3), at least 20 % outside, around random points of the edge."""
@@ -145,6 +149,7 @@ def test_no_work_around_closed_loops(excess, count):
     assert np.median(heights) > 0.1
 
 
+@pytest.mark.slow
 def test_printed_excess_does_work_around_a_loop():
     """As the erratum has it: the law of cosines is no measure with a potential."""
     power, _ = loops(model(PAPER, RANGE_LAWS[0], excess=PrintedExcess()))

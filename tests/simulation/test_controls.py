@@ -1,0 +1,52 @@
+"""What every control of the step size must show."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from nsopt import Body, Frame, Mechanism, Revolute, StepBounds, Variational, assemble, simulate
+from tests.catalog import CONTROLS
+from tests.schemes.models import G, turned
+
+controls = pytest.mark.parametrize("control", CONTROLS, ids=repr)
+
+
+def pendulum(control, bounds=(1e-5, 5e-3)):
+    """A rod of 1 m let go level, by steps of a control."""
+    rod = Body("rod", 1.0, (1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
+    result = simulate(
+        assemble(Mechanism([rod], [hinge]), gravity=(0, -G, 0)),
+        duration=0.5,
+        steps=StepBounds(*bounds),
+        scheme=Variational(),
+        control=control,
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    return result.data
+
+
+@controls
+def test_steps_stay_in_their_bounds_and_end_in_time(control):
+    t = pendulum(control)["time"].values
+    h = np.diff(t)
+    assert t[-1] == 0.5
+    assert np.all(h > 0)
+    assert h.max() <= 5e-3 * (1 + 1e-12)
+    assert h[:-2].min() >= 1e-5 * (1 - 1e-9)
+
+
+@controls
+def test_the_motion_is_that_of_the_differential_equation(control):
+    """J theta'' = -m g l/2 cos(theta); of second order in h."""
+    data = pendulum(control)
+    exact = solve_ivp(
+        lambda _, y: [y[1], -1.5 * G * np.cos(y[0])], (0, 0.5), [0, 0], rtol=1e-11, atol=1e-12
+    ).y[0, -1]
+    assert turned(data["q"].values[-1]) == pytest.approx(exact, abs=5e-4)
+
+
+@controls
+def test_the_control_is_on_record(control):
+    assert pendulum(control).attrs["step_control"] == repr(control)
