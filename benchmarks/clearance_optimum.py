@@ -159,7 +159,7 @@ def main() -> None:
     print(machine())
     for name in wanted:
         if name in MOTIONS:
-            for normal_implicitness in options.normal_implicitness:
+            for normal_implicitness in options.implicitness:
                 planar_table(name, cs, grids, normal_implicitness)
         elif name == "free":
             for chain in MOTIONS:

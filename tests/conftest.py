@@ -1,4 +1,4 @@
-"""What all tests share: how many processes run them, and the cache of compiled code."""
+"""Fixtures and options of all tests: number of processes, the cache of compiled code."""
 
 import os
 import signal

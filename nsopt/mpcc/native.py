@@ -179,25 +179,25 @@ class _Build:
         stated = {**self.origin, "library": hashlib.sha256(library).hexdigest()}
         return json.dumps(stated, indent=1).encode()
 
-    def compile(self, place: Path) -> bytes:
+    def compile(self, folder: Path) -> bytes:
         """Return the library; names are relative, so that no path of this run gets into it."""
-        (place / "native.c").write_text(self.source)
+        (folder / "native.c").write_text(self.source)
         command = self.compiler.command
-        done = _run([*command, *self.flags, "native.c", "-o", "native.so", "-lm"], place)
+        done = _run([*command, *self.flags, "native.c", "-o", "native.so", "-lm"], folder)
         if done.returncode != 0:
             first_lines = "\n".join(done.stderr.splitlines()[:5])
             raise RuntimeError(f"{command[0]} failed with\n{first_lines}")
-        return (place / "native.so").read_bytes()
+        return (folder / "native.so").read_bytes()
 
-    def load(self, library: bytes, place: Path) -> ca.Function:
-        """Load from a copy in the private ``place``: what was verified, and stays as it is."""
-        copy = place / "verified.so"
+    def load(self, library: bytes, folder: Path) -> ca.Function:
+        """Load from a copy in the private ``folder``: what was verified, and stays as it is."""
+        copy = folder / "verified.so"
         copy.write_bytes(library)
         try:
             return ca.external(self.name, str(copy))
         except RuntimeError as error:
             why = f"its library does not load: {str(error).splitlines()[-1].strip()}"
-            raise RuntimeError(f"{why}; if {place.parent} allows no code, set TMPDIR") from error
+            raise RuntimeError(f"{why}; if {folder.parent} allows no code, set TMPDIR") from error
 
 
 def _obtain(build: _Build, folder: Path) -> tuple[ca.Function, bool]:
@@ -207,8 +207,8 @@ def _obtain(build: _Build, folder: Path) -> tuple[ca.Function, bool]:
     if build.key in _loaded:
         return _loaded[build.key], True
     try:
-        with tempfile.TemporaryDirectory(prefix="nsopt-", ignore_cleanup_errors=True) as place:
-            function, cached = _from_cache_or_compiler(build, folder, Path(place))
+        with tempfile.TemporaryDirectory(prefix="nsopt-", ignore_cleanup_errors=True) as private:
+            function, cached = _from_cache_or_compiler(build, folder, Path(private))
     except (RuntimeError, OSError) as error:
         _failed[build.key] = str(error)
         raise
@@ -216,13 +216,13 @@ def _obtain(build: _Build, folder: Path) -> tuple[ca.Function, bool]:
     return function, cached
 
 
-def _from_cache_or_compiler(build: _Build, folder: Path, place: Path) -> tuple[ca.Function, bool]:
-    kept = _read(build, folder)
-    if kept is not None:
+def _from_cache_or_compiler(build: _Build, folder: Path, private: Path) -> tuple[ca.Function, bool]:
+    cached = _read(build, folder)
+    if cached is not None:
         with suppress(RuntimeError):
-            return build.load(kept, place), True
-    library = build.compile(place)
-    function = build.load(library, place)
+            return build.load(cached, private), True
+    library = build.compile(private)
+    function = build.load(library, private)
     try:
         _keep(build, library, folder)
     except OSError as error:

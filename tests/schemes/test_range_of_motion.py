@@ -172,10 +172,10 @@ def test_an_adaptive_integrator_works_least_with_dissipation():
             vdot = d.acceleration(t, q, v, p)
             return np.concatenate([np.ravel(d.rate_matrix(q).full() @ v), np.ravel(vdot.full())])
 
-        found = solve_ivp(rate, (0, 2), np.concatenate([q0, v0]), rtol=1e-8, atol=1e-9)
-        calls[name] = found.nfev
+        solution = solve_ivp(rate, (0, 2), np.concatenate([q0, v0]), rtol=1e-8, atol=1e-9)
+        calls[name] = solution.nfev
         mine = run(2.0, 1e-4, damping=damping)["q"].values[-1]
-        assert mine[:3] == pytest.approx(found.y[:3, -1], abs=2e-5)
+        assert mine[:3] == pytest.approx(solution.y[:3, -1], abs=2e-5)
     free = model("rom_pendulum_free")
 
     def fall(t, x):

@@ -90,15 +90,15 @@ def both(d, start, T, n, scheme, guess=None, solver=None):
     simulated = simulate(d, Start(*start), T, steps=h, scheme=scheme, progress=False)
     guess, conditions = guess or Simulated(simulated), [StartAt(*start)]
     stated = (d, Horizon(T, n), [Duration()], conditions, guess)
-    found = optimize(*stated, scheme=scheme, solver=solver)
+    optimum = optimize(*stated, scheme=scheme, solver=solver)
     assert simulated.completed
-    assert found.completed, found.stop_reason
-    return simulated, found
+    assert optimum.completed, optimum.stop_reason
+    return simulated, optimum
 
 
-def apart(simulated, found):
+def apart(simulated, optimum):
     """The largest difference of coordinates."""
-    return np.abs(found["q"].values - simulated["q"].values).max()
+    return np.abs(optimum["q"].values - simulated["q"].values).max()
 
 
 @pytest.mark.parametrize("row", SMOOTH, ids=str)
@@ -166,8 +166,8 @@ def test_every_scheme(scheme, coordinates):
     runs = both(d, start, 0.5, 20, scheme, Simulated(guess))
     assert apart(*runs) < 1e-8
     if isinstance(scheme, UnifiedScheme):
-        simulated, found = (run["joint_reaction"].values[1:] for run in runs)
-        np.testing.assert_allclose(found, simulated, rtol=0, atol=1e-7)
+        simulated, optimum = (run["joint_reaction"].values[1:] for run in runs)
+        np.testing.assert_allclose(optimum, simulated, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("coordinates", ["relative", "absolute"])
@@ -198,11 +198,11 @@ STEADY = [x for x in SCHEMES if not x.ends_early]
 def test_every_scheme_with_an_impact(scheme):
     d, start = top()
     guess = both(d, start, 0.2, 40, Variational())[0]
-    simulated, found = both(d, start, 0.2, 40, scheme, Simulated(guess))
+    simulated, optimum = both(d, start, 0.2, 40, scheme, Simulated(guess))
     assert np.nanmax(simulated["impulse"].values) > 0.1
     # Kicks at nodes, and projections along gradients where they end, are alike to first order.
     alike = scheme in (Variational(), MoreauJean(project=True))
-    assert apart(simulated, found) < (1e-4 if alike else 1e-6)
+    assert apart(simulated, optimum) < (1e-4 if alike else 1e-6)
 
 
 def bar(impact, e):
