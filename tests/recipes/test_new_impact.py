@@ -25,6 +25,7 @@ class ViscoelasticImpact(Impact):
         return NewtonImpact().state(modes, node, e)
 
 
+@pytest.mark.slow
 @runs(test_schemes, "scheme", ContactAligned(impact=PoissonImpact()))
 def test_is_an_impact_law_like_any_other(check):
     check(ContactAligned(impact=ViscoelasticImpact(0.1)))

@@ -219,7 +219,9 @@ def check_second_order(dynamics, duration, h, value, exact, tolerance):
     assert extrapolated(coarse, fine) == pytest.approx(exact, abs=tolerance)
 
 
-@coordinates
+@pytest.mark.parametrize(
+    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("closing", [PointOnLine, pytest.param(Revolute, marks=pytest.mark.slow)])
 def test_four_bar_under_torque(coordinates, closing):
     lengths = np.array([four_bar.CRANK, four_bar.COUPLER, four_bar.ROCKER])
@@ -287,7 +289,9 @@ def crank_angles(result):
     return np.unwrap(np.arctan2(middles[..., 1], middles[..., 0]), axis=0)
 
 
-@coordinates
+@pytest.mark.parametrize(
+    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("closing", [PointOnLine, pytest.param(Revolute, marks=pytest.mark.slow)])
 def test_n_four_bar_reaches_the_published_positions(coordinates, closing):
     d = built(n_four_bar, coordinates, closing)

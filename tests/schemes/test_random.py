@@ -67,7 +67,11 @@ PARTS = [
 
 
 @pytest.mark.parametrize("part", PARTS, ids=["a few", "first", "second", "third", "fourth"])
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "scheme",
+    [Variational(), pytest.param(MoreauJean(), marks=pytest.mark.slow)],
+    ids=lambda s: type(s).__name__,
+)
 def test_a_thousand_random_mechanisms(scheme, part, capsys):
     rows = [outcome(case, scheme) for case in [*cases(1000, models=5)][part]]
     with capsys.disabled():

@@ -170,7 +170,9 @@ def test_every_scheme(scheme, coordinates):
         np.testing.assert_allclose(optimum, simulated, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("coordinates", ["relative", "absolute"])
+@pytest.mark.parametrize(
+    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("law", FORCE_LAWS, ids=lambda x: type(x).__name__)
 def test_joints_that_rub_under_their_reactions(law, coordinates):
     """One statement at the velocity level; by kicks at nodes one of the same order."""
