@@ -62,6 +62,22 @@ def between(what: str, value: Any, low: float, high: float, remedy: str) -> floa
     return x
 
 
+def check_text(what: str, text: str) -> None:
+    """Raise a ValueError named ``what`` for text that no file can hold: NUL, half a surrogate."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{what} must be text that files can hold, got {text!r}: rename it")
+
+
+def check_variable_name(what: str, name: str) -> None:
+    """Raise a ValueError named ``what`` for a name that no variable of a netCDF file can have."""
+    check_text(what, name)
+    if "/" in name:
+        raise ValueError(
+            f"{what} names variables of the result, which takes no '/', got {name!r}: rename it, "
+            f"as {name.replace('/', '_')!r}"
+        )
+
+
 def plain(what: str, value: Any, remedy: str = "rotations keep their form only as numbers") -> None:
     """Raise a ValueError named ``what`` if Parameters are among the numbers."""
     for name in parameters_in(value):

@@ -12,6 +12,18 @@ UNFINISHED = "partial"
 """Part of the name of a file that is not yet whole; a killed process leaves such a file behind."""
 
 
+class NotWrittenError(OSError):
+    """A file that could not be written to its end; what was there before is whole."""
+
+    def __init__(self, path: str | Path, error: OSError) -> None:
+        super().__init__(error.errno, error.strerror or str(error))
+        self.path = str(path)
+
+    def __str__(self) -> str:
+        """Return the path and the reason."""
+        return f"cannot write {self.path!r}: {self.strerror}"
+
+
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield a new path beside ``path``; what is written there becomes ``path`` when all went well.
@@ -27,7 +39,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
     Raises
     ------
-    OSError
+    NotWrittenError
+        As on a full disk, also for an OSError of the caller within.
     """
     new = _unfinished(path)
     try:
@@ -35,6 +48,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
         if durable:
             _sync(new)
         os.replace(new, path)
+    except OSError as error:
+        raise NotWrittenError(path, error) from error
     finally:
         with suppress(OSError):
             new.unlink(missing_ok=True)

@@ -144,6 +144,11 @@ def _run(file: Path) -> ModuleType:
     sys.modules[spec.name] = module  # where a dataclass looks up what its annotations mean
     try:
         spec.loader.exec_module(module)
+    except SystemExit as end:
+        raise ValueError(
+            f"{file.name} ends the program by sys.exit({end.code!r}): leave that out, or put it "
+            'under if __name__ == "__main__":'
+        ) from end
     finally:
         sys.path.pop(0)
     return module

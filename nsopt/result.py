@@ -90,11 +90,8 @@ class Result:
             Naming the path, if it cannot be written.
         """
         path = check_writable(path)
-        try:
-            with replacing(path, durable=True) as new:
-                new.write_bytes(netcdf(self.data))
-        except OSError as error:
-            raise OSError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+        with replacing(path, durable=True) as new:
+            new.write_bytes(netcdf(self.data))
         return path
 
     @classmethod

@@ -122,6 +122,10 @@ def test_bad_input_is_one_line_and_runs_nothing(folder, arguments, words):
         (DROP.replace("HEIGHT", "float('nan')"), ["ball", "position"]),
         (DROP.replace("HEIGHT", "height"), ["mine.py, line 3", "height"]),
         (DROP.replace("HEIGHT", "0,,"), ["mine.py, line 3"]),
+        (
+            DROP.replace("HEIGHT", "1") + "import sys\nsys.exit(0)",
+            ["mine.py, line 8", "sys.exit(0)", "__main__"],
+        ),
         (DROP.replace("problem =", "other =").replace("HEIGHT", "1"), ["problem = Problem"]),
     ],
 )
@@ -293,6 +297,50 @@ def test_a_full_disk_where_the_result_is_saved(folder):
     errors = [line for line in done.stderr.splitlines() if line and "%|" not in line]
     assert errors == ["error: cannot write 'results/drop.nc': File too large"]
     assert not list(Path("results").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (["plot"], "x.png"),
+        (["plot"], "x.pdf"),
+        (["plot", "--what", "animation"], "x.gif"),
+        (["view"], "x.html"),
+    ],
+)
+def test_a_full_disk_where_a_picture_is_drawn(folder, command, file):
+    """A file may not become larger than 5 kB: one error, no half picture."""
+    call("run", "drop.py", "--solver", "sqp")
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, was[1]))
+    try:
+        told = call(*command, "results/drop.nc", "--out", file, code=NOT_SAVED)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert told.stderr.splitlines() == [f"error: cannot write '{file}': File too large"]
+    assert sorted(x.name for x in Path().iterdir()) == ["drop.py", "results"]
+
+
+@pytest.mark.slow
+def test_a_full_disk_where_a_sweep_is_saved(folder):
+    """Points are smaller than 8 kB, the whole is not."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
+
+    command = [sys.executable, "-m", "nsopt", "sweep", "drop.py", "--solver", "sqp", "--workers",
+               "1", "--set", "mass=1,2"]  # fmt: skip
+    for _ in range(2):
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, preexec_fn=limit
+        )
+        errors = [x for x in done.stderr.splitlines() if x and "%|" not in x]
+        assert errors == ["error: cannot write 'results/drop_sweep/sweep.nc': File too large"]
+        assert done.returncode == NOT_SAVED
+        assert [x.name for x in Path("results/drop_sweep").iterdir()] == ["points"]
+        assert len(list(Path("results/drop_sweep/points").iterdir())) == 2
+    call(*command[3:])
+    assert Path("results/drop_sweep/sweep.nc").is_file()
 
 
 def test_tolerance_and_store_every_reach_the_run(folder):

@@ -7,6 +7,8 @@ import pytest
 
 from nsopt import (
     Body,
+    Compiled,
+    Fixed,
     Frame,
     Mechanism,
     Parameter,
@@ -15,10 +17,12 @@ from nsopt import (
     Solver,
     Sqp,
     StepBounds,
+    Variational,
     assemble,
     simulate,
 )
 from nsopt.files import check_writable
+from nsopt.summary import summary
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +93,35 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         check_writable(tmp_path)
     assert check_writable(tmp_path / "new.nc") == tmp_path / "new.nc"
     assert not (tmp_path / "new.nc").exists()
+
+
+@pytest.mark.parametrize("every", [1.5, 0, -1, "2", 2.0])
+def test_a_part_of_a_step_cannot_be_kept(every):
+    """Refused before the run, which would take a thousand steps."""
+    dynamics = assemble(Mechanism([Body("ball", 1.0, point_mass=True)]))
+    with pytest.raises(ValueError, match=f"store_every must be a whole number.* got {every!r}"):
+        simulate(dynamics, steps=StepBounds(1e-3, 1e-3), store_every=every)
+
+
+def test_a_title_that_no_file_can_hold_is_refused():
+    dynamics = assemble(Mechanism([Body("ball", 1.0, point_mass=True)]))
+    with pytest.raises(ValueError, match="title must be text that files can hold"):
+        simulate(dynamics, steps=StepBounds(1e-3, 1e-3), title="a\0b")
+
+
+@pytest.mark.parametrize("position", [(0.3, 0.2, 0.1), (0.0, 0.0, 0.0)])
+def test_round_off_of_a_mechanism_at_rest_is_no_warning(position):
+    """All is fixed: the energy that is gained is round-off of that which is there."""
+    body = Body("block", 3.0, (1, 1, 1), position=position)
+    fixed = Fixed("weld", Frame(None, position), Frame(body))
+    dynamics = assemble(Mechanism([body], [fixed]), gravity=(0, 0, -9.81))
+    data = simulate(dynamics, duration=0.1, steps=StepBounds(1e-3, 1e-3), scheme=Variational(),
+                    solver=Compiled(), progress=False)  # fmt: skip
+    gained = 5e-14 * np.linspace(0, 1, data.data.sizes["time"])
+    for added in (0 * gained, gained):
+        told = data.data.assign(dissipated_energy=data["dissipated_energy"] - added)
+        assert "WARNING" not in summary(told)
+    assert "were added" in summary(told.assign(dissipated_energy=-1e8 * data["h"].fillna(0)))
 
 
 def test_a_simulation_has_no_objective(result):

@@ -258,6 +258,15 @@ def test_numbers_of_a_text():
             numbers(wrong)
 
 
+def test_more_points_than_anyone_can_run_are_refused():
+    assert len(numbers("0:1:1000000")) == 1_000_000
+    with pytest.raises(ValueError, match="'1:2:999999999999' is too many numbers: give 1,000,000"):
+        numbers("1:2:999999999999")
+    many = np.arange(1001.0)
+    with pytest.raises(ValueError, match="a grid of 1,002,001 points is too large"):
+        Grid({"a": many, "b": many})
+
+
 def call(*arguments, code=0):
     outcome = CliRunner().invoke(app, ["sweep", *map(str, arguments)])
     assert outcome.exit_code == code, outcome.output
@@ -294,6 +303,7 @@ def test_command(tmp_path, monkeypatch, case_a):
         (["case_a", "--set", "clearance"], ["FROM:TO:COUNT"]),
         (["case_a", "--set", "clearance=small"], ["small", "FROM:TO:COUNT"]),
         (["case_a", "--set", "clearance=nan"], ["clearance", "nan"]),
+        (["case_a", "--set", "h=1:2:999999999999"], ["too many", "1,000,000"]),
         (["case_a", "--set", "clearance=1e-3,1e-3"], ["clearance", "once"]),
         (["case_a", "--set", "h=1e-3", "--scheme", "euler"], ["euler", "paper"]),
         (["case_a", "--set", "h=1e-3", "--solver", "snopt"], ["snopt", "ipopt"]),

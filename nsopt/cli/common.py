@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from nsopt import mpcc, schemes
-from nsopt.files import check_writable
+from nsopt.files import NotWrittenError, check_writable
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
 from nsopt.schemes import Scheme
@@ -80,7 +80,7 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
         print(f"error: {error}", file=sys.stderr)
         if remedy:
             print(remedy, file=sys.stderr)
-        raise typer.Exit(code) from error
+        raise typer.Exit(NOT_SAVED if isinstance(error, NotWrittenError) else code) from error
 
 
 def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
@@ -96,9 +96,10 @@ def load(name: str, how: Callable[[str], T]) -> T:
     try:
         return how(name)
     except Exception as error:
+        origin = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
         lines = [
             f.lineno
-            for f in traceback.extract_tb(error.__traceback__)
+            for f in traceback.extract_tb(origin.__traceback__)
             if Path(f.filename).resolve() == file.resolve()
         ]
         if isinstance(error, SyntaxError):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import casadi as ca
 
-from nsopt.checks import finite
+from nsopt.checks import check_text, check_variable_name, finite
 from nsopt.mechanics.constraints import constraint_functions, contact_functions
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import Contact, Element, Force
@@ -39,8 +39,8 @@ def assemble(
     Raises
     ------
     ValueError
-        If two names are equal, an element uses a body that is not in the mechanism, two Parameters
-        of one name differ in value, or a free motion has no inertia.
+        If two names are equal or no file can hold one, an element uses a body that is not in the
+        mechanism, two Parameters of one name differ in value, or a free motion has no inertia.
     TypeError
         If an ideal joint is among the elements.
     """
@@ -56,8 +56,20 @@ def assemble(
     parameters = parameters_in((mechanism, members, gravity))
     symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
     dynamics = _functions(symbolic)
+    _check_names(dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
     return dynamics
+
+
+def _check_names(dynamics: Dynamics) -> None:
+    """Refuse names that a result could not be saved with."""
+    for body in dynamics.mechanism.bodies:
+        check_text("name of a body", body.name)
+    for member in (*dynamics.mechanism.joints, *dynamics.elements):
+        check_text(f"name of a {type(member).__name__}", member.name)
+    recorded = {name.rpartition(".")[0] for name in dynamics.output_names}
+    for name in sorted(recorded.union(dynamics.contact_owners)):
+        check_variable_name("name of a contact or force", name)
 
 
 def _functions(s: SymbolicMechanism) -> Dynamics:

@@ -236,8 +236,7 @@ def _read(build: _Build, folder: Path) -> bytes | None:
     """Return the library of the cache if its manifest is, to the byte, what it must be."""
     try:
         _require_own(folder)
-        library = (folder / f"{build.key}.so").read_bytes()
-        manifest = (folder / f"{build.key}.json").read_bytes()
+        library, manifest = (_read_own(folder / f"{build.key}{x}") for x in (".so", ".json"))
     except OSError:
         return None
     return library if manifest == build.manifest(library) else None
@@ -250,10 +249,21 @@ def _keep(build: _Build, library: bytes, folder: Path) -> None:
     for suffix, content in ((".so", library), (".json", build.manifest(library))):
         with replacing(folder / f"{build.key}{suffix}") as new:
             new.write_bytes(content)
+            new.chmod(0o600)  # whatever the umask lets others do
 
 
 def _require_own(folder: Path) -> None:
     """Raise where others may write: their library and manifest would fit each other too."""
-    status = folder.stat()
+    _require_own_status(folder.stat())
+
+
+def _read_own(path: Path) -> bytes:
+    """Return the content of a file that nobody else may have written, no link to one either."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        _require_own_status(os.fstat(file.fileno()))
+        return file.read()
+
+
+def _require_own_status(status: os.stat_result) -> None:
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError("others may write to it")

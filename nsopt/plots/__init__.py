@@ -6,6 +6,7 @@ shown and no state is kept. `FIGURES` lists them by name.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -101,8 +102,11 @@ def save(figure: Figure, path: str | Path) -> Path:
             f"{', '.join('.' + name for name in sorted(known))}"
         )
     path = check_writable(path)
+    # In memory, for on a full disk matplotlib fails to close the file too, by another error.
+    picture = io.BytesIO()
+    figure.savefig(picture, format=ending, dpi=DPI)
     with replacing(path) as new:
-        figure.savefig(new, format=ending, dpi=DPI)
+        new.write_bytes(picture.getvalue())
     return path
 
 

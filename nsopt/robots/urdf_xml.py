@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
@@ -20,6 +21,8 @@ NUMBERS: dict[str, dict[str, int]] = {
 """The number of entries of each attribute."""
 REQUIRED = ("mass", "inertia")
 """Tags of <inertial> that must be there, with all their attributes."""
+DEEPEST = 100
+"""Tags one in another."""
 OF_LINKS = ("visual", "collision", "inertial", "material")
 OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 """Tags that are read, or say nothing of dynamics; others are counted by `ignored`."""
@@ -39,11 +42,15 @@ def parse(path: Path) -> ET.Element:
     if not path.is_file():
         raise FileNotFoundError(f"no URDF file at {str(path)!r}: check the path")
     try:
-        robot = ET.parse(path, ET.XMLParser(target=_NoDocumentType())).getroot()
+        robot = ET.parse(path, ET.XMLParser(target=_Robot())).getroot()
     except ET.ParseError as error:
         line, column = error.position
         reason = str(error).split(":")[0]
         raise ValueError(f"broken XML at line {line}, column {column}: {reason}") from None
+    except _RefusedError:
+        raise
+    except (LookupError, ValueError) as error:  # of the declared encoding
+        raise ValueError(f"{error}: save it as UTF-8, as its first line should say") from None
     if robot.tag != "robot":
         raise ValueError(f"a URDF file holds a <robot>, got <{robot.tag}>")
     if any("xacro" in element.tag for element in robot.iter()):
@@ -78,15 +85,40 @@ def ignored(robot: ET.Element) -> Counter[str]:
     return count
 
 
-class _NoDocumentType(ET.TreeBuilder):
+class _RefusedError(ValueError):
+    """XML that is no URDF file."""
+
+
+class _Robot(ET.TreeBuilder):
     """Builds the tree of a file, but refuses the declaration in which entities are defined.
 
-    Entities may expand without bound, or name other files.
+    Entities may expand without bound, or name other files. Tags one in another without bound are
+    refused too: deleting such a tree can end the process.
     """
+
+    depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str]) -> ET.Element:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise _RefusedError(f"<{tag}> is inside {DEEPEST} other tags: no robot needs that many")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str) -> ET.Element:
+        self.depth -= 1
+        return super().end(tag)
 
     def doctype(self, name: str, public: str | None, system: str | None) -> None:
         del public, system
-        raise ValueError(f"declares a document type, <!DOCTYPE {name} ...>: leave it out")
+        raise _RefusedError(f"declares a document type, <!DOCTYPE {name} ...>: leave it out")
+
+
+def _check_single(what: str, element: ET.Element, tags: Iterable[str]) -> None:
+    """Refuse tags that are there twice: which of them counts?"""
+    count = Counter(child.tag for child in element)
+    for tag in tags:
+        if count[tag] > 1:
+            raise ValueError(f"{what} has {count[tag]} <{tag}> tags: leave one of them")
 
 
 def _check_names(robot: ET.Element) -> None:
@@ -99,9 +131,11 @@ def _check_names(robot: ET.Element) -> None:
 
 def _check_link(link: ET.Element) -> None:
     what = f"link {link.get('name')!r}"
+    _check_single(what, link, ("inertial",))
     inertial = link.find("inertial")
     if inertial is None:
         return
+    _check_single(f"<inertial> of {what}", inertial, ("origin", *REQUIRED))
     for tag in REQUIRED:
         if inertial.find(tag) is None:
             raise ValueError(f"<inertial> of {what} has no <{tag}>: state it, or leave out both")
@@ -116,6 +150,7 @@ def _check_joint(joint: ET.Element, links: set[str]) -> None:
     what, kind = f"joint {joint.get('name')!r}", joint.get("type")
     if kind not in TYPES:
         raise ValueError(f"type of {what} must be one of {', '.join(TYPES)}, got {kind!r}")
+    _check_single(what, joint, OF_JOINTS)
     for tag in ("parent", "child"):
         element = joint.find(tag)
         name = None if element is None else element.get("link")
@@ -139,13 +174,20 @@ def _check_numbers(what: str, element: ET.Element) -> None:
                 raise ValueError(f"<{element.tag}> of {what} has no {name}: state it, 0 if none")
             continue
         try:
-            values = [float(x) for x in text.split()]
+            values = [_number(x) for x in text.split()]
         except ValueError:
             values = []
         bad = any(math.isnan(x) or (math.isinf(x) and element.tag != "limit") for x in values)
         if len(values) != size or bad:
             needed = "a finite number" if size == 1 else f"{size} finite numbers"
             raise ValueError(f"{name} in <{element.tag}> of {what} must be {needed}, got {text!r}")
+
+
+def _number(text: str) -> float:
+    """Return a number as XML Schema writes it; Python alone would take 1_0 for 10."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return float(text)
 
 
 def _check_root(robot: ET.Element) -> None:

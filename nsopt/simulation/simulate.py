@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from numbers import Integral
 from typing import Any
 
+from nsopt.checks import check_text
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.result import Result
@@ -95,8 +97,9 @@ def simulate(
     OSError
         Before anything is solved: no checkpoint to resume, or none can be written.
     """
-    if store_every < 1:
-        raise ValueError(f"store_every must be 1 or more, got {store_every}")
+    if not isinstance(store_every, Integral) or store_every < 1:
+        raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
+    check_text("title", title)
     method = Method(
         scheme or PaperStep(),
         solver or Solver(),

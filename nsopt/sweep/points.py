@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,9 @@ STEP = ("h", "h_min", "h_max")
 
 SAMPLE = "sample"
 DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE}
+MOST = 1_000_000
+"""Points of a sweep: one of a millisecond each would take a quarter of an hour."""
+
 FORMS = "give numbers, FROM:TO:COUNT or log:FROM:TO:COUNT, separated by commas"
 
 
@@ -104,6 +108,8 @@ class Grid(Points):
         for name, x in self.values.items():
             if len(np.unique(x)) < len(x):
                 raise ValueError(f"{name}: a grid takes every value once, got {x.tolist()}")
+        if (count := math.prod(len(x) for x in self.values.values())) > MOST:
+            raise ValueError(f"a grid of {count:,} points is too large: give {MOST:,} at most")
 
     def rows(self) -> list[Row]:
         columns = (x.tolist() for x in self.values.values())
@@ -167,6 +173,10 @@ def _range(part: str) -> list[float]:
         first, last, count = float(bounds[0]), float(bounds[1]), int(bounds[2])
         if len(bounds) > 3 or count < 1 or (log and not (first > 0 and last > 0)):
             raise ValueError
+        if count > MOST:
+            raise OverflowError
+    except OverflowError:
+        raise ValueError(f"{part!r} is too many numbers: give {MOST:,} at most") from None
     except (ValueError, IndexError):
         raise ValueError(f"cannot read {part!r} as numbers: {FORMS}") from None
     values: list[float] = (np.geomspace if log else np.linspace)(first, last, count).tolist()

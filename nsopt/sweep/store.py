@@ -16,7 +16,8 @@ import casadi as ca
 import numpy as np
 import xarray as xr
 
-from nsopt.files import replacing
+from nsopt.files import NotWrittenError, replacing
+from nsopt.result import netcdf
 
 Engine = Literal["h5netcdf", "scipy"]
 SOURCES = ("algebra", "mpcc", "mechanics", "elements", "schemes", "simulation", "sweep")
@@ -88,10 +89,10 @@ def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as new:
-            data.to_netcdf(new, engine=engine)
-    except (OSError, RuntimeError) as error:  # HDF5 raises either
-        raise OSError(f"cannot write {str(path)!r}: {error}") from error
+    except OSError as error:
+        raise NotWrittenError(path, error) from error
+    with replacing(path) as new:
+        new.write_bytes(netcdf(data) if engine == "h5netcdf" else data.to_netcdf(engine=engine))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """Elements that belong to a mechanism assemble; others are refused, and messages say why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nsopt import (
     AppliedForce,
     Body,
+    CompliantContact,
     Frame,
     Mechanism,
     Revolute,
@@ -59,6 +62,33 @@ def test_an_element_uses_known_bodies():
     push = AppliedForce("push", Frame(STRANGER), (1, 0, 0))
     with pytest.raises(ValueError, match=r"AppliedForce 'push' uses body 'c'"):
         assemble(Mechanism([A, B]), [push])
+
+
+@pytest.mark.parametrize("letter", ["\0", "\udc80"])
+def test_names_that_no_file_can_hold_are_refused(letter):
+    """Else the whole run would be lost where its result is saved."""
+    name = f"a{letter}b"
+    body = Body(name, 1.0, (1, 1, 1))
+    at = Frame(None), Frame(A)
+    for bodies, elements in (
+        ([body], []),
+        ([A], [SphericalClearance(name, *at, clearance=1e-3)]),
+        ([A], [AppliedForce(name, Frame(A), (1.0, 0.0, 0.0))]),
+    ):
+        with pytest.raises(ValueError, match=r"must be text that files can hold, got 'a\\.*b'"):
+            assemble(Mechanism(bodies), elements)
+
+
+def test_names_of_variables_take_no_slash():
+    at = Frame(None), Frame(A)
+    contact = SphericalClearance("ball/1", *at, clearance=1e-3)
+    law = CompliantContact("ball/1", replace(contact, name="x"), 1e6, impact_speed=0.1)
+    for element in (contact, law):
+        with pytest.raises(ValueError, match=r"takes no '/', got 'ball/1': rename it, as 'ball_1'"):
+            assemble(Mechanism([A]), [element])
+    # Labels of bodies and of joints take any letter, as files of robots have them.
+    ground = Revolute("world/hinge", Frame(None), Frame(Body("arm/1", 1.0, (1, 1, 1))))
+    assert assemble(Mechanism([ground.b.body], [ground])).joint_names == ("world/hinge",)
 
 
 def test_a_body_of_the_same_name_is_another_body():

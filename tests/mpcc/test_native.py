@@ -320,6 +320,43 @@ def test_folder_that_others_may_write_to_is_not_trusted(folder, counted, monkeyp
     assert counted() == 2
 
 
+def give_away(file):
+    """Make a file another user's, as far as this one may."""
+    if os.getuid() == 0:
+        os.chown(file, 12345, -1)
+    else:
+        file.chmod(0o666)
+
+
+def share(file):
+    file.chmod(0o666)
+
+
+def link(file):
+    """Put the file elsewhere, a link in its place."""
+    elsewhere = file.parent.parent / f"elsewhere{file.suffix}"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+
+
+@needs_compiler
+@pytest.mark.parametrize("suffix", [".so", ".json"])
+@pytest.mark.parametrize("how", [give_away, share, link])
+def test_files_that_others_may_have_written_are_not_loaded(
+    folder, counted, monkeypatch, suffix, how
+):
+    """Also in a folder of one's own; a new entry takes their place."""
+    before = os.umask(0)
+    compile_native(swing())
+    os.umask(before)
+    (file,) = folder.glob(f"*{suffix}")
+    how(file)
+    for cached, times in ((False, 2), (True, 2)):
+        forget(monkeypatch)
+        assert compile_native(swing()).cached is cached
+        assert counted() == times
+
+
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="a folder of Linux")
 
 

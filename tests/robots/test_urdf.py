@@ -328,6 +328,14 @@ J = joint("j", "a", "b")
             "damping of the actuator of joint 'j' must not be negative",
         ),
         ("".join(fingers("", mimic("x"))), "joint 'f1' mimics 'x', which is no joint"),
+        (TWO + link("c") + J.replace("<origin", '<child link="c"/><origin'), "'j' has 2 <child> t"),
+        (TWO + J.replace("<axis", '<parent link="b"/><axis'), "joint 'j' has 2 <parent> tags"),
+        (TWO + J.replace("<axis", '<axis xyz="1 0 0"/><axis'), "joint 'j' has 2 <axis> tags"),
+        (TWO.replace("</link>", "<inertial/></link>", 1) + J, "link 'a' has 2 <inertial> tags"),
+        (link("a").replace("<mass", '<mass value="2"/><mass'), "link 'a' has 2 <mass> tags"),
+        (link("a", mass="1_0"), "value in <mass> of link 'a' must be a finite number, got '1_0'"),
+        (TWO + joint("j", "a", "b", xyz="0 0 \u0661"), "xyz in <origin> of joint 'j' must be 3 f"),
+        (TWO + J + 200_000 * "<x>" + 200_000 * "</x>", "<x> is inside 100 other tags"),
         ("".join(fingers(mimic("f1"), mimic("f0"))), "joint 'f0' mimics itself, by way of f1"),
         ("".join(fingers(mimic("f0"))), "joint 'f0' mimics itself"),
         (
@@ -367,4 +375,30 @@ def test_other_files_are_refused(tmp_path, text, message):
     path = tmp_path / "other.urdf"
     path.write_text(text)
     with pytest.raises(ValueError, match=f"^other.urdf: .*{message}"):
+        load_urdf(path)
+
+
+ENCODED = '<?xml version="1.0" encoding="{}"?><robot name="r">' + link("\u00e9") + "</robot>"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_encodings_that_xml_knows_are_read(tmp_path, encoding):
+    path = tmp_path / "robot.urdf"
+    path.write_bytes(ENCODED.format(encoding).encode(encoding))
+    assert [body.name for body in load_urdf(path).bodies] == ["\u00e9"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "used", "message"),
+    [
+        ("klingon", "utf-8", "unknown encoding: klingon: save it as UTF-8"),
+        ("shift_jis", "utf-8", "multi-byte encodings are not supported: save it as UTF-8"),
+        ("utf-8", "utf-32", "broken XML at line 1"),
+        ("utf-8", "iso-8859-1", "broken XML at line 1"),
+    ],
+)
+def test_other_encodings_are_refused(tmp_path, stated, used, message):
+    path = tmp_path / "robot.urdf"
+    path.write_bytes(ENCODED.format(stated).encode(used))
+    with pytest.raises(ValueError, match=f"^robot.urdf: {message}"):
         load_urdf(path)

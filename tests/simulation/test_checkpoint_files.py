@@ -179,6 +179,32 @@ def test_damage_is_found(copy, number, damage):
     assert "start the run anew" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"blocks": []}, "it has 0 of 2500 steps"),
+        ({"count": 1}, "it has 2500 of 1 steps"),
+        ({"blocks": None}, "it lacks blocks"),
+        ({"trial": None, "t": None}, "it lacks t, trial"),
+    ],
+)
+def test_a_head_that_does_not_fit_its_blocks_is_refused(copy, changed, words):
+    """A file that is whole, but has other facts than a run writes; None leaves a fact out."""
+    file = copy.folder / "head.h5"
+    arrays, facts = hdf5.read(file)
+    hdf5.write(file, arrays, {k: v for k, v in (facts | changed).items() if v is not None})
+    with pytest.raises(ValueError, match=f"is damaged, head.h5: {words}; .* start the run anew"):
+        run(checkpoint=resumed(copy.path))
+
+
+def test_a_checkpoint_before_the_first_kept_step_has_no_block(tmp_path):
+    """Every 4000th step is kept, a checkpoint written after 500: all its steps are in the head."""
+    keep = Checkpoint(tmp_path, steps=500)
+    whole = run(checkpoint=keep, store_every=4000)
+    assert files(keep) == ["head.h5"]
+    assert_same(run(checkpoint=resumed(tmp_path), store_every=4000), whole)
+
+
 def test_an_old_checkpoint_is_replaced_at_once(copy, monkeypatch):
     """Files of other runs and killed writes go when the new checkpoint is whole, not before."""
     old = files(copy)

@@ -54,8 +54,13 @@ def read(path: Path) -> tuple[Arrays, Facts]:
             raise ValueError("it is another file")
     except (OSError, RuntimeError, ValueError, KeyError, AttributeError, TypeError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
-        raise ValueError(
-            f"the checkpoint {str(path.parent)!r} is damaged, {path.name}: {reason}; it cannot be "
-            "resumed: start the run anew"
-        ) from error
+        raise damaged(path, str(reason)) from error
     return arrays, facts
+
+
+def damaged(path: Path, reason: str) -> ValueError:
+    """Return the error of a checkpoint with a file that cannot be used."""
+    return ValueError(
+        f"the checkpoint {str(path.parent)!r} is damaged, {path.name}: {reason}; it cannot be "
+        "resumed: start the run anew"
+    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nsopt.mechanics import Start
 from nsopt.mpcc import Point
 from nsopt.simulation.checkpoint.folder import HEAD
-from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, read
+from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, damaged, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
 from nsopt.simulation.driver import Driver, DriverState
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -19,6 +19,9 @@ from nsopt.simulation.stepper import StepperState
 
 POINT = ("x", "lam_x", "lam_g")
 """Arrays of a `Point`."""
+
+FACTS = {"identity", "blocks", "count", "t", "below_h_min", "refused", "trial", "warm"}
+"""Facts of a head."""
 
 PENDING = "pending_"
 """Before the names of columns in a head."""
@@ -59,12 +62,17 @@ class SavedRun:
         if not (folder / HEAD).is_file():
             raise FileNotFoundError(f"no checkpoint in {str(folder)!r}: there is nothing to resume")
         arrays, facts = read(folder / HEAD)
+        if missing := FACTS - {*facts}:
+            raise damaged(folder / HEAD, f"it lacks {', '.join(sorted(missing))}")
         check_same_run(facts["identity"], run, folder)
         blocks = [AcceptedSteps.of_columns(read(folder / name)[0]) for name in facts["blocks"]]
         pending = AcceptedSteps.of_columns(
             {name.removeprefix(PENDING): x for name, x in arrays.items() if PENDING in name}
         )
         kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
+        stored = len(kept) * int(run["store_every"]) + len(pending)
+        if stored != facts["count"]:
+            raise damaged(folder / HEAD, f"it has {stored} of {facts['count']} steps")
         state = _driver_state(arrays, facts)
         return cls(state, kept, pending, facts["count"], tuple(facts["blocks"]))
 
