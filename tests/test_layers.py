@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # From low to high: a package may import itself and everything above it in this list ...
 LAYERS = [
     "files",
+    "claim",
     "algebra",
     "parameter",
     "checks",
@@ -41,6 +42,7 @@ LAYERS = [
 # ... but these only what is named here: of mechanics, elements see the contracts alone.
 ONLY = {
     "files": [],
+    "claim": [],
     "algebra": [],
     "parameter": [],
     "summary": [],

@@ -16,6 +16,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from nsopt import mpcc, schemes
+from nsopt.claim import claimed
 from nsopt.files import NotWrittenError, check_writable
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
@@ -123,8 +124,15 @@ def settings(assignments: list[str]) -> dict[str, float]:
     return values
 
 
-def result_path(path: Path) -> Path:
-    """Return the path to save a result to, after checking that it can be written."""
+def result_path(context: typer.Context, path: Path) -> Path:
+    """Return the path to save a result to, after checking that it can be written, by this run."""
     if path.suffix != ".nc" and not path.is_dir():
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
-    return check_writable(path)
+    return claim(context, path)
+
+
+def claim(context: typer.Context, path: Path) -> Path:
+    """Return a path that can be written, held against other runs to the end of the command."""
+    remedy = "wait until it is done, or name another place by --out"
+    context.with_resource(claimed(check_writable(path), remedy))
+    return path

@@ -25,6 +25,7 @@ from nsopt.problem import load_optimization
 
 
 def optimize(
+    context: typer.Context,
     problem: Annotated[
         str,
         typer.Argument(
@@ -51,7 +52,7 @@ def optimize(
     with plain_errors():
         name = Path(problem).stem
         optimization = load(problem, load_optimization)
-        target = result_path(out or Path("results") / f"{name}.nc")
+        target = result_path(context, out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
         solver_ = optimization.solver
         if solver is not None:

@@ -39,6 +39,7 @@ from nsopt.simulation import (
 
 
 def run(
+    context: typer.Context,
     problem: Annotated[
         str,
         typer.Argument(
@@ -93,7 +94,7 @@ def run(
         chosen = load(problem, load_problem)
         given = {"h_min": h_min, "h_max": h_max}
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
-        target = result_path(out or Path("results") / f"{name}.nc")
+        target = result_path(context, out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose(SCHEMES, scheme, "scheme")
         chosen_solver = choose(SOLVERS, solver, "solver")

@@ -15,15 +15,16 @@ from nsopt.cli.common import (
     SOLVERS,
     STOPPED_EARLY,
     choose,
+    claim,
     load,
     plain_errors,
 )
-from nsopt.files import check_writable
 from nsopt.problem import load_problem
 from nsopt.sweep import Grid, numbers, sweep, table
 
 
 def run_sweep(
+    context: typer.Context,
     problem: Annotated[str, typer.Argument(help="As for 'nsopt run'.")],
     set_: Annotated[
         list[str],
@@ -58,7 +59,7 @@ def run_sweep(
             raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
         grid, chosen = Grid(values), load(problem, load_problem)
         begin = chosen.start.t if chosen.start else 0.0
-        check_writable(folder / "sweep.nc")
+        claim(context, folder / "sweep.nc")
         try:
             data = sweep(
                 chosen,
