@@ -11,6 +11,7 @@ import h5netcdf
 import pandas as pd
 import xarray as xr
 
+from nsopt.caveats import caveats
 from nsopt.files import check_writable, replacing
 from nsopt.summary import summary
 
@@ -37,9 +38,14 @@ class Result:
 
     def __repr__(self) -> str:
         """Return the summary's first lines, and those that nobody should miss."""
-        first, motion, *rest = self.summary().splitlines()
-        shown = [line for line in rest if line.startswith(("objective", "WARNING"))]
-        return "\n".join([first, motion, *shown])
+        warned = [f"WARNING               {text}" for text in self.warnings]
+        first, motion, *rest = self.summary().splitlines()[len(warned) :]
+        return "\n".join([*warned, first, motion, *(x for x in rest if x.startswith("objective"))])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before its figures are used, each with a remedy; empty if all is well."""
+        return caveats(self.data)
 
     @property
     def completed(self) -> bool:

@@ -5,22 +5,15 @@ import json
 import numpy as np
 import xarray as xr
 
-Row = tuple[str, str]
+from nsopt.caveats import caveats
 
-DEEP = 0.1
-"""Depth inside a wall, over the opening of the gap, from which a summary warns."""
+Row = tuple[str, str]
 
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
 
 KEPT = 1e-6
 """Largest violation of conditions with which a guess keeps them."""
-
-NOTABLE_GAIN = 0.01
-"""Energy gained, over the largest kinetic energy, from which a summary warns."""
-
-CLOSED = 1e-10
-"""How far [m] a joint or gap may be off in an accepted step."""
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),
@@ -34,7 +27,8 @@ RESIDUALS = (
 def summary(data: xr.Dataset) -> str:
     """Return the summary of the dataset of a Result."""
     best = "objective" in data.attrs
-    rows = [*head(data, "motion"), *optimum(data)] if best else head(data)
+    rows = [("WARNING", text) for text in caveats(data)]
+    rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
     if data.sizes["time"] > 1:
         rows += solves(data) if best else steps(data)
         rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
@@ -116,7 +110,7 @@ def steps(data: xr.Dataset) -> list[Row]:
 
 
 def energy(data: xr.Dataset) -> list[Row]:
-    """Return the energy balance, with a warning where the discretisation adds energy."""
+    """Return the energy balance."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     loss = data["dissipated_energy"].values
     lost = f"{loss[-1]:.3g} J at the end"
@@ -139,31 +133,13 @@ def energy(data: xr.Dataset) -> list[Row]:
         if taken < 0:
             text = f"{taken:.3g} J: the steps add energy to them"
         rows.append(("taken by contacts", text))
-    kinetic = float(np.max(data["kinetic_energy"].values))
-    # Forces do some work within the tolerance of joints; of a mechanism at rest it is all there is.
-    if gained > max(NOTABLE_GAIN * kinetic, CLOSED * largest_force(data)):
-        remedy = "double the steps" if "objective" in data.attrs else "halve the bounds of h"
-        rows.append(
-            (
-                "WARNING",
-                f"{gained:.2g} J were added by the discretisation, "
-                f"{100 * gained / kinetic:.2g} % of the largest kinetic energy: {remedy} "
-                "and compare",
-            )
-        )
     return rows
-
-
-def largest_force(data: xr.Dataset) -> float:
-    """Return the largest entry of all forces of joints and contacts [N]."""
-    forces = (np.abs(data[name].values[1:]) for name in ("joint_reaction", "contact_force"))
-    return max(float(np.max(force, initial=0.0)) for force in forces)
 
 
 def residuals(data: xr.Dataset) -> list[Row]:
     """Return the largest residuals; joint closure only where there are ideal joints."""
     ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
-    rows = [
+    return [
         (
             label,
             f"{np.nanmax(np.abs(ideal[name].values)):.2e} {data[name].attrs['units']}{kept(data)}",
@@ -171,24 +147,11 @@ def residuals(data: xr.Dataset) -> list[Row]:
         for label, name in RESIDUALS
         if ideal[name].size
     ]
-    if (scale := deepest(data)) > DEEP:
-        text = f"bodies are inside walls by {scale:.2g} typical openings: "
-        if data.attrs["scheme_name"] == "MoreauJean":
-            text += "MoreauJean holds rates only; take project=True or Variational, or "
-        rows.append(("WARNING", f"{text}smaller h"))
-    return rows
 
 
 def kept(data: xr.Dataset) -> str:
     """Return the remark that numbers are of the kept steps alone, for a thinned run."""
     return " (kept steps)" if data.attrs["store_every"] > 1 else ""
-
-
-def deepest(data: xr.Dataset) -> float:
-    """Return the largest depth inside a wall over the typical opening of its gap."""
-    if not data.sizes["contact"]:
-        return 0.0
-    return float(np.max(data["gap_violation"].values / np.atleast_1d(data.attrs["gap_scales"])))
 
 
 def contacts(data: xr.Dataset) -> list[Row]:
@@ -212,7 +175,7 @@ def contacts(data: xr.Dataset) -> list[Row]:
 
 
 def ranges(data: xr.Dataset) -> list[Row]:
-    """Return the largest excess over each range, with a warning beyond the range of its law."""
+    """Return the largest excess over each range."""
     rows = []
     for name, variable in data.data_vars.items():
         most = variable.attrs.get("most", np.inf)
@@ -224,6 +187,4 @@ def ranges(data: xr.Dataset) -> list[Row]:
         worst, when = variable.values[k], data["time"].values[k]
         text = f"{factor * worst:.3g} {unit} at most, t = {when:.6g} s{kept(data)}"
         rows.append((str(name), text if worst > 0 else "never"))
-        if worst > most:
-            rows.append(("WARNING", f"{name} is beyond the {factor * most:.3g} {unit} of its law"))
     return rows

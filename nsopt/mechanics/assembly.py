@@ -121,11 +121,12 @@ def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Call
     return lambda q, *more: ca.vertcat(function(q, *more), q[s.n_joint_coordinates :])
 
 
-def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX]:
+def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     names = [body.name for body in s.mechanism.bodies]
     turned = s.coordinates.quaternions(s.q)
     return (
         ca.horzcat(*(s.motions[name].r for name in names)),
         ca.horzcat(*(turned[name] for name in names)),
         ca.horzcat(*(s.motions[name].v for name in names)),
+        ca.horzcat(*(s.motions[name].w for name in names)),
     )

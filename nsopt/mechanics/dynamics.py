@@ -94,8 +94,8 @@ class Dynamics:
         from a ``change`` of v (nv,) over h; the others from mu, lam and slip_impulse alone.
     masses : (p) -> (nb,) [kg]
         Of the bodies.
-    poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities (3, nb)
-        Of the centres of mass, world axes; of the axes of bodies.
+    poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities and angular ones
+        Of the centres of mass, and of the axes of bodies; (3, nb) in world axes.
     """
 
     mechanism: Mechanism

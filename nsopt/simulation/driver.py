@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
-from nsopt.simulation.fallback import FallbackStepper
+from nsopt.simulation.fallback import BY, FallbackStepper
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -24,6 +25,28 @@ from nsopt.simulation.stepper import Stepper, StepperState
 Array = NDArray[np.float64]
 
 
+class StepCounts(NamedTuple):
+    """Steps so far that a reader should know of.
+
+    Attributes
+    ----------
+    below_h_min : int
+        Those that were smaller, but for the last one.
+    by_other_schemes : int
+        Those that the scheme itself did not solve.
+    """
+
+    below_h_min: int = 0
+    by_other_schemes: int = 0
+
+    def with_steps(self, accepted: AcceptedSteps, h_min: float) -> StepCounts:
+        """Return the counts with more steps."""
+        small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
+        below = sum(text.startswith("below h_min") for text in small)
+        others = sum(text.rpartition("; ")[2].startswith(BY) for text in accepted.reason)
+        return StepCounts(self.below_h_min + below, self.by_other_schemes + others)
+
+
 @dataclass(frozen=True, eq=False)
 class DriverState:
     """Everything that decides the steps to come.
@@ -32,7 +55,7 @@ class DriverState:
     ----------
     start : Start
         Of the next step.
-    below_h_min : int
+    counts : StepCounts
     chain : (nz,) or None
         State of the compiled chain.
     refused : tuple of str
@@ -42,7 +65,7 @@ class DriverState:
     """
 
     start: Start
-    below_h_min: int = 0
+    counts: StepCounts
     chain: Array | None = None
     refused: tuple[str, ...] = ()
     steppers: tuple[StepperState, ...] = ()
@@ -55,13 +78,12 @@ class Driver:
     ----------
     start : Start
         Of the next step.
-    below_h_min : int
-        Steps so far that were smaller, but for the last one.
+    counts : StepCounts
     """
 
     def __init__(self, dynamics: Dynamics, run: Run, method: Method) -> None:
         self.run, self.method, self._dynamics = run, method, dynamics
-        self.start, self.below_h_min = run.start, 0
+        self.start, self.counts = run.start, StepCounts()
         duration = run.t_end - run.start.t
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
         self._refused: tuple[str, ...] = ()
@@ -100,11 +122,11 @@ class Driver:
         z = None if self._chain is None else self._z
         made = [stepper.state for stepper in self._steppers]
         steppers = (*made, *self._restored[len(made) :])
-        return DriverState(self.start, self.below_h_min, z, self._refused, steppers)
+        return DriverState(self.start, self.counts, z, self._refused, steppers)
 
     def restore(self, state: DriverState) -> None:
         """Go on from the state of another driver of the same run; to be called first."""
-        self.start, self.below_h_min = state.start, state.below_h_min
+        self.start, self.counts = state.start, state.counts
         self._refused, self._restored = state.refused, state.steppers
         if state.chain is not None:
             self._z = state.chain
@@ -126,8 +148,7 @@ class Driver:
             self._z, self._refused, accepted = steps.state, steps.refused, steps.accepted
         if len(accepted):
             self.start = accepted.end
-            small = accepted.reason[accepted.h < self.run.steps.h_min * (1 - AT_BOUND)]
-            self.below_h_min += sum(text.startswith("below h_min") for text in small)
+            self.counts = self.counts.with_steps(accepted, self.run.steps.h_min)
         return accepted
 
     def _step_for(self, chain: Chain) -> AcceptedSteps:

@@ -9,6 +9,9 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.stepper import StepError, Stepper
 
+BY = "by "
+"""Before the name of the scheme, in the reason of a step that another one took."""
+
 
 class FallbackStepper:
     """A `Stepper` whose failed steps are taken by the scheme's fallback, at h_min.
@@ -65,7 +68,7 @@ class FallbackStepper:
                 continue
             if first is None and own:
                 return accepted
-            return accepted.with_earlier(tried, "" if own else f"by {type(scheme).__name__}")
+            return accepted.with_earlier(tried, "" if own else f"{BY}{type(scheme).__name__}")
         assert first is not None  # there is at least one stepper
         raise first
 

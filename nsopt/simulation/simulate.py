@@ -125,7 +125,8 @@ def simulate(
             "duration": duration,
             "completed": int(not stop_reason),
             "stop_reason": stop_reason,
-            "steps_below_h_min": driver.below_h_min,
+            "steps_below_h_min": driver.counts.below_h_min,
+            "steps_by_other_schemes": driver.counts.by_other_schemes,
             "compile_time": driver.compile_time,
             "checkpoint": writer.written_to if writer else "",
         }

@@ -47,6 +47,7 @@ def record(
             "h_max": float(steps.max()),
             "duration": float(motion.t[-1]),
             "steps_below_h_min": 0,
+            "steps_by_other_schemes": 0,
             "checkpoint": "",
             "objective": solution.objective,
             "status": solution.status.solver_status,

@@ -70,7 +70,7 @@ class Pair:
 
     def in_absolute(self, q, v):
         """The same state by poses and twists."""
-        r, p, _ = (np.asarray(x).T for x in self.relative.poses(q, v, []))
+        r, p, *_ = (np.asarray(x).T for x in self.relative.poses(q, v, []))
         frames = [Frame(body) for body in self.bodies]
         twists = np.asarray(forward_kinematics(self.relative.mechanism, frames)(q, v, 0 * v)[2]).T
         rates = [[*u[:3], *(axes_of(x).T @ u[3:])] for x, u in zip(p, twists, strict=True)]
@@ -169,7 +169,7 @@ def _balls(d):
 def test_poses_are_those_of_the_motions(row):
     pair = Pair(row, False, 4)
     q, v = pair.sample()
-    r, p, u = pair.relative.poses(q, v, [])
+    r, p, u, _ = pair.relative.poses(q, v, [])
     kinematics = forward_kinematics(pair.relative.mechanism, [Frame(b) for b in pair.bodies])
     position, axes, twists, _ = kinematics(q, v, v)
     assert np.asarray(u) == pytest.approx(np.asarray(twists)[:3], abs=1e-13)

@@ -22,7 +22,7 @@ from nsopt import (
 from nsopt.mpcc import Newton
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled, ErrorControl, LargestStep
-from nsopt.simulation.driver import Driver
+from nsopt.simulation.driver import Driver, StepCounts
 from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
 from tests.simulation.checkpoints import CASE_A, assert_same, run
@@ -148,7 +148,7 @@ def test_nothing_else_is_remembered(scheme, solver, control, blocks):
     where = Run(start, d.values(), 2.0, StepBounds(1e-4 if scheme == Hopeless() else 1e-6, 1e-3))
     arguments = (d, where, Method(scheme, solver, control, Acceptance()))
     one, other = Driver(*arguments), Driver(*arguments)
-    one.below_h_min = other.below_h_min = 3
+    one.counts = other.counts = StepCounts(3, 2)
     tried = []
     for _ in range(blocks):
         fresh = Driver(*arguments)
@@ -157,7 +157,7 @@ def test_nothing_else_is_remembered(scheme, solver, control, blocks):
         a, b = one.advance(), other.advance()
         for name in set(vars(a)) - {"solve_time"}:
             assert getattr(a, name).tolist() == getattr(b, name).tolist(), name
-        assert one.below_h_min == other.below_h_min
+        assert one.counts == other.counts
         tried += a.tried.tolist()
     # There must be something to remember.
     assert any(tried) == (control != LargestStep() or scheme == Hopeless())

@@ -12,7 +12,7 @@ from nsopt.mpcc import Point
 from nsopt.simulation.checkpoint.folder import HEAD
 from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, damaged, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
-from nsopt.simulation.driver import Driver, DriverState
+from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.history import History
 from nsopt.simulation.stepper import StepperState
@@ -100,7 +100,7 @@ def head(run: Identity, history: History, driver: Driver, blocks: Sequence[str])
         "blocks": list(blocks),
         "count": history.count,
         "t": state.start.t,
-        "below_h_min": state.below_h_min,
+        "step_counts": list(state.counts),
         "refused": list(state.refused),
         "trial": [stepper.trial for stepper in state.steppers],
         "warm": [[point.warm for point in stepper.points] for stepper in state.steppers],
@@ -118,7 +118,7 @@ def _driver_state(arrays: Arrays, facts: Facts) -> DriverState:
     )
     return DriverState(
         Start(arrays["q"], arrays["v"], facts["t"]),
-        facts["below_h_min"],
+        StepCounts(*facts["step_counts"]),
         arrays.get("z"),
         tuple(facts["refused"]),
         tuple(steppers),

@@ -66,6 +66,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "body_position": (("time", "body", "axis"), "m", "centres of mass"),
     "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
     "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
+    "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
 }
 
 
@@ -129,7 +130,7 @@ class Record:
 
     def states(self) -> dict[str, Array]:
         """Return coordinates, velocities and poses."""
-        position, quaternion, velocity = self.poses()
+        position, quaternion, velocity, angular_velocity = self.poses()
         return {
             "h": self.h,
             "q": self.q,
@@ -137,6 +138,7 @@ class Record:
             "body_position": position,
             "body_quaternion": quaternion,
             "body_velocity": velocity,
+            "body_angular_velocity": angular_velocity,
             "euler_norm_error": self.norm_error(),
         }
 
@@ -289,11 +291,11 @@ class Record:
         error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
         return error
 
-    def poses(self) -> tuple[Array, Array, Array]:
-        """Return positions (time, body, 3), Euler parameters (time, body, 4) and velocities."""
+    def poses(self) -> tuple[Array, ...]:
+        """Return positions, Euler parameters and both velocities (time, body, 3 or 4)."""
         n = len(self.t)
-        r, e, u = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
-        return r.reshape(n, -1, 3), e.reshape(n, -1, 4), u.reshape(n, -1, 3)
+        values = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
+        return tuple(x.reshape(n, -1, k) for x, k in zip(values, (3, 4, 3, 3), strict=True))
 
     def redundant(self) -> dict[str, int]:
         """Return the number of redundant joint rows, and the largest one of redundant contacts."""

@@ -1,0 +1,121 @@
+"""Caveats of a result: what its reader must know before using its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+FEW = 0.01
+"""Part of the steps that may be taken otherwise than asked for, without a word."""
+
+NOTABLE_GAIN = 0.01
+"""Energy gained, over the largest kinetic energy, from which there is a caveat."""
+
+NET_GAIN = 1e-3
+"""The same, from start to end of a run that nothing drives."""
+
+DEEP = 0.1
+"""Depth inside a wall, over the opening of the gap, from which there is a caveat."""
+
+CLOSED = 1e-10
+"""How far [m] a joint or gap may be off in an accepted step."""
+
+LARGEST_TURN = 1.0
+"""Angle [rad] that a body may turn in a step."""
+
+
+def caveats(data: xr.Dataset) -> tuple[str, ...]:
+    """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
+    if data.sizes["time"] < 2:
+        return ()
+    checks = (_other_schemes, _below_h_min, _turn, _gained, _net_gain, _inside_walls, _ranges)
+    return tuple(text for check in checks for text in check(data))
+
+
+def _smaller(data: xr.Dataset) -> str:
+    halved = "double the steps" if "objective" in data.attrs else "halve the bounds of h"
+    return f"{halved} and compare"
+
+
+def _other_schemes(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_by_other_schemes"], data.attrs["steps"]
+    if count > FEW * steps:
+        yield (
+            f"{count} of {steps} steps were taken by another scheme than "
+            f"{data.attrs['scheme_name']}, of first order (step_reason tells which): lower h_min, "
+            f"{_smaller(data)}"
+        )
+
+
+def _below_h_min(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
+    if count > FEW * steps:
+        yield f"{count} of {steps} steps had to be below h_min: lower it, {_smaller(data)}"
+
+
+def _turn(data: xr.Dataset) -> Iterator[str]:
+    if not data.sizes["body"]:
+        return
+    w = np.linalg.norm(data["body_angular_velocity"].values, axis=-1)
+    turns = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
+    k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
+    if turns[k, body] > LARGEST_TURN:
+        name, t, h = data["body"].values[body], data["time"].values[k + 1], data["h"].values[k + 1]
+        yield (
+            f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at most "
+            f"{LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} s "
+            "or less"
+        )
+
+
+def _gained(data: xr.Dataset) -> Iterator[str]:
+    loss = data["dissipated_energy"].values
+    gained = float(np.max(np.maximum.accumulate(loss) - loss))
+    kinetic = float(np.max(data["kinetic_energy"].values))
+    # Forces do some work within the tolerance of joints; of a mechanism at rest it is all there is.
+    if gained > max(NOTABLE_GAIN * kinetic, CLOSED * _largest_force(data)):
+        yield (
+            f"{gained:.2g} J were added by the discretisation, {100 * gained / kinetic:.2g} % of "
+            f"the largest kinetic energy: {_smaller(data)}"
+        )
+
+
+def _net_gain(data: xr.Dataset) -> Iterator[str]:
+    if np.any(data["external_work"].values != 0):
+        return
+    energy, kinetic = data["total_energy"].values, float(np.max(data["kinetic_energy"].values))
+    gained = float(energy[-1] - energy[0])
+    if gained > max(NET_GAIN * kinetic, CLOSED * _largest_force(data)):
+        yield (
+            f"the energy rose by {gained:.2g} J from start to end, {100 * gained / kinetic:.2g} % "
+            f"of the largest kinetic energy, though nothing drives: {_smaller(data)}"
+        )
+
+
+def _inside_walls(data: xr.Dataset) -> Iterator[str]:
+    if not data.sizes["contact"]:
+        return
+    openings = np.atleast_1d(data.attrs["gap_scales"])
+    depth = float(np.max(data["gap_violation"].values / openings))
+    if depth > DEEP:
+        remedy = "smaller h"
+        if data.attrs["scheme_name"] == "MoreauJean":
+            remedy = "MoreauJean holds rates only; take project=True or Variational, or smaller h"
+        yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
+
+
+def _ranges(data: xr.Dataset) -> Iterator[str]:
+    for name, variable in data.data_vars.items():
+        most = variable.attrs.get("most", np.inf)
+        if np.isfinite(most) and np.max(variable.values) > most:
+            radians = variable.attrs["units"] == "rad"
+            shown, unit = (np.degrees(most), "deg") if radians else (most, variable.attrs["units"])
+            yield f"{name} is beyond the {shown:.3g} {unit} of its law"
+
+
+def _largest_force(data: xr.Dataset) -> float:
+    """Return the largest entry of all forces of joints and contacts [N]."""
+    forces = (np.abs(data[name].values[1:]) for name in ("joint_reaction", "contact_force"))
+    return max(float(np.max(force, initial=0.0)) for force in forces)
