@@ -62,7 +62,11 @@ def _turn(data: xr.Dataset) -> Iterator[str]:
     turns = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
     k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
     if turns[k, body] > LARGEST_TURN:
-        name, t, h = data["body"].values[body], data["time"].values[k + 1], data["h"].values[k + 1]
+        name, t, h = (
+            str(data["body"].values[body]),
+            data["time"].values[k + 1],
+            data["h"].values[k + 1],
+        )
         yield (
             f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at most "
             f"{LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} s "

@@ -14,7 +14,7 @@ BY = "by "
 
 
 class FallbackStepper:
-    """A `Stepper` whose failed steps are taken by the scheme's fallback, at h_min.
+    """A `Stepper` whose failed steps are taken below h_min, then by the scheme's fallback.
 
     Parameters
     ----------
@@ -73,15 +73,17 @@ class FallbackStepper:
         raise first
 
     def _attempts(self) -> Iterator[tuple[Scheme, Stepper, bool]]:
-        """Yield steppers in turn, and whether h may go below h_min: only after every scheme."""
-        if self._steppers[0][0].fallback is not None:
-            if not self._own_last:
-                yield (*self._steppers[0], False)
-            k = 1
-            while (fallback := self._steppers[k - 1][0].fallback) is not None:
-                if k == len(self._steppers):
-                    self._steppers.append((fallback, self._make(fallback)))
-                yield (*self._steppers[k], False)
-                k += 1
-        for scheme, stepper in self._steppers:
+        """Yield steppers in turn, and whether h may go below h_min.
+
+        A shorter step of the scheme itself keeps its order, so it comes before the fallbacks.
+        """
+        if not self._own_last:
+            yield (*self._steppers[0], True)
+        k = 1
+        while (fallback := self._steppers[k - 1][0].fallback) is not None:
+            if k == len(self._steppers):
+                self._steppers.append((fallback, self._make(fallback)))
+            yield (*self._steppers[k], False)
+            k += 1
+        for scheme, stepper in self._steppers[0 if self._own_last else 1 :]:
             yield scheme, stepper, True

@@ -1,0 +1,111 @@
+"""What a reader must know of a result comes first, in its summary and its print."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Body,
+    Compiled,
+    Frame,
+    Mechanism,
+    PlanarRevoluteClearance,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+from nsopt.caveats import caveats
+from tests.simulation.test_checkpoint import Hopeless
+
+
+def run(dynamics, duration, bounds, scheme=None):
+    return simulate(
+        dynamics,
+        duration=duration,
+        steps=StepBounds(*bounds),
+        scheme=scheme or Variational(),
+        solver=Compiled(),
+        progress=False,
+    )
+
+
+def rod(w):
+    """A rod that turns about a pin 1 mm thinner than its hole."""
+    body = Body(
+        "rod",
+        1.0,
+        (0.01, 0.09, 0.09),
+        position=(0.5, 0, 0),
+        velocity=(0, w / 2, 0),
+        angular_velocity=(0, 0, w),
+    )
+    hinge = PlanarRevoluteClearance("hinge", Frame(None), Frame.at(body, (0, 0, 0)), clearance=1e-3)
+    return assemble(Mechanism([body]), [hinge], gravity=(0, -9.81, 0))
+
+
+def top(w):
+    return assemble(Mechanism([Body("top", 1.0, (1e-3, 2e-3, 2.9e-3), angular_velocity=w)]))
+
+
+def test_steps_below_h_min_are_the_first_line():
+    """At 50 rad/s a step of 1 ms passes from wall to wall; shorter ones follow."""
+    result = run(rod(50.0), 0.012, (1e-3, 1e-3))
+    below = sum(text.startswith("below h_min") for text in result["step_reason"].values)
+    assert below > 0
+    first, *_ = result.summary().splitlines()
+    assert first.startswith("WARNING")
+    assert f"{below} of {result.data.attrs['steps']} steps had to be below h_min" in first
+    assert first in repr(result)
+    lost = result["total_energy"].values[0] - result["total_energy"].values[-1]
+    assert lost < 0.03 * 425
+
+
+def test_steps_of_another_scheme_are_told():
+    result = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3), Hopeless())
+    (text,) = result.warnings
+    assert text.startswith("10 of 10 steps were taken by another scheme than Hopeless")
+
+
+def test_what_is_right_has_no_caveat():
+    fine, coarse = run(rod(50.0), 0.1, (1e-6, 1e-5)), run(rod(50.0), 0.1, (1e-6, 1e-4))
+    for result in (fine, coarse):
+        assert result.completed
+        assert not result.warnings
+        assert result.summary().startswith("run")
+    lost = [x["total_energy"].values[0] - x["total_energy"].values[-1] for x in (fine, coarse)]
+    assert abs(lost[1] - lost[0]) < 1e-3 * 425
+
+
+def test_a_body_that_turns_too_far_in_a_step_is_named():
+    result = run(top((0.1, 3000.0, 0.1)), 0.05, (1e-3, 1e-3))
+    (text,) = (x for x in result.warnings if "turns" in x)
+    assert text.startswith("body 'top' turns by 3.43 rad in a step")
+    assert "h of 0.0003 s" in text
+    assert not run(top((0.1, 300.0, 0.1)), 0.05, (1e-3, 1e-3)).warnings
+
+
+def test_angular_velocities_are_on_record_in_world_axes():
+    """Angular momentum, of which it is made, stays."""
+    data = run(top((1.0, 2.0, 3.0)), 0.2, (1e-4, 1e-4)).data
+    w, e = data["body_angular_velocity"].values[:, 0], data["body_quaternion"].values[:, 0]
+    turned = np.array([rotation(x) for x in e])
+    momentum = np.einsum("tij,j,tkj,tk->ti", turned, np.array([1e-3, 2e-3, 2.9e-3]), turned, w)
+    assert np.abs(momentum - momentum[0]).max() < 1e-5 * np.abs(momentum[0]).max()
+    assert w[0] == pytest.approx([1, 2, 3])
+
+
+def rotation(e):
+    e0, x, y, z = e
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + 2 * e0 * cross + 2 * cross @ cross
+
+
+def test_energy_from_nowhere_is_told():
+    data = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3)).data.copy(deep=True)
+    assert caveats(data) == ()
+    data["total_energy"].values[-1] += 0.005 * data["kinetic_energy"].values.max()
+    (text,) = caveats(data)
+    assert "the energy rose by" in text
+    assert "nothing drives" in text
+    data["external_work"].values[-1] = 1.0  # something does
+    assert caveats(data) == ()
