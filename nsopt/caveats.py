@@ -68,9 +68,9 @@ def _turn(data: xr.Dataset) -> Iterator[str]:
             data["h"].values[k + 1],
         )
         yield (
-            f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at most "
-            f"{LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} s "
-            "or less"
+            f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at "
+            f"most {LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} "
+            "s or less"
         )
 
 
