@@ -4,6 +4,10 @@ State bodies and joints, `assemble` them into `Dynamics`, `simulate` them with s
 look at the `Result`.
 """
 
+# isort: off
+from nsopt import interrupt  # noqa: F401 (first, so that Ctrl-C ends imports too)
+# isort: on
+
 from nsopt import elements
 from nsopt.elements import *  # noqa: F403 (what elements export, users see)
 from nsopt.mechanics import (

@@ -58,6 +58,11 @@ class Result:
         return str(self.data.attrs["stop_reason"])
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or SIGTERM ended the run."""
+        return self.stop_reason.startswith("interrupted")
+
+    @property
     def name(self) -> str:
         """Title of the run."""
         return str(self.data.attrs["title"])

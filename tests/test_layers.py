@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # From low to high: a package may import itself and everything above it in this list ...
 LAYERS = [
+    "interrupt",
     "files",
     "claim",
     "algebra",
@@ -42,6 +43,7 @@ LAYERS = [
 ]
 # ... but these only what is named here: of mechanics, elements see the contracts alone.
 ONLY = {
+    "interrupt": [],
     "files": [],
     "claim": [],
     "algebra": [],

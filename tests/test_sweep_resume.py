@@ -181,7 +181,7 @@ run, Job.run = Job.run, held
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_sweep_goes_on(tmp_path, how):
     command = [sys.executable, "-m", "nsopt", "sweep", "case_a", "--t-end", "0.02"]
     command += ["--solver", "sqp", "--workers", "2", "--out", str(tmp_path / "killed")]
@@ -199,8 +199,8 @@ def test_a_killed_sweep_goes_on(tmp_path, how):
     while [len([*tmp_path.glob(x)]) for x in ("held/*", "killed/points/*.nc")] != [2, 4]:
         assert process.poll() is None
         time.sleep(0.05)
-    if how == signal.SIGINT:
-        os.killpg(process.pid, how)  # as a terminal does
+    if how != signal.SIGKILL:
+        os.killpg(process.pid, how)  # as a terminal and a batch system do
         _, message = process.communicate(timeout=600)
         assert process.returncode == INTERRUPTED, message
         assert "interrupted; the same call goes on" in message

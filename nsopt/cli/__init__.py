@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
-from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY
+from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, command
 from nsopt.cli.look import info, list_problems, plot, view
 from nsopt.cli.optimize import optimize
 from nsopt.cli.run import run
@@ -26,10 +28,14 @@ app = typer.Typer(
     ),
 )
 
-app.command("list")(list_problems)
-app.command()(run)
-app.command("sweep")(run_sweep)
-app.command()(optimize)
-app.command()(plot)
-app.command()(view)
-app.command()(info)
+_commands: dict[str, Callable[..., None]] = {
+    "list": list_problems,
+    "run": run,
+    "sweep": run_sweep,
+    "optimize": optimize,
+    "plot": plot,
+    "view": view,
+    "info": info,
+}
+for _name, _function in _commands.items():
+    app.command(_name)(command()(_function))

@@ -18,6 +18,7 @@ import typer
 from nsopt import mpcc, schemes
 from nsopt.claim import claimed
 from nsopt.files import NotWrittenError, check_writable
+from nsopt.interrupt import EXIT_CODE, interruptible
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
 from nsopt.schemes import Scheme
@@ -44,7 +45,7 @@ Out = Annotated[
 BAD_INPUT = 2
 STOPPED_EARLY = 3
 NOT_SAVED = 4
-INTERRUPTED = 130
+INTERRUPTED = EXIT_CODE
 
 
 def command_name(kind: type) -> str:
@@ -70,6 +71,20 @@ SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
     **{name: partial(_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
     "compiled": Compiled,
 }
+
+
+@contextmanager
+def command() -> Iterator[None]:
+    """End a command with one line and 130 where Ctrl-C or SIGTERM came, if only at its end."""
+    with interruptible() as interrupted:
+        try:
+            yield
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            pass
+        if interrupted():
+            print("error: interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from nsopt.cli.common import (
 )
 from nsopt.cli.run import report
 from nsopt.files import check_writable
+from nsopt.interrupt import uninterrupted
 from nsopt.problem import load_optimization
 
 
@@ -61,7 +62,10 @@ def optimize(
             if type(solver_.backend) is not type(backend):
                 solver_ = replace(solver_, backend=backend)
         optimization = replace(optimization, solver=solver_)
-        result = optimization.solve(settings(set_ or []), steps, name, verify)
-    with plain_errors(NOT_SAVED):
-        result.save(target)
+    # The motion so far is saved, however often Ctrl-C is pressed.
+    with uninterrupted():
+        with plain_errors():
+            result = optimization.solve(settings(set_ or []), steps, name, verify)
+        with plain_errors(NOT_SAVED):
+            result.save(target)
     report(result, target)

@@ -24,6 +24,7 @@ from nsopt.cli.common import (
     settings,
 )
 from nsopt.files import check_writable
+from nsopt.interrupt import uninterrupted
 from nsopt.plots import overview, save
 from nsopt.problem import load_problem
 from nsopt.result import Result
@@ -33,7 +34,6 @@ from nsopt.simulation import (
     ErrorControl,
     StepBounds,
     StepControl,
-    deferred_interrupt,
     simulate,
 )
 
@@ -101,8 +101,8 @@ def run(
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
         checkpoint = _checkpoint(target, checkpoint_every, resume)
-    # The steps so far are saved, even after a second Ctrl-C.
-    with deferred_interrupt():
+    # The steps so far are saved, however often Ctrl-C is pressed.
+    with uninterrupted():
         with plain_errors():
             result = simulate(
                 chosen.dynamics,
@@ -176,8 +176,7 @@ def report(result: Result, target: Path) -> None:
     if not result.completed:
         reason, remedy = result.stop_reason, _remedy(result)
         print(f"error: {reason}", file=sys.stderr)
-        interrupted = reason.startswith("interrupted")
         # A step that nothing solved would not be solved the second time.
-        if remedy and reason.startswith(("interrupted", "stopped")):
+        if remedy and (result.interrupted or reason.startswith("stopped")):
             print(remedy, file=sys.stderr)
-        raise typer.Exit(INTERRUPTED if interrupted else STOPPED_EARLY)
+        raise typer.Exit(INTERRUPTED if result.interrupted else STOPPED_EARLY)

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.interrupt import interrupted
 from nsopt.mpcc.evaluator import Evaluator
 
 Vector = NDArray[np.float64]
@@ -88,7 +89,8 @@ class Point:
 class Outcome:
     """The end of a solver's call; nothing here says whether the point is a solution.
 
-    ``status`` is the solver's own and ``success`` its own judgement; ``time`` in seconds.
+    ``status`` is the solver's own and ``success`` its own judgement; ``time`` in seconds. It was
+    ``interrupted`` if it ended where it was because Ctrl-C was pressed.
     """
 
     point: Point
@@ -96,6 +98,7 @@ class Outcome:
     success: bool
     iterations: int
     time: float
+    interrupted: bool = False
 
 
 Call = Callable[[Point, Vector, Vector, Vector], Outcome]
@@ -117,7 +120,8 @@ class Backend(ABC):
         """Compile ``nlp`` into a call (start, p, lower bound of x, upper bound of x) -> Outcome.
 
         The call raises nothing and prints nothing: whatever the solver throws becomes an Outcome
-        with the start as its point and the message as its status.
+        with the start as its point and the message as its status. That of a structured program asks
+        `nsopt.interrupt.interrupted` in every iteration, and ends with the point it has.
         """
 
 
@@ -130,10 +134,12 @@ class NlpsolCall:
         From ``ca.nlpsol``.
     nlp : Nlp
         What it was built from.
+    asking : Callback, optional
+        Its iteration callback, which CasADi does not keep alive.
     """
 
-    def __init__(self, solver: ca.Function, nlp: Nlp) -> None:
-        self._solve = Evaluator(solver)
+    def __init__(self, solver: ca.Function, nlp: Nlp, asking: ca.Callback | None = None) -> None:
+        self._solve, self._asking = Evaluator(solver), asking
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
@@ -143,15 +149,15 @@ class NlpsolCall:
             r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
         except Exception as error:  # a solver may throw anything; a failed result is the contract
             status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
-            return Outcome(start, status, False, 0, perf_counter() - begin)
+            return self._ended(start, status, False, 0, perf_counter() - begin)
         stats = self._stats()
-        return Outcome(
-            Point(r[0], r[3], r[4]),
-            str(stats.get("return_status", "no status")),
-            bool(stats.get("success", False)),
-            int(stats.get("iter_count", 0)),
-            perf_counter() - begin,
-        )
+        status, success = str(stats.get("return_status", "no status")), stats.get("success", False)
+        point, count = Point(r[0], r[3], r[4]), int(stats.get("iter_count", 0))
+        return self._ended(point, status, bool(success), count, perf_counter() - begin)
+
+    def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
+        stopped = self._asking is not None and not success and interrupted()
+        return Outcome(point, status, success, count, time, stopped)
 
     def _stats(self) -> dict[str, Any]:
         try:

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.interrupt import interrupted
 from nsopt.mpcc.backend import Derivatives, Nlp, Outcome, Point
 
 Vector = NDArray[np.float64]
@@ -102,11 +103,12 @@ class FilterSqp:
         except Exception as error:  # a solver may throw anything; a failed result is the contract
             status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
             return Outcome(start, status, False, run.iterations, perf_counter() - begin)
-        ok = status == SOLVED
-        return Outcome(now.point, status, ok, run.iterations, perf_counter() - begin)
+        ok, time = status == SOLVED, perf_counter() - begin
+        return Outcome(now.point, status, ok, run.iterations, time, status == INTERRUPTED)
 
 
 SOLVED = "Solve_Succeeded"
+INTERRUPTED = "User_Requested_Stop"
 
 
 class _Run:
@@ -128,6 +130,8 @@ class _Run:
                 return now, SOLVED
             self.iterations += 1
             new = self._step(now)
+            if interrupted():
+                return now if new is None else new, INTERRUPTED
             if new is None:
                 return now, "No_Step_Found"
             still = np.abs(new.point.x - now.point.x).max() <= STILL * (
@@ -167,7 +171,7 @@ class _Run:
         exact, convex = (
             ca.triu2symm(hessian(now.point.x, self._p, 1.0, weights)) for weights in (lam, 0 * lam)
         )
-        while self._shift <= SHIFTS[1]:
+        while self._shift <= SHIFTS[1] and not interrupted():
             for H in (
                 exact + self._shift * identity,
                 convex + max(SHIFTS[0], self._shift) * identity,

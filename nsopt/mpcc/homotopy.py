@@ -35,7 +35,8 @@ def follow(
     After a failed stage a schedule goes back: from the last good point, to a stage halfway between
     the last good and the failed one. If nothing was good yet it restarts from the cold point, then
     from larger sigma. A schedule out of retries is left for the next one, from the start without
-    multipliers. Where none ends well, the result is the end that violates the program least.
+    multipliers. Where none ends well, or Ctrl-C was pressed, the result is the end that violates
+    the program least.
 
     Parameters
     ----------
@@ -51,6 +52,9 @@ def follow(
     for schedule in schedules:
         made = _along(schedule, start, cold, retries, solve)
         trials += made
+        if trials[-1].outcome.interrupted:
+            best = min(reversed(trials), key=_violation)
+            break
         if best is None or made[-1].residuals.largest < best.residuals.largest or made[-1].ok:
             best = made[-1]
         if best.ok:
@@ -64,7 +68,14 @@ def ended(layout: Layout, trials: Sequence[Trial], status: Status, time: float) 
     """Return the solution that trials ended with, after ``time`` [s]."""
     last = trials[-1]
     runs = (
-        StageRun(x.stage, x.ok, x.outcome.status, x.outcome.iterations, x.outcome.time)
+        StageRun(
+            x.stage,
+            x.ok,
+            x.outcome.status,
+            x.outcome.iterations,
+            x.outcome.time,
+            x.outcome.interrupted,
+        )
         for x in trials
     )
     return Solution(layout, last.point, last.objective, last.residuals, status, tuple(runs), time)
@@ -84,6 +95,8 @@ def _along(
         if trial.ok:
             stage, good = pending.pop(), trial.point
             continue
+        if trial.outcome.interrupted:
+            break
         failures += 1
         if good is start and start is not cold:
             good = cold
@@ -92,6 +105,12 @@ def _along(
             good = Point.cold(good.x, good.lam_g.size)
             pending.append(halfway(stage, pending[-1]))
     return trials
+
+
+def _violation(trial: Trial) -> float:
+    """Return the largest residual over its tolerance, 1 at least; infinite where not a number."""
+    largest = trial.residuals.largest
+    return max(1.0, largest) if largest >= 0 else float("inf")
 
 
 def _before(first: Stage) -> Stage:

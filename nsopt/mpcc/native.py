@@ -25,6 +25,7 @@ import casadi as ca
 from platformdirs import user_cache_path
 
 from nsopt.files import replacing
+from nsopt.mpcc.child import run_child
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
@@ -125,18 +126,19 @@ def _compiler() -> _Compiler:
 @cache
 def _version(command: tuple[str, ...]) -> str:
     """Return the first line of what a compiler says of itself, which holds no path; or nothing."""
+    words = [*command, "--version"]
     try:
-        answer = _run([*command, "--version"])
+        answer = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     except OSError:
         return ""
     return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""
-
-
-def _run(words: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    none = subprocess.DEVNULL
-    return subprocess.run(
-        words, cwd=folder, stdin=none, capture_output=True, text=True, errors="replace", check=False
-    )
 
 
 def _generated(function: ca.Function) -> str:
@@ -183,7 +185,7 @@ class _Build:
         """Return the library; names are relative, so that no path of this run gets into it."""
         (folder / "native.c").write_text(self.source)
         command = self.compiler.command
-        done = _run([*command, *self.flags, "native.c", "-o", "native.so", "-lm"], folder)
+        done = run_child([*command, *self.flags, "native.c", "-o", "native.so", "-lm"], folder)
         if done.returncode != 0:
             first_lines = "\n".join(done.stderr.splitlines()[:5])
             raise RuntimeError(f"{command[0]} failed with\n{first_lines}")

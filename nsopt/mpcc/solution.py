@@ -152,6 +152,7 @@ class StageRun:
     solver_status: str
     iterations: int
     time: float
+    interrupted: bool = False
 
 
 class SolveError(RuntimeError):
@@ -215,6 +216,11 @@ class Solution:
     def ok(self) -> bool:
         """Whether all residuals of the original program are finite and within tolerance."""
         return self.status.ok
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solve."""
+        return any(run.interrupted for run in self.stages)
 
     @property
     def iterations(self) -> int:

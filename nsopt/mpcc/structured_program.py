@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
@@ -75,7 +76,7 @@ class StructuredProgram:
             self._settings.retries,
             lambda stage, now, last: self._try(stage, now, case, final, last=last),
         )
-        return ended(self._layout, trials, _status(trials[-1]), perf_counter() - begin)
+        return ended(self._layout, trials, _status(trials), perf_counter() - begin)
 
     def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
         outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
@@ -117,12 +118,24 @@ def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
     return (*sections, bounds)
 
 
-def _status(trial: Trial) -> Status:
+def _status(trials: Sequence[Trial]) -> Status:
+    """Return the status of a solve that ended with the last of its trials."""
+    trial = trials[-1]
     status = trial.outcome.status
+    if any(x.outcome.interrupted for x in trials):
+        count = sum(x.outcome.iterations for x in trials)
+        reason = f"interrupted after {count} iterations: {_state(trial)}"
+        return Status(False, reason, "start the same call again", status)
     if trial.ok:
         return Status(True, "all residuals are within tolerance", "", status)
     if trial.residuals.largest <= 1:
-        reason = "all conditions are met, but the objective may not be least"
-        return Status(False, reason, "allow more iterations, or scale the objective", status)
-    worst = trial.residuals.worst()
-    return Status(False, str(worst), worst.kind.value, status)
+        remedy = "allow more iterations, or scale the objective"
+        return Status(False, _state(trial), remedy, status)
+    return Status(False, _state(trial), trial.residuals.worst().kind.value, status)
+
+
+def _state(trial: Trial) -> str:
+    """Return how far a motion is from a solution that it is not known to be."""
+    if trial.residuals.largest <= 1:
+        return "all conditions are met, but the objective may not be least"
+    return str(trial.residuals.worst())

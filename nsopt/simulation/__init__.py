@@ -19,7 +19,6 @@ from nsopt.simulation.chain import Compiled, repeated
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
 from nsopt.simulation.control import ErrorControl, LargestStep, StepControl
-from nsopt.simulation.interrupt import deferred_interrupt
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects
 from nsopt.simulation.record.history import History
@@ -42,7 +41,6 @@ __all__ = [
     "StepControl",
     "StepProgram",
     "check_run",
-    "deferred_interrupt",
     "objects",
     "repeated",
     "simulate",

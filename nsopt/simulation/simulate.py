@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from nsopt.checks import check_text
+from nsopt.interrupt import deferred_interrupt, interruptible
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.result import Result
@@ -24,7 +25,6 @@ from nsopt.simulation.checkpoint import (
 )
 from nsopt.simulation.control import LargestStep, StepControl
 from nsopt.simulation.driver import Driver
-from nsopt.simulation.interrupt import deferred_interrupt
 from nsopt.simulation.method import Method
 from nsopt.simulation.progress import ProgressBar
 from nsopt.simulation.record.history import History
@@ -110,7 +110,8 @@ def simulate(
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
-    driver = Driver(dynamics, run, method)
+    with interruptible():  # nothing is computed yet
+        driver = Driver(dynamics, run, method)
     history = History(dynamics, run.start, run.p, store_every)
     if saved is not None:
         driver.restore(saved.driver)

@@ -97,7 +97,7 @@ class Job:
         except Exception as error:  # one point must not end the others
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             stop_reason, final = " ".join(f"{kind}{error}".split()), False
-        if stop_reason.startswith("interrupted"):
+        if result is not None and result.interrupted:
             raise KeyboardInterrupt
         run_time = perf_counter() - begin
         return SweepPoint(notes(result, stop_reason, run_time).assign(measures), final)

@@ -6,19 +6,22 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from inspect import getsource
 from pathlib import Path
+from typing import Any
 
 import cloudpickle
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from joblib.parallel import get_active_backend
+from joblib.parallel import LokyBackend, get_active_backend
 from tqdm import tqdm
 
+from nsopt.interrupt import SIGNALS, interruptible, uninterrupted
+from nsopt.sweep import follow as following
 from nsopt.sweep.job import Job, SweepPoint
 from nsopt.sweep.measures import notes
 from nsopt.sweep.points import Row
@@ -45,7 +48,7 @@ def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Ar
         batch = dict([*todo.items()][: 1 if suspects else None])
         calls = (delayed(_run_packed)(packed, k, row) for k, row in batch.items())
         try:
-            with _ended(parallel(calls)) as arriving:
+            with _ended(_begun(parallel, calls)) as arriving:
                 for k, point in arriving:
                     del todo[k]
                     yield k, point
@@ -61,10 +64,25 @@ def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Ar
                 suspects = AHEAD * effective_n_jobs(parallel.n_jobs)
 
 
+def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[Arrived]:
+    """Begin runs; processes that are started do not hear Ctrl-C, not even before they `follow`."""
+    with uninterrupted():
+        signals = set(SIGNALS) if hasattr(signal, "pthread_sigmask") else set()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signals) if signals else set()
+        try:
+            arriving: Generator[Arrived] = parallel(calls)
+        finally:
+            if signals:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return arriving
+
+
 @contextmanager
 def _ended(arriving: Generator[Arrived]) -> Iterator[Generator[Arrived]]:
     """End the runs under way in the end, without joblib's warning that they were in vain."""
     try:
+        with interruptible():  # what was pressed while the processes were started
+            pass
         yield arriving
     finally:
         with warnings.catch_warnings():
@@ -74,12 +92,16 @@ def _ended(arriving: Generator[Arrived]) -> Iterator[Generator[Arrived]]:
 
 def _parallel(workers: int | None) -> Parallel:
     """Return joblib's Parallel in the user's configuration, or in our own."""
-    options = {
+    options: dict[str, Any] = {
         "return_as": "generator_unordered",
         "batch_size": 1,  # so that each point is kept as soon as it is finished
         "pre_dispatch": f"{AHEAD} * n_jobs",
     }
     backend, jobs = get_active_backend()
+    if isinstance(backend, LokyBackend):
+        main = threading.current_thread() is threading.main_thread()
+        source = f"{getsource(following)}\nfollow({os.getpid()}, {main})"
+        options |= {"initializer": exec, "initargs": (source, {})}
     if jobs is not None or not backend.supports_inner_max_num_threads:
         return Parallel(n_jobs=workers, **options)
     # One thread for each process: the matrices are small.
@@ -109,21 +131,11 @@ def _unpack(packed: bytes) -> Job:
 def _run_packed(packed: bytes, k: int, row: Row) -> Arrived:
     job = _unpack(packed)
     if os.getpid() != job.process:
-        _follow(job.process)
+        _own_lock()
     return k, job.run(row)
 
 
 @lru_cache
-def _follow(parent: int) -> None:
-    """Leave Ctrl-C to the process that started the sweep, and end when it has ended."""
-    tqdm.set_lock(threading.RLock())  # one between processes is left over when they are killed
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    if os.getppid() == parent:  # and not a worker of dask, or anywhere else
-        threading.Thread(target=watch, daemon=True).start()
+def _own_lock() -> None:
+    """Give tqdm a lock of this process: one between processes is left over when they are killed."""
+    tqdm.set_lock(threading.RLock())

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from nsopt.files import check_writable
 from nsopt.problem import Problem, load_problem
 from nsopt.sweep.gather import gather
-from nsopt.sweep.interrupt import interruptible
+from nsopt.sweep.interrupt import heard_between
 from nsopt.sweep.job import Job
 from nsopt.sweep.measures import MEASURES, NOTES, Measure
 from nsopt.sweep.points import Points, Row, settings
@@ -117,7 +117,7 @@ def _points(
     bar: tqdm[Any]
     with (
         tqdm(total=len(rows), initial=len(done), unit="run", disable=not progress) as bar,
-        closing(interruptible(run_all(job, todo, workers))) as arriving,
+        closing(heard_between(run_all(job, todo, workers))) as arriving,
     ):
         for k, point in arriving:
             done[k] = point.data

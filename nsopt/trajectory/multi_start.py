@@ -9,9 +9,11 @@ from numbers import Integral
 
 import numpy as np
 
+from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Perturbed
 from nsopt.trajectory.optimization import Optimization
+from nsopt.trajectory.optimize import stopped
 
 
 def multi_start(
@@ -43,12 +45,14 @@ def multi_start(
     Result
         The solution of least objective; where no start leads to one, the motion of least violation,
         not completed. ``attrs["starts"]`` (JSON) has the objective of each start, null where it led
-        to no solution.
+        to no solution, or none was made. After Ctrl-C the best so far, not completed.
 
     Raises
     ------
     TypeError, ValueError
         If ``starts`` is less than one; and as for `optimize`.
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM before the first solver has begun.
     """
     if isinstance(starts, bool) or not isinstance(starts, Integral):
         raise TypeError(
@@ -62,11 +66,22 @@ def multi_start(
     guesses = [stated.guess, *perturbed]
     for guess in guesses:  # refused before the first solve
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
-    results = [replace(stated, guess=x).solve(parameters, steps, title) for x in guesses]
+    results: list[Result] = []
+    with uninterrupted():  # an interrupt is heard by each solve
+        try:
+            for guess in guesses:
+                results.append(replace(stated, guess=guess).solve(parameters, steps, title))
+        except KeyboardInterrupt:
+            if not results:
+                raise
     solved = [result for result in results if result.completed]
     if solved:
         best = min(solved, key=lambda x: x.objective)
     else:
         best = min(results, key=lambda x: float(x.data.attrs["violation"]))
     objectives = [x.objective if x.completed else None for x in results]
+    objectives += [None] * (starts - len(results))
+    done = sum(not result.interrupted for result in results)
+    if done < starts and not best.interrupted:
+        best = stopped(best, f"interrupted after {done} of {starts} starts")
     return Result(best.data.assign_attrs(starts=json.dumps(objectives)))

@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
     Kind,
@@ -102,7 +103,8 @@ def optimize(
         ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
         step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,
         where ``verify`` checks the motion). If no solution was found ``completed`` is False,
-        ``stop_reason`` says what is violated and where, and the motion is the last iterate.
+        ``stop_reason`` says what is violated and where, and the motion is the last iterate. So it
+        is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with "interrupted".
 
     Raises
     ------
@@ -111,52 +113,68 @@ def optimize(
     ValueError
         Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
         conditions that cannot be met together.
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM before the solver has begun.
     """
     begin, solver = perf_counter(), solver or Solver()
-    check_arguments(
-        dynamics,
-        horizon,
-        costs,
-        conditions,
-        guess,
-        inputs=inputs,
-        parameters=parameters,
-        scheme=scheme,
-        solver=solver,
-    )
-    costs = flattened(costs)
-    p = dynamics.values(parameters)
-    transcription = transcribed(
-        dynamics,
-        horizon,
-        costs,
-        conditions,
-        inputs=inputs,
-        p=p,
-        scheme=scheme,
-        relaxation=horizon_settings(solver).relaxation,
-    )
-    check_feasible(dynamics, horizon, conditions, inputs, p)
-    nlp = transcription.nlp()
-    start = starting_point(transcription, nlp, guess)
-    settings = _settings(transcription, guess, start, solver)
-    program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
-    built = perf_counter() - begin
-    solution = program.solve(p, *transcription.limits(), start)
-    motion = transcription.motion(solution, p)
-    numbers = transcription.parameters(p)
-    fault = _fault(transcription, nlp, solution, motion, p, settings.tolerances)
-    attrs = {
-        "title": title,
-        "solver": repr(solver),
-        "compile_time": built,
-        "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
-        **_of_guess(transcription, nlp, start, numbers),
-        "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
-    }
-    backend = type(solver.backend).__name__.lower()
-    result = record(transcription, solution, motion, p, backend, attrs)
-    return verified(result, transcription, motion, p, scheme) if verify else result
+    with interruptible():  # nothing is computed yet
+        check_arguments(
+            dynamics,
+            horizon,
+            costs,
+            conditions,
+            guess,
+            inputs=inputs,
+            parameters=parameters,
+            scheme=scheme,
+            solver=solver,
+        )
+        costs = flattened(costs)
+        p = dynamics.values(parameters)
+        transcription = transcribed(
+            dynamics,
+            horizon,
+            costs,
+            conditions,
+            inputs=inputs,
+            p=p,
+            scheme=scheme,
+            relaxation=horizon_settings(solver).relaxation,
+        )
+        check_feasible(dynamics, horizon, conditions, inputs, p)
+        nlp = transcription.nlp()
+        start = starting_point(transcription, nlp, guess)
+        settings = _settings(transcription, guess, start, solver)
+        program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
+        built = perf_counter() - begin
+    with uninterrupted("stopping after this iteration; the best motion so far is kept"):
+        solution = program.solve(p, *transcription.limits(), start)
+        motion = transcription.motion(solution, p)
+        numbers = transcription.parameters(p)
+        fault = _fault(transcription, nlp, solution, motion, p, settings.tolerances)
+        attrs = {
+            "title": title,
+            "solver": repr(solver),
+            "compile_time": built,
+            "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
+            **_of_guess(transcription, nlp, start, numbers),
+            "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
+        }
+        backend = type(solver.backend).__name__.lower()
+        result = record(transcription, solution, motion, p, backend, attrs)
+        if not verify or solution.interrupted:
+            return result
+        try:
+            with interruptible():
+                return verified(result, transcription, motion, p, scheme)
+        except KeyboardInterrupt:
+            return stopped(result, "interrupted while it was simulated again")
+
+
+def stopped(result: Result, why: str) -> Result:
+    """Return a result as one that was interrupted, with what its motion is."""
+    motion = result.stop_reason or "this motion is a solution"
+    return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {motion}"))
 
 
 def verified(
@@ -272,6 +290,8 @@ def _fault(
     """Return why a motion is no solution; nothing where it is one."""
     if solution.ok:
         return ""
+    if solution.interrupted:
+        return solution.status.reason
     x = transcription
     ending = Ending(
         Statement(x.dynamics, x.conditions, x.inputs, p),

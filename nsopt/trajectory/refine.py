@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nsopt.checks import between, positive
+from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
-from nsopt.trajectory.guesses import Earlier
+from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
+from nsopt.trajectory.optimize import stopped
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.transcription.collocation import no_accelerations
 
@@ -136,13 +138,16 @@ def refine(
     Result
         On the last grid; ``attrs["grids"]`` (JSON) has for each ``steps``, ``objective``,
         ``defect``, ``iterations``, ``seconds`` and ``estimate`` (None where there is none).
-        If the tolerance is not met, ``completed`` is False and ``stop_reason`` says so.
+        If the tolerance is not met, ``completed`` is False and ``stop_reason`` says so. So it is
+        after Ctrl-C, with the motion on the last grid that was solved.
 
     Raises
     ------
     ValueError
         If the tolerance is not positive, the first grid is finer than allowed, or the estimate
         does not apply to such a motion; and as for `optimize`.
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM before the first solver has begun.
     """
     positive("tolerance of refine", tolerance)
     stated, by = optimization, by or StepDefect()
@@ -154,22 +159,53 @@ def refine(
     limit = min(tolerances.equality, tolerances.inequality)
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
-    while True:
-        result = optimization.solve(parameters, title=title)
-        if grids and not result.data.attrs["violation"] <= limit:
-            result = replace(optimization, guess=stated.guess).solve(parameters, title=title)
-        steps = optimization.horizon.steps
-        grids.append(_grid(result, steps))
-        error = by.estimate(grids)
-        rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
-        violated = not result.data.attrs["violation"] <= limit
-        if violated or (error <= tolerance and result.completed) or 2 * steps > most:
-            break
-        horizon = _halved(optimization.horizon)
-        optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
+    result, error, why = None, np.inf, ""
+    with uninterrupted():  # an interrupt is heard by each solve
+        while True:
+            guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
+            solved = _solve(optimization, guesses, limit, parameters, title)
+            if solved is None or (solved.interrupted and result is not None):
+                why = f"interrupted with {optimization.horizon.steps} steps"
+                break
+            result, steps = solved, optimization.horizon.steps
+            grids.append(_grid(result, steps))
+            error = by.estimate(grids)
+            rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
+            violated = not result.data.attrs["violation"] <= limit
+            done = result.interrupted or (error <= tolerance and result.completed)
+            if violated or done or 2 * steps > most:
+                break
+            horizon = _halved(optimization.horizon)
+            optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
+    if result is None:
+        raise KeyboardInterrupt
+    if why:
+        result = stopped(result, why)
     fault = "" if error <= tolerance or not result.completed else _coarse(error, tolerance, steps)
     more = {"grids": json.dumps(rows)} | ({"completed": 0, "stop_reason": fault} if fault else {})
     return Result(result.data.assign_attrs(more))
+
+
+def _solve(
+    optimization: Optimization,
+    guesses: Sequence[Guess],
+    limit: float,
+    parameters: Mapping[str, float] | None,
+    title: str,
+) -> Result | None:
+    """Return the motion from the first guess that leads within the limit, or from the last.
+
+    None where it was interrupted before there was a motion.
+    """
+    result = None
+    for guess in guesses:
+        try:
+            result = replace(optimization, guess=guess).solve(parameters, title=title)
+        except KeyboardInterrupt:
+            return None
+        if result.data.attrs["violation"] <= limit or result.interrupted:
+            break
+    return result
 
 
 def _halved(horizon: Horizon) -> Horizon:

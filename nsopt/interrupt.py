@@ -1,0 +1,136 @@
+"""Ctrl-C and SIGTERM: heard at once, after the step under way, or only remembered.
+
+Scopes nest, and the innermost one decides. Both signals are treated alike; they are forgotten when
+the outermost scope ends. Nothing is changed outside the main thread, where signals do not arrive,
+nor where a program handles or ignores a signal by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+EXIT_CODE = 130
+"""Of a command that was interrupted, by either signal."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NEVER = sys.maxsize
+
+Asked = Callable[[], bool]
+
+
+@dataclass
+class _Scope:
+    """A scope that raises KeyboardInterrupt at the signal of number ``patience``."""
+
+    patience: int
+    notice: str = ""
+    heard: int = 0
+
+
+_scopes: list[_Scope] = []
+_pressed = threading.Event()
+
+
+def interrupted() -> bool:
+    """Return whether Ctrl-C was pressed within the scopes of this moment."""
+    return _pressed.is_set()
+
+
+@contextmanager
+def interruptible() -> Iterator[Asked]:
+    """Raise KeyboardInterrupt at once, also for what an enclosing scope only remembers.
+
+    Python drops an exception that arises while an object is deleted: ask `interrupted` at the end.
+    """
+    with _scope(1) as asked:
+        if asked():
+            raise KeyboardInterrupt
+        yield asked
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Asked]:
+    """Remember the first Ctrl-C, for the caller to ask `interrupted` between steps.
+
+    Inside a solver an exception would be lost or leave a step half solved. The second one
+    interrupts at once.
+    """
+    with _scope(2, "stopping after this step; Ctrl-C again to stop at once") as asked:
+        yield asked
+
+
+@contextmanager
+def uninterrupted(notice: str = "") -> Iterator[Asked]:
+    """Only remember Ctrl-C, however often it is pressed; tell ``notice`` once."""
+    with _scope(NEVER, notice) as asked:
+        yield asked
+
+
+@contextmanager
+def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+    scope, depth = _Scope(patience, notice), len(_scopes)
+    _scopes.append(scope)
+    previous = {} if depth else _installed()
+    try:
+        yield interrupted
+    finally:
+        scope.patience = NEVER  # nothing may break off what follows
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        del _scopes[depth:]
+        if not depth:
+            _pressed.clear()
+
+
+def _installed() -> dict[signal.Signals, Any]:
+    """Handle the signals that nobody else does; return their handlers until now."""
+    ours = (signal.default_int_handler, signal.SIG_DFL, _exit_at_once)
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    replaced = {number: old for number, old in previous.items() if old in ours}
+    for number in replaced:
+        signal.signal(number, _press)
+    return replaced
+
+
+def _press(*_: object) -> None:
+    _pressed.set()
+    scope = _scopes[-1] if _scopes else _Scope(1)
+    scope.heard += 1
+    if scope.heard >= scope.patience:
+        raise KeyboardInterrupt
+    if scope.notice and scope.heard == 1:
+        with suppress(Exception):  # the signal may have come within another print
+            print(f"\n{scope.notice}", file=sys.stderr)
+
+
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
+    """End a command that has nothing to keep: before it has begun, or after its end."""
+    del number, frame
+    with suppress(Exception):
+        sys.stdout.flush()
+    with suppress(OSError):
+        os.write(2, b"error: interrupted\n")
+    os._exit(EXIT_CODE)
+
+
+def _is_command() -> bool:
+    """Return whether this process is the command line, of which Python knows only its call."""
+    called = sys.argv[0] if getattr(sys, "argv", None) else ""
+    return called == "-m" or Path(called).stem == "nsopt"  # "-m" while it looks for nsopt.__main__
+
+
+if _is_command():  # in the first line of nsopt, so that imports may be interrupted too
+    for _number, _handler in _installed().items():
+        signal.signal(_number, _exit_at_once)
