@@ -1,0 +1,134 @@
+"""Interrupts of commands at random moments: exit codes, what is kept, what runs on.
+
+python benchmarks/interrupts.py [trials] [seed]
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import xarray as xr
+
+from nsopt import Result
+
+PATIENCE = 5.0
+"""Time after which no process may be left [s]."""
+
+COMMANDS = {
+    "run": "run case_a --h-min 1e-5 --h-max 1e-5 --out run.nc",
+    "optimize": "optimize clearance_pendulum --out optimize.nc",
+    "sweep": "sweep case_a --set clearance=log:1e-4:1e-3:40 --set h=1e-3 --t-end 0.5 --solver sqp "
+    "--workers 2 --out sweep",
+    "view": "view seen.nc",
+}
+SPAN = {"run": 12.0, "optimize": 20.0, "sweep": 20.0, "view": 8.0}
+"""Within which the moment lies [s]."""
+
+
+class Trial(NamedTuple):
+    """A command that was interrupted."""
+
+    command: str
+    number: signal.Signals
+    moment: float
+    code: int
+    seconds: float
+    faults: list[str]
+
+
+def processes(session: int) -> Iterator[str]:
+    """Yield the commands of the processes of a session that live."""
+    for folder in Path("/proc").iterdir():
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if folder.name.isdigit() and int(fields[3]) == session and fields[0] != "Z":
+                yield (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+        except (OSError, IndexError):
+            continue
+
+
+def lost(folder: Path) -> Iterator[str]:
+    """Yield what is left over or not whole in a folder; a damaged result is an error."""
+    for path in folder.rglob("*"):
+        if "partial" in path.name:
+            yield f"left {path.name}"
+        elif path.parent.name == "points":
+            xr.load_dataset(path)
+        elif path.suffix == ".nc" and path.parent == folder:
+            Result.open(path).summary()
+    page = folder / "seen.html"
+    if page.exists() and not page.read_text().rstrip().endswith("</html>"):
+        yield "a page that is not whole"
+
+
+def interrupt(name: str, number: signal.Signals, moment: float, folder: Path) -> Trial | None:
+    """Run a command and interrupt it at a moment [s]; None where it ended before."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "nsopt", *COMMANDS[name].split()],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(moment)
+    if process.poll() is not None:
+        return None
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does
+    else:
+        process.send_signal(number)
+    begin = time.perf_counter()
+    _, message = process.communicate()
+    seconds = time.perf_counter() - begin
+    faults = [] if process.returncode == 130 else [f"exit {process.returncode}"]
+    if "Traceback" in message:
+        faults.append("traceback: " + message.strip().splitlines()[-1])
+    end = time.perf_counter() + PATIENCE
+    while (left := [*processes(process.pid)]) and time.perf_counter() < end:
+        time.sleep(0.05)
+    faults += [f"orphan {line}" for line in left] + [*lost(folder)]
+    return Trial(name, number, moment, process.returncode, seconds, faults)
+
+
+def main(trials: int = 100, seed: int = 0) -> None:
+    """Print each trial, and a table."""
+    draw, done = random.Random(seed), []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        subprocess.run(
+            [sys.executable, "-P", "-m", "nsopt", "run", "revolute_pendulum", "--out", "seen.nc"],
+            cwd=folder, check=True, capture_output=True,
+        )  # fmt: skip
+        while len(done) < trials:
+            name = [*COMMANDS][len(done) % len(COMMANDS)]
+            number = draw.choice([signal.SIGINT, signal.SIGTERM])
+            trial = interrupt(name, number, draw.uniform(0, SPAN[name]), folder)
+            if trial is not None:
+                done.append(trial)
+                told = "; ".join(trial.faults) or "ok"
+                print(f"{len(done):4} {name:9}{number.name:8}after {trial.moment:6.2f} s, "
+                      f"ended in {trial.seconds:5.2f} s: {told}", flush=True)  # fmt: skip
+    print(f"\n{'command':10}{'trials':>7}{'130':>5}{'faults':>7}{'median s':>10}{'longest s':>10}")
+    for name in COMMANDS:
+        mine = [x for x in done if x.command == name]
+        if mine:
+            codes = Counter(x.code for x in mine)
+            times = [x.seconds for x in mine]
+            print(f"{name:10}{len(mine):7}{codes[130]:5}{sum(bool(x.faults) for x in mine):7}"
+                  f"{median(times):10.2f}{max(times):10.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
