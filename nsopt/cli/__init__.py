@@ -23,8 +23,8 @@ app = typer.Typer(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
         "Start with: nsopt run revolute_pendulum, then open the picture it names.\n\n"
         "Exit codes: 0 done; 2 bad input, nothing was run; 3 a run stopped early, what was "
-        "computed is saved; 4 the result could not be saved; 130 interrupted, what was computed is "
-        "saved."
+        "computed is saved; 4 the result could not be saved; 130 interrupted (Ctrl-C or SIGTERM), "
+        "what was computed is saved."
     ),
 )
 
