@@ -132,5 +132,5 @@ def _is_command() -> bool:
 
 
 if _is_command():  # in the first line of nsopt, so that imports may be interrupted too
-    for _number, _handler in _installed().items():
+    for _number in SIGNALS:  # also in the background of a script, where Ctrl-C is ignored at first
         signal.signal(_number, _exit_at_once)

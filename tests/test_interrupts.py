@@ -272,6 +272,15 @@ def test_imports_end_quietly(tmp_path, call, number):
     assert ended(process, tmp_path, number) == ("", "error: interrupted\n")
 
 
+def test_a_command_in_the_background_of_a_script_hears_it(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which its children inherit
+    try:
+        process = begin(tmp_path, IMPORTING, "list")
+        assert ended(process, tmp_path, signal.SIGINT) == ("", "error: interrupted\n")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_an_interrupted_optimize_saves_its_motion(tmp_path, number):
