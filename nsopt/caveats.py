@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from nsopt.blocks import blocks, largest
+
 FEW = 0.01
 """Part of the steps that may be taken otherwise than asked for, without a word."""
 
@@ -21,6 +23,9 @@ DEEP = 0.1
 
 CLOSED = 1e-10
 """How far [m] a joint or gap may be off in an accepted step."""
+
+TINY = 1e-300
+"""Kinetic energy [J] of what is at rest."""
 
 LARGEST_TURN = 1.0
 """Angle [rad] that a body may turn in a step."""
@@ -58,7 +63,8 @@ def _below_h_min(data: xr.Dataset) -> Iterator[str]:
 def _turn(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["body"]:
         return
-    w = np.linalg.norm(data["body_angular_velocity"].values, axis=-1)
+    spins = blocks(data["body_angular_velocity"])
+    w = np.concatenate([np.linalg.norm(x, axis=-1) for _, x in spins])
     turns = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
     k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
     if turns[k, body] > LARGEST_TURN:
@@ -77,7 +83,7 @@ def _turn(data: xr.Dataset) -> Iterator[str]:
 def _gained(data: xr.Dataset) -> Iterator[str]:
     loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(loss) - loss))
-    kinetic = float(np.max(data["kinetic_energy"].values))
+    kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     # Forces do some work within the tolerance of joints; of a mechanism at rest it is all there is.
     if gained > max(NOTABLE_GAIN * kinetic, CLOSED * _largest_force(data)):
         yield (
@@ -89,7 +95,8 @@ def _gained(data: xr.Dataset) -> Iterator[str]:
 def _net_gain(data: xr.Dataset) -> Iterator[str]:
     if np.any(data["external_work"].values != 0):
         return
-    energy, kinetic = data["total_energy"].values, float(np.max(data["kinetic_energy"].values))
+    energy = data["total_energy"].values
+    kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     gained = float(energy[-1] - energy[0])
     if gained > max(NET_GAIN * kinetic, CLOSED * _largest_force(data)):
         yield (
@@ -102,7 +109,7 @@ def _inside_walls(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"]:
         return
     openings = np.atleast_1d(data.attrs["gap_scales"])
-    depth = float(np.max(data["gap_violation"].values / openings))
+    depth = max(float(np.max(x / openings)) for _, x in blocks(data["gap_violation"]))
     if depth > DEEP:
         remedy = "smaller h"
         if data.attrs["scheme_name"] == "MoreauJean":
@@ -121,5 +128,5 @@ def _ranges(data: xr.Dataset) -> Iterator[str]:
 
 def _largest_force(data: xr.Dataset) -> float:
     """Return the largest entry of all forces of joints and contacts [N]."""
-    forces = (np.abs(data[name].values[1:]) for name in ("joint_reaction", "contact_force"))
-    return max(float(np.max(force, initial=0.0)) for force in forces)
+    forces = [largest(data[name]) for name in ("joint_reaction", "contact_force")]
+    return float(np.fmax.reduce([0.0, *forces]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import xarray as xr
 
 from nsopt.caveats import caveats
 from nsopt.files import check_writable, replacing
+from nsopt.stored import HASH, add_hash, check_complete, decoded, encoded
 from nsopt.summary import summary
 
 
@@ -102,12 +104,20 @@ class Result:
         """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
-            new.write_bytes(netcdf(self.data))
+            new.write_bytes(_netcdf_with_hash(self.data))
         return path
 
     @classmethod
-    def open(cls, path: str | Path) -> Result:
+    def open(cls, path: str | Path, lazy: bool = False) -> Result:
         """Read a saved result.
+
+        Parameters
+        ----------
+        path : path
+        lazy : bool
+            Leave variables in the file until they are used, and do not keep them, for results
+            larger than memory; texts are read at once. With dask
+            ``result.data.chunk(time=100_000)`` makes arrays of which only parts are in memory.
 
         Raises
         ------
@@ -120,7 +130,8 @@ class Result:
         if not path.is_file():
             raise FileNotFoundError(f"no result file {str(path)!r}")
         try:
-            data = xr.load_dataset(path, engine="h5netcdf")
+            read = partial(xr.open_dataset, cache=False) if lazy else xr.load_dataset
+            data = decoded(read(path, engine="h5netcdf"))
         except Exception as error:
             raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from error
         if "nsopt_version" not in data.attrs:
@@ -129,6 +140,13 @@ class Result:
                 f"{str(path)!r} is a netCDF file, but {kind}, not a result: open it by "
                 "xarray.open_dataset"
             )
+        data.attrs.pop(HASH, None)
+        try:
+            check_complete(data)
+        except ValueError as error:
+            raise ValueError(
+                f"{str(path)!r} is no whole result: {error}; take another copy, or run it anew"
+            ) from None
         return cls(data)
 
     def to_dataframe(self) -> pd.DataFrame:
@@ -157,6 +175,12 @@ class Result:
     def summary(self) -> str:
         """Return the main figures of the motion, in a few lines."""
         return summary(self.data)
+
+
+def _netcdf_with_hash(data: xr.Dataset) -> bytes:
+    buffer = io.BytesIO(netcdf(encoded(data)))
+    add_hash(buffer)
+    return buffer.getvalue()
 
 
 def netcdf(data: xr.Dataset) -> bytes:

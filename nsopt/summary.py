@@ -5,6 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
+from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import caveats
 
 Row = tuple[str, str]
@@ -128,7 +129,7 @@ def energy(data: xr.Dataset) -> list[Row]:
         ("dissipated", lost),
     ]
     if data.sizes["contact"]:
-        taken = float(np.nansum(data["contact_loss"]))
+        taken = float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
         text = f"{taken:.3g} J in impacts and friction"
         if taken < 0:
             text = f"{taken:.3g} J: the steps add energy to them"
@@ -142,7 +143,7 @@ def residuals(data: xr.Dataset) -> list[Row]:
     return [
         (
             label,
-            f"{np.nanmax(np.abs(ideal[name].values)):.2e} {data[name].attrs['units']}{kept(data)}",
+            f"{largest(ideal[name]):.2e} {data[name].attrs['units']}{kept(data)}",
         )
         for label, name in RESIDUALS
         if ideal[name].size
@@ -158,11 +159,10 @@ def contacts(data: xr.Dataset) -> list[Row]:
     """Return the largest contact force, and how much of joints and contacts is redundant."""
     rows, attrs = [], data.attrs
     if data.sizes["contact"]:
-        force = np.linalg.norm(data["contact_force"].values[1:], axis=-1)
-        k, j = np.unravel_index(int(np.argmax(force)), force.shape)
-        where, when = data["contact"].values[j], data["time"].values[1 + k]
-        text = f"{force[k, j]:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
-        rows.append(("largest contact force", text if force[k, j] > 0 else "no contact"))
+        force, k, j = max(map(_largest_of, blocks(data["contact_force"][1:])))
+        where, when = data["contact"].values[j], data["time"].values[1 - k]
+        text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
+        rows.append(("largest contact force", text if force > 0 else "no contact"))
     if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
         rows.append(
             (
@@ -172,6 +172,17 @@ def contacts(data: xr.Dataset) -> list[Row]:
             )
         )
     return rows
+
+
+def _largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
+    """Return the largest force of a block, its row less than zero, and its contact.
+
+    So that of equal forces the first is the largest.
+    """
+    begin, x = block
+    force = np.linalg.norm(x, axis=-1)
+    k, j = np.unravel_index(int(np.argmax(force)), force.shape)
+    return float(force[k, j]), -(begin + int(k)), int(j)
 
 
 def ranges(data: xr.Dataset) -> list[Row]:

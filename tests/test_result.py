@@ -1,9 +1,13 @@
 """Results: saved and opened without loss, told plainly, refused where they cannot be written."""
 
 import json
+import subprocess
+import sys
 
+import h5py
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from nsopt import (
     Body,
@@ -21,7 +25,11 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.blocks import largest
+from nsopt.cli import BAD_INPUT, app
 from nsopt.files import check_writable
+from nsopt.result import netcdf
+from nsopt.stored import ATTRIBUTES, VARIABLES, check_hash
 from nsopt.summary import summary
 
 
@@ -93,6 +101,128 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         check_writable(tmp_path)
     assert check_writable(tmp_path / "new.nc") == tmp_path / "new.nc"
     assert not (tmp_path / "new.nc").exists()
+
+
+def test_a_result_left_in_its_file_says_the_same(result, tmp_path):
+    """Also as dask arrays, of which only parts are in memory."""
+    path = result.save(tmp_path / "x.nc")
+    lazy = Result.open(path, lazy=True)
+    assert lazy.summary() == result.summary()
+    assert not lazy.data["q"].variable._in_memory
+    parts = lazy.data.chunk(time=7)
+    assert parts["q"].chunks[0][0] == 7
+    energy = parts["total_energy"].mean().compute()
+    assert float(energy) == pytest.approx(float(result["total_energy"].mean()), rel=1e-14)
+    assert lazy.data.equals(result.data)
+
+
+def test_the_summary_looks_at_blocks(result, monkeypatch):
+    """Of one row each it is the same, by NumPy alone the largest of all."""
+    whole = result.summary()
+    monkeypatch.setattr(sys.modules["nsopt.blocks"], "BLOCK", 1)
+    assert result.summary() == whole
+    assert largest(result["contact_force"]) == np.nanmax(np.abs(result["contact_force"].values))
+
+
+def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
+    path = result.save(tmp_path / "x.nc")
+    assert len(check_hash(path)) == 64
+    assert "data_hash" not in Result.open(path).data.attrs
+    again = Result.open(path).save(tmp_path / "y.nc")
+    assert check_hash(again) == check_hash(path)  # of the data, not of the file
+    changes = (
+        lambda file: file["gap"].__setitem__((3, 0), np.nextafter(file["gap"][3, 0], 1)),
+        lambda file: file.attrs.__setitem__("completed", np.int64(0)),
+        lambda file: file["gap"].attrs.__setitem__("units", "mm"),
+        lambda file: file["tried_texts"].__setitem__(0, "all is well"),
+    )
+    for k, change in enumerate(changes):
+        broken = tmp_path / f"{k}.nc"
+        broken.write_bytes(path.read_bytes())
+        with h5py.File(broken, "r+") as file:
+            change(file)
+        with pytest.raises(ValueError, match=rf"{k}.nc' are not those that were saved"):
+            check_hash(broken)
+        outcome = CliRunner().invoke(app, ["info", str(broken)])
+        assert outcome.exit_code == BAD_INPUT
+        assert outcome.stderr.startswith("error: the data of")
+        assert len(outcome.stderr.splitlines()) == 1
+    told = CliRunner().invoke(app, ["info", str(path)])
+    assert f"as saved, sha256 {check_hash(path)}" in told.stdout
+
+
+@pytest.mark.parametrize("name", [*VARIABLES, "time", "contact", "q_name"])
+def test_a_missing_variable_is_one_clear_error(result, tmp_path, name):
+    path = tmp_path / "x.nc"
+    path.write_bytes(netcdf(result.data.drop_vars(name)))
+    with pytest.raises(
+        ValueError, match=rf"x.nc' is no whole result: variable '{name}' is missing"
+    ):
+        Result.open(path)
+
+
+@pytest.mark.parametrize("name", sorted(ATTRIBUTES))
+def test_a_missing_or_mistyped_attribute_is_one_clear_error(result, tmp_path, name):
+    path = tmp_path / "x.nc"
+    other = "many" if ATTRIBUTES[name] is not str else 3
+    for attrs, fault in (
+        ({k: v for k, v in result.data.attrs.items() if k != name}, "is missing|something else"),
+        (result.data.attrs | {name: other}, "must be"),
+    ):
+        changed = result.data.copy()
+        changed.attrs = attrs
+        path.write_bytes(netcdf(changed))
+        with pytest.raises(ValueError, match=rf"x.nc' is .*({name}.*)?({fault})"):
+            Result.open(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda data: data.assign(h=data["q"]), "variable 'h' is over"),
+        (lambda data: data.assign(h=data["step_reason"]), "variable 'h' is of type"),
+        (lambda data: data.isel(time=slice(0)), "variable 'time' is empty"),
+        (lambda data: data.assign_attrs(outline="[1, "), "attribute 'outline' must be JSON"),
+        (lambda data: data.assign_attrs(objective=1.0), "attribute 'violation' is missing"),
+        (lambda data: data.assign(h=data["h"].assign_attrs(units=1)), "attribute 'units' of 'h'"),
+        (lambda data: data.drop_attrs().assign_attrs(nsopt_version="1"), "; and "),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, fault):
+    path = tmp_path / "x.nc"
+    path.write_bytes(netcdf(change(result.data)))
+    with pytest.raises(ValueError, match=rf"x.nc' is no whole result: .*{fault}"):
+        Result.open(path)
+    outcome = CliRunner().invoke(app, ["info", str(path)])
+    assert outcome.exit_code == BAD_INPUT
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+MEASURED = """
+import sys
+from nsopt.cli import app
+try:
+    app(["info", sys.argv[1]])
+finally:
+    print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory as Linux tells it")
+def test_a_million_rows_are_told_in_little_memory(result, tmp_path):
+    """Of 300 MB most are the program; the file has 450 MB."""
+    n = 1_000_000
+    rows = np.append(0, 1 + np.arange(n - 1) % (result.data.sizes["time"] - 1))
+    data = result.data.isel(time=rows).assign_coords(time=np.arange(n) * 1e-3)
+    path = Result(data).save(tmp_path / "x.nc")
+    assert path.stat().st_size > 4e8
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True
+    )
+    *_, last = done.stdout.splitlines()
+    assert float(last) < 300_000  # kB
+    assert "as saved, sha256" in done.stdout
 
 
 @pytest.mark.parametrize("every", [1.5, 0, -1, "2", 2.0])

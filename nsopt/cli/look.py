@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from nsopt.animation import animate
@@ -14,6 +15,7 @@ from nsopt.files import check_writable
 from nsopt.plots import FIGURES, save, save_view
 from nsopt.problem import is_optimization, problem_files, problem_title
 from nsopt.result import Result
+from nsopt.stored import check_hash
 
 SHOWN = 20
 """Retried steps that ``nsopt info`` prints."""
@@ -79,7 +81,8 @@ def view(
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
     """Print summary, provenance and variables of a saved result."""
     with plain_errors():
-        opened = Result.open(result)
+        opened = Result.open(result, lazy=True)
+        saved = check_hash(result)
     data, attrs = opened.data, opened.data.attrs
     print(opened.summary())
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
@@ -88,10 +91,10 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
         f"model {attrs['model_hash']}"
     )
     print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
-    retried = [
-        (t, text) for t, text in zip(data["time"].values, data["tried"].values, strict=True) if text
-    ]
-    for t, text in retried[:SHOWN]:
+    print(f"{'data':<22}{f'as saved, sha256 {saved}' if saved else 'without a hash'}")
+    tried = data["tried"].values
+    retried = np.flatnonzero(tried != "")
+    for t, text in zip(data["time"].values[retried[:SHOWN]], tried[retried[:SHOWN]], strict=True):
         print(f"{'retried':<22}t = {t:.9g} s: {text}")
     if len(retried) > SHOWN:
         print(f"{'':<22}and {len(retried) - SHOWN} more, in the variable 'tried'")

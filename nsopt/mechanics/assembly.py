@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 
 import casadi as ca
@@ -15,6 +16,9 @@ from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.reactions import ReactionFunction
 from nsopt.mechanics.symbolic import SymbolicMechanism
 from nsopt.parameter import Numbers, parameters_in
+
+MANY = 200
+"""Contacts from which it is told how long they take."""
 
 
 def assemble(
@@ -36,6 +40,11 @@ def assemble(
     -------
     Dynamics
 
+    Warns
+    -----
+    UserWarning
+        Of more than 200 contacts.
+
     Raises
     ------
     ValueError
@@ -52,6 +61,12 @@ def assemble(
                 "contact nor a force: ideal joints belong in Mechanism(bodies, joints)"
             )
     finite("gravity", gravity, (3,))
+    if (count := sum(isinstance(element, Contact) for element in members)) > MANY:
+        warnings.warn(
+            f"{count} contacts take minutes to assemble, and more to compile: state those alone "
+            "that can touch during the motion",
+            stacklevel=2,
+        )
     mechanism.check_members([*mechanism.joints, *members])
     parameters = parameters_in((mechanism, members, gravity))
     symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))

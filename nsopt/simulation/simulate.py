@@ -25,6 +25,7 @@ from nsopt.simulation.checkpoint import (
 )
 from nsopt.simulation.control import LargestStep, StepControl
 from nsopt.simulation.driver import Driver
+from nsopt.simulation.limits import warn_of_limits
 from nsopt.simulation.method import Method
 from nsopt.simulation.progress import ProgressBar
 from nsopt.simulation.record.history import History
@@ -87,6 +88,12 @@ def simulate(
         that could not be written: then ``completed`` is False and ``data.attrs["stop_reason"]``
         says why, where and what was tried.
 
+    Warns
+    -----
+    UserWarning
+        Before the first step, of what it cannot follow, with the remedy: h_min far too long for a
+        clearance or a spring, a clearance near the tolerance of gaps, a step too large for Sqp.
+
     Raises
     ------
     TypeError
@@ -109,6 +116,7 @@ def simulate(
     run = Run.checked(dynamics, start, duration, steps, parameters)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
+    warn_of_limits(dynamics, run, method)
     writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)

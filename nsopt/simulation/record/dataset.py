@@ -12,62 +12,10 @@ from nsopt.algebra import rank
 from nsopt.mechanics import INSTANT, Dynamics, Start, redundancy
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
+from nsopt.stored import TIME, VARIABLES
 
 Array = NDArray[np.float64]
 AXES = ("x", "y", "z")
-
-
-TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
-VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "h": (TIME, "s", "step size"),
-    "q": (("time", "q"), "m, 1", "coordinates"),
-    "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
-    "gap": (CONTACT, "m", "distance of the surfaces"),
-    "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
-    "contact_force": (
-        (*CONTACT, "axis"),
-        "N",
-        "contact force on the body of frame b, friction included, mean over the step",
-    ),
-    "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
-    "contact_offset": (
-        (*CONTACT, "axis"),
-        "m",
-        "offset from the axis of a bore, in its axes; NaN for other contacts",
-    ),
-    "joint_reaction": (
-        (*JOINT, "axis"),
-        "N",
-        "force of the joint on the body of frame b, mean over the step",
-    ),
-    "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
-    "joint_resistance": (
-        (*JOINT, "axis"),
-        "N m",
-        "torque by which a joint resists, on the body of frame b, about its origin",
-    ),
-    "joint_resistance_force": ((*JOINT, "axis"), "N", "force by which a joint resists"),
-    "kinetic_energy": (TIME, "J", "kinetic energy"),
-    "potential_energy": (TIME, "J", "energy of gravity and springs"),
-    "total_energy": (TIME, "J", "kinetic and potential energy"),
-    "external_work": (TIME, "J", "work of applied loads since the start"),
-    "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
-    "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
-    "contact_loss": (CONTACT, "J", "energy taken by each contact over the step, as it is stepped"),
-    "complementarity_residual": (CONTACT, "N m", "contact force times gap"),
-    "gap_violation": (CONTACT, "m", "depth inside the wall"),
-    "constraint_violation": (JOINT, "m", "largest residual of each joint (directions: rad)"),
-    "euler_norm_error": (TIME, "1", "largest | |p| - 1 |"),
-    "iterations": (TIME, "1", "solver iterations"),
-    "retries": (TIME, "1", "attempts beyond the first"),
-    "solve_time": (TIME, "s", "time in the solver"),
-    "step_reason": (TIME, "", "reason of the step size, and the attempt that solved the step"),
-    "tried": (TIME, "", "attempts that failed before, and why"),
-    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
-    "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
-    "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
-    "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
-}
 
 
 class Record:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
@@ -273,7 +273,7 @@ class _FitProblem:
         self, begin: Array, x: Array, size: float, converged: bool, message: str
     ) -> FitOutcome:
         n, k = self._measured.values.size, len(x)
-        likely = bool(size**2 * n <= chi2.isf(UNLIKELY, max(n - k, 1)))
+        likely = bool(size**2 * n <= chdtri(max(n - k, 1), UNLIKELY))
         if converged and not likely:
             message = f"residual of {size:.3g} deviations: noise does not explain it"
         return FitOutcome(

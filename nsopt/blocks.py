@@ -1,0 +1,27 @@
+"""Variables of a result a block of rows at a time, for those larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BLOCK = 1 << 22
+"""Bytes of a variable that are looked at at once."""
+
+
+def blocks(x: xr.DataArray) -> Iterator[tuple[int, Array]]:
+    """Yield the first row and the rows of each block over time: only one of them is in memory."""
+    rows = max(1, BLOCK * len(x) // max(x.nbytes, 1))
+    for begin in range(0, len(x), rows):
+        yield begin, x[begin : begin + rows].values
+
+
+def largest(x: xr.DataArray) -> float:
+    """Return the largest size of an entry that is a number."""
+    most = [np.fmax.reduce(np.abs(block), axis=None, initial=np.nan) for _, block in blocks(x)]
+    return float(np.fmax.reduce(most, initial=np.nan))

@@ -1,0 +1,128 @@
+"""What no step of a run can follow, told before the first one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from nsopt.algebra import null_space
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Solver, Sqp
+from nsopt.simulation.method import Method
+from nsopt.simulation.run import Run
+
+Array = NDArray[np.float64]
+
+FALL = 100.0
+"""Clearances that a bushing falls through in one step of h_min, from which it is told."""
+
+CLEARANCE = 100.0
+"""Of the tolerance of gaps, the clearance below which it is told."""
+
+SWING = 10.0
+"""Angular frequency times h_min from which it is told: 1.6 periods in a step."""
+
+LARGE = 200
+"""Unknowns of a step that quadratic programs take long for."""
+
+MASSLESS = 1e-12
+"""Of the largest inertia, the part that counts as none."""
+
+NUDGE = 1e-7
+"""Displacement [m, rad] by which stiffness is measured."""
+
+
+def warn_of_limits(dynamics: Dynamics, run: Run, method: Method, stacklevel: int = 3) -> None:
+    """Warn, with the remedy, where a run would be wrong or take without end.
+
+    Only what is far beyond: steps that are too long for a contact or a spring by less are found
+    and retried while it runs.
+    """
+    for text in (
+        *_clearances(dynamics, run, method),
+        *_falls(dynamics, run),
+        *_springs(dynamics, run),
+        *_unknowns(dynamics, method),
+    ):
+        warnings.warn(text, stacklevel=stacklevel)
+
+
+def _clearances(d: Dynamics, run: Run, method: Method) -> Iterator[str]:
+    c = _column(d.clearance(run.p))
+    least, gap = np.nanmin(c, initial=np.inf), method.acceptance.gap
+    if least < CLEARANCE * gap:
+        owner = d.contact_owners[int(np.nanargmin(c))]
+        yield (
+            f"the clearance {least:.3g} m of {owner!r} is hardly more than the {gap:g} m to which "
+            "gaps are solved: use the ideal joint, or a wider one"
+        )
+
+
+def _falls(d: Dynamics, run: Run) -> Iterator[str]:
+    c = _column(d.clearance(run.p))
+    mass = float(np.sum(_column(d.masses(run.p))))
+    load = _column(d.applied(run.start.t, run.start.q, run.start.v, run.p))
+    if not np.any(np.isfinite(c)) or not mass > 0 or not np.any(load):
+        return
+    acceleration = float(np.max(np.abs(load))) / mass
+    h, least = run.steps.h_min, float(np.nanmin(c))
+    if acceleration * h**2 / 2 > FALL * least:
+        owner = d.contact_owners[int(np.nanargmin(c))]
+        yield (
+            f"in one step of h_min = {h:g} s a body falls {acceleration * h**2 / 2 / least:.2g} "
+            f"times the clearance {least:g} m of {owner!r}: give h_min and h_max of about "
+            f"{np.sqrt(2 * least / acceleration):.1g} s or less"
+        )
+
+
+def _springs(d: Dynamics, run: Run) -> Iterator[str]:
+    frequency, name = fastest_swing(d, run)
+    if frequency * run.steps.h_min > SWING:
+        yield (
+            f"{name!r} swings at {frequency:.3g} rad/s, too fast for h_min = {run.steps.h_min:g} "
+            f"s: give h_min and h_max of about {1 / frequency:.1g} s, a softer spring, or a joint "
+            "in its place"
+        )
+
+
+def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
+    """Return the highest angular frequency [rad/s] at the start, 0 if none, and what moves most."""
+    start, p = run.start, run.p
+    N = np.asarray(d.rate_matrix(start.q))
+    at = _column(d.applied(start.t, start.q, start.v, p))
+    moved = [_column(d.applied(start.t, start.q + NUDGE * n, start.v, p)) for n in N.T]
+    K = (at - np.array(moved)).T / NUDGE
+    free = null_space(np.asarray(d.closure_matrix(start.t, start.q, p)).reshape(-1, d.nv))
+    M = free.T @ np.asarray(d.mass(start.q, p)) @ free
+    K = free.T @ (K + K.T) @ free / 2
+    if not free.size or not np.all(np.isfinite(K)) or _singular(M):
+        return 0.0, ""
+    squares, motions = eigh(K, M)
+    name = d.v_owners[int(np.argmax(np.abs(free @ motions[:, -1])))]
+    return float(np.sqrt(max(squares[-1], 0.0))), name
+
+
+def _singular(M: Array) -> bool:
+    moments = np.linalg.eigvalsh(M)
+    return bool(moments[0] <= MASSLESS * moments[-1])
+
+
+def _unknowns(d: Dynamics, method: Method) -> Iterator[str]:
+    solver = method.first_solver
+    if not isinstance(solver, Solver) or not isinstance(solver.backend, Sqp):
+        return
+    count = d.nv + len(d.closure_names) + len(d.contact_names) + len(d.slip_contacts)
+    if count > LARGE:
+        remedy = "" if method.scheme.chooses_h else "solver=Compiled(), "
+        yield (
+            f"a step has {count} unknowns, for which quadratic programs (Sqp) take seconds: use "
+            f"{remedy}Ipopt, or relative coordinates"
+        )
+
+
+def _column(x: object) -> Array:
+    return np.asarray(x, dtype=float).ravel()
