@@ -13,6 +13,7 @@ from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import Contact, Element, Force
 from nsopt.mechanics.forces import ForceFunctions
 from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.planes import check_planes
 from nsopt.mechanics.reactions import ReactionFunction
 from nsopt.mechanics.symbolic import SymbolicMechanism
 from nsopt.parameter import Numbers, parameters_in
@@ -49,7 +50,8 @@ def assemble(
     ------
     ValueError
         If two names are equal or no file can hold one, an element uses a body that is not in the
-        mechanism, two Parameters of one name differ in value, or a free motion has no inertia.
+        mechanism, two Parameters of one name differ in value, a free motion has no inertia, or a
+        planar contact is not in the plane in which its frames can move.
     TypeError
         If an ideal joint is among the elements.
     """
@@ -72,6 +74,7 @@ def assemble(
     symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
     dynamics = _functions(symbolic)
     _check_names(dynamics)
+    check_planes(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
     return dynamics
 

@@ -11,7 +11,7 @@ add a row to ``tests/catalog.py``: the generic tests then cover it.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -132,6 +132,9 @@ class Constraint(Element):
 
 class Contact(Element):
     """A unilateral constraint or a set of them: distances that stay at or above zero."""
+
+    in_plane: ClassVar[bool] = False
+    """Whether z of frame a must be normal to the plane in which other joints let frame b move."""
 
     @abstractmethod
     def gaps(self, s: State) -> list["Gap"]:

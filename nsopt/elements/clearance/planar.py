@@ -1,6 +1,10 @@
-"""Planar joints with clearance: other joints restrict motion out of the plane."""
+"""Planar joints with clearance: other joints restrict motion out of the plane.
+
+Where these leave one direction of turning, `assemble` refuses a z of frame a along another.
+"""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -33,6 +37,7 @@ class PlanarRevoluteClearance(ContactPair):
         If the clearance is not positive.
     """
 
+    in_plane: ClassVar[bool] = True
     clearance: Scalar
     radius: Scalar = 0.0
 
@@ -77,6 +82,7 @@ class PlanarPrismaticClearance(ContactPair):
         If a size or the clearance is not positive.
     """
 
+    in_plane: ClassVar[bool] = True
     length: Scalar
     height: Scalar
     clearance: Scalar
