@@ -2,11 +2,13 @@
 
 from nsopt.algebra.elimination import solve_symbolic
 from nsopt.algebra.euler_parameters import (
+    angular_velocity_over,
     body_rate_matrix,
     from_rotation,
     normalise,
     product,
     rotation_matrix,
+    turn_over,
     turned,
 )
 from nsopt.algebra.rank import null_space, rank
@@ -14,6 +16,7 @@ from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 
 __all__ = [
     "ROUND_OFF",
+    "angular_velocity_over",
     "axes_from_z",
     "body_rate_matrix",
     "from_rotation",
@@ -23,6 +26,7 @@ __all__ = [
     "rank",
     "rotation_matrix",
     "solve_symbolic",
+    "turn_over",
     "turned",
     "without_round_off",
 ]

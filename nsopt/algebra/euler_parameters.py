@@ -47,12 +47,37 @@ def turned(p: ca.SX, w: ca.SX) -> ca.SX:
     By power series of cosine and sine, so that all derivatives exist at w = 0 too; exact to
     round-off up to two radians, with a small error of the angle beyond.
     """
-    x = ca.sumsqr(w) / 4
-    cosine = sinc = ca.SX(0)
-    for k in reversed(range(TERMS)):
-        cosine = 1 - x / ((2 * k + 1) * (2 * k + 2)) * cosine if k < TERMS - 1 else ca.SX(1)
-        sinc = 1 - x / ((2 * k + 2) * (2 * k + 3)) * sinc if k < TERMS - 1 else ca.SX(1)
+    cosine, sinc = _cosine_and_sinc(ca.sumsqr(w) / 4)
     return normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
+
+
+def turn_over(w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return e0 and e / h of the turn at angular velocity ``w`` (3,) over ``h``; h may be zero."""
+    cosine, sinc = _cosine_and_sinc(h**2 * ca.sumsqr(w) / 4)
+    return cosine, sinc * w / 2
+
+
+def angular_velocity_over(e0: ca.SX, rate: ca.SX, h: ca.SX) -> ca.SX:
+    """Return the constant angular velocity (3,) that turns by (e0, h ``rate``) over ``h``.
+
+    The inverse of `turn_over`, as exact: to round-off up to two radians.
+    """
+    # With x half the angle: tan(x / 2)^2, then y^2 of y = tan(x / 4), and x = 4 arctan(y).
+    t = ca.sumsqr(h * rate) / (1 + e0) ** 2
+    y = t / (1 + ca.sqrt(1 + t)) ** 2
+    series = ca.SX(0)
+    for k in reversed(range(TERMS + 2)):
+        series = 1 / (2 * k + 1) - y * series
+    return 2 * rate * (1 + t) * (1 - y) * series
+
+
+def _cosine_and_sinc(x: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return cos(a) and sin(a) / a of x = a^2."""
+    cosine = sinc = ca.SX(1)
+    for k in reversed(range(TERMS - 1)):
+        cosine = 1 - x / ((2 * k + 1) * (2 * k + 2)) * cosine
+        sinc = 1 - x / ((2 * k + 2) * (2 * k + 3)) * sinc
+    return cosine, sinc
 
 
 def from_rotation(A: ArrayLike) -> NDArray[np.float64]:

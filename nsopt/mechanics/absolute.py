@@ -98,6 +98,13 @@ class AbsoluteCoordinates(Coordinates):
                 parts.append(ca.cross(v[turn], M[turn, turn] @ v[turn]))
         return ca.vertcat(*parts)
 
+    def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        del q, h, value
+        return v
+
+    def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        return self.mass(q, value) @ twists + h / 2 * self.bias(q, twists, value)
+
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
         del refuse  # free bodies start anywhere
         q, v = [], []

@@ -94,7 +94,9 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
     coordinates, q, v = s.coordinates, s.q, s.v
     M = coordinates.mass(q, s.state.value)
     bias = coordinates.bias(q, v, s.state.value)
-    qdot = ca.SX.sym("qdot", q.numel())
+    qdot, h = ca.SX.sym("qdot", q.numel()), ca.SX.sym("h")
+    twists = coordinates.twists(q, v, h, s.state.value)
+    u = ca.SX.sym("twists", twists.numel())
     return Dynamics(
         mechanism=s.mechanism,
         elements=s.elements,
@@ -105,6 +107,14 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         v_names=coordinates.v_names,
         mass=s.function("mass", "q p", M),
         bias=s.function("bias", "q v p", bias),
+        twists=ca.Function("twists", [q, v, h, s.p], [twists], ["q", "v", "h", "p"], ["twists"]),
+        momentum=ca.Function(
+            "momentum",
+            [q, u, h, s.p],
+            [coordinates.momentum(q, u, h, s.state.value)],
+            ["q", "twists", "h", "p"],
+            ["momentum"],
+        ),
         rate_matrix=s.function("rate_matrix", "q", s.N),
         velocity=ca.Function(
             "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]

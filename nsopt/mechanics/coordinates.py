@@ -73,6 +73,30 @@ class Coordinates(ABC):
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         """Return gyroscopic and Coriolis terms, shape (nv,)."""
 
+    @abstractmethod
+    def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        """Return the velocities of all bodies that go from q to q (+) h v in a steady move.
+
+        Each centre of mass at constant velocity in world axes, each body turning at constant
+        angular velocity in its own. Those of the move that ends at q have -h.
+
+        Parameters
+        ----------
+        q, v : SX (nq,), (nv,)
+        h : SX scalar [s]
+            Any number; at zero they are those at q.
+        value : callable
+        """
+
+    @abstractmethod
+    def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        """Return the momentum of bodies at q that leave with ``twists``, (nv,) [N s, N m s].
+
+        That of the discrete Lagrangian of a step of h: what the gyroscopic torque w x J w takes in
+        its first half is still in it. With -h it is that of bodies that arrive. At h = 0 the
+        momentum of the twists at q is M v.
+        """
+
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
         """Return M a + bias, shape (nv,)."""
         return self.mass(q, value) @ a + self.bias(q, v, value)

@@ -32,6 +32,11 @@ class Dynamics:
     mass : (q, p) -> M (nv, nv)
     bias : (q, v, p) -> S (nv,)
         Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
+    twists : (q, v, h, p) -> (nu,)
+        Velocities of the bodies in a steady move from q to q (+) h v, or, with -h, in one that ends
+        at q (`Coordinates.twists`); v itself in absolute coordinates.
+    momentum : (q, twists, h, p) -> (nv,)
+        Of bodies that leave q with these, with -h that arrive there (`Coordinates.momentum`).
     applied, external : (t, q, v, p) -> (nv,)
         All applied forces but those of `joint_friction`, and those that do work from outside.
     scheduled : (t, q, v, p) -> (nv,)
@@ -117,6 +122,8 @@ class Dynamics:
     output_units: tuple[str, ...]
     mass: ca.Function
     bias: ca.Function
+    twists: ca.Function
+    momentum: ca.Function
     applied: ca.Function
     external: ca.Function
     scheduled: ca.Function

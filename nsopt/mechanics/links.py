@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -79,13 +79,18 @@ class TreeLink:
     def inertia(self, value: Value) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return mass, first moment (3,) and inertia about the link's origin (3, 3)."""
         m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
-        for body, placement in self.bodies.values():
-            mass, own = value(body.mass), value(body.inertia)
-            own = ca.diag(own) if own.is_column() else own
-            S = ca.skew(placement.c)
-            m, h = m + mass, h + mass * placement.c
-            J += placement.A @ own @ placement.A.T - mass * S @ S
+        for mass, c, own in self.masses(value):
+            S = ca.skew(c)
+            m, h = m + mass, h + mass * c
+            J += own - mass * S @ S
         return m, h, J
+
+    def masses(self, value: Value) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:
+        """Yield of each body its mass, centre (3,) [m], and inertia about that (3, 3)."""
+        for body, placement in self.bodies.values():
+            J = value(body.inertia)
+            J = ca.diag(J) if J.is_column() else J
+            yield value(body.mass), placement.c, ca.SX(placement.A) @ J @ placement.A.T
 
 
 class LinkTree:

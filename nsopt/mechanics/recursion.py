@@ -9,6 +9,7 @@ as an acceleration -g of the ground.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -58,14 +59,23 @@ class Recursion:
         self.tree = tree
         self.poses = [_link_pose(link, q, displacement) for link in tree.links]
 
+    @cached_property
+    def axes(self) -> list[ca.SX]:
+        """The axes of each link in world axes, (3, 3)."""
+        axes: list[ca.SX] = []
+        for link, (R, _) in zip(self.tree.links, self.poses, strict=True):
+            axes.append(axes[link.parent] @ R if link.parent >= 0 else R)
+        return axes
+
     def motions(self, v: ca.SX) -> list[Motion]:
         """Return the motion of each link's frame in world axes, at velocities v (nv,)."""
         motions: list[Motion] = []
         zero = ca.SX.zeros(3)
         ground = Motion(zero, ca.SX.eye(3), zero, zero)
-        for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
+        links = zip(self.tree.links, self.poses, self.axes, strict=True)
+        for link, (_, p), A in links:
             up = motions[link.parent] if link.parent >= 0 else ground
-            A, arm = up.A @ R, up.A @ p
+            arm = up.A @ p
             u = link.rates(v)
             w = up.w + A @ (link.turn @ u)
             origin = up.v + ca.cross(up.w, arm) + A @ (link.slide @ u)
@@ -98,18 +108,25 @@ class Recursion:
         for k, (force, torque) in (loads or {}).items():
             f, n = wrenches[k]
             wrenches[k] = (f - force, n - torque)
-        tau = [ca.SX(0)] * v.numel()
+        return self.generalized(wrenches, vdot), wrenches
+
+    def generalized(self, wrenches: list[Wrench], rates: ca.SX) -> ca.SX:
+        """Return generalized forces (nv,) of wrenches, and of rotors at rates (nv,).
+
+        To the wrench on each link that of all it carries is added.
+        """
+        tau = [ca.SX(0)] * rates.numel()
         for k in reversed(range(len(self.tree.links))):
             link, (f, n) = self.tree.links[k], wrenches[k]
             coordinate, (R, p) = link.coordinate, self.poses[k]
-            felt = link.turn.T @ n + link.slide.T @ f + link.rotor * link.rates(vdot)
+            felt = link.turn.T @ n + link.slide.T @ f + link.rotor * link.rates(rates)
             for i, j in enumerate(range(coordinate.v.start, coordinate.v.stop)):
                 tau[j] += coordinate.ratio * felt[i]
             if link.parent >= 0:
                 push = R @ f
                 above = wrenches[link.parent]
                 wrenches[link.parent] = (above[0] + push, above[1] + R @ n + ca.cross(p, push))
-        return ca.vertcat(ca.SX(0, 1), *tau), wrenches
+        return ca.vertcat(ca.SX(0, 1), *tau)
 
     def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
         """Return rate of momentum and angular momentum of each link, less its weight."""

@@ -24,6 +24,7 @@ from nsopt.mechanics.posture import (
 )
 from nsopt.mechanics.recursion import Recursion
 from nsopt.mechanics.spanning_tree import Branch
+from nsopt.mechanics.steady_move import SteadyMove, body_momenta
 from nsopt.parameter import constant
 
 BALL_COORDINATES = ("e0", "e1", "e2", "e3")
@@ -138,6 +139,13 @@ class RelativeCoordinates(Coordinates):
 
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
+
+    def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        return ca.vertcat(SteadyMove(Recursion(self.links(value), q), v, h).twists(), v)
+
+    def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        recursion, n = Recursion(self.links(value), q), twists.numel() - len(self.v_names)
+        return recursion.generalized(body_momenta(recursion, twists[:n], h), twists[n:])
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
         return Recursion(self.links(value), q).newton_euler(v, a, ca.SX.zeros(3))[0]

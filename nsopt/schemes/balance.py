@@ -40,7 +40,8 @@ class Balance:
     """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + C^T mu + joint friction.
 
     A step at the velocity level has one, a step of two halves has two, an impact is one with h = 0.
-    What a step does (impulses, losses, work, residuals) is summed over its balances.
+    Within a step M v is the momentum of the move (`Dynamics.momentum`). What a step does (impulses,
+    losses, work, residuals) is summed over its balances.
 
     Attributes
     ----------
@@ -60,8 +61,8 @@ class Balance:
         Impulse of `JointFriction` elements.
     joint_friction_work : SX scalar [J]
         Positive where bristles spring back.
-    momentum : SX (nv,)
-        Before, M v- unless an impact starts from what was before other forces.
+    momenta : SX (nv,), SX (nv,)
+        Before and after.
     """
 
     dynamics: Dynamics
@@ -75,7 +76,7 @@ class Balance:
     load_work: ca.SX
     joint_friction: ca.SX
     joint_friction_work: ca.SX
-    momentum: ca.SX
+    momenta: tuple[ca.SX, ca.SX]
 
     @classmethod
     def of(
@@ -91,7 +92,7 @@ class Balance:
         acting: ca.SX | None = None,
         load_work: ca.SX | None = None,
         joint_friction: ca.SX | None = None,
-        momentum: ca.SX | None = None,
+        momenta: tuple[ca.SX, ca.SX] | None = None,
     ) -> Balance:
         """Return a balance; what is not given follows from the rest.
 
@@ -107,8 +108,8 @@ class Balance:
             By default of loads at the node, on the mean velocity.
         joint_friction : SX (nv,), optional
             None by default.
-        momentum : SX (nv,), optional
-            M v- by default.
+        momenta : SX (nv,), SX (nv,), optional
+            Before and after, M v- and M v+ by default.
         """
         before, after = velocities
         mean = (before + after) / 2
@@ -117,9 +118,9 @@ class Balance:
         rubbing = ca.SX(d.nv, 1) if joint_friction is None else joint_friction
         if load_work is None:
             load_work = h * ca.dot(d.external(node.t, node.q, acting, node.p) + node.drive, mean)
-        momentum = M @ before if momentum is None else momentum
+        momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
-        return cls(d, node, before, after, h, K, impulses, M, load_work, rubbing, work, momentum)
+        return cls(d, node, before, after, h, K, impulses, M, load_work, rubbing, work, momenta)
 
     @cached_property
     def C(self) -> ca.SX:
@@ -140,7 +141,8 @@ class Balance:
     def residual(self) -> ca.SX:
         """The residual of the balance, (nv,) [N s, N m s]; at zero the equation of motion holds."""
         pushed = self.h * self.K + self.contact_impulse + self.C.T @ self.impulses.mu
-        return self.M @ self.after - self.momentum - pushed - self.joint_friction
+        before, after = self.momenta
+        return after - before - pushed - self.joint_friction
 
     @property
     def size(self) -> ca.SX:
@@ -173,4 +175,5 @@ class Balance:
             load_work=self.load_work + other.load_work,
             joint_friction=self.joint_friction + other.joint_friction,
             joint_friction_work=self.joint_friction_work + other.joint_friction_work,
+            momenta=(self.momenta[0], other.momenta[1]),
         )

@@ -13,7 +13,6 @@ from nsopt.schemes.half_steps import HalfSteps
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.scheme import UnifiedScheme
 from nsopt.schemes.step import Transition, total
-from nsopt.schemes.terms import momentum_rate
 from nsopt.schemes.variational import Variational
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
@@ -63,8 +62,7 @@ class Composition(UnifiedScheme):
         for k, weight in enumerate(self.weights):
             halves = first, second = x.balances[2 * k], x.balances[2 * k + 1]
             v, mu = second.before, first.impulses.mu + second.impulses.mu
-            K = momentum_rate(x.dynamics, *first.node.at, v)
-            parts.append(symmetric_errors(halves, weight * h, v, K, mu))
+            parts.append(symmetric_errors(halves, weight * h, v, mu))
         return Errors(
             total([part.energy for part in parts]), total([ca.fabs(x.position) for x in parts])
         )

@@ -134,7 +134,7 @@ class ContactAligned(Scheme):
             labels=["the end of the step", *(f"contact {name!r}" for name in [*names] * 2)],
         )
         mu = first.impulses.mu
-        errors = symmetric_errors((first, second), h, first.after, first.K, mu, M=first.M)
+        errors = symmetric_errors((first, second), h, first.after, mu, M=first.M)
         ended = ca.if_else(h < given * (1 - 1e-9), 2, 0)
         return replace(Step.of(x, h, errors), frozen=lam, event=ended)
 

@@ -52,7 +52,6 @@ def symmetric_errors(
     halves: tuple[Balance, Balance],
     h: ca.SX,
     v: ca.SX,
-    K: ca.SX,
     mu: ca.SX,
     *,
     M: ca.SX | None = None,
@@ -68,8 +67,6 @@ def symmetric_errors(
         Of the whole step.
     v : SX (nv,)
         On the way.
-    K : SX (nv,) [N, N m]
-        Smooth forces at the start, as they compare with those of the second half.
     mu : SX (nc,)
         Impulses of joints, whose directions are compared.
     M : SX (nv, nv), optional
@@ -81,11 +78,13 @@ def symmetric_errors(
     first, second = halves
     (mu_0, lam, _), (mu_1, lam_1, _) = first.impulses, second.impulses
     W, W_1, C, C_1 = first.node.W, second.node.W, first.C, second.C
-    forces = h / 2 * (second.K - K)
+    d = first.dynamics
+    K, K_1 = momentum_rate(d, *first.node.at, v), momentum_rate(d, *second.node.at, v)
+    forces = h / 2 * (K_1 - K)
     changed = forces + (W_1 - W) @ lam + (C_1 - C).T @ mu
     uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + C_1.T @ mu_1 - C.T @ mu_0)
     speed = mean_speed(second.M if M is None else M, uneven)
-    quadrature = quadrature_error(first, h, v, K + second.K)
+    quadrature = quadrature_error(first, h, v, K + K_1)
     dv = second.after - first.before
     energy = symmetric_energy_error(second.M, first.M, changed, dv, quadrature, v)
     return Errors(energy, h / 6 * speed)

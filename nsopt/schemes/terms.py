@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -29,21 +28,6 @@ def inertia_rate(d: Dynamics, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     x, u = ca.SX.sym("x", d.nq), ca.SX.sym("u", d.nv)
     rate = ca.jtimes(d.mass(x, p) @ u, x, d.rate_matrix(x) @ u)
     return ca.substitute(rate, ca.vertcat(x, u), ca.vertcat(q, v))
-
-
-def change_by_forces(
-    d: Dynamics, at: At, change: ca.SX, parts: Sequence[tuple[ca.SX, ca.SX]]
-) -> ca.SX:
-    """Return the part of a change of velocity that forces make, (nv,).
-
-    The rest is that of the mass matrix: `momentum_rate` at a velocity over a time, (v, h) each of
-    ``parts``, adds h (dM/dt) v to the momentum, and the change of coordinates takes it away again.
-    """
-    if d.constant_mass:
-        return change
-    _, q, p = at
-    rate = sum((h * inertia_rate(d, q, p, v) for v, h in parts), ca.SX.zeros(d.nv))
-    return change - ca.solve(metric(d.mass(q, p)), rate)
 
 
 def internal(d: Dynamics, q: ca.SX) -> ca.SX:

@@ -25,13 +25,11 @@ from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
-    change_by_forces,
     coordinates_after,
     internal,
     joint_reactions,
     mean_joint_friction,
     metric,
-    momentum_rate,
     smooth_forces,
 )
 
@@ -74,16 +72,20 @@ class _Contacts:
 class Variational(Scheme):
     """Half of the forces, contact by position, the other half, contact by velocity.
 
-    The generalised Stoermer-Verlet / RATTLE step of the discrete Euler-Lagrange equations, with
-    unilateral constraints. K = Q_A - S holds all smooth forces, dissipative and gyroscopic ones at
-    the half-step velocity v_h in both halves, coupled with the impulses; W and C are gradients of
-    gaps and joints.
+    The Stoermer-Verlet / RATTLE step of the discrete Euler-Lagrange equations, with unilateral
+    constraints. Q_A are the applied forces, dissipative ones at the velocity v_h of the move in
+    both halves, coupled with the impulses; W and C are gradients of gaps and joints. u(q_n, v_h)
+    are the twists of bodies that go steadily from q_n to q_n+1, P(q, u, h) the momentum with which
+    they leave q, P(q, u, -h) that with which they arrive (`Dynamics.twists`, `momentum`): u = v_h
+    and P = M v_h + h/2 (w x J w) for free bodies. In relative coordinates P is what the joints feel
+    of the same momenta, so that the motion is that of absolute coordinates.
 
     ==================  ==============================================================
-    first half          M v_h = M v_n + h/2 K(q_n, v_h) + D lam + C_n^T mu
+    first half          P(q_n, u, h) = M_n v_n + h/2 Q_A(q_n, v_h) + D lam + C_n^T mu
     positions           q_n+1 = q_n (+) h v_h,  Phi(q_n+1) = 0
     contact             0 <= gap(q_n+1) _|_ lam >= 0
-    second half         M v_n+1 = M v_h + h/2 K(q_n+1, v_h) + W_n+1 lam' + C_n+1^T mu'
+    second half         M_n+1 v_n+1 = P(q_n+1, u, -h) + h/2 Q_A(q_n+1, v_h) + W_n+1 lam'
+                        + C_n+1^T mu'
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
     contact, closed     0 <= W_n+1^T v_n+1 + e min(W_n+1^T v_n, 0) _|_ lam' >= 0
     ==================  ==============================================================
@@ -92,16 +94,16 @@ class Variational(Scheme):
     time-reversible there, so energy does not drift. In a step in which a contact closes lam and mu
     only place the bodies: all momentum then changes at once at the velocity level, from v_n and
     the forces of both halves, so that an impact takes energy even where bodies jam.
-    Contacts that were closed already have e = 0. For a mass matrix that depends on q the
-    velocities before and after the move share the momentum, and K holds the
-    rate of M (generalised Stoermer-Verlet).
+    Contacts that were closed already have e = 0.
 
-    Over a horizon the two halves that meet at a node are one balance, of the velocity v- that
-    arrives and v+ that leaves, with one impulse for the contact that the next step keeps closed:
+    Over a horizon the two halves that meet at a node are one balance, of the velocity v- of the
+    move that arrives and v+ of that which leaves, h- and h+ their sizes, with one impulse for the
+    contact that the next step keeps closed:
 
     ==================  ==============================================================
-    node                M v+ = M v- + h_n-1/2 K(q_n, v-) + h_n/2 K(q_n, v+) + W lam + C^T mu
-    positions           q_n+1 = q_n (+) h_n (v+ + v-_n+1) / 2,   M_n+1 v-_n+1 = M_n v+
+    node                P(q_n, u+, h+) = P(q_n, u-, -h-) + h-/2 Q_A(q_n, v-)
+                        + h+/2 Q_A(q_n, v+) + W lam + C^T mu
+    positions           q_n+1 = q_n (+) h+ v+,   v-_n+1 = v+
     contact, joints     0 <= gap(q_n+1) _|_ lam >= 0,   Phi(q_n+1) = 0
     ==================  ==============================================================
 
@@ -140,7 +142,6 @@ class Variational(Scheme):
         contacts, M = self._contacts(d, node, h), d.mass(start.q, start.p)
         one = SimulatedStep.of(mpcc, d, node, h, scales)
         v = one.velocity("v_half")
-        after = v if d.constant_mass else one.velocity("v_after")
         mu = one.impulse_of_joints("joint_half")
         friction = Friction(mpcc, d, scales)
         friction.add_space()
@@ -148,26 +149,22 @@ class Variational(Scheme):
         friction.add_plane()
         lasting = lam * contacts.lasting
         slip = friction.impulse(node.at, v, lasting, contacts.lasting, h / 2)
-        q = coordinates_after(d, start, h, (v + after) / 2)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
-        if d.friction_joints:
-            change = change_by_forces(d, node.at, loads.change, [(v, h / 2)])
-            loads = loads._replace(change=change)
+        twists = d.twists(start.q, v, h, start.p)
         half = Balance.of(
             d,
             replace(node, W=contacts.D),
             (start.v, v),
             h / 2,
-            momentum_rate(d, *node.at, v),
+            d.applied(start.t, start.q, v, start.p),
             Impulses(mu, lam, slip),
             M=M,
             acting=v,
             joint_friction=h / 2 * mean_joint_friction(d, start, node.at, v, h, loads),
+            momenta=(M @ start.v, d.momentum(start.q, twists, h, start.p)),
         )
-        end = one.end(q, after)
+        end = one.end(coordinates_after(d, start, h, v), v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
-        if after is not v:
-            mpcc.equal("momentum", d.mass(q, start.p) @ after - M @ v, scale=scales.impulse)
         mpcc.equal("closure", d.closure(*end.at), scale=scales.time)
         friction.state()
         sizes = (scales.gap, scales.impulse)
@@ -196,24 +193,25 @@ class Variational(Scheme):
         lam = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add_plane()
         slip = friction.impulse(end.at, v, lam, closed, h * ca.if_else(impact, 1, 0.5))
-        given = h / 2 * momentum_rate(d, *node.at, start.v)
+        given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
+        # In an impact bodies meet their walls with the twists at the start, turned along by the
+        # gyroscopic torque of the whole step.
+        twists = d.twists(start.q, u, h * (1 - impact), p)
+        arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
         loads = ReactionLoads(part, v - u, mu, lam, slip)
-        if d.friction_joints:  # after an impact all of v is changed
-            change = change_by_forces(d, end.at, loads.change, [(u, part * (1 - impact))])
-            loads = loads._replace(change=change)
         second = Balance.of(
             d,
             end,
             (u, v),
             h / 2,
-            momentum_rate(d, *end.at, u),
+            d.applied(*end.at[:2], u, p),
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
-            momentum=ca.if_else(impact, half.M @ start.v + given, M @ step.v),
+            momenta=(arriving, M @ v),
         )
         mpcc.equal("motion", second.residual, scale=scales.impulse)
         mpcc.equal("joint_rate", second.C @ v + d.closure_drift(*end.at), scale=1.0)
@@ -229,9 +227,8 @@ class Variational(Scheme):
         )
         mpcc.least_norm(("contact_end", "joint_end"))
         first = self._counted(half, step.frozen, impact, (u + v) / 2)
-        K = momentum_rate(d, *node.at, u)
         joints = first.impulses.mu + mu
-        errors = symmetric_errors((first, second), h, u, K, joints, impact=impact)
+        errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
         return replace(
             whole,
@@ -283,8 +280,8 @@ class Variational(Scheme):
         d = dynamics
         one = HorizonStep.between(mpcc, d, first, second, scales)
         interval, v = self._node(one, second.gap, before)
-        M, M_end = d.mass(first.q, first.p), d.mass(second.q, second.p)
-        one.equal("momentum", M_end @ second.v - M @ v, scale=scales.impulse)
+        M = d.mass(first.q, first.p)
+        one.equal("momentum", M @ (second.v - v), scale=scales.impulse)
         one.end(coordinates_after(d, first, one.h, (v + second.v) / 2), second.v)
         one.equal("closure", d.closure(*second.at), scale=scales.time)
         sizes, lam = (scales.gap, scales.impulse), interval.impulse
@@ -315,6 +312,7 @@ class Variational(Scheme):
             Size of the step before.
         """
         d, node, after, scales = one.dynamics, one.start, one.h, one.scales
+        q, p = node.q, node.p
         v = one.velocity("leaving")
         mu, lam, friction = one.impulses()
         h, mean, arrived = (before + after) / 2, (v + node.v) / 2, node.v
@@ -325,15 +323,18 @@ class Variational(Scheme):
             """Return the mean force over h: half a step at each of both velocities."""
             return (before / 2 * force(arrived) + after / 2 * force(v)) / h + node.drive
 
-        change = change_by_forces(d, node.at, v - arrived, [(arrived, before / 2), (v, after / 2)])
-        loads = ReactionLoads(h, change, mu, lam, slip)
+        loads = ReactionLoads(h, v - arrived, mu, lam, slip)
         balance = Balance.of(
             d,
             node,
             (arrived, v),
             h,
-            summed(lambda u: momentum_rate(d, *node.at, u)),
+            summed(lambda u: d.applied(node.t, node.q, u, node.p)),
             Impulses(mu, lam, slip),
+            momenta=(
+                d.momentum(q, d.twists(q, arrived, -before, p), -before, p),
+                d.momentum(q, d.twists(q, v, after, p), after, p),
+            ),
             load_work=h * ca.dot(summed(lambda u: d.external(node.t, node.q, u, node.p)), mean),
             joint_friction=_joint_friction(d, node, v, (before, after), loads),
         )
@@ -343,7 +344,6 @@ class Variational(Scheme):
             Interval.of(node, Transition((balance,), node), h),
             # What acts over the step before has acted, what acts over the one after is to come.
             at_node=arrived + before / (before + after) * (v - arrived),
-            change=change,
         ), v
 
     def _contacts(self, d: Dynamics, start: Node, h: ca.SX) -> _Contacts:

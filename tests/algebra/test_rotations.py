@@ -6,11 +6,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from nsopt.algebra import (
+    angular_velocity_over,
     axes_from_z,
     body_rate_matrix,
     from_rotation,
     normalise,
     rotation_matrix,
+    turn_over,
 )
 from tests.states import array
 
@@ -81,6 +83,16 @@ def test_rate_matrix_annihilates_the_parameters(seed):
     assert G @ p == pytest.approx(0, abs=1e-15)
     gram = G @ G.T
     assert gram == pytest.approx(p @ p * np.eye(3), abs=1e-14)
+
+
+@pytest.mark.parametrize("h", [0.0, 1e-12, 1e-3, 1.0, -1.0])
+@pytest.mark.parametrize("speed", [0.0, 1e-9, 0.3, 2.0])
+def test_turns_over_a_time_are_those_of_scipy_and_back(speed, h):
+    w = speed * np.array([2.0, -1.0, 2.0]) / 3
+    e0, e = (number(x) for x in turn_over(ca.SX(w), ca.SX(h)))
+    assert np.append(h * e, e0) == pytest.approx(Rotation.from_rotvec(h * w).as_quat(), abs=1e-15)
+    back = number(angular_velocity_over(ca.SX(e0), ca.SX(e), ca.SX(h)))
+    assert back == pytest.approx(w, rel=1e-14, abs=1e-15)
 
 
 @anywhere

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from nsopt import (
     Actuator,
@@ -103,6 +104,33 @@ def test_same_accelerations(row, inward):
     for k, (a, b) in enumerate(zip(accelerations, outer.reshape(-1, 6), strict=True)):
         A = axes_of(x[7 * k + 3 : 7 * k + 7])
         assert a == pytest.approx([*b[:3], *(A @ b[3:])], abs=1e-9)
+
+
+@each_joint
+@ways
+@pytest.mark.parametrize("h", [0.1, -0.1])
+def test_steady_moves_have_the_momenta_of_the_free_bodies_as_joints_feel_them(row, inward, h):
+    pair = Pair(row, inward)
+    d, (q, v) = pair.relative, pair.sample()
+    x, _ = pair.in_absolute(q, v)
+    moved, _ = pair.in_absolute(array(d.retract(q, h * v)), v)
+    gone = (moved - x).reshape(-1, 7)[:, :3] / h
+    turns = [
+        (Rotation.from_matrix(axes_of(a[3:])).inv() * Rotation.from_matrix(axes_of(b[3:])))
+        for a, b in zip(x.reshape(-1, 7), moved.reshape(-1, 7), strict=True)
+    ]
+    twists = np.hstack([gone, [turn.as_rotvec() / h for turn in turns]]).ravel()
+    momentum = array(pair.absolute.momentum(x, twists, h, []))
+    along = np.array([pair.in_absolute(q, rate)[1] for rate in np.eye(d.nv)])
+    moving = d.twists(q, v, h, [])
+    assert array(d.momentum(q, moving, h, [])) == pytest.approx(along @ momentum, abs=1e-12)
+
+
+def test_a_move_of_no_time_has_the_momentum_of_the_mass_matrix():
+    pair = Pair(TREE[0], inward=False)
+    d, (q, v) = pair.relative, pair.sample()
+    momentum = array(d.momentum(q, d.twists(q, v, 0, []), 0, []))
+    assert momentum == pytest.approx(array(d.mass(q, []) @ v), abs=1e-14)
 
 
 @each_joint

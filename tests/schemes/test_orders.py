@@ -61,7 +61,10 @@ def ideal_pendulum():
 
 
 def double_pendulum_in_angles():
-    """Joint coordinates: a mass matrix that depends on q. The third coordinate is idle."""
+    """A mass matrix that depends on q, its discrete Lagrangian that of the middle of the step.
+
+    The third coordinate is idle.
+    """
     carrier = assemble(Mechanism([Body("angles", 1.0, point_mass=True)]))
     q, v, t, p = ca.SX.sym("q", 3), ca.SX.sym("v", 3), ca.SX.sym("t"), ca.SX.sym("p", 0)
     difference, coupling = q[0] - q[1], 0.5 * 0.7
@@ -69,6 +72,9 @@ def double_pendulum_in_angles():
     M = ca.blockcat([[2 * 0.5**2, off, 0], [off, 0.7**2, 0], [0, 0, 1]])
     b = coupling * ca.sin(difference) * ca.vertcat(v[1] ** 2, -(v[0] ** 2), 0)
     V = -2 * G * 0.5 * ca.cos(q[0]) - G * 0.7 * ca.cos(q[1])
+    h, T = ca.SX.sym("h"), v.T @ M @ v / 2
+    middle = [ca.gradient(T, v) - h / 2 * ca.gradient(T, q)]
+    momentum = ca.substitute(middle, [q], [q + h / 2 * v])
 
     def function(name, expression):
         return ca.Function(name, [t, q, v, p], [expression], ["t", "q", "v", "p"], [name])
@@ -77,8 +83,9 @@ def double_pendulum_in_angles():
         carrier,
         mass=ca.Function("mass", [q, p], [M], ["q", "p"], ["mass"]),
         bias=ca.Function("bias", [q, v, p], [b], ["q", "v", "p"], ["bias"]),
+        momentum=ca.Function("momentum", [q, v, h, p], momentum),
         applied=function("applied", -ca.gradient(V, q)),
-        kinetic=function("kinetic", v.T @ M @ v / 2),
+        kinetic=function("kinetic", T),
         potential=function("potential", V),
     )
 

@@ -77,9 +77,10 @@ def test_the_cost_tends_to_that_of_the_ideal_hinge():
 
 
 def test_an_arm_with_two_worn_joints():
-    """The cost is 2 % above that of ideal joints; the motion is the same."""
-    ideal, worn = lifted(ARM, None, 50), lifted(ARM, 1e-4, 50)
-    assert held(worn) == pytest.approx(ideal.objective, rel=0.02)
+    """Where bushings do not rattle, the cost is that of ideal joints and the motion the same."""
+    steady = Variational(normal_implicitness=0.5)
+    ideal, worn = lifted(ARM, None, 50), lifted(ARM, 1e-4, 50, scheme=steady)
+    assert held(worn) == pytest.approx(ideal.objective, rel=5e-3)
     angles = worn["q"].values[:, [2, 5]]
     assert angles == pytest.approx(ideal["q"].values, abs=0.1)
 
