@@ -94,7 +94,7 @@ def interrupt(name: str, number: signal.Signals, moment: float, folder: Path) ->
     seconds = time.perf_counter() - begin
     faults = [] if process.returncode == 130 else [f"exit {process.returncode}"]
     if "Traceback" in message:
-        faults.append("traceback: " + message.strip().splitlines()[-1])
+        faults.append(f"traceback: {message}")
     end = time.perf_counter() + PATIENCE
     while (left := [*processes(process.pid)]) and time.perf_counter() < end:
         time.sleep(0.05)

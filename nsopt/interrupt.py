@@ -49,12 +49,18 @@ def interrupted() -> bool:
 def interruptible() -> Iterator[Asked]:
     """Raise KeyboardInterrupt at once, also for what an enclosing scope only remembers.
 
-    Python drops an exception that arises while an object is deleted: ask `interrupted` at the end.
+    CasADi makes another exception of it, so any one that arises then counts as an interrupt. Python
+    drops one that arises while an object is deleted: ask `interrupted` at the end.
     """
     with _scope(1) as asked:
         if asked():
             raise KeyboardInterrupt
-        yield asked
+        try:
+            yield asked
+        except Exception:
+            if asked() and _raised():
+                raise KeyboardInterrupt from None
+            raise
 
 
 @contextmanager
@@ -92,6 +98,11 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         del _scopes[depth:]
         if not depth:
             _pressed.clear()
+
+
+def _raised() -> bool:
+    """Return whether the innermost scope has raised KeyboardInterrupt."""
+    return bool(_scopes) and _scopes[-1].heard >= _scopes[-1].patience
 
 
 def _installed() -> dict[signal.Signals, Any]:

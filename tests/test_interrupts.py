@@ -51,6 +51,21 @@ def test_the_innermost_scope_decides(number):
 
 
 @pytest.mark.unit
+def test_another_exception_that_is_made_of_it_is_an_interrupt():
+    with pytest.raises(SystemError), interruptible():
+        raise SystemError
+
+    def made_of_it():
+        try:
+            press()
+        except KeyboardInterrupt as why:
+            raise SystemError from why
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        made_of_it()
+
+
+@pytest.mark.unit
 @pytest.mark.parametrize("own", [signal.SIG_IGN, lambda *_: heard.append(1)])
 def test_what_a_program_does_with_ctrl_c_is_left(own):
     heard.clear()

@@ -76,15 +76,15 @@ SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
 @contextmanager
 def command() -> Iterator[None]:
     """End a command with one line and 130 where Ctrl-C or SIGTERM came, if only at its end."""
-    with interruptible() as interrupted:
-        try:
+    try:
+        with interruptible() as interrupted:
             yield
             sys.stdout.flush()
-        except KeyboardInterrupt:
-            pass
-        if interrupted():
-            print("error: interrupted", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED)
+            if interrupted():
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -110,7 +110,8 @@ def load(name: str, how: Callable[[str], T]) -> T:
     """Load a file; an error in the user's own file is one line that names its place."""
     file = find_problem(name)
     try:
-        return how(name)
+        with interruptible():
+            return how(name)
     except Exception as error:
         origin = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
         lines = [
