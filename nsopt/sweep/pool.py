@@ -16,6 +16,7 @@ from typing import Any
 
 import cloudpickle
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend, get_active_backend
 from tqdm import tqdm
@@ -66,14 +67,20 @@ def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Ar
 
 def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[Arrived]:
     """Begin runs; processes that are started do not hear Ctrl-C, not even before they `follow`."""
+    arriving: Generator[Arrived]
     with uninterrupted():
-        signals = set(SIGNALS) if hasattr(signal, "pthread_sigmask") else set()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signals) if signals else set()
+        if not hasattr(signal, "pthread_sigmask") or effective_n_jobs(parallel.n_jobs) == 1:
+            arriving = parallel(calls)
+            return arriving
+        from multiprocessing import resource_tracker  # there is none on Windows
+
+        for tracker in (resource_tracker, loky_tracker):
+            tracker.ensure_running()  # which unblocks the signals
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
-            arriving: Generator[Arrived] = parallel(calls)
+            arriving = parallel(calls)
         finally:
-            if signals:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return arriving
 
 
