@@ -14,7 +14,7 @@ import pytest
 from nsopt import Ipopt, Result, Solver, Sqp
 from nsopt.cli import INTERRUPTED
 from nsopt.interrupt import deferred_interrupt, interrupted, interruptible, uninterrupted
-from nsopt.mpcc.asking import Asking
+from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.filter_sqp import _Run
 from nsopt.problem import load_optimization
 from nsopt.trajectory import Earlier, multi_start
@@ -107,7 +107,7 @@ def small(backend=None, **changed):
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
 def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
-    kind, name = (Asking, "eval_buffer") if backend == Ipopt() else (_Run, "_step")
+    kind, name = (InterruptCallback, "eval_buffer") if backend == Ipopt() else (_Run, "_step")
     calls = pressing_at(monkeypatch, kind, name, 3, number)
     result = small(backend).solve()
     assert len(calls) == 3
@@ -162,10 +162,10 @@ def test_before_there_is_a_motion_nothing_is_returned(monkeypatch):
 
 def test_the_best_of_the_starts_so_far(monkeypatch):
     whole = small().solve()
-    asked = pressing_at(monkeypatch, Asking, "eval_buffer", 10**6)
+    asked = pressing_at(monkeypatch, InterruptCallback, "eval_buffer", 10**6)
     small().solve()
     monkeypatch.undo()
-    pressing_at(monkeypatch, Asking, "eval_buffer", len(asked) + 2)
+    pressing_at(monkeypatch, InterruptCallback, "eval_buffer", len(asked) + 2)
     result = multi_start(small(), 4)
     assert result.interrupted
     assert not result.completed
@@ -175,10 +175,10 @@ def test_the_best_of_the_starts_so_far(monkeypatch):
 
 
 def test_the_last_grid_that_was_solved(monkeypatch):
-    asked = pressing_at(monkeypatch, Asking, "eval_buffer", 10**6)
+    asked = pressing_at(monkeypatch, InterruptCallback, "eval_buffer", 10**6)
     whole = small().solve()
     monkeypatch.undo()
-    pressing_at(monkeypatch, Asking, "eval_buffer", len(asked) + 2)
+    pressing_at(monkeypatch, InterruptCallback, "eval_buffer", len(asked) + 2)
     result = refine(small(), 1e-12, by=ObjectiveChange())
     assert result.stop_reason == "interrupted with 40 steps; this motion is a solution"
     assert not result.completed
@@ -217,7 +217,7 @@ sys.meta_path.insert(0, Held())
 """
 OPTIMIZING = """
 from nsopt.interrupt import interrupted
-from nsopt.mpcc.asking import Asking
+from nsopt.mpcc.interrupt_callback import InterruptCallback
 
 def held(self, *arguments):
     global calls
@@ -228,7 +228,7 @@ def held(self, *arguments):
             time.sleep(0.01)
     return ask(self, *arguments)
 
-calls, ask, Asking.eval_buffer = 0, Asking.eval_buffer, held
+calls, ask, InterruptCallback.eval_buffer = 0, InterruptCallback.eval_buffer, held
 """
 VIEWING = """
 import nsopt.plots.browser

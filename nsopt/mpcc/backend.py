@@ -134,12 +134,12 @@ class NlpsolCall:
         From ``ca.nlpsol``.
     nlp : Nlp
         What it was built from.
-    asking : Callback, optional
+    callback : Callback, optional
         Its iteration callback, which CasADi does not keep alive.
     """
 
-    def __init__(self, solver: ca.Function, nlp: Nlp, asking: ca.Callback | None = None) -> None:
-        self._solve, self._asking = Evaluator(solver), asking
+    def __init__(self, solver: ca.Function, nlp: Nlp, callback: ca.Callback | None = None) -> None:
+        self._solve, self._callback = Evaluator(solver), callback
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
@@ -156,7 +156,7 @@ class NlpsolCall:
         return self._ended(point, status, bool(success), count, perf_counter() - begin)
 
     def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
-        stopped = self._asking is not None and not success and interrupted()
+        stopped = self._callback is not None and not success and interrupted()
         return Outcome(point, status, success, count, time, stopped)
 
     def _stats(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.asking import Asking
+from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.padding import PaddedCall, pad
 
@@ -81,13 +81,13 @@ class Ipopt(Backend):
             **self.options,
         }
         program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
-        asking = None
+        callback = None
         if nlp.derivatives is not None:  # a single program is solved in milliseconds
             sizes = (nlp.x.numel(), nlp.p.numel(), nlp.g.numel())
-            asking = Asking(f"{nlp.name}_asking", *sizes)
-            options["iteration_callback"] = asking
+            callback = InterruptCallback(f"{nlp.name}_interrupt", *sizes)
+            options["iteration_callback"] = callback
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
-        return NlpsolCall(solver, nlp, asking)
+        return NlpsolCall(solver, nlp, callback)
 
 
 SINGLE: Mapping[str, Any] = MappingProxyType(

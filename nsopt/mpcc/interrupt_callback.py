@@ -10,7 +10,7 @@ import numpy as np
 from nsopt.interrupt import interrupted
 
 
-class Asking(ca.Callback):
+class InterruptCallback(ca.Callback):
     """An iteration callback that ends the solver, at the point it has, where Ctrl-C was pressed.
 
     An exception inside a solver would be lost: CasADi takes it for a failed evaluation.
