@@ -14,8 +14,8 @@ import pytest
 from nsopt import Ipopt, Result, Solver, Sqp
 from nsopt.cli import INTERRUPTED
 from nsopt.interrupt import deferred_interrupt, interrupted, interruptible, uninterrupted
-from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.filter_sqp import _Run
+from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.problem import load_optimization
 from nsopt.trajectory import Earlier, multi_start
 from nsopt.trajectory.refine import ObjectiveChange, refine

@@ -9,8 +9,8 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.padding import PaddedCall, pad
 
 
