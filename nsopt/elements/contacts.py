@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.checks import not_negative, positive
+from nsopt.checks import finite, not_negative, positive
 from nsopt.elements.tangents import around, on_cylinder, on_sphere
-from nsopt.mechanics import ContactPair, Gap, State
+from nsopt.elements.vector import vector_now
+from nsopt.mechanics import ContactPair, Gap, State, Vector
 from nsopt.parameter import Scalar, number
 
 
@@ -24,26 +25,35 @@ class PlaneContact(ContactPair):
         A typical opening, for the scaling of the step problem.
     planar : bool
         Whether the motion stays in the xz plane of frame a, so that friction acts along x alone.
+    offset : (3,) [m], or a function of time
+        Of the plane from frame a, along its axes: ``lambda t: (0, 0, 0.01 * np.sin(50 * t))`` is a
+        shaken floor, ``lambda t: (0.5 * t, 0, 0)`` a belt, which drags by friction. Written with
+        NumPy functions of the symbol t [s]; components may be Parameters.
 
     Raises
     ------
     ValueError
-        If the radius is negative.
+        If the radius is negative, or the offset is not three finite numbers; of a function of time,
+        at t = 0, when it is assembled.
     """
 
     radius: Scalar = 0.0
     scale: Scalar = 1e-3
     planar: bool = False
+    offset: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         not_negative(f"radius of PlaneContact {self.name!r}", self.radius)
         positive(f"scale of PlaneContact {self.name!r}", self.scale)
+        if not callable(self.offset):
+            finite(f"offset of PlaneContact {self.name!r}", self.offset, (3,))
 
     def gaps(self, s: State) -> list[Gap]:
         plane, centre, r = s.motion(self.a), s.motion(self.b), s.value(self.radius)
+        offset = vector_now(s, self.offset, f"offset of PlaneContact {self.name!r}")
         normal = plane.A[:, 2]
-        distance = ca.dot(centre.r - plane.r, normal) - r
+        distance = ca.dot(centre.r - plane.r, normal) - offset[2] - r
         gap = Gap(
             distance=distance,
             function=distance,
@@ -52,7 +62,10 @@ class PlaneContact(ContactPair):
             scale=s.value(self.scale),
             tangents=plane.A[:, : 1 if self.planar else 2],
         )
-        return self.with_law(s, [gap])
+        (gap,) = self.with_law(s, [gap])
+        # The tangents are the first axes of frame a, and the material of the plane moves along.
+        speed = ca.jacobian(offset[: gap.slip.numel()], s.t)
+        return [gap._replace(slip=gap.slip - speed)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from nsopt.checks import finite
+from nsopt.elements.vector import vector_now
 from nsopt.mechanics import Force, Frame, Load, State, Vector
 
 
@@ -52,13 +53,7 @@ class _Load(Force):
 
     def _in_world(self, s: State) -> ca.SX:
         """Return the vector at this time in world axes, shape (3,)."""
-        vector = s.value(self.vector)
-        label = f"vector of {type(self).__name__} {self.name!r}"
-        if vector.shape != (3, 1):
-            raise ValueError(f"{label} must return three components, got shape {vector.shape}")
-        at_start = ca.substitute(vector, s.t, 0)
-        if not ca.symvar(at_start) and not ca.DM(ca.evalf(at_start)).is_regular():
-            raise ValueError(f"{label} must be finite, but is not at t = 0")
+        vector = vector_now(s, self.vector, f"vector of {type(self).__name__} {self.name!r}")
         return s.motion(self.frame).A @ vector if self.body_axes else vector
 
 

@@ -36,11 +36,13 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    W = s.gradient(function).T
+    W, drift = s.gradient(function).T, ca.jacobian(function, s.t)
+    rate = W.T @ s.v + s.evaluated(drift)[0]
     return {
         "gap": s.function("gap", "t q p", function),
         "gap_matrix": s.function("gap_matrix", "t q p", W),
-        "gap_bias": s.function("gap_bias", "t q v p", s.rate(W.T @ s.v)),
+        "gap_drift": s.function("gap_drift", "t q p", drift),
+        "gap_bias": s.function("gap_bias", "t q v p", s.rate(rate)),
         "distance": _column(s, "distance", [gap.distance for gap in gaps]),
         "slope": _column(s, "slope", [gap.slope for gap in gaps]),
         "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
@@ -111,9 +113,11 @@ def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
 def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the laws of the gaps, and the functions of their slips."""
     slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
-    T = ca.jacobian(slip, s.v).T
+    T, (still,) = ca.jacobian(slip, s.v).T, s.evaluated(slip)
+    drift = ca.sparsify(ca.substitute(still, s.v, ca.SX.zeros(s.v.numel())))
     return {
         "slip_matrix": s.function("slip_matrix", "t q p", T),
+        "slip_drift": s.function("slip_drift", "t q p", drift),
         "slip_directions": _columns(s, "slip_directions", [gap.tangents for gap in gaps]),
         "slip_contacts": tuple(k for k, gap in enumerate(gaps) for _ in range(gap.slip.numel())),
         **{name: _of_laws(s, name, gaps) for name in LAW},

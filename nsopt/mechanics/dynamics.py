@@ -59,7 +59,9 @@ class Dynamics:
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     gap_matrix : (t, q, p) -> W (nv, ng)
-        d(gap)/dt = W^T v; W lam is the generalized impulse of the contacts.
+        d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
+    gap_drift : (t, q, p) -> (ng,)
+        By which gaps open at v = 0, as surfaces move with time.
     closure_bias, gap_bias : (t, q, v, p) -> (nc,), (ng,)
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale, clearance : (p) -> (ng,) [m]
@@ -67,8 +69,10 @@ class Dynamics:
     restitution, friction, viscous, creep : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     slip_matrix : (t, q, p) -> T (nv, ns)
-        T^T v is the slip velocity of all gaps with friction, one or two entries each, those of
-        body b against body a; T times slip impulses is their generalized impulse.
+        T^T v + slip_drift is the slip velocity of all gaps with friction, one or two entries each,
+        those of body b against body a; T times slip impulses is their generalized impulse.
+    slip_drift : (t, q, p) -> (ns,)
+        Slip at v = 0, as surfaces move with time.
     slip_directions : (t, q, p) -> (3, ns)
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
@@ -145,6 +149,7 @@ class Dynamics:
     bore_axes: ca.Function
     bore_gap: ca.Function
     gap_matrix: ca.Function
+    gap_drift: ca.Function
     closure_bias: ca.Function
     gap_bias: ca.Function
     contact_points: ca.Function
@@ -154,6 +159,7 @@ class Dynamics:
     viscous: ca.Function
     creep: ca.Function
     slip_matrix: ca.Function
+    slip_drift: ca.Function
     slip_directions: ca.Function
     kinetic: ca.Function
     potential: ca.Function

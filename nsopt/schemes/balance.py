@@ -155,13 +155,20 @@ class Balance:
     def loss(self) -> ca.SX:
         """Energy that each contact takes, friction included, (ng,) [J]."""
         mean = (self.before + self.after) / 2
-        slid = self.impulses.slip * (self.T.T @ mean)
-        return -self.impulses.lam * (self.node.W.T @ mean) - by_contact(self.dynamics, slid)
+        slid = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
+        return -self.impulses.lam * self.node.gap_rate(mean) - by_contact(self.dynamics, slid)
+
+    @property
+    def wall_work(self) -> ca.SX:
+        """Of contacts whose surfaces move with time [J]; zero of others."""
+        _, lam, slip = self.impulses
+        return -ca.dot(lam, self.node.drift) - ca.dot(slip, self.node.slip_drift)
 
     @property
     def work(self) -> ca.SX:
-        """Of applied loads, drives, and joints that move with time [J]."""
-        return self.load_work + joint_work(self.dynamics, self.node.at, self.impulses.mu)
+        """Of applied loads, drives, joints and walls that move with time [J]."""
+        driven = joint_work(self.dynamics, self.node.at, self.impulses.mu)
+        return self.load_work + driven + self.wall_work
 
     def __add__(self, other: Balance) -> Balance:
         """Return both as one, of balances at the same node that follow each other."""

@@ -45,17 +45,19 @@ class ContactAligned(Scheme):
     opens where its force is zero. One equation gives h:
 
     ====================  ===========================================================
-    modes, at q_n         0 <= d(W^T v)/dt _|_ lam >= 0 for contacts at rest on their wall
+    modes, at q_n         0 <= d(dg)/dt _|_ lam >= 0 for contacts at rest on their wall
     step                  that of `Variational`, pressing contacts as equations
-    end-point forces      M a = K + W lam + C^T mu, d(W^T v)/dt = 0 for pressing contacts
+    end-point forces      M a = K + W lam + C^T mu, d(dg)/dt = 0 for pressing contacts
     h                     min(h_given - h, gaps of the others, end-point lam) = 0
-    jump, at q_n+1        0 <= W^T v+ + e W^T v- _|_ Lam >= 0, all closed contacts at once,
+    jump, at q_n+1        0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, all closed contacts at once,
                           or another `Impact`
     ====================  ===========================================================
 
+    with the rate of the gaps dg(v) = W^T v + dg/dt.
+
     Over a horizon, nodes take the place of the equation for h and of the modes: a contact presses
     in a step only if it is closed at both ends and at rest at the second (gap_n _|_ lam,
-    gap_n+1 _|_ lam, lam d(gap_n+1)/dt = 0), and the jump is at the node, before its step.
+    gap_n+1 _|_ lam, lam dg_n+1 = 0), and the jump is at the node, before its step.
     `HalfSteps` and `Impact` are the same statements in both, so that motions whose events fall on
     nodes agree.
 
@@ -104,7 +106,7 @@ class ContactAligned(Scheme):
         d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
         forces = Accelerations(mpcc, d, at, start.v, scales)
         forces.state_motion()
-        leaving = h * (d.gap_matrix(*at).T @ start.v)
+        leaving = h * start.node(d).gap_rate(start.v)
         forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
         return replace(start, modes=forces.lam > PRESSING * scales.force)
 
@@ -124,7 +126,7 @@ class ContactAligned(Scheme):
         forces.hold(on)
         speeds, names = scales.gap / scales.time, d.contact_names
         hold(mpcc, "wall", names, lam, end.gap, on, (scales.impulse, scales.gap))
-        hold(mpcc, "wall_rate", names, lam_end, end.W.T @ end.v, on, (scales.impulse, speeds))
+        hold(mpcc, "wall_rate", names, lam_end, end.gap_rate(end.v), on, (scales.impulse, speeds))
         mpcc.first_event(
             "event",
             ca.vertcat(given - h, end.gap, forces.lam),
@@ -167,7 +169,7 @@ class ContactAligned(Scheme):
         for half, push in (("lam", lam), ("lam_end", lam_end)):
             mpcc.complement(f"closed_before_{half}", first.gap, push, scale=sizes, labels=names)
             mpcc.complement(f"closed_after_{half}", second.gap, push, scale=sizes, labels=names)
-        rate, pressed = second.W.T @ second.v, lam + lam_end
+        rate, pressed = second.gap_rate(second.v), lam + lam_end
         zero_where_pressed(mpcc, "rest", rate, pressed, rate_sizes(scales), names)
         return self._with_impact(Interval.of(first, x, one.h), jump)
 
@@ -183,8 +185,14 @@ class ContactAligned(Scheme):
         return self.impact.state(modes, node, d.restitution(node.p))
 
     def _with_impact(self, interval: Interval, jump: Balance) -> Interval:
-        lam, loss = jump.impulses.lam, jump.loss
-        return replace(interval, at_node=jump.after, impact_impulse=lam, impact_loss=loss)
+        lam, loss, work = jump.impulses.lam, jump.loss, jump.work
+        return replace(
+            interval,
+            at_node=jump.after,
+            impact_impulse=lam,
+            impact_loss=loss,
+            impact_work=work,
+        )
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -193,7 +201,7 @@ class ContactAligned(Scheme):
         d, p = dynamics, start.p
         node = Node.without_drives(d, start.t + step.h, step.q, p, step.v)
         touching = step.gap <= self.closed * d.gap_scale(p)
-        fast = (node.W.T @ step.v < -self.v_rest) * (1 - start.modes)
+        fast = (node.gap_rate(step.v) < -self.v_rest) * (1 - start.modes)
         met = touching * (1 - start.modes) * (step.event > 0)
         closing = ca.if_else(
             ca.sum1(met * fast) > 0, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event)

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
-from nsopt.schemes.node import At
+from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
 
 
 class Friction:
     """The friction of one program: its unknowns, then its law.
 
-    With slip u = T^T v and normal impulse lam, for each contact:
+    With slip u = T^T v + drift and normal impulse lam, for each contact:
 
     =========  ================================================================
     plane      -mu lam <= lam_t <= mu lam, lam_t against u, any value where u = 0
@@ -58,12 +58,12 @@ class Friction:
             for k, column in enumerate(columns):
                 self._unknowns[int(column)] = unknowns[k]
 
-    def impulse(self, at: At, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
+    def impulse(self, node: Node, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
         Parameters
         ----------
-        at : t, q, p
+        node : Node
             Where contacts and directions are taken.
         v : SX (nv,)
             At which slip is judged.
@@ -77,8 +77,8 @@ class Friction:
         owners = [int(i) for i in self._owners]
         if not owners:
             return ca.SX(0, 1)
-        d, p = self._d, at[2]
-        u = d.slip_matrix(*at).T @ v
+        d, at, p = self._d, node.at, node.p
+        u = d.slip_matrix(*at).T @ v + node.slip_drift
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
         self._law = (u, limit, d.creep(p))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u

@@ -7,6 +7,7 @@ import casadi as ca
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
+from nsopt.schemes.terms import between_walls, walls_over
 
 
 class HalfSteps:
@@ -57,6 +58,8 @@ class HalfSteps:
         M, M_end = d.mass(start.q, start.p), d.mass(end.q, end.p)
         u = d.twists(start.q, v, h, start.p)
         leaving, arriving = d.momentum(start.q, u, h, start.p), d.momentum(end.q, u, -h, end.p)
+        at_start = between_walls(start, walls_over(d, start, h))
+        at_end = between_walls(end, walls_over(d, end, -h))
         first, second = (
             Balance.of(
                 d,
@@ -69,8 +72,8 @@ class HalfSteps:
                 momenta=momenta,
             )
             for node, velocities, momenta, mu, push in (
-                (start, (before, v), (M @ before, leaving), self._mu[0], lam),
-                (end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end),
+                (at_start, (before, v), (M @ before, leaving), self._mu[0], lam),
+                (at_end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end),
             )
         )
         one.equal("motion", first.residual, scale=scale)

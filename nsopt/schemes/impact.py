@@ -32,7 +32,7 @@ class Impact(ABC):
 
 @dataclass(frozen=True)
 class NewtonImpact(Impact):
-    """Newton's law: 0 <= W^T v+ + e W^T v- _|_ Lam >= 0.
+    """Newton's law: 0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
 
     With several contacts at once, or e that differ, energy may be gained.
     """
@@ -41,7 +41,7 @@ class NewtonImpact(Impact):
         phase = _Phase(modes, node, "impact")
         lam = phase.impulse("impact")
         jump = phase.state(node.v, lam)
-        modes.press("rebound", node.W.T @ jump.after + restitution * (node.W.T @ node.v), lam)
+        modes.press("rebound", node.gap_rate(jump.after) + restitution * node.gap_rate(node.v), lam)
         modes.mpcc.least_norm(("impact", "joint_impact"))
         return jump
 
@@ -50,8 +50,8 @@ class NewtonImpact(Impact):
 class PoissonImpact(Impact):
     """Poisson's law: compression without rebound, then e times its impulses given back.
 
-    0 <= W^T v_c _|_ Lam_c >= 0, then 0 <= W^T v+ _|_ Lam_x >= 0 for what is needed beyond e Lam_c
-    so that nothing penetrates.
+    0 <= dg(v_c) _|_ Lam_c >= 0, then 0 <= dg(v+) _|_ Lam_x >= 0 for what is needed beyond e Lam_c
+    so that nothing penetrates, with the rate of the gaps dg(v) = W^T v + dg/dt.
     """
 
     def state(self, modes: ContactModes, node: Node, restitution: ca.SX) -> Balance:
@@ -59,8 +59,8 @@ class PoissonImpact(Impact):
         lam, more = compression.impulse("compression"), expansion.impulse("expansion")
         first = compression.state(node.v, lam)
         second = expansion.state(first.after, restitution * lam + more)
-        approach = modes.press("compressed", node.W.T @ first.after, lam)
-        modes.press("expanded", node.W.T @ second.after, more)
+        approach = modes.press("compressed", node.gap_rate(first.after), lam)
+        modes.press("expanded", node.gap_rate(second.after), more)
         if approach is not None:  # that must be compressed before it is given more
             sizes, labels = rate_sizes(modes.scales), modes.dynamics.contact_names
             modes.mpcc.complement("approaching", approach, more, scale=sizes, labels=labels)

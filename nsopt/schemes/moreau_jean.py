@@ -19,6 +19,7 @@ from nsopt.schemes.scheme import UnifiedScheme
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
+    between_walls,
     coordinates_after,
     mean_joint_friction,
     metric,
@@ -37,9 +38,9 @@ class MoreauJean(UnifiedScheme):
     """The theta scheme of Moreau and Jean with Newton restitution and Coulomb friction.
 
     ==============  ==================================================================
-    active          gaps with g(q_n) + h/2 W^T v_n <= 0
+    active          gaps with g(q_n) + h/2 (W^T v_n + dg/dt) <= 0
     motion          M (v_n+1 - v_n) = h K(q_m, v_m) + W lam + T lam_t + C^T mu
-    active          0 <= W^T v_n+1 + e W^T v_n _|_ lam >= 0
+    active          0 <= W^T v_n+1 + dg/dt_n+1 + e (W^T v_n + dg/dt) _|_ lam >= 0
     ideal joints    C v_n+1 + dPhi/dt = 0
     positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n
     ==============  ==================================================================
@@ -76,14 +77,18 @@ class MoreauJean(UnifiedScheme):
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
         mu, lam, friction = one.impulses()
-        modes = one.modes(start.gap + h / 2 * (start.W.T @ start.v), NEAR if self.project else 0.0)
-        slip = friction.impulse(start.at, v, lam, modes.closed, h)
+        near = NEAR if self.project else 0.0
+        modes = one.modes(start.gap + h / 2 * start.gap_rate(start.v) + _bend(d, start, h), near)
+        # Where bodies that lie on a wall are told to go to is where the wall is at the end.
+        late = (start.t + h, start.q, start.p)
+        later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
+        slip = friction.impulse(later, v, lam, modes.closed, h)
         mean = self.theta * v + (1 - self.theta) * start.v
         middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
         loads = ReactionLoads(h, v - start.v, mu, lam, slip)
         balance = Balance.of(
             d,
-            start,
+            between_walls(start, later),
             (start.v, v),
             h,
             smooth_forces(d, *middle, mean) + start.drive,
@@ -96,7 +101,7 @@ class MoreauJean(UnifiedScheme):
         one.equal("motion", balance.residual, scale=scales.impulse)
         one.equal("joint_rate", balance.C @ v + d.closure_drift(*start.at))
         friction.state()
-        rate = start.W.T @ v + d.restitution(start.p) * (start.W.T @ start.v)
+        rate = later.gap_rate(v) + d.restitution(start.p) * start.gap_rate(start.v)
         modes.press("contact", rate, lam)
         one.least_norm("impulse", "joint_impulse")
         project = self._project if self._projects(d) else None
@@ -107,7 +112,7 @@ class MoreauJean(UnifiedScheme):
         (b,) = step.transition.balances
         # As those of an impact the impulses meet the velocity that the other forces lead to.
         met = (b.before + b.after + ca.solve(metric(b.M), b.h * b.K)) / 2
-        return replace(step, contact_work=ca.dot(b.contact_impulse, met))
+        return replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -161,3 +166,14 @@ class MoreauJean(UnifiedScheme):
     def remedy(self, bores: bool) -> str:
         del bores
         return "step by Variational(), whose contacts need no switch"
+
+
+def _bend(d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
+    """Return by how much forces change the gaps of walls that move in half a step, (ng,) [m].
+
+    Without it what lies on a shaken floor would be let go whenever the floor is about to slow down.
+    """
+    t, q, p = start.at
+    a = ca.solve(metric(d.mass(q, p)), smooth_forces(d, *start.at, start.v) + start.drive)
+    moving = ca.SX(start.drift.sparsity(), 1)
+    return moving * h**2 / 4 * (start.W.T @ a + d.gap_bias(t, q, start.v, p))

@@ -29,6 +29,10 @@ class Node:
     gap : SX (ng,) [m]
     W : SX (nv, ng)
         Gradients of the gaps.
+    drift : SX (ng,) [m/s]
+        By which gaps open at v = 0, as surfaces move with time.
+    slip_drift : SX (ns,) [m/s]
+        Slip at v = 0.
     z_before : SX (nz,)
         Over a horizon: internal states of friction at the node before.
     sharp : SX scalar
@@ -43,6 +47,8 @@ class Node:
     drive: ca.SX
     gap: ca.SX
     W: ca.SX
+    drift: ca.SX
+    slip_drift: ca.SX
     z_before: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     sharp: ca.SX = field(default_factory=lambda: ca.SX(0))
 
@@ -51,10 +57,16 @@ class Node:
         """Time, coordinates, parameters."""
         return self.t, self.q, self.p
 
+    def gap_rate(self, v: ca.SX) -> ca.SX:
+        """Return the rates of the gaps at a velocity (nv,), those of moving walls too, (ng,)."""
+        return self.W.T @ v + self.drift
+
     @classmethod
     def without_drives(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> Node:
         """Return the node of a simulation, where loads are all that drives."""
-        return cls(t, q, v, p, ca.SX(d.nv, 1), d.gap(t, q, p), d.gap_matrix(t, q, p))
+        at, none = (t, q, p), ca.SX(d.nv, 1)
+        contacts = d.gap(*at), d.gap_matrix(*at), d.gap_drift(*at), d.slip_drift(*at)
+        return cls(t, q, v, p, none, *contacts)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class LinearisedClosure(Closure):
     trust: float = 0.5
 
     def gap(self, one: OneStep, end: Node) -> ca.SX:
-        linear = one.start.gap + one.h * one.start.W.T @ end.v
+        linear = one.start.gap + one.h * one.start.W.T @ end.v + one.h * one.start.drift
         least = -self.trust * one.dynamics.gap_scale(one.start.p)
         return one.trusted(linear, end.gap, least)
 

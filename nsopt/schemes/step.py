@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import casadi as ca
 
@@ -50,7 +51,7 @@ class Transition:
 
     @property
     def work(self) -> ca.SX:
-        """Of loads, drives, and joints that move with time [J]."""
+        """Of loads, drives, joints and walls that move with time [J]."""
         return total([b.work for b in self.balances])
 
 
@@ -93,6 +94,8 @@ class Step:
         An embedded estimate of the local error of the coordinates, in the metric of the mass.
     work : SX scalar [J]
         Of applied loads, as the step does it.
+    wall_change : SX scalar [J]
+        By how much that depends on where in the step velocities of walls are taken.
     joint_friction_work : SX scalar [J]
         Of `JointFriction` elements; positive where bristles spring back.
     frozen : SX (ng,) [N s]
@@ -119,6 +122,7 @@ class Step:
     energy_error: ca.SX
     local_error: ca.SX
     work: ca.SX
+    wall_change: ca.SX
     joint_friction_work: ca.SX
     frozen: ca.SX
     event: ca.SX = field(default_factory=lambda: ca.SX(0))
@@ -146,6 +150,7 @@ class Step:
             energy_error=errors.energy,
             local_error=errors.position,
             work=x.work,
+            wall_change=wall_change(x),
             joint_friction_work=total([b.joint_friction_work for b in balances]),
             frozen=ca.SX.zeros(lam.numel()),
         )
@@ -177,6 +182,8 @@ class Interval:
     impact_impulse : SX (ng,) [N s]
         Impulses that act at once at the node, at the end of the step before.
     impact_loss : SX (ng,) [J]
+    impact_work : SX scalar [J]
+        Of joints and walls that move with time, in these impacts.
     """
 
     at_node: ca.SX
@@ -190,6 +197,7 @@ class Interval:
     share: ca.SX
     impact_impulse: ca.SX
     impact_loss: ca.SX
+    impact_work: ca.SX
 
     @classmethod
     def of(cls, first: Node, transition: Transition, h: ca.SX) -> Interval:
@@ -208,13 +216,14 @@ class Interval:
             share=h,
             impact_impulse=none,
             impact_loss=none,
+            impact_work=ca.SX(0),
         )
 
     @classmethod
     def end(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Interval:
         """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
         zero, (mu, lam, slip) = ca.SX(0), Impulses.none(d)
-        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, h, zero, lam, lam)
+        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, h, zero, lam, lam, zero)
 
 
 def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
@@ -229,6 +238,20 @@ def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
     touched = same_body(x.dynamics) @ pushes > 0
     M, v_start = x.balances[-1].M, x.balances[0].before
     return (kinetic(M, touched * v_end) + kinetic(M, touched * v_start)) / 2
+
+
+def wall_change(x: Transition) -> ca.SX:
+    """Return by how much the work of walls depends on when velocities of walls are taken [J]."""
+    d, begin, end, change = x.dynamics, x.balances[0].node.t, x.end.t, ca.SX(0)
+    times = begin, (begin + end) / 2, end
+    for b in x.balances:
+        _, lam, slip = b.impulses
+        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip)):
+            speeds = [drift(t, b.node.q, b.node.p) for t in times]
+            change += sum(
+                ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)
+            )
+    return change
 
 
 def total(terms: list[ca.SX]) -> ca.SX:

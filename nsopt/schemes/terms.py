@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import casadi as ca
@@ -86,6 +87,25 @@ def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.S
 def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
     """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
     return -ca.dot(mu, d.closure_drift(*at))
+
+
+def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
+    """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
+
+    Of a contact that lasts they are those that positions at both ends of a step agree with.
+    """
+    t, q, p = node.at
+    drift, slip_drift = (
+        now + (4 * f(t + h / 2, q, p) + f(t + h, q, p) - 5 * f(t, q, p)) / 6
+        for f, now in ((d.gap_drift, node.drift), (d.slip_drift, node.slip_drift))
+    )
+    return replace(node, drift=drift, slip_drift=slip_drift)
+
+
+def between_walls(one: Node, other: Node) -> Node:
+    """Return the first node with the mean of the velocities of walls at both."""
+    drift, slip_drift = (one.drift + other.drift) / 2, (one.slip_drift + other.slip_drift) / 2
+    return replace(one, drift=drift, slip_drift=slip_drift)
 
 
 def metric(M: ca.SX) -> ca.SX:

@@ -25,12 +25,14 @@ from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
+    between_walls,
     coordinates_after,
     internal,
     joint_reactions,
     mean_joint_friction,
     metric,
     smooth_forces,
+    walls_over,
 )
 
 Array = NDArray[np.float64]
@@ -87,8 +89,10 @@ class Variational(Scheme):
     second half         M_n+1 v_n+1 = P(q_n+1, u, -h) + h/2 Q_A(q_n+1, v_h) + W_n+1 lam'
                         + C_n+1^T mu'
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
-    contact, closed     0 <= W_n+1^T v_n+1 + e min(W_n+1^T v_n, 0) _|_ lam' >= 0
+    contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v_n), 0) _|_ lam' >= 0
     ==================  ==============================================================
+
+    with the rate of the gaps dg(v) = W^T v + dg/dt.
 
     Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
     time-reversible there, so energy does not drift. In a step in which a contact closes lam and mu
@@ -148,12 +152,13 @@ class Variational(Scheme):
         lam = one.impulse_of_contacts("contact_half")
         friction.add_plane()
         lasting = lam * contacts.lasting
-        slip = friction.impulse(node.at, v, lasting, contacts.lasting, h / 2)
+        moving = walls_over(d, node, h)
+        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
         half = Balance.of(
             d,
-            replace(node, W=contacts.D),
+            replace(between_walls(node, moving), W=contacts.D),
             (start.v, v),
             h / 2,
             d.applied(start.t, start.q, v, start.p),
@@ -192,7 +197,7 @@ class Variational(Scheme):
         friction.add_space()
         lam = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add_plane()
-        slip = friction.impulse(end.at, v, lam, closed, h * ca.if_else(impact, 1, 0.5))
+        slip = friction.impulse(end, v, lam, closed, h * ca.if_else(impact, 1, 0.5))
         given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
         # In an impact bodies meet their walls with the twists at the start, turned along by the
@@ -203,7 +208,7 @@ class Variational(Scheme):
         loads = ReactionLoads(part, v - u, mu, lam, slip)
         second = Balance.of(
             d,
-            end,
+            between_walls(end, walls_over(d, end, -h)),
             (u, v),
             h / 2,
             d.applied(*end.at[:2], u, p),
@@ -216,10 +221,10 @@ class Variational(Scheme):
         mpcc.equal("motion", second.residual, scale=scales.impulse)
         mpcc.equal("joint_rate", second.C @ v + d.closure_drift(*end.at), scale=1.0)
         friction.state()
-        rebound = d.restitution(p) * (1 - contacts.closed) * ca.fmin(end.W.T @ start.v, 0)
+        rebound = d.restitution(p) * (1 - contacts.closed) * ca.fmin(end.gap_rate(start.v), 0)
         mpcc.complement(
             "contact",
-            end.W.T @ v + rebound,
+            end.gap_rate(v) + rebound,
             lam,
             scale=rate_sizes(scales),
             labels=d.contact_names,
@@ -298,7 +303,7 @@ class Variational(Scheme):
         one.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
         lam = interval.impulse
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
-        zero_where_pressed(mpcc, "rest", last.W.T @ v, lam, rate_sizes(scales), names)
+        zero_where_pressed(mpcc, "rest", last.gap_rate(v), lam, rate_sizes(scales), names)
         return replace(interval, at_node=v)
 
     def _node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:
@@ -317,7 +322,8 @@ class Variational(Scheme):
         mu, lam, friction = one.impulses()
         h, mean, arrived = (before + after) / 2, (v + node.v) / 2, node.v
         # What sticks stops: of the mean velocity it would only be thrown back.
-        slip = friction.impulse(node.at, v, lam, touching(one.mpcc, d, node, gap, scales.gap), h)
+        moving = walls_over(d, node, after)
+        slip = friction.impulse(moving, v, lam, touching(one.mpcc, d, node, gap, scales.gap), h)
 
         def summed(force: Callable[[ca.SX], ca.SX]) -> ca.SX:
             """Return the mean force over h: half a step at each of both velocities."""
@@ -326,7 +332,7 @@ class Variational(Scheme):
         loads = ReactionLoads(h, v - arrived, mu, lam, slip)
         balance = Balance.of(
             d,
-            node,
+            between_walls(moving, walls_over(d, node, -before)),
             (arrived, v),
             h,
             summed(lambda u: d.applied(node.t, node.q, u, node.p)),
@@ -352,7 +358,7 @@ class Variational(Scheme):
         there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
         touch = self.closed * d.gap_scale(start.p)
         # What lies on its wall and still approaches is about to hit it.
-        arrives = h * (start.W.T @ start.v) < -ARRIVING * touch
+        arrives = h * start.gap_rate(start.v) < -ARRIVING * touch
         closed = (start.gap <= touch) * (1 - arrives)
         cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
         lasting = closed * (cosine > SAME_SIDE)

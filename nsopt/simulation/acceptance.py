@@ -55,6 +55,7 @@ class StepEnd(NamedTuple):
     loss: Any  # (ng,) [J] taken by each contact
     work: Any  # (1,) [J] of applied loads
     contact_work: Any  # (1,) [J]
+    wall_change: Any  # (1,) [J] by which works depend on when velocities of walls are taken
     contact_energy: Any  # (1,) [J] kinetic, of the motions that contacts act on
     kinetic_energy: Any  # (1,) [J] mean of both ends
     energy_gain: Any  # (1,) [J] less the work of applied loads
@@ -85,6 +86,7 @@ class StepEnd(NamedTuple):
             step.loss,
             step.work,
             step.contact_work,
+            step.wall_change,
             step.contact_energy,
             (energies[0] + energies[1]) / 2,
             energies[0]
@@ -228,7 +230,7 @@ class Acceptance:
 
     def _energy(self, end: StepEnd, force: ca.SX) -> list[Check]:
         # A force within the tolerance of a gap does this much work either way.
-        slack = ROUND_OFF * end.energy_size + self.gap * force
+        slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
         work = Check(
             "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
             ("",),

@@ -1,17 +1,24 @@
 """Mechanisms with a known answer, that several test files run."""
 
+from dataclasses import dataclass
+
+import casadi as ca
 import numpy as np
+from scipy.optimize import brentq
 
 from nsopt import (
     Body,
     ContactLaw,
     Frame,
     Mechanism,
+    Parameter,
     PlanarPrismaticClearance,
     PlaneContact,
     Revolute,
     assemble,
 )
+from nsopt.mechanics import ContactPair, Gap, State
+from nsopt.parameter import Scalar
 
 G = 9.81
 UPRIGHT = np.column_stack([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])  # z of the frame along world y
@@ -90,3 +97,58 @@ def slider_crank(restitution=0.0):
         "guide", Frame(None), Frame(bodies[2]), 2 * a, 2 * b, c, law=law
     )
     return assemble(Mechanism(bodies, hinges), [guide], (0, -G, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Piston(ContactPair):
+    """A floor under a point at height speed t + amplitude sin(rate t), as a user states it."""
+
+    speed: Scalar
+    amplitude: Scalar
+    rate: Scalar
+
+    def gaps(self, s: State) -> list[Gap]:
+        speed, amplitude, rate = (s.value(x) for x in (self.speed, self.amplitude, self.rate))
+        point = s.motion(self.b).r
+        gap = point[2] - speed * s.t - amplitude * ca.sin(rate * s.t)
+        up = ca.SX([0, 0, 1])
+        return self.with_law(s, [Gap(gap, gap, point, up, ca.SX(1e-3))])
+
+
+def ball_on_piston(coordinates="absolute", **values):
+    """A ball of 2 kg on a piston, at rest unless Parameters get other values."""
+    numbers = {"speed": 0.0, "amplitude": 0.0, "rate": 50.0, "e": 0.0} | values
+    speed, amplitude, rate, e = (Parameter(*x) for x in numbers.items())
+    body = Body("ball", 2.0, point_mass=True)
+    law = ContactLaw(restitution=e)
+    piston = Piston("piston", Frame(None), Frame(body), speed, amplitude, rate, law=law)
+    return assemble(Mechanism([body], coordinates=coordinates), [piston], (0, 0, -G))
+
+
+class Shaken:
+    """A ball that a floor at A sin(w t) throws once, with e = 0, in closed form.
+
+    It leaves at the phase arcsin(g / (A w^2)), where the floor begins to fall faster.
+    """
+
+    def __init__(self, amplitude, rate):
+        self.amplitude, self.rate = amplitude, rate
+        self.left = np.arcsin(G / (amplitude * rate**2)) / rate
+        self._up = amplitude * rate * np.cos(rate * self.left)
+        self.landed = brentq(
+            lambda t: self._thrown(t) - self.floor(t), self.left + 0.2 / rate, self.left + 6 / rate
+        )
+        speeds = self._up - G * (self.landed - self.left), np.cos(rate * self.landed)
+        self.meets = amplitude * rate * speeds[1] - speeds[0]  # of both, as it lands [m/s]
+
+    def floor(self, t):
+        return self.amplitude * np.sin(self.rate * t)
+
+    def _thrown(self, t):
+        late = t - self.left
+        return self.floor(self.left) + self._up * late - G * late**2 / 2
+
+    def height(self, t):
+        """Height of the ball until it is thrown again [m]."""
+        flies = (t > self.left) & (t < self.landed)
+        return np.where(flies, self._thrown(t), self.floor(t))

@@ -68,6 +68,16 @@ class Lifting:
             W[:, k] = ca.substitute(turn, x, q).T @ gradient[:, i]
         return W
 
+    def drift(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
+        """Return by which gaps open at v = 0, (ng,) [m/s]."""
+        d = self.dynamics
+        drift, now = d.gap_drift(t, q, p), ca.SX.sym("t")
+        offsets, (_, gradient) = d.contact_offsets(now, q, p), self._inside(p, eccentricities)
+        for i, k in enumerate(d.bores):
+            rate = ca.substitute(ca.jacobian(offsets[:, k], now), now, t)
+            drift[k] = ca.sparsify(rate.T @ gradient[:, i])
+        return ca.sparsify(drift)
+
     def normals(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
         """Return the normals of contacts in bores, (3, ng) in world axes.
 

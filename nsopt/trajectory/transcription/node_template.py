@@ -71,8 +71,10 @@ class Model:
             forces[i] = drive[k]
         gap = self.lifting.gap(t, q, parameters, eccentricities, p[len(names) + 1])
         W = self.lifting.directions(t, q, parameters, eccentricities)
+        drift = self.lifting.drift(t, q, parameters, eccentricities)
+        slip_drift = d.slip_drift(t, q, parameters)
         sharp = SHARP / ca.sqrt(p[len(names)])  # Stage.sigma
-        return Node(t, q, v, parameters, forces, gap, W, z, sharp)
+        return Node(t, q, v, parameters, forces, gap, W, drift, slip_drift, z, sharp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +129,13 @@ class NodeTemplate:
         share = p[-1]  # Stage.normal_implicitness
         u_start, u_end = (ca.vertsplit(x, model.state_offsets)[2] for x in (first, second))
         eccentricities = u_start + model.scheme.normal_implicitness * (u_end - u_start)
-        W = model.lifting.directions(node.t, node.q, node.p, eccentricities)
-        start = replace(node, W=(1 - share) * W + share * following.W)
+        at = (node.t, node.q, node.p, eccentricities)
+        W, drift = model.lifting.directions(*at), model.lifting.drift(*at)
+        start = replace(
+            node,
+            W=(1 - share) * W + share * following.W,
+            drift=(1 - share) * drift + share * following.drift,
+        )
         interval = model.scheme.add_interval(
             m, model.dynamics, start, following, before, model.scales
         )

@@ -303,15 +303,16 @@ class Stepped(Transcription):
         x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
         inner = self._evaluate(self.inner, x, self._data(), parameters)
         last = self._evaluate(self.last, x_last, self._last_data, parameters)
-        t, q, v, a, drive, u, force, time, lam, impact, mu, slip, loss, impact_loss, work = (
-            np.vstack(values) for values in zip(inner, last, strict=True)
-        )
+        recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
+        t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
+        loss, impact_loss, work, impact_work = more
         h = np.diff(t, axis=0)
         # An impulse at a node is of half the step before and half the step after it; the record
         # has impulses of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)])
-        work = self._over_steps(work[:, 0], h[:, 0])
+        work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
+        work[0] += impact_work[0, 0]
         accepted = AcceptedSteps(
             t=t[1:, 0],
             h=h[:, 0],
@@ -386,7 +387,7 @@ class Stepped(Transcription):
         y = x.interval
         recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
         recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
-        recorded += [y.loss, y.impact_loss, y.work]
+        recorded += [y.loss, y.impact_loss, y.work, y.impact_work]
         outputs = [ca.densify(value) for value in recorded]
         function = ca.Function("recorded", [x.w, x.data, x.p], outputs, {"cse": True})
         n = len(w)

@@ -1,0 +1,22 @@
+"""Vectors that may be functions of time."""
+
+import casadi as ca
+
+from nsopt.mechanics import State, Vector
+
+
+def vector_now(s: State, vector: Vector, label: str) -> ca.SX:
+    """Return a stated vector at the time of a state, shape (3,).
+
+    Raises
+    ------
+    ValueError
+        If a function of time returns another shape, or is not finite at t = 0; with ``label``.
+    """
+    now = s.value(vector)
+    if now.shape != (3, 1):
+        raise ValueError(f"{label} must return three components, got shape {now.shape}")
+    at_start = ca.substitute(now, s.t, 0)
+    if not ca.symvar(at_start) and not ca.DM(ca.evalf(at_start)).is_regular():
+        raise ValueError(f"{label} must be finite, but is not at t = 0")
+    return now
