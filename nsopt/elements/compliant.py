@@ -52,7 +52,8 @@ class CompliantContact(Force):
     TypeError
         If the contact is none.
     ValueError
-        If stiffness or impact speed is not positive, or the exponent is less than one.
+        If stiffness or impact speed is not positive, or the exponent is less than one; when it is
+        assembled, if the contact moves with time.
 
     Notes
     -----
@@ -93,8 +94,15 @@ class CompliantContact(Force):
         return self.contact.outline()
 
     def energy(self, s: State) -> ca.SX:
-        n = s.value(self.exponent)
-        pressed = [self._press(s, gap) for gap in self.contact.gaps(s)]
+        n, gaps = s.value(self.exponent), self.contact.gaps(s)
+        moves = callable(getattr(self.contact, "offset", None))
+        if moves or any(ca.depends_on(ca.vertcat(x.distance, x.slip), s.t) for x in gaps):
+            raise ValueError(
+                f"contact of CompliantContact {self.name!r} moves with time, whose work it would "
+                "leave out: give the contact to the mechanism as it is, or let a joint such as "
+                "Distance move a body with the wall"
+            )
+        pressed = [self._press(s, gap) for gap in gaps]
         return ca.sum1(ca.vertcat(*(p.elastic * p.depth / (n + 1) for p in pressed)))
 
     def loads(self, s: State) -> list[Load]:

@@ -138,7 +138,10 @@ class Contact(Element):
 
     @abstractmethod
     def gaps(self, s: State) -> list["Gap"]:
-        """Return the gaps; the normal force acts along the gradient of each distance."""
+        """Return the gaps; the normal force acts along the gradient of each distance.
+
+        They may depend on ``s.t``: the wall then moves, and its work is work from outside.
+        """
 
 
 class Force(Element):
