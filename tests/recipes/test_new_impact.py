@@ -20,7 +20,7 @@ class ViscoelasticImpact(Impact):
     factor: float
 
     def state(self, modes, node, restitution):
-        speed = ca.fmax(-(node.W.T @ node.v), 0)
+        speed = ca.fmax(-node.gap_rate(node.v), 0)
         e = ca.fmax(restitution - self.factor * speed**0.2, 0)
         return NewtonImpact().state(modes, node, e)
 
