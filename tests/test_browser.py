@@ -10,7 +10,17 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
-from nsopt import Result
+from nsopt import (
+    Body,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Result,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
 from nsopt.cli import BAD_INPUT, app
 from nsopt.plots import save_view
 from nsopt.plots.browser import MOST_FRAMES, playback_of
@@ -188,8 +198,15 @@ def test_without_viser_the_remedy_is_named(tmp_path, monkeypatch):
 
 def test_command_writes_the_page_and_says_its_size(tmp_path, monkeypatch):
     saved = tmp_path / "rod.nc"
-    data = record(nsopt_version="test").data
-    Result(data).save(saved)
+    rod = Body("rod", 1.0, (0.01, 0.1, 0.1), position=(0.5, 0, 0), angular_velocity=(0, 0, 3))
+    floor = PlaneContact("floor", Frame(None), Frame(rod, (0.5, 0, 0)))
+    simulate(
+        assemble(Mechanism([rod]), [floor]),
+        duration=0.039,
+        steps=StepBounds(1e-3, 1e-3),
+        scheme=Variational(),
+        progress=False,
+    ).save(saved)
     outcome = CliRunner().invoke(app, ["view", str(saved)])
     assert outcome.exit_code == 0, outcome.output
     assert re.search(r"rod\.html \(0\.\d MB\)", outcome.output)

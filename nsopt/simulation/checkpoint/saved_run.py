@@ -20,7 +20,7 @@ from nsopt.simulation.stepper import StepperState
 POINT = ("x", "lam_x", "lam_g")
 """Arrays of a `Point`."""
 
-FACTS = {"identity", "blocks", "count", "t", "below_h_min", "refused", "trial", "warm"}
+FACTS = {"identity", "blocks", "count", "t", "step_counts", "refused", "trial", "warm"}
 """Facts of a head."""
 
 PENDING = "pending_"
