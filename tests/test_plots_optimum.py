@@ -50,7 +50,7 @@ def arm():
 
 
 @pytest.fixture(scope="module")
-def hung():
+def hung(bounce):
     """A fall in a worn hinge, told as if it were an optimum, that never lifts off."""
     data = ran_clearance().data
     nv, time = data.sizes["v"], data.sizes["time"]
@@ -61,7 +61,7 @@ def hung():
     ).assign_coords(input_name=["torque"])
     data["gap"][:] = [0.0, 0.0, CLEARANCE, CLEARANCE]
     costs = {"detailed_cost": '{"InputEffort": 2.0}', "guess_cost": "{}", "objective": 2.0}
-    return Result(data.assign_attrs(costs))
+    return Result(data.assign_attrs(bounce.data.attrs | data.attrs | costs))
 
 
 def panels(result):
