@@ -266,8 +266,8 @@ def test_a_slider_that_bounces_in_its_guide_needs_no_retries():
         options = {"scheme": Variational(), "solver": Compiled(), "progress": False}
         result = simulate(d, duration=0.03, steps=StepBounds(1e-7, 1e-5), **options)
         assert result.completed, result.stop_reason
-        assert result["retries"].values.sum() == 0
-        assert np.count_nonzero(result["impulse"].values) > 12
+        assert np.nansum(result["retries"].values) == 0
+        assert np.count_nonzero(result["impulse"].values[1:]) > 12
         ends.append(result["body_position"].values[-1])
     assert ends[0] == pytest.approx(ends[1], abs=1e-5)
 
