@@ -91,10 +91,10 @@ def _springs(d: Dynamics, run: Run) -> Iterator[str]:
 
 def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     """Return the highest angular frequency [rad/s] at the start, 0 if none, and what moves most."""
-    start, p = run.start, run.p
+    start, p, still = run.start, run.p, np.zeros(d.nv)  # dampers are no springs
     N = np.asarray(d.rate_matrix(start.q))
-    at = _column(d.applied(start.t, start.q, start.v, p))
-    moved = [_column(d.applied(start.t, start.q + NUDGE * n, start.v, p)) for n in N.T]
+    at = _column(d.applied(start.t, start.q, still, p))
+    moved = [_column(d.applied(start.t, start.q + NUDGE * n, still, p)) for n in N.T]
     K = (at - np.array(moved)).T / NUDGE
     free = null_space(np.asarray(d.closure_matrix(start.t, start.q, p)).reshape(-1, d.nv))
     M = free.T @ np.asarray(d.mass(start.q, p)) @ free
