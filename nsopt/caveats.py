@@ -49,8 +49,7 @@ def _other_schemes(data: xr.Dataset) -> Iterator[str]:
     if count > FEW * steps:
         yield (
             f"{count} of {steps} steps were taken by another scheme than "
-            f"{data.attrs['scheme_name']}, of first order (step_reason tells which): lower h_min, "
-            f"{_smaller(data)}"
+            f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, {_smaller(data)}"
         )
 
 

@@ -17,10 +17,9 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import cache_folder, compile_native, native
+from tests.mpcc.compilers import CC, forget, needs_compiler, script, swing
 
-COMPILERS = ["cc", "gcc", "clang"] if os.name == "posix" else []
-CC = next((path for path in map(shutil.which, COMPILERS) if path), None)
-needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on this machine")
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def chain(length=10):
@@ -35,14 +34,6 @@ def chain(length=10):
     s, t = ca.MX.sym("s", 2), ca.MX.sym("t")
     step = ca.Function("step", [s, t], [end(solve(0, s, t), s, t)], ["s", "h"], ["next"])
     return step.mapaccum("chain", length)
-
-
-def swing(length=10):
-    """Steps of a pendulum, explicit: compiles in a fifth of the time."""
-    s, h = ca.SX.sym("s", 2), ca.SX.sym("h")
-    v = s[1] - h * ca.sin(s[0])
-    step = ca.Function("swing", [s, h], [ca.vertcat(s[0] + h * v, v)])
-    return step.mapaccum("swings", length)
 
 
 def worker():
@@ -82,28 +73,6 @@ def processes(count):
     ends = [process.communicate() for process in running]
     assert all(process.returncode == 0 for process in running), ends
     return [json.loads(out) for out, _ in ends]
-
-
-def forget(monkeypatch):
-    """Put this process into the state of a fresh one."""
-    for memory in ("_loaded", "_failed", "_said"):
-        monkeypatch.setattr(native, memory, type(getattr(native, memory))())
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty cache of its own, and no memory of what was loaded before."""
-    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("CC", raising=False)
-    forget(monkeypatch)
-    return tmp_path / "cache"
-
-
-def script(path, *lines):
-    """Write a compiler."""
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o700)
-    return str(path)
 
 
 @pytest.fixture
@@ -375,54 +344,6 @@ def test_cache_folder(environment, expected, monkeypatch):
     for name, value in {"HOME": "/house/me", **environment}.items():
         monkeypatch.setenv(name, value)
     assert cache_folder() == Path(expected)
-
-
-# Without a compiler
-
-
-@pytest.mark.parametrize("cc", ["/no/such/compiler", "no-such-compiler -x", "false", "'unbalanced"])
-def test_without_a_compiler(cc, monkeypatch):
-    monkeypatch.setenv("CC", cc)
-    function = swing()
-    with pytest.warns(RuntimeWarning, match="virtual machine") as said:
-        done = [compile_native(f) for f in (function, swing(3))]
-    assert len(said) == 1
-    assert done[0].function is function
-    assert not any(d.native or d.cached for d in done)
-
-
-def test_no_compiler_on_the_path(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.warns(RuntimeWarning, match=r"tried cc, gcc, clang.*install gcc or clang, or set"):
-        assert not compile_native(swing()).native
-
-
-@needs_compiler
-def test_compile_error(tmp_path, monkeypatch, folder):
-    lines = [f"echo native.c:{i}: wrong >&2" for i in range(9)]
-    fails = 'test "$1" = --version && echo fails 1.0 && exit', f"echo x >> {tmp_path}/log", *lines
-    monkeypatch.setenv("CC", script(tmp_path / "fails", *fails, "exit 1"))
-    function = swing()
-    with pytest.warns(RuntimeWarning, match=r"native.c:0: wrong") as said:
-        done = [compile_native(function), compile_native(function)]
-    assert len(said) == 1
-    assert "native.c:4" in str(said[0].message)
-    assert "native.c:5" not in str(said[0].message)
-    assert all(d.function is function and not d.native for d in done)
-    assert (tmp_path / "log").read_text() == "x\n"
-    assert not folder.exists()
-
-
-@needs_compiler
-def test_function_that_calls_compiled_code_falls_back():
-    """Its C lacks the inner library: refused when linked, not found out in the middle of a run."""
-    x = ca.MX.sym("x")
-    inner = compile_native(ca.Function("inner", [x], [x * x])).function
-    outer = ca.Function("outer", [x], [inner(x) + 1])
-    with pytest.warns(RuntimeWarning, match="'outer' runs in CasADi's virtual machine"):
-        done = compile_native(outer)
-    assert not done.native
-    assert float(done.function(3)) == 10
 
 
 if __name__ == "__main__":
