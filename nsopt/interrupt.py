@@ -1,8 +1,9 @@
 """Ctrl-C and SIGTERM: heard at once, after the step under way, or only remembered.
 
-Scopes nest, and the innermost one decides. Both signals are treated alike; they are forgotten when
-the outermost scope ends. Nothing is changed outside the main thread, where signals do not arrive,
-nor where a program handles or ignores a signal by itself.
+Scopes nest, and the innermost one decides. Ctrl-C is forgotten when the outermost scope ends.
+SIGTERM is not: a process that is told to end keeps what it has, and begins nothing more. Nothing is
+changed outside the main thread, where signals do not arrive, nor where a program handles or ignores
+a signal by itself.
 """
 
 from __future__ import annotations
@@ -38,11 +39,19 @@ class _Scope:
 
 _scopes: list[_Scope] = []
 _pressed = threading.Event()
+_told_to_end = threading.Event()
 
 
 def interrupted() -> bool:
-    """Return whether Ctrl-C was pressed within the scopes of this moment."""
+    """Return whether Ctrl-C was pressed within the scopes of this moment, or SIGTERM ever came."""
     return _pressed.is_set()
+
+
+def forget() -> None:
+    """Go on although SIGTERM came."""
+    _told_to_end.clear()
+    if not _scopes:
+        _pressed.clear()
 
 
 @contextmanager
@@ -96,7 +105,7 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         for number, handler in previous.items():
             signal.signal(number, handler)
         del _scopes[depth:]
-        if not depth:
+        if not depth and not _told_to_end.is_set():
             _pressed.clear()
 
 
@@ -115,8 +124,11 @@ def _installed() -> dict[signal.Signals, Any]:
     return replaced
 
 
-def _press(*_: object) -> None:
+def _press(number: int, frame: FrameType | None) -> None:
+    del frame
     _pressed.set()
+    if number == signal.SIGTERM:
+        _told_to_end.set()
     scope = _scopes[-1] if _scopes else _Scope(1)
     scope.heard += 1
     if scope.heard >= scope.patience:

@@ -11,17 +11,31 @@ from pathlib import Path
 
 import pytest
 
-from nsopt import Ipopt, Result, Solver, Sqp
+from nsopt import Ipopt, Result, Solver, Sqp, simulate
 from nsopt.cli import INTERRUPTED
-from nsopt.interrupt import deferred_interrupt, interrupted, interruptible, uninterrupted
+from nsopt.interrupt import (
+    deferred_interrupt,
+    forget,
+    interrupted,
+    interruptible,
+    uninterrupted,
+)
 from nsopt.mpcc.filter_sqp import _Run
 from nsopt.mpcc.interrupt_callback import InterruptCallback
-from nsopt.problem import load_optimization
+from nsopt.problem import load_optimization, load_problem
+from nsopt.simulation.driver import Driver
 from nsopt.trajectory import Earlier, multi_start
 from nsopt.trajectory.refine import ObjectiveChange, refine
 
 OPTIMIZE = sys.modules["nsopt.trajectory.optimize"]
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture(autouse=True)
+def to_go_on():
+    """Go on after a test in which SIGTERM came."""
+    yield
+    forget()
 
 
 def press(number=signal.SIGINT):
@@ -43,11 +57,31 @@ def test_the_innermost_scope_decides(number):
         with pytest.raises(KeyboardInterrupt), interruptible():  # pressed before
             raise AssertionError
         assert interrupted()
-    assert not interrupted()
+    assert interrupted() == (number == signal.SIGTERM)
+    forget()
     with pytest.raises(KeyboardInterrupt), interruptible():
         press(number)
-    assert not interrupted()
+    assert interrupted() == (number == signal.SIGTERM)
     assert signal.getsignal(number) is before
+
+
+def test_a_process_that_is_told_to_end_begins_no_other_run(monkeypatch):
+    """Of a script with a loop, as of one without."""
+    problem = load_problem("case_a")
+    calls = pressing_at(monkeypatch, Driver, "advance", 3, signal.SIGTERM)
+
+    def run():
+        return simulate(problem.dynamics, duration=0.1, steps=problem.steps, progress=False)
+
+    result = run()
+    assert result.interrupted
+    assert len(calls) == 3
+    assert 0 < result["time"][-1] < 0.1
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert len(calls) == 3
+    forget()
+    assert run().completed
 
 
 @pytest.mark.unit
@@ -118,6 +152,7 @@ def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
     assert capsys.readouterr().err.count("stopping after this iteration") == 1
     # Another motion than the guess, from which the same problem is solved.
     monkeypatch.undo()
+    forget()
     whole = small(backend).solve()
     assert whole.completed
     assert abs(result["q"].values - whole["q"].values).max() > 1e-6

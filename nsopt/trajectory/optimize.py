@@ -114,7 +114,7 @@ def optimize(
         Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
         conditions that cannot be met together.
     KeyboardInterrupt
-        After Ctrl-C or SIGTERM before the solver has begun.
+        After Ctrl-C before the solver has begun, and in a process told to end by SIGTERM.
     """
     begin, solver = perf_counter(), solver or Solver()
     with interruptible():  # nothing is computed yet
