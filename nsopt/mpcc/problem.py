@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +57,7 @@ class Mpcc:
     first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
     least: tuple[str, ...] = field(default=(), init=False)
+    earlier: tuple[Mpcc, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         if not ca.Function.check_name(self.name):
@@ -245,10 +247,27 @@ class Mpcc:
         Expressions of both may be used in it.
         """
         other = Mpcc(name)
-        fresh("parameter", self.name, [p.name for p in self.parameters])
-        unknowns = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in self.variables))
-        other.parameters = (*self.parameters, ParameterBlock(self.name, unknowns))
+        other.parameters = (*self.parameters, self._solved(self.parameters))
         return other
+
+    @contextmanager
+    def before(self, name: str) -> Iterator[Mpcc]:
+        """Yield a program that is solved before this one, to be stated within the context.
+
+        It has the parameters of this one, which afterwards has a block of its name too: its scaled
+        unknowns. Whoever solves this one solves those in ``earlier`` first, in their order.
+        """
+        other = Mpcc(name)
+        other.parameters = self.parameters
+        yield other
+        self.parameters += (other._solved(self.parameters),)
+        self.earlier += (other,)
+
+    def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
+        """Return the unknowns of this program as one more block of parameters."""
+        fresh("parameter", self.name, [p.name for p in known])
+        unknowns = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in self.variables))
+        return ParameterBlock(self.name, unknowns)
 
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""

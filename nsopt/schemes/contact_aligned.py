@@ -110,6 +110,9 @@ class ContactAligned(Scheme):
         forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
         return replace(start, modes=forces.lam > PRESSING * scales.force)
 
+    def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
+        return self.impact.gain_remedy(dynamics, p)
+
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
@@ -182,7 +185,7 @@ class ContactAligned(Scheme):
     def _impact(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Balance:
         """State how the velocity jumps at a node of a horizon."""
         modes = ClosedGaps(mpcc, d, scales, node.gap)
-        return self.impact.state(modes, node, d.restitution(node.p))
+        return self.impact.jump(modes, node, d.restitution(node.p))
 
     def _with_impact(self, interval: Interval, jump: Balance) -> Interval:
         lam, loss, work = jump.impulses.lam, jump.loss, jump.work
@@ -207,7 +210,7 @@ class ContactAligned(Scheme):
             ca.sum1(met * fast) > 0, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event)
         )
         modes = KnownModes(mpcc, d, scales, touching)
-        jump = self.impact.state(modes, node, d.restitution(p) * fast)
+        jump = self.impact.jump(modes, node, d.restitution(p) * fast)
         end = replace(node, v=jump.after)
         x = Transition((*step.transition.balances, jump), end)
         whole = Step.of(x, step.h, Errors(step.energy_error, step.local_error))

@@ -31,10 +31,12 @@ class Friction:
     mpcc : Mpcc
     dynamics : Dynamics
     scales : Scales
+    tag : str
+        Ends the names of unknowns and rows, where a program has friction twice.
     """
 
-    def __init__(self, mpcc: Mpcc, dynamics: Dynamics, scales: Scales) -> None:
-        self._mpcc, self._d, self._scales = mpcc, dynamics, scales
+    def __init__(self, mpcc: Mpcc, dynamics: Dynamics, scales: Scales, tag: str = "") -> None:
+        self._mpcc, self._d, self._scales, self._tag = mpcc, dynamics, scales, tag
         owners = np.array(dynamics.slip_contacts, dtype=int)
         alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
         mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
@@ -54,7 +56,8 @@ class Friction:
 
     def _add(self, name: str, columns: NDArray[np.intp]) -> None:
         if columns.size:
-            unknowns = self._mpcc.variable(name, columns.size, scale=self._scales.impulse)
+            size = self._scales.impulse
+            unknowns = self._mpcc.variable(name + self._tag, columns.size, scale=size)
             for k, column in enumerate(columns):
                 self._unknowns[int(column)] = unknowns[k]
 
@@ -98,10 +101,11 @@ class Friction:
                 size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + creep[owners[i]] ** 2)
                 sizes[i], sizes[j] = size, size
             law = self._unknowns + limit * u / sizes
-            self._mpcc.equal("friction_in_space", _each(law, space), scale=self._scales.impulse)
+            name, size = f"friction_in_space{self._tag}", self._scales.impulse
+            self._mpcc.equal(name, _each(law, space), scale=size)
         if plane:
             self._mpcc.box(
-                "friction",
+                f"friction{self._tag}",
                 _each(self._unknowns, plane),
                 _each(u, plane),
                 lower=-_each(limit, plane),

@@ -7,7 +7,10 @@ horizon states are unknowns, and both sides of such a switch must be one stateme
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Self
 
 import casadi as ca
 
@@ -59,6 +62,18 @@ class ContactModes(ABC):
             By how much a contact that takes no impulse still approaches; None if none can.
         """
 
+    @contextmanager
+    def before(self, name: str) -> Iterator[Self]:
+        """Yield the contacts of what comes before: a part of the same program, or one of its own.
+
+        Parameters
+        ----------
+        name : str
+            Of that program.
+        """
+        del name
+        yield self
+
 
 @dataclass(frozen=True)
 class KnownModes(ContactModes):
@@ -75,6 +90,11 @@ class KnownModes(ContactModes):
         sizes, labels = rate_sizes(self.scales), self.dynamics.contact_names
         self.mpcc.complement(name, rate, lam, scale=sizes, labels=labels, active=self.closed)
         return None
+
+    @contextmanager
+    def before(self, name: str) -> Iterator[Self]:
+        with self.mpcc.before(name) as earlier:
+            yield replace(self, mpcc=earlier)
 
 
 @dataclass(frozen=True)

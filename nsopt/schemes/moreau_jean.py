@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.impact import Impact, NewtonImpact
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
@@ -35,12 +36,13 @@ their walls: at zero what lasts would be at the switch itself, in every step."""
 
 @dataclass(frozen=True)
 class MoreauJean(UnifiedScheme):
-    """The theta scheme of Moreau and Jean with Newton restitution and Coulomb friction.
+    """The theta scheme of Moreau and Jean with restitution and Coulomb friction.
 
     ==============  ==================================================================
     active          gaps with g(q_n) + h/2 (W^T v_n + dg/dt) <= 0
     motion          M (v_n+1 - v_n) = h K(q_m, v_m) + W lam + T lam_t + C^T mu
-    active          0 <= W^T v_n+1 + dg/dt_n+1 + e (W^T v_n + dg/dt) _|_ lam >= 0
+    active          0 <= W^T v_n+1 + dg/dt_n+1 + e min(W^T v_n + dg/dt, 0) _|_ lam >= 0,
+                    or another `Impact`
     ideal joints    C v_n+1 + dPhi/dt = 0
     positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n
     ==============  ==================================================================
@@ -55,6 +57,8 @@ class MoreauJean(UnifiedScheme):
     theta : float
         1/2 conserves energy in free motion; 1 damps.
     project : bool
+    impact : Impact
+        `NewtonImpact` or `PoissonImpact`.
     """
 
     forces_at_end: ClassVar[bool] = False
@@ -64,6 +68,7 @@ class MoreauJean(UnifiedScheme):
 
     theta: float = 0.5
     project: bool = False
+    impact: Impact = field(default_factory=NewtonImpact)
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.theta <= 1:
@@ -73,25 +78,37 @@ class MoreauJean(UnifiedScheme):
     def allows_penetration(self) -> bool:
         return not self.project
 
+    def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
+        return self.impact.gain_remedy(dynamics, p)
+
     def state(self, one: OneStep) -> Transition:
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
-        mu, lam, friction = one.impulses()
+        mu, more, friction = one.impulses()
         near = NEAR if self.project else 0.0
         modes = one.modes(start.gap + h / 2 * start.gap_rate(start.v) + _bend(d, start, h), near)
+        middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
+
+        def smooth(v: ca.SX) -> ca.SX:
+            return smooth_forces(d, *middle, v) + start.drive
+
+        def early(v: ca.SX) -> ca.SX:
+            return h / 2 * smooth((start.v + v) / 2)
+
+        rebound = self.impact.state(modes, start, d.restitution(start.p), early)
         # Where bodies that lie on a wall are told to go to is where the wall is at the end.
         late = (start.t + h, start.q, start.p)
         later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
-        slip = friction.impulse(later, v, lam, modes.closed, h)
+        last = friction.impulse(later, v, rebound.given + more, modes.closed, h)
+        lam, slip = rebound.spent.lam + rebound.given + more, rebound.spent.slip + last
         mean = self.theta * v + (1 - self.theta) * start.v
-        middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
         loads = ReactionLoads(h, v - start.v, mu, lam, slip)
         balance = Balance.of(
             d,
             between_walls(start, later),
             (start.v, v),
             h,
-            smooth_forces(d, *middle, mean) + start.drive,
+            smooth(mean),
             Impulses(mu, lam, slip),
             M=d.mass(*middle[1:]),
             acting=mean,
@@ -101,12 +118,12 @@ class MoreauJean(UnifiedScheme):
         one.equal("motion", balance.residual, scale=scales.impulse)
         one.equal("joint_rate", balance.C @ v + d.closure_drift(*start.at))
         friction.state()
-        rate = later.gap_rate(v) + d.restitution(start.p) * start.gap_rate(start.v)
-        modes.press("contact", rate, lam)
+        rate = later.gap_rate(v)
+        rebound.press("contact", modes, rate, more)
         one.least_norm("impulse", "joint_impulse")
         project = self._project if self._projects(d) else None
         end = one.end(coordinates_after(d, start, h, mean), v, project)
-        return Transition((balance,), end, gap=h * rate * modes.closed)
+        return Transition((balance,), end, gap=h * rebound.judged(rate, more) * modes.closed)
 
     def refine(self, step: Step) -> Step:
         (b,) = step.transition.balances

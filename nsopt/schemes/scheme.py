@@ -145,6 +145,11 @@ class Scheme(ABC):
         del mpcc, dynamics, start, scales
         return step
 
+    def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
+        """Return what to do where contacts give energy; nothing by default."""
+        del dynamics, p
+        return ""
+
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         """Return a cold start for variables that `add_step` made, by name; none by default."""
         del dynamics, q, v, h

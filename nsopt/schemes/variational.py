@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -16,7 +16,8 @@ from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.friction import Friction
-from nsopt.schemes.modes import rate_sizes, touching, zero_where_pressed
+from nsopt.schemes.impact import Impact, NewtonImpact
+from nsopt.schemes.modes import KnownModes, rate_sizes, touching, zero_where_pressed
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
@@ -89,7 +90,8 @@ class Variational(Scheme):
     second half         M_n+1 v_n+1 = P(q_n+1, u, -h) + h/2 Q_A(q_n+1, v_h) + W_n+1 lam'
                         + C_n+1^T mu'
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
-    contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v_n), 0) _|_ lam' >= 0
+    contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v_n), 0) _|_ lam' >= 0,
+                        or another `Impact`
     ==================  ==============================================================
 
     with the rate of the gaps dg(v) = W^T v + dg/dt.
@@ -123,12 +125,15 @@ class Variational(Scheme):
         A contact counts as closed up to this part of its typical opening, `Gap.scale`.
     normal_implicitness : float, from 0 to 1
         Over a horizon, see `Scheme.normal_implicitness`.
+    impact : Impact
+        `NewtonImpact` or `PoissonImpact`.
     """
 
     takes_joint_friction: ClassVar[bool] = True
 
     closed: float = 1e-8
     normal_implicitness: float = 0.0
+    impact: Impact = field(default_factory=NewtonImpact)
 
     def __post_init__(self) -> None:
         what, remedy = "normal_implicitness of Variational", "0.5 damps a bushing that rattles"
@@ -136,7 +141,10 @@ class Variational(Scheme):
 
     @property
     def fallback(self) -> Scheme:
-        return MoreauJean(project=True)
+        return MoreauJean(project=True, impact=self.impact)
+
+    def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
+        return self.impact.gain_remedy(dynamics, p)
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -195,15 +203,21 @@ class Variational(Scheme):
         mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
         friction = Friction(mpcc, d, scales)
         friction.add_space()
-        lam = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
+        more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add_plane()
-        slip = friction.impulse(end, v, lam, closed, h * ca.if_else(impact, 1, 0.5))
         given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
         # In an impact bodies meet their walls with the twists at the start, turned along by the
         # gyroscopic torque of the whole step.
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
+        early = d.momentum(end.q, twists, -h, p) - M @ start.v + given
+        meeting = KnownModes(mpcc, d, scales, closed * impact)
+        e = self.impact.coefficients(d.restitution(p), 1 - contacts.closed)
+        rebound = self.impact.state(meeting, replace(end, v=start.v), e, lambda _: early)
+        late = rebound.given + more
+        last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
+        lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
         loads = ReactionLoads(part, v - u, mu, lam, slip)
         second = Balance.of(
@@ -221,15 +235,7 @@ class Variational(Scheme):
         mpcc.equal("motion", second.residual, scale=scales.impulse)
         mpcc.equal("joint_rate", second.C @ v + d.closure_drift(*end.at), scale=1.0)
         friction.state()
-        rebound = d.restitution(p) * (1 - contacts.closed) * ca.fmin(end.gap_rate(start.v), 0)
-        mpcc.complement(
-            "contact",
-            end.gap_rate(v) + rebound,
-            lam,
-            scale=rate_sizes(scales),
-            labels=d.contact_names,
-            active=closed,
-        )
+        rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
         first = self._counted(half, step.frozen, impact, (u + v) / 2)
         joints = first.impulses.mu + mu

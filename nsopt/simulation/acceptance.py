@@ -31,6 +31,9 @@ RESIDUAL_ROUND_OFF = 1e-14
 """Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
 
+CONTACT_WORK = "of work by contacts"
+"""In the text of the check that contacts take energy."""
+
 EVENTS = {
     1: "contact event: closing",
     2: "contact event: opening",
@@ -232,7 +235,7 @@ class Acceptance:
         # A force within the tolerance of a gap does this much work either way.
         slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
         work = Check(
-            "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
+            f"energy off by {{value:.2g}} J {CONTACT_WORK}, at most {{limit:.2g}} J",
             ("",),
             end.contact_work,
             self.contact_work * end.contact_energy + slack,

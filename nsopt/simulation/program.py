@@ -29,8 +29,9 @@ class StepProgram:
     Attributes
     ----------
     parts : tuple of Mpcc
-        The programs, solved in turn: modes, step and projection, as far as the scheme has them;
-        each has the scaled unknowns of those before among its parameters.
+        The programs, solved in turn: modes, step and projection, as far as the scheme has them,
+        before each those in its ``earlier``; each has the scaled unknowns of those before among its
+        parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
     end : Function (x of each part..., parameters, force) -> (StepEnd..., value, limit)
@@ -52,7 +53,8 @@ class StepProgram:
         step = scheme.add_step(first, d, start, h, scales)
         second = first.after("projection")
         step = scheme.add_projection(second, d, start, scales, step)
-        self.parts = tuple(part for part in (modes, first, second) if part.variables)
+        stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
+        self.parts = tuple(part for part in stated if part.variables)
         self.sizes = [_unknowns(part).numel() for part in self.parts]
         force = ca.SX.sym("force")
         ends = StepEnd.stated(d, start, step)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Start
 from nsopt.mpcc import Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
-from nsopt.simulation.acceptance import EVENTS, Fault, StepEnd
+from nsopt.simulation.acceptance import CONTACT_WORK, EVENTS, Fault, StepEnd
 from nsopt.simulation.bounds import StepBounds, reasons
 from nsopt.simulation.control import HALF, StepControl
 from nsopt.simulation.program import StepProgram
@@ -48,8 +48,8 @@ class StepError(RuntimeError):
     tried : tuple of str
     """
 
-    def __init__(self, t: float, tried: list[str]) -> None:
-        super().__init__(_report(t, tried))
+    def __init__(self, t: float, tried: list[str], remedy: str = "") -> None:
+        super().__init__(_report(t, tried, remedy))
         self.tried = tuple(tried)
 
 
@@ -136,7 +136,13 @@ class Stepper:
             tried.append(f"{label}: {fault.text}")
             unphysical = fault.unphysical
         self.state = StepperState(self.trial)
-        raise StepError(start.t, tried)
+        raise StepError(start.t, tried, self._remedy(tried))
+
+    def _remedy(self, tried: list[str]) -> str:
+        """Return what the scheme advises against energy from contacts, if that was the fault."""
+        if not any(CONTACT_WORK in line for line in tried):
+            return ""
+        return self._program.scheme.gain_remedy(self._program.dynamics, self._p)
 
     def _attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
         """Yield retries and their bounds of h, which are equal where h is given."""
@@ -263,9 +269,9 @@ class Stepper:
         )
 
 
-def _report(t: float, tried: list[str]) -> str:
+def _report(t: float, tried: list[str], remedy: str) -> str:
     faults = Counter(line.split(": ", 1)[1].split(" off by")[0] for line in tried)
     return (
         f"no step from t = {t:.9g} s: {faults.most_common(1)[0][0]}; tried {'; '.join(tried)}. "
-        "Try smaller step bounds or another solver"
+        f"{remedy or 'Try smaller step bounds or another solver'}"
     )

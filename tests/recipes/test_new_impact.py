@@ -19,10 +19,10 @@ class ViscoelasticImpact(Impact):
 
     factor: float
 
-    def state(self, modes, node, restitution):
+    def state(self, modes, node, restitution, *early):
         speed = ca.fmax(-node.gap_rate(node.v), 0)
         e = ca.fmax(restitution - self.factor * speed**0.2, 0)
-        return NewtonImpact().state(modes, node, e)
+        return NewtonImpact().state(modes, node, e, *early)
 
 
 @pytest.mark.slow

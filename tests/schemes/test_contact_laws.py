@@ -26,7 +26,13 @@ from nsopt import (
 from tests.schemes.models import G, ball
 
 FRICTIONAL = [Variational(), MoreauJean(), MoreauJean(project=True)]
-BOUNCING = [Variational(), MoreauJean(project=True), ContactAligned()]
+BOUNCING = [
+    Variational(),
+    MoreauJean(project=True),
+    Variational(impact=PoissonImpact()),
+    MoreauJean(project=True, impact=PoissonImpact()),
+    ContactAligned(),
+]
 
 
 def name(scheme):
@@ -171,7 +177,7 @@ def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
     assert ends == pytest.approx(rebound, abs=1e-9)
 
 
-@pytest.mark.parametrize("scheme", BOUNCING[:2], ids=name)
+@pytest.mark.parametrize("scheme", BOUNCING[:4], ids=name)
 def test_a_ball_thrown_from_its_floor_rebounds_at_once(scheme):
     """Touching and approaching is an impact, though the contact was closed before."""
     body = Body("ball", 1.0, velocity=(0, 0, -2.0), point_mass=True)
