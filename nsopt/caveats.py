@@ -35,8 +35,8 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
     if data.sizes["time"] < 2:
         return ()
-    checks = (_other_schemes, _below_h_min, _turn, _gained, _net_gain, _inside_walls, _ranges)
-    return tuple(text for check in checks for text in check(data))
+    run = (_other_schemes, _below_h_min, _turn, _gained, _net_gain, _inside_walls, _ranges)
+    return tuple(text for check in (_reversals, *run) for text in check(data))
 
 
 def _smaller(data: xr.Dataset) -> str:
@@ -57,6 +57,25 @@ def _below_h_min(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
     if count > FEW * steps:
         yield f"{count} of {steps} steps had to be below h_min: lower it, {_smaller(data)}"
+
+
+def _reversals(data: xr.Dataset) -> Iterator[str]:
+    count = data.attrs.get("reversal_times", 0)
+    if count:
+        a = data.attrs
+        yield (
+            f"dry friction of contact {a['reversal_contact']!r} turns round within a step "
+            f"(t = {a['reversal_time']:.4g} s, {count} in all): the optimum may be none, for "
+            "derivatives miss that the time of it moves; smooth it by "
+            f"{a['scheme_name']}(slip_creep={_rounded_up(a['reversal_change']):g}) or more, which "
+            "may be less as steps are shorter"
+        )
+
+
+def _rounded_up(x: float) -> float:
+    """Return x in one digit, not below it."""
+    unit = 10.0 ** np.floor(np.log10(max(x, TINY)))
+    return float(np.ceil(x / unit * (1 - 1e-9)) * unit)
 
 
 def _turn(data: xr.Dataset) -> Iterator[str]:

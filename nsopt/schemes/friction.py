@@ -19,7 +19,7 @@ class Friction:
 
     =========  ================================================================
     plane      -mu lam <= lam_t <= mu lam, lam_t against u, any value where u = 0
-    space      lam_t sqrt(|u|^2 + creep^2) = -mu lam u
+    space      lam_t sqrt(|u|^2 + creep^2) = -mu lam u, so in the plane with ``least_creep``
     viscous    -h d u more, while closed
     =========  ================================================================
 
@@ -33,16 +33,27 @@ class Friction:
     scales : Scales
     tag : str
         Ends the names of unknowns and rows, where a program has friction twice.
+    least_creep : float [m/s]
+        By which the law is smoothed at least; zero leaves it as it is.
     """
 
-    def __init__(self, mpcc: Mpcc, dynamics: Dynamics, scales: Scales, tag: str = "") -> None:
+    def __init__(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        scales: Scales,
+        tag: str = "",
+        least_creep: float = 0.0,
+    ) -> None:
         self._mpcc, self._d, self._scales, self._tag = mpcc, dynamics, scales, tag
+        self._least_creep = least_creep
         owners = np.array(dynamics.slip_contacts, dtype=int)
         alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
         mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
         dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
-        self._owners, self._plane = owners, np.flatnonzero(alone & dry)
-        self._space = np.flatnonzero(~alone & dry)
+        exact = alone & (least_creep == 0)
+        self._owners, self._plane = owners, np.flatnonzero(exact & dry)
+        self._space = np.flatnonzero(~exact & dry)
         self._unknowns = ca.SX.zeros(owners.size)
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
@@ -83,7 +94,8 @@ class Friction:
         d, at, p = self._d, node.at, node.p
         u = d.slip_matrix(*at).T @ v + node.slip_drift
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
-        self._law = (u, limit, d.creep(p))
+        least = self._least_creep
+        self._law = (u, limit, ca.fmax(d.creep(p), least) if least else d.creep(p))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
 
     def state(self) -> None:
@@ -95,11 +107,8 @@ class Friction:
         speed = self._scales.impulse / self._scales.mass
         plane, space = ([int(i) for i in part] for part in (self._plane, self._space))
         if space:
-            pairs = np.array(space).reshape(-1, 2)
-            sizes = ca.SX.ones(len(owners))
-            for i, j in pairs.tolist():
-                size = ca.sqrt(u[i] ** 2 + u[j] ** 2 + creep[owners[i]] ** 2)
-                sizes[i], sizes[j] = size, size
+            squares = by_contact(self._d, u**2)
+            sizes = ca.sqrt(_each(squares + creep**2, owners))
             law = self._unknowns + limit * u / sizes
             name, size = f"friction_in_space{self._tag}", self._scales.impulse
             self._mpcc.equal(name, _each(law, space), scale=size)

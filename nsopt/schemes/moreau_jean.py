@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
@@ -59,6 +60,8 @@ class MoreauJean(UnifiedScheme):
     project : bool
     impact : Impact
         `NewtonImpact` or `PoissonImpact`.
+    slip_creep : float [m/s]
+        Over a horizon, the least creep of dry friction, in the plane too: see `Scheme.slip_creep`.
     """
 
     forces_at_end: ClassVar[bool] = False
@@ -69,10 +72,12 @@ class MoreauJean(UnifiedScheme):
     theta: float = 0.5
     project: bool = False
     impact: Impact = field(default_factory=NewtonImpact)
+    slip_creep: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.theta <= 1:
             raise ValueError(f"theta must be from 0.5 to 1, got {self.theta}: less is unstable")
+        not_negative("slip_creep of MoreauJean", self.slip_creep)
 
     @property
     def allows_penetration(self) -> bool:
@@ -84,7 +89,7 @@ class MoreauJean(UnifiedScheme):
     def state(self, one: OneStep) -> Transition:
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
-        mu, more, friction = one.impulses()
+        mu, more, friction = one.impulses(self.slip_creep)
         near = NEAR if self.project else 0.0
         modes = one.modes(start.gap + h / 2 * start.gap_rate(start.v) + _bend(d, start, h), near)
         middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)

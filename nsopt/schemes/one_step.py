@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import casadi as ca
 
@@ -54,6 +54,9 @@ class OneStep(ABC):
     scales: Scales
     guess: ca.SX
     tag: str = ""
+
+    smooths: ClassVar[bool] = False
+    """Whether dry friction may be smoothed there."""
 
     def variable(
         self,
@@ -123,10 +126,17 @@ class OneStep(ABC):
     def part(self, k: int, start: Node, weight: float, last: bool) -> OneStep:
         """Return part k of this step: ``weight`` times h, from the end of the part before."""
 
-    def impulses(self) -> tuple[ca.SX, ca.SX, Friction]:
-        """Add the impulses of joints (nc,), of contacts (ng,) [N s], and their friction."""
+    def impulses(self, slip_creep: float = 0.0) -> tuple[ca.SX, ca.SX, Friction]:
+        """Add the impulses of joints (nc,), of contacts (ng,) [N s], and their friction.
+
+        Parameters
+        ----------
+        slip_creep : float [m/s]
+            Over a horizon, by which dry friction is smoothed at least.
+        """
         mu = self.impulse_of_joints("joint_impulse")
-        friction = Friction(self.mpcc, self.dynamics, self.scales)
+        creep = slip_creep if self.smooths else 0.0
+        friction = Friction(self.mpcc, self.dynamics, self.scales, least_creep=creep)
         friction.add_space()
         lam = self.impulse_of_contacts("impulse")
         friction.add_plane()
@@ -180,6 +190,8 @@ class SimulatedStep(OneStep):
 @dataclass(frozen=True)
 class HorizonStep(OneStep):
     """A step between two nodes of a horizon."""
+
+    smooths: ClassVar[bool] = True
 
     next: Node = field(kw_only=True)
 

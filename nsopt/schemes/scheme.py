@@ -84,6 +84,17 @@ class Scheme(ABC):
         return 0.0
 
     @property
+    def slip_creep(self) -> float:
+        """Slip speed [m/s] below which dry friction of contacts is smoothed over a horizon.
+
+        As the creep of `ContactLaw`, of which it is the least value, in the plane too. Where slip
+        turns round, steps see how the time of it moves only if friction takes several steps to do
+        so: it must be of the order of the change of the slip in a step. It falls with h, and with
+        it the error, of first order.
+        """
+        return 0.0
+
+    @property
     def allows_penetration(self) -> bool:
         """Whether contacts stop at the velocity level alone, so that bodies end inside of walls."""
         return False

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.checks import between
+from nsopt.checks import between, not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
@@ -127,6 +127,8 @@ class Variational(Scheme):
         Over a horizon, see `Scheme.normal_implicitness`.
     impact : Impact
         `NewtonImpact` or `PoissonImpact`.
+    slip_creep : float [m/s]
+        Over a horizon, the least creep of dry friction, in the plane too: see `Scheme.slip_creep`.
     """
 
     takes_joint_friction: ClassVar[bool] = True
@@ -134,10 +136,12 @@ class Variational(Scheme):
     closed: float = 1e-8
     normal_implicitness: float = 0.0
     impact: Impact = field(default_factory=NewtonImpact)
+    slip_creep: float = 0.0
 
     def __post_init__(self) -> None:
         what, remedy = "normal_implicitness of Variational", "0.5 damps a bushing that rattles"
         between(what, self.normal_implicitness, 0.0, 1.0, remedy)
+        not_negative("slip_creep of Variational", self.slip_creep)
 
     @property
     def fallback(self) -> Scheme:
@@ -325,7 +329,7 @@ class Variational(Scheme):
         d, node, after, scales = one.dynamics, one.start, one.h, one.scales
         q, p = node.q, node.p
         v = one.velocity("leaving")
-        mu, lam, friction = one.impulses()
+        mu, lam, friction = one.impulses(self.slip_creep)
         h, mean, arrived = (before + after) / 2, (v + node.v) / 2, node.v
         # What sticks stops: of the mean velocity it would only be thrown back.
         moving = walls_over(d, node, after)

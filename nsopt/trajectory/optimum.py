@@ -12,6 +12,7 @@ from nsopt.mpcc import Solution
 from nsopt.result import Result
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.verification.reversals import reversals
 
 
 def record(
@@ -54,6 +55,7 @@ def record(
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
+            **_friction(d, motion, p),
             **attrs,
         }
     )
@@ -75,6 +77,12 @@ def record(
         result.data["contact_force"].values[1:] += motion.force_correction
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
     return Result(data)
+
+
+def _friction(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+    """Return attributes of dry friction that turns round within a step; none where none does."""
+    found = reversals(d, motion, p)
+    return {} if found is None else {f"reversal_{k}": x for k, x in found._asdict().items()}
 
 
 def _limits(d: Dynamics) -> Array:

@@ -1,6 +1,6 @@
 """Least effort against friction: 1 m, or 1 rad, in 1 s from rest to rest, known in closed form."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    Cost,
     Duration,
     Earlier,
     Effort,
@@ -74,6 +75,73 @@ def test_a_sled_on_a_dry_floor(scheme):
     off = [abs(pushed(n, scheme, friction=DRY).objective - known) for n in (20, 40)]
     assert off[0] < 0.2 * known
     assert off[1] < 0.55 * off[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Miss(Cost):
+    """(v(T) - 5/3)^2 and the integral of v^2 [Stewart, Anitescu 2010, Numer. Math. 114]."""
+
+    def rate(self, m):
+        return m.v[0] ** 2
+
+    def final(self, m):
+        return (m.v[0] - 5 / 3) ** 2
+
+
+TURNS = (1.52377, -1.42757)
+"""Least cost and initial speed of a sled of 1 kg, pushed by 2 N against 1 N of friction for 2 s."""
+
+
+def turning(steps, scheme, v0):
+    """The optimum from the motion of the initial speed v0, which slows down by 3 m/s^2 first."""
+    sled = Body("sled", 1.0, point_mass=True)
+    law = ContactLaw(friction=1 / G)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(sled), law=law, planar=True)
+    push = AppliedForce("push", Frame(sled), (2.0, 0.0, 0.0))
+    d = assemble(Mechanism([sled], coordinates="relative"), [floor, push], gravity=(0, 0, -G))
+    t = np.linspace(0, 2, 41)
+    v = np.where(t < -v0 / 3, v0 + 3 * t, t + v0 / 3)
+    x = np.concatenate([[0], np.cumsum(v[1:] + v[:-1]) / 40])
+    guess = Through([[k, 0, 0] for k in x], list(t / 2))
+    ends = [StartAt(np.zeros(3), [np.nan, 0, 0])]
+    result = optimize(d, Horizon(2.0, steps), [Miss()], ends, guess, scheme=scheme)
+    assert result.completed, result.stop_reason
+    return result
+
+
+def test_the_stated_optimum_of_slip_that_turns_round():
+    """v0 to zero in -v0/3, then on with 1 m/s^2."""
+    v0 = np.linspace(-2, -1, 100_001)
+    end = 2 + v0 / 3
+    costs = (end - 5 / 3) ** 2 - v0**3 / 9 + end**3 / 3
+    k = np.argmin(costs)
+    assert (costs[k], v0[k]) == pytest.approx(TURNS, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Variational, MoreauJean])
+def test_an_optimum_of_slip_that_turns_round_warns(kind):
+    """The step of the turn has no derivative: optima depend on the guess, and on the steps."""
+    spurious = turning(40, kind(), -1.4)
+    assert abs(spurious["v"].values[0, 0] - TURNS[1]) > 0.1
+    told, *_ = spurious.summary().splitlines()
+    assert told.startswith("WARNING")
+    assert "contact 'floor' turns round within a step" in told
+    assert f"{kind.__name__}(slip_creep=0.2)" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Variational, MoreauJean])
+def test_slip_that_turns_round_smoothly_has_one_optimum(kind):
+    """Of first order in the step and the creep, which is the change of the slip in a step."""
+    off = []
+    for n in (20, 40, 80):
+        results = [turning(n, kind(slip_creep=6 / n), v0) for v0 in (-1.0, -2.0)]
+        assert results[0].objective == pytest.approx(results[1].objective, abs=1e-5)
+        assert not any("turns round" in text for text in results[0].warnings)
+        off.append(results[0].objective - TURNS[0])
+    assert off[0] < 0.25
+    assert 0 < off[2] < 0.6 * off[1] < 0.36 * off[0]
+    assert results[0]["v"].values[0, 0] == pytest.approx(TURNS[1], abs=0.04)
 
 
 def viscous_effort(c):

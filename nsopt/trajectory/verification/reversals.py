@@ -1,0 +1,76 @@
+"""Dry friction that turns round within a step: where derivatives over a horizon are wrong."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+
+TURNED = -0.5
+"""Product of the directions of two impulses, as parts of what friction can hold, from which it has
+turned round between them."""
+
+PRESSED = 1e-6
+"""Of the largest impulse of a contact, what counts as pressing."""
+
+
+class Reversals(NamedTuple):
+    """Where dry friction of contacts turns round from one step to the next or the next but one.
+
+    The time at which it does moves with the motion, but steps see that only where they are short
+    beside the time it takes: else the derivative of the motion behind it is wrong by as much as
+    the discontinuity, whatever the step size [Stewart, Anitescu 2010, Numer. Math. 114].
+    """
+
+    times: int
+    contact: str
+    time: float  # [s] of the largest
+    change: float  # [m/s] of the slip over a step there, the largest
+
+
+def reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | None:
+    """Return where dry friction turns round within a step or two; None if nowhere."""
+    owners = np.array(d.slip_contacts, dtype=int)
+    if not owners.size:
+        return None
+    held, slips = _held(d, motion, p, owners), _slips(d, motion, p)
+    found = []
+    for contact in np.unique(owners):
+        mine = owners == contact
+        r, u = held[:, mine], slips[:, mine]
+        before = -1
+        for k in range(len(r) - 1):
+            later = min(k + 2, len(r) - 1)
+            turned = min(r[k] @ r[k + 1], r[k] @ r[later]) < TURNED
+            if turned and k > before + 1:
+                change = np.linalg.norm(np.diff(u[k : later + 1], axis=0), axis=1).max()
+                found.append((float(change), int(contact), float(motion.t[k + 1])))
+            before = k if turned else before
+    if not found:
+        return None
+    change, contact, t = max(found)
+    return Reversals(len(found), d.contact_names[contact], t, change)
+
+
+def _held(d: Dynamics, motion: TranscribedMotion, p: Array, owners: Array) -> Array:
+    """Return the tangential impulses of steps over what dry friction can hold, (n, ns)."""
+    steps, q = motion.accepted, motion.nodes.q
+    slopes = np.array(
+        [np.asarray(d.slope(t, x, p)).ravel() for t, x in zip(motion.t[:-1], q[:-1], strict=True)]
+    )
+    holds = np.asarray(d.friction(p)).ravel() * slopes * steps.impulse
+    least = PRESSED * np.max(holds, initial=0.0)
+    limits = holds[:, owners]
+    return np.where(limits > least, steps.slip_impulse / np.where(limits > least, limits, 1), 0.0)
+
+
+def _slips(d: Dynamics, motion: TranscribedMotion, p: Array) -> Array:
+    """Return the slip at the nodes, (n + 1, ns) [m/s]."""
+    rows = [
+        np.asarray(d.slip_matrix(t, q, p).T @ v + d.slip_drift(t, q, p)).ravel()
+        for t, q, v in zip(motion.t, motion.nodes.q, motion.nodes.v, strict=True)
+    ]
+    return np.array(rows)
