@@ -1,4 +1,4 @@
-"""Fixtures and options of all tests: number of processes, the cache of compiled code."""
+"""Fixtures and options of all tests: processes and threads, the cache of compiled code."""
 
 import os
 import signal
@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# One thread each, before NumPy is imported: processes take all cores, and matrices are small.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Whatever else the machine does: no example fails by its time.
 settings.register_profile("nsopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,9 +29,16 @@ def compiled_code(tmp_path_factory):
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NSOPT_CACHE", str(Path(shared, "compiled")))
-        # Half the time of the compiler, the same numbers.
-        patch.setenv("NSOPT_CFLAGS", "-O1")
+        # A third of the time of the compiler, the same numbers; steps take three times as long.
+        patch.setenv("NSOPT_CFLAGS", "-O0")
         yield
+
+
+@pytest.fixture(autouse=True)
+def optimized_code(request, monkeypatch, compiled_code):
+    """Code worth optimizing, where a test says that it takes that many steps."""
+    if request.node.get_closest_marker("many_steps"):
+        monkeypatch.setenv("NSOPT_CFLAGS", "-O1")
 
 
 @pytest.fixture(scope="session", autouse=True)

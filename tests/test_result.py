@@ -1,6 +1,7 @@
 """Results: saved and opened without loss, told plainly, refused where they cannot be written."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -29,7 +30,7 @@ from nsopt.blocks import largest
 from nsopt.cli import BAD_INPUT, app
 from nsopt.files import check_writable
 from nsopt.result import netcdf
-from nsopt.stored import ATTRIBUTES, VARIABLES, check_hash
+from nsopt.stored import ATTRIBUTES, VARIABLES, check_complete, check_hash
 from nsopt.summary import summary
 
 
@@ -152,7 +153,27 @@ def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
 
 
 @pytest.mark.parametrize("name", [*VARIABLES, "time", "contact", "q_name"])
-def test_a_missing_variable_is_one_clear_error(result, tmp_path, name):
+def test_a_missing_variable_is_one_clear_error(result, name):
+    with pytest.raises(ValueError, match=rf"^variable '{name}' is missing"):
+        check_complete(result.data.drop_vars(name))
+
+
+@pytest.mark.parametrize("name", sorted(ATTRIBUTES))
+def test_a_missing_or_mistyped_attribute_is_one_clear_error(result, name):
+    other = "many" if ATTRIBUTES[name] is not str else 3
+    whole = result.data.attrs
+    for attrs, fault in (
+        ({k: v for k, v in whole.items() if k != name}, "is missing"),
+        (whole | {name: other}, "must be"),
+    ):
+        changed = result.data.copy()
+        changed.attrs = attrs
+        with pytest.raises(ValueError, match=rf"^attribute '{name}' {fault}[^;]*$"):
+            check_complete(changed)
+
+
+@pytest.mark.parametrize("name", ["time", "contact", "q", "q_name", "impulse", "tried"])
+def test_a_file_that_lacks_a_variable_is_no_whole_result(result, tmp_path, name):
     path = tmp_path / "x.nc"
     path.write_bytes(netcdf(result.data.drop_vars(name)))
     with pytest.raises(
@@ -161,18 +182,18 @@ def test_a_missing_variable_is_one_clear_error(result, tmp_path, name):
         Result.open(path)
 
 
-@pytest.mark.parametrize("name", sorted(ATTRIBUTES))
-def test_a_missing_or_mistyped_attribute_is_one_clear_error(result, tmp_path, name):
+@pytest.mark.parametrize("name", ["nsopt_version", "completed", "gap_scales", "h_min", "outline"])
+def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_path, name):
     path = tmp_path / "x.nc"
     other = "many" if ATTRIBUTES[name] is not str else 3
-    for attrs, fault in (
-        ({k: v for k, v in result.data.attrs.items() if k != name}, "is missing|something else"),
-        (result.data.attrs | {name: other}, "must be"),
+    path.write_bytes(netcdf(result.data))
+    for change, fault in (
+        (lambda attrs: attrs.__setitem__(name, other), f"'{name}' must be"),
+        (lambda attrs: attrs.__delitem__(name), f"'{name}' is missing|something else"),
     ):
-        changed = result.data.copy()
-        changed.attrs = attrs
-        path.write_bytes(netcdf(changed))
-        with pytest.raises(ValueError, match=rf"x.nc' is .*({name}.*)?({fault})"):
+        with h5py.File(path, "r+") as file:
+            change(file.attrs)
+        with pytest.raises(ValueError, match=rf"x.nc' is .*({fault})"):
             Result.open(path)
 
 
@@ -191,11 +212,10 @@ def test_a_missing_or_mistyped_attribute_is_one_clear_error(result, tmp_path, na
 def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, fault):
     path = tmp_path / "x.nc"
     path.write_bytes(netcdf(change(result.data)))
-    with pytest.raises(ValueError, match=rf"x.nc' is no whole result: .*{fault}"):
-        Result.open(path)
     outcome = CliRunner().invoke(app, ["info", str(path)])
     assert outcome.exit_code == BAD_INPUT
     assert len(outcome.stderr.splitlines()) == 1
+    assert re.search(rf"x.nc' is no whole result: .*{fault}", outcome.stderr)
 
 
 MEASURED = """

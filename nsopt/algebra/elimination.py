@@ -71,18 +71,15 @@ def _eliminate(rows: list[Row], right: list[ca.SX], unknowns: list[int]) -> list
         order.append(k)
         for j in rows[k]:
             columns[j].discard(k)
+        pivot = rows[k][k]
+        others = {j: value for j, value in rows[k].items() if j != k}
+        entries = ca.vertcat(*others.values(), right[k])
         for i in sorted(columns.pop(k, set()) - {k}):
-            _subtract(rows, right, i, k, columns)
+            factor = rows[i].pop(k) / pivot
+            # Of a whole row at once: calls of CasADi take far longer than what they do.
+            minuend = ca.vertcat(*(rows[i].get(j, 0) for j in others), right[i])
+            *values, right[i] = ca.vertsplit(ca.densify(minuend - factor * entries))
+            rows[i].update(zip(others, values, strict=True))
+            for j in others:
+                columns.setdefault(j, set()).add(i)
     return order
-
-
-def _subtract(
-    rows: list[Row], right: list[ca.SX], i: int, k: int, columns: dict[int, set[int]]
-) -> None:
-    """Subtract the multiple of row k from row i that removes unknown k there."""
-    factor = rows[i].pop(k) / rows[k][k]
-    for j, value in rows[k].items():
-        if j != k:
-            rows[i][j] = rows[i][j] - factor * value if j in rows[i] else -factor * value
-            columns.setdefault(j, set()).add(i)
-    right[i] = right[i] - factor * right[k]

@@ -60,9 +60,10 @@ def table(rows):
     return "\n".join(lines)
 
 
+MANY = [pytest.mark.slow, pytest.mark.many_steps]
 PARTS = [
     slice(415, 600, 40),
-    *(pytest.param(slice(k, None, 8), marks=pytest.mark.slow) for k in range(4)),
+    *(pytest.param(slice(k, None, 8), marks=MANY) for k in range(4)),
 ]
 
 

@@ -189,6 +189,7 @@ def test_an_adaptive_integrator_works_least_with_dissipation():
 
 
 @pytest.mark.slow
+@pytest.mark.many_steps
 def test_energy_does_not_drift_over_60_s():
     """Mean energies of the first and the last second, 8 s long excursions falling with h^2."""
     swings = []

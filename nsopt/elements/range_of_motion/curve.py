@@ -50,8 +50,8 @@ class Curve(ABC):
         """Return the piece that begins at l, or has it inside, for l in [0, period)."""
 
     @abstractmethod
-    def samples(self) -> list[ca.SX]:
-        """Return values of l once around, from 0; pieces begin at some of them.
+    def samples(self) -> list[tuple[ca.SX, Piece]]:
+        """Return values of l once around, from 0, and the piece of each, which may begin there.
 
         They are closer where the curve changes its character.
         """
@@ -90,10 +90,17 @@ class Quarters(Curve):
             ca.if_else(left, axes[2], axes[0]), ca.if_else(quarter >= 2, axes[3], axes[1])
         )
 
-    def samples(self) -> list[ca.SX]:
+    def samples(self) -> list[tuple[ca.SX, Piece]]:
         # The curvature jumps where quarters meet, and extrema crowd there.
         in_one = (1 - np.cos(np.pi * np.arange(PER_QUARTER) / PER_QUARTER)) / 2
-        return [ca.SX(np.pi / 2 * (k + x)) for k in range(4) for x in in_one]
+        quarters = [
+            _Quarter(self._axes[a], self._axes[b]) for a, b in ((0, 1), (2, 1), (2, 3), (0, 3))
+        ]
+        return [
+            (ca.SX(np.pi / 2 * (k + x)), quarter)
+            for k, quarter in enumerate(quarters)
+            for x in in_one
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +158,9 @@ class PeriodicSpline(Curve):
             knot = ca.if_else(beyond, start, knot)
         return _Cubic(knot, coefficients)
 
-    def samples(self) -> list[ca.SX]:
+    def samples(self) -> list[tuple[ca.SX, Piece]]:
         n = max(PER_PIECE, -(-LEAST // (len(self._knots) - 1)))
-        return [a + (b - a) * k / n for a, b in pairwise(self._knots) for k in range(n)]
+        pieces = zip(pairwise(self._knots), self._pieces, strict=True)
+        return [
+            (a + (b - a) * k / n, _Cubic(a, piece)) for (a, b), piece in pieces for k in range(n)
+        ]

@@ -8,6 +8,7 @@ refines both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import casadi as ca
@@ -65,7 +66,10 @@ def nearest(curve: Curve, u: ca.SX) -> Nearest:
 
 def generator(jet: Jet) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return the unit vector along a generator and its derivatives by l, (3,) each."""
-    (x, dx, ddx) = jet
+    return _GENERATOR(*jet)  # type: ignore[no-any-return]
+
+
+def _generator(x: ca.SX, dx: ca.SX, ddx: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     w, dw = ca.sumsqr(x) + TINY, 2 * ca.dot(x, dx)  # latitude squared
     ddw = 2 * (ca.sumsqr(dx) + ca.dot(x, ddx))
     sigma = ca.sqrt(w)
@@ -119,21 +123,31 @@ def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
     """Return brackets of the two highest maxima of u . b, from values and slopes at samples."""
-    grid = [*curve.samples(), curve.period]
-    jets = [generator(curve.piece(l).jet(l)) for l in grid[:-1]]
+    samples = curve.samples()
+    grid = [*(l for l, _ in samples), curve.period]
+    jets = [generator(piece.jet(l)) for l, piece in samples]
     jets.append(jets[0])
     heights, slopes = ([ca.dot(jet[k], u) for jet in jets] for k in (0, 1))
-    none = _Bracket(ca.SX(0), curve.period, curve.period / 2, ca.SX(NONE))
-    first, second = none, none
+    first = second = ca.vertcat(0, curve.period, curve.period / 2, NONE)
     for k in range(len(grid) - 1):
-        low, high = grid[k : k + 2]
-        peak, x, rise = _peak(*heights[k : k + 2], *((high - low) * s for s in slopes[k : k + 2]))
-        height = ca.if_else(peak, heights[k] + rise, NONE)
-        new = _Bracket(low, high, low + x * (high - low), height)
-        wins = height > first.height
-        second = second.replaced_by(new, height > second.height).replaced_by(first, wins)
-        first = first.replaced_by(new, wins)
-    return first, second
+        interval = ca.vertcat(*grid[k : k + 2], *heights[k : k + 2], *slopes[k : k + 2])
+        first, second = _HIGHER(first, second, interval)
+    return _Bracket(*ca.vertsplit(first)), _Bracket(*ca.vertsplit(second))
+
+
+def _higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the two highest of two brackets (4,) and what an interval has, (4,) each.
+
+    The interval (6,) is where it begins and ends, with the heights and the slopes there.
+    """
+    low, high, c0, c1, s0, s1 = ca.vertsplit(interval)
+    peak, x, rise = _peak(c0, c1, (high - low) * s0, (high - low) * s1)
+    height = ca.if_else(peak, c0 + rise, NONE)
+    new = _Bracket(low, high, low + x * (high - low), height)
+    best, other = _Bracket(*ca.vertsplit(first)), _Bracket(*ca.vertsplit(second))
+    wins = height > best.height
+    other = other.replaced_by(new, height > other.height).replaced_by(best, wins)
+    return ca.vertcat(*best.replaced_by(new, wins)), ca.vertcat(*other)
 
 
 def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -159,3 +173,13 @@ def angles(u: ca.SX) -> tuple[ca.SX, ca.SX]:
     longitude = ca.atan2(u[1], u[0] + on_axis)
     longitude += 2 * np.pi * (longitude < 0)
     return longitude, ca.atan2(ca.sqrt(flat + TINY), u[2])
+
+
+def _stated(name: str, expressions: Callable[..., tuple[ca.SX, ...]], *sizes: int) -> ca.Function:
+    """Return expressions of vectors as a function: to call it is quicker than to state them."""
+    arguments = [ca.SX.sym("x", n) for n in sizes]
+    return ca.Function(name, arguments, list(expressions(*arguments)))
+
+
+_GENERATOR = _stated("generator", _generator, 2, 2, 2)
+_HIGHER = _stated("higher", _higher, 4, 4, 6)
