@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,24 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "drop.py").write_text(DROP.replace("HEIGHT", "0.05"))
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def drop(tmp_path_factory):
+    """The results of one run of the ball."""
+    there = tmp_path_factory.mktemp("drop")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(there)
+        Path("drop.py").write_text(DROP.replace("HEIGHT", "0.05"))
+        call("run", "drop.py", "--solver", "sqp")
+    return there / "results"
+
+
+@pytest.fixture
+def dropped(folder, drop):
+    """A folder where the ball was run."""
+    shutil.copytree(drop, folder / "results")
+    return folder
 
 
 def call(*arguments, code=0):
@@ -76,8 +95,7 @@ def test_run_options_reach_the_run(folder):
     assert data["kinetic_energy"].values[-1] == pytest.approx((9.81 * 0.05) ** 2, rel=1e-9)
 
 
-def test_plot_and_info(folder):
-    call("run", "drop.py", "--solver", "sqp")
+def test_plot_and_info(dropped):
     for what in ("energies", "step_size"):
         call("plot", "results/drop.nc", "results/drop.nc", "--what", what, "--out", f"{what}.png")
         assert Path(f"{what}.png").is_file()
@@ -147,11 +165,10 @@ def test_unwritable_output_is_told_before_the_run(folder, monkeypatch):
     assert str(target) in complaint("run", "case_a", "--out", target)
 
 
-def test_bad_results_are_refused(folder):
+def test_bad_results_are_refused(dropped):
     Path("text.nc").write_text("no netCDF")
     assert "text.nc" in complaint("info", "text.nc")
     assert "missing.nc" in complaint("plot", "missing.nc")
-    call("run", "drop.py", "--solver", "sqp")
     line = complaint("plot", "results/drop.nc", "--what", "sound")
     assert "sound" in line
     assert "energies" in line
@@ -192,6 +209,7 @@ def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
     assert "--resume" not in outcome.stderr  # it would stop there again
 
 
+@pytest.mark.slow
 def test_interrupt_keeps_what_was_computed(folder):
     process = begin("run", "case_a", "--h-min", "1e-5", "--h-max", "1e-5")
     assert b"interrupted" in interrupted(process)
@@ -309,9 +327,8 @@ def test_a_full_disk_where_the_result_is_saved(folder):
         (["view"], "x.html"),
     ],
 )
-def test_a_full_disk_where_a_picture_is_drawn(folder, command, file):
+def test_a_full_disk_where_a_picture_is_drawn(dropped, command, file):
     """A file may not become larger than 5 kB: one error, no half picture."""
-    call("run", "drop.py", "--solver", "sqp")
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, was[1]))
     try:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -138,8 +139,20 @@ def small(backend=None, **changed):
     return replace(stated, horizon=horizon, solver=Solver(backend=backend or Ipopt()), **changed)
 
 
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+@cache
+def solved(kind):
+    return small(kind()).solve()
+
+
+@pytest.mark.parametrize(
+    ("backend", "number"),
+    [
+        *((Ipopt(), number) for number in SIGNALS),
+        (Sqp(), signal.SIGINT),
+        pytest.param(Sqp(), signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+    ids=["ipopt, Ctrl-C", "ipopt, SIGTERM", "sqp, Ctrl-C", "sqp, SIGTERM"],
+)
 def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
     kind, name = (InterruptCallback, "eval_buffer") if backend == Ipopt() else (_Run, "_step")
     calls = pressing_at(monkeypatch, kind, name, 3, number)
@@ -153,7 +166,7 @@ def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
     # Another motion than the guess, from which the same problem is solved.
     monkeypatch.undo()
     forget()
-    whole = small(backend).solve()
+    whole = solved(type(backend))
     assert whole.completed
     assert abs(result["q"].values - whole["q"].values).max() > 1e-6
     again = small(backend, guess=Earlier(result)).solve()

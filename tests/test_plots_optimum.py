@@ -161,6 +161,7 @@ def test_turns_and_slides_have_scales_of_their_own(hung):
     assert all(holds(right, hung["v"].values[:, k]) for k in (0, 1))
 
 
+@pytest.mark.slow
 def test_seven_joints_are_told_apart_and_alike_in_all_panels(arm):
     shown = panels(arm)
     drives, resistance = shown["Drives against their limits"], shown["Resistance of joints"]

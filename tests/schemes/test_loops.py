@@ -303,7 +303,9 @@ def test_n_four_bar_reaches_the_published_positions(coordinates, closing):
     assert late[1] == pytest.approx(A02_SPEED, abs=0.05)
 
 
-@coordinates
+@pytest.mark.parametrize(
+    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "scheme",
     [Variational(), pytest.param(ContactAligned(), marks=pytest.mark.slow)],

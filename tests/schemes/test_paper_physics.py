@@ -102,6 +102,7 @@ def test_ideal_pendulum_is_of_first_order():
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(2, abs=0.15)
 
 
+@pytest.mark.slow
 def test_period_of_the_ideal_pendulum():
     """Released horizontally it comes back after 1.952572490925 s (elliptic integral)."""
     pendulum = Body("pendulum", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
@@ -116,6 +117,7 @@ def test_period_of_the_ideal_pendulum():
     assert errors[1] < 0.6 * errors[0]
 
 
+@pytest.mark.slow
 def test_a_massless_link_is_a_rod():
     """A body pinned at its centre of mass to a weightless link swings like a particle on a rod."""
     link = Body("link", 0.0, position=(0.2, 0, 0))

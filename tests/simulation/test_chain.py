@@ -43,7 +43,14 @@ def same(one, two, names=("time", "q", "v", "impulse", "contact_loss")):
     return all(np.array_equal(one[n].values, two[n].values, equal_nan=True) for n in names)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        pytest.param(x, marks=[pytest.mark.slow] if isinstance(x, ContactAligned) else [])
+        for x in SCHEMES
+    ],
+    ids=lambda s: type(s).__name__,
+)
 def test_chain_and_solvers_agree(scheme):
     """Across the impact of case A at 14.3 ms."""
     compiled = run(0.03, scheme=scheme)

@@ -1,6 +1,7 @@
 """Whatever can be simulated can be optimized: of one start there is one motion, that simulated."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from nsopt import (
     LuGreLaw,
     Mechanism,
     MoreauJean,
+    PaperStep,
     Planar,
     PlaneContact,
     PoissonImpact,
@@ -158,12 +160,28 @@ def links(coordinates, law=None):
     return d, (d.stated_start()[0], v)
 
 
-@pytest.mark.parametrize("coordinates", ["relative", "absolute"])
-@pytest.mark.parametrize("scheme", [*SCHEMES, Composition()], ids=repr)
-def test_every_scheme(scheme, coordinates):
+QUICK = (Variational(), MoreauJean(), PaperStep(), ContactAligned())
+"""One of each kind in absolute coordinates too, which take twice the time."""
+
+
+@cache
+def swung(coordinates):
+    """The links, and how they move by `Variational`: what other schemes start from."""
     d, start = links(coordinates)
-    guess = both(d, start, 0.5, 20, Variational())[0]
-    runs = both(d, start, 0.5, 20, scheme, Simulated(guess))
+    return d, start, Simulated(both(d, start, 0.5, 20, Variational())[0])
+
+
+EACH = [
+    pytest.param(x, y, marks=[pytest.mark.slow] if y == "absolute" and x not in QUICK else [])
+    for x in [*SCHEMES, Composition()]
+    for y in ("relative", "absolute")
+]
+
+
+@pytest.mark.parametrize(("scheme", "coordinates"), EACH, ids=str)
+def test_every_scheme(scheme, coordinates):
+    d, start, guess = swung(coordinates)
+    runs = both(d, start, 0.5, 20, scheme, guess)
     assert apart(*runs) < 1e-8
     if isinstance(scheme, UnifiedScheme):
         simulated, optimum = (run["joint_reaction"].values[1:] for run in runs)
@@ -193,14 +211,20 @@ def top():
     return d, (q, np.array([0.1, 0.2, -1.0, 0.5, -0.8, 0.3]))
 
 
+@cache
+def thrown():
+    """The top, and how it moves by `Variational`."""
+    d, start = top()
+    return d, start, Simulated(both(d, start, 0.2, 40, Variational())[0])
+
+
 STEADY = [x for x in SCHEMES if not x.ends_early]
 
 
 @pytest.mark.parametrize("scheme", STEADY, ids=repr)
 def test_every_scheme_with_an_impact(scheme):
-    d, start = top()
-    guess = both(d, start, 0.2, 40, Variational())[0]
-    simulated, optimum = both(d, start, 0.2, 40, scheme, Simulated(guess))
+    d, start, guess = thrown()
+    simulated, optimum = both(d, start, 0.2, 40, scheme, guess)
     assert np.nanmax(simulated["impulse"].values) > 0.1
     # Kicks at nodes, and projections along gradients where they end, are alike to first order.
     alike = scheme in (Variational(), MoreauJean(project=True))

@@ -76,6 +76,7 @@ def test_the_cost_tends_to_that_of_the_ideal_hinge():
     assert 2 * fine - coarse == pytest.approx(ideal, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_an_arm_with_two_worn_joints():
     """Where bushings do not rattle, the cost is that of ideal joints and the motion the same."""
     steady = Variational(normal_implicitness=0.5)
@@ -213,6 +214,7 @@ def pin_force(problem, angle, speed):
     return np.hypot(along, across)
 
 
+@pytest.mark.slow
 def test_peaks_of_contact_force_are_lower_than_at_constant_speed(monkeypatch):
     monkeypatch.syspath_prepend(str(problem_folder() / "slider_crank"))
     problem = importlib.import_module("slider_crank_peaks")

@@ -112,7 +112,9 @@ def ball(damping=0.0):
 POSTURES = [(0.3, 0.4, 0.5), (2.0, 0.25, -0.3), (-1.0, 0.02, 0.1), (0.7, -0.3, 0.0)]
 
 
-@pytest.mark.parametrize("q", POSTURES)
+@pytest.mark.parametrize(
+    "q", [POSTURES[0], *(pytest.param(q, marks=pytest.mark.slow) for q in POSTURES[1:])]
+)
 def test_a_cone_across_joints_resists_as_it_reads(q):
     """By virtual work of its potential; its reading is the law at the excess."""
     d, v = ball(damping=3.0), np.array([0.4, -0.3, 0.9])

@@ -1,5 +1,7 @@
 """Walls that move with time, over a horizon and in derivatives."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -24,21 +26,26 @@ SCHEMES = [Variational(), PaperStep(), MoreauJean(), MoreauJean(project=True), C
 schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 
 
-def horizon(scheme, start, duration, n, **values):
-    """Return the only motion from a start, found from a simulation by another scheme."""
+@cache
+def simulated(up, duration, n, **values):
+    """Return the ball, pressed at a speed, and a simulation of it."""
     d, steps = ball_on_piston("relative", **values), StepBounds(duration / n, duration / n)
-    guess = simulate(d, Start(*start), duration, steps=steps, scheme=Variational(), progress=False)
-    conditions = [StartAt(*start)]
-    result = optimize(
-        d, Horizon(duration, n), [Duration()], conditions, Simulated(guess), scheme=scheme
-    )
+    start = np.zeros(3), np.array([0, 0, up])
+    options = {"steps": steps, "scheme": Variational(), "progress": False}
+    return d, StartAt(*start), Simulated(simulate(d, Start(*start), duration, **options))
+
+
+def horizon(scheme, up, duration, n, **values):
+    """Return the only motion from a start, found from a simulation by another scheme."""
+    d, start, guess = simulated(up, duration, n, **values)
+    result = optimize(d, Horizon(duration, n), [Duration()], [start], guess, scheme=scheme)
     assert result.completed, result.stop_reason
     return result
 
 
 @schemes
 def test_a_floor_that_rises_carries_the_weight(scheme):
-    result = horizon(scheme, (np.zeros(3), np.array([0, 0, SPEED])), 0.1, 10, speed=SPEED)
+    result = horizon(scheme, SPEED, 0.1, 10, speed=SPEED)
     t = result["time"].values
     assert result["q"].values[:, 2] == pytest.approx(SPEED * t, abs=1e-5)
     force = result["contact_force"].values[1:, 0, 2]
@@ -52,8 +59,7 @@ def test_a_floor_that_rises_carries_the_weight(scheme):
 def test_a_shaken_floor_throws_a_ball_when_it_falls_faster(scheme):
     """By then on a parabola; before that pressed with m (g - A w^2 sin(w t))."""
     h, up = 2e-3, SHAKEN.amplitude * SHAKEN.rate
-    start = np.zeros(3), np.array([0, 0, up])
-    result = horizon(scheme, start, 0.1, 50, amplitude=SHAKEN.amplitude)
+    result = horizon(scheme, up, 0.1, 50, amplitude=SHAKEN.amplitude)
     t, z = result["time"].values, result["q"].values[:, 2]
     assert z == pytest.approx(SHAKEN.height(t), abs=1e-4)
     force, middle = result["contact_force"].values[1:, 0, 2], t[1:] - h / 2
@@ -66,7 +72,15 @@ def test_a_shaken_floor_throws_a_ball_when_it_falls_faster(scheme):
     assert result["external_work"].values[-1] == pytest.approx(gained, abs=first_order)
 
 
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean(), ContactAligned()], ids=named)
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        MoreauJean(),
+        pytest.param(Variational(), marks=pytest.mark.slow),
+        pytest.param(ContactAligned(), marks=pytest.mark.slow),
+    ],
+    ids=named,
+)
 def test_derivatives_by_how_the_floor_moves(scheme):
     """Pressed, in flight and landed again: as finite differences of the motion say."""
     times = [0.004, 0.05, 0.11]
@@ -97,6 +111,7 @@ def test_derivatives_by_how_the_floor_moves(scheme):
     assert backward == pytest.approx(np.einsum("nm,nmp->p", weights, forward), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_time_of_take_off_moves_along():
     """Height in flight by amplitude and rate of the floor, in closed form."""
     up = SHAKEN.amplitude * SHAKEN.rate

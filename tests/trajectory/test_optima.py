@@ -182,8 +182,8 @@ def test_an_input_is_charged_by_its_own_cost():
 @pytest.mark.parametrize(
     ("name", "share", "value"),
     [
-        ("double_integrator", "Effort", 12.0),
-        ("bryson_denham", "Effort", 4.0),
+        pytest.param("double_integrator", "Effort", 12.0, marks=pytest.mark.slow),
+        pytest.param("bryson_denham", "Effort", 4.0, marks=pytest.mark.slow),
         ("brachistochrone", "Duration", 0.8243386694391838),
     ],
 )

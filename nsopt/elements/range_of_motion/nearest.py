@@ -66,7 +66,8 @@ def nearest(curve: Curve, u: ca.SX) -> Nearest:
 
 def generator(jet: Jet) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return the unit vector along a generator and its derivatives by l, (3,) each."""
-    return _GENERATOR(*jet)  # type: ignore[no-any-return]
+    b, first, second = _GENERATOR.call([*jet])
+    return b, first, second
 
 
 def _generator(x: ca.SX, dx: ca.SX, ddx: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
