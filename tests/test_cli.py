@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from nsopt import Result
 from nsopt.cli import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, app
-from nsopt.plots import overview, save
+from nsopt.cli.look import PICTURES
+from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import problem_files, problem_folder
 from nsopt.simulation.checkpoint import writer
 
@@ -383,3 +384,15 @@ def test_named_problems_have_a_readme():
         text = (file.parent / "README.md").read_text()
         assert "Must show" in text
         assert problem_folder() in file.parents
+
+
+def test_the_pictures_of_the_command_line_are_those_there_are():
+    assert tuple(FIGURES) == PICTURES
+
+
+def test_commands_that_draw_nothing_import_nothing_for_it():
+    """Importing is most of the time of ``nsopt info``."""
+    slow = {"matplotlib", "scipy.interpolate", "scipy.optimize", "scipy.sparse"}
+    words = [sys.executable, "-P", "-c", f"import sys, nsopt.cli; print({slow} & {{*sys.modules}})"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()", done.stdout

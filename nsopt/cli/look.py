@@ -9,13 +9,31 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from nsopt.animation import animate
 from nsopt.cli.common import plain_errors
 from nsopt.files import check_writable
-from nsopt.plots import FIGURES, save, save_view
 from nsopt.problem import is_optimization, problem_files, problem_title
 from nsopt.result import Result
 from nsopt.stored import check_hash
+
+PICTURES = (
+    "overview",
+    "contact_paths",
+    "contact_forces",
+    "velocities",
+    "positions",
+    "coordinates",
+    "step_size",
+    "residuals",
+    "energies",
+    "gaps",
+    "joint_closure",
+    "effort",
+    "range_of_motion",
+    "joint_torques",
+    "base_force",
+    "tracked_points",
+)
+"""Names of `nsopt.plots.FIGURES`, which takes longer to import than all else of `info`."""
 
 SHOWN = 20
 """Retried steps that ``nsopt info`` prints."""
@@ -37,7 +55,7 @@ def plot(
         list[Path], typer.Argument(help="Saved results; several are overlaid for comparison.")
     ],
     what: Annotated[
-        str, typer.Option(help=f"Which picture: {', '.join(FIGURES)}, or animation.")
+        str, typer.Option(help=f"Which picture: {', '.join(PICTURES)}, or animation.")
     ] = "overview",
     out: Annotated[
         Path | None,
@@ -45,6 +63,9 @@ def plot(
     ] = None,
 ) -> None:
     """Draw a picture of one or several saved results."""
+    from nsopt.animation import animate
+    from nsopt.plots import FIGURES, save
+
     with plain_errors():
         loaded = [Result.open(path) for path in results]
         ending = ".gif" if what == "animation" else ".png"
@@ -56,7 +77,7 @@ def plot(
             save(FIGURES[what](*loaded), target)
         else:
             raise ValueError(
-                f"unknown picture {what!r}: choose one of {', '.join(FIGURES)}, animation"
+                f"unknown picture {what!r}: choose one of {', '.join(PICTURES)}, animation"
             )
         print(target)
 
@@ -73,6 +94,8 @@ def view(
     ] = None,
 ) -> None:
     """Make a page that shows a saved result in space and plays it, for any browser, offline."""
+    from nsopt.plots import save_view
+
     with plain_errors():
         page = save_view(Result.open(result), out or result.with_suffix(".html"), speed)
     print(f"{page} ({page.stat().st_size / 1e6:.1f} MB), open it in a browser")

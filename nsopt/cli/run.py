@@ -25,7 +25,6 @@ from nsopt.cli.common import (
 )
 from nsopt.files import check_writable
 from nsopt.interrupt import uninterrupted
-from nsopt.plots import overview, save
 from nsopt.problem import load_problem
 from nsopt.result import Result
 from nsopt.schemes import Scheme
@@ -166,6 +165,8 @@ def _remedy(result: Result) -> str:
 
 def report(result: Result, target: Path) -> None:
     """Print the summary, draw the picture, and end with the exit code of the run."""
+    from nsopt.plots import overview, save  # takes longer than what other commands do
+
     print(result.summary())
     print(f"{'result':<22}{target}")
     if result.data.sizes["time"] > 1:

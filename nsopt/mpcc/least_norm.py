@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.layout import Vector
@@ -87,7 +87,7 @@ def _least_distance(a: Vector, C: Vector, room: Vector) -> Vector | None:
     E = np.vstack([C.T, need / size])
     target = np.zeros(E.shape[0])
     target[-1] = 1.0
-    dual, residual = nnls(E, target)
+    dual, residual = scipy.optimize.nnls(E, target)
     if residual < 1e-12:
         return None
     r = E @ dual - target

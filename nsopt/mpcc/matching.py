@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from nsopt.mpcc.min_map import min_rows
 from nsopt.mpcc.problem import Mpcc
@@ -194,7 +194,7 @@ def _costs(sizes: Sequence[Array], terms: Sequence[Array], pattern: NDArray[np.b
 
 def _matched(costs: Array, rows: Indices, columns: Indices) -> list[tuple[int, int, float]]:
     """Return the cheapest pairs (row, column, cost)."""
-    pairs = zip(*linear_sum_assignment(costs), strict=True)
+    pairs = zip(*scipy.optimize.linear_sum_assignment(costs), strict=True)
     return [(int(rows[i]), int(columns[j]), float(costs[i, j])) for i, j in pairs]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from nsopt.checks import finite
 from nsopt.elements import ExtensionSpring, JointDrives
@@ -110,7 +110,7 @@ def fit_springs(
     ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
     for end in ends:  # numbers that an element refuses are refused before the fit
         d.values(dict(zip(bounds, end, strict=True)))
-    fit = least_squares(
+    fit = scipy.optimize.least_squares(
         torque.stacked,
         start,
         jac=torque.slope,

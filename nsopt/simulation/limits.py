@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from nsopt.algebra import null_space
 from nsopt.mechanics import Dynamics
@@ -101,7 +101,7 @@ def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     K = free.T @ (K + K.T) @ free / 2
     if not free.size or not np.all(np.isfinite(K)) or _singular(M):
         return 0.0, ""
-    squares, motions = eigh(K, M)
+    squares, motions = scipy.linalg.eigh(K, M)
     name = d.v_owners[int(np.argmax(np.abs(free @ motions[:, -1])))]
     return float(np.sqrt(max(squares[-1], 0.0))), name
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from nsopt.checks import finite, positive
 from nsopt.mechanics import State
@@ -182,12 +182,12 @@ class MeasuredLaw(Law):
 
     def moment(self, s: State, excess: ca.SX) -> ca.SX:
         del s
-        return self._at(PchipInterpolator(self.excess, self.moments).c, excess)
+        return self._at(scipy.interpolate.PchipInterpolator(self.excess, self.moments).c, excess)
 
     def potential(self, s: State, excess: ca.SX) -> ca.SX:
         del s
         beyond = ca.fmax(excess - self.excess[-1], 0)
-        spline = PchipInterpolator(self.excess, self.moments).antiderivative()
+        spline = scipy.interpolate.PchipInterpolator(self.excess, self.moments).antiderivative()
         return self._at(spline.c, excess) + self.moments[-1] * beyond
 
     def _at(self, coefficients: np.ndarray, excess: ca.SX) -> ca.SX:

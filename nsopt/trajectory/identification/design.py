@@ -9,8 +9,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import NonlinearConstraint, minimize
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
@@ -181,7 +181,7 @@ class _DesignProblem:
         """Return the design, its limits checked with half the step."""
         # The cost at the guess gives its scale.
         size = abs(float(self._value(self._f, self._box.guess)[0])) or 1.0
-        rows = NonlinearConstraint(
+        rows = scipy.optimize.NonlinearConstraint(
             partial(self._value, self._g), -np.inf, 0, partial(self._jacobian, self._g)
         )
         options: dict[str, Any] = {
@@ -196,7 +196,7 @@ class _DesignProblem:
             return float(self._value(self._f, x)[0]) / size
 
         try:
-            optimum = minimize(cost, self._box.guess, **options)
+            optimum = scipy.optimize.minimize(cost, self._box.guess, **options)
             x = np.clip(optimum.x, 0, 1)
             if not optimum.success:
                 return self._failed(f"{optimum.message}; {self._worst(x)}")

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
-from scipy.special import chdtri
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
@@ -251,7 +250,7 @@ class _FitProblem:
             ends = self._window.ends(measured.times, self._impact(x))
             for end in ends:
                 count = max(int(np.sum(measured.times <= end)), 1)
-                solution = least_squares(
+                solution = scipy.optimize.least_squares(
                     self._residuals,
                     x,
                     self._jacobian,
@@ -273,7 +272,7 @@ class _FitProblem:
         self, begin: Array, x: Array, size: float, converged: bool, message: str
     ) -> FitOutcome:
         n, k = self._measured.values.size, len(x)
-        likely = bool(size**2 * n <= chdtri(max(n - k, 1), UNLIKELY))
+        likely = bool(size**2 * n <= scipy.special.chdtri(max(n - k, 1), UNLIKELY))
         if converged and not likely:
             message = f"residual of {size:.3g} deviations: noise does not explain it"
         return FitOutcome(

@@ -8,9 +8,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import bmat, csc_matrix, diags
-from scipy.sparse.linalg import splu
 
 from nsopt.mpcc import StructuredNlp
 
@@ -131,7 +130,7 @@ def _by_p(nlp: StructuredNlp) -> ca.MX:
 
 def _matrices(
     nlp: StructuredNlp, x: Array, p: Array, lam: Array
-) -> tuple[csc_matrix, csc_matrix, Array, Array, Array]:
+) -> tuple[scipy.sparse.csc_matrix, scipy.sparse.csc_matrix, Array, Array, Array]:
     """Return Hessian, Jacobian, d2L/dx dp (n, np), rows (m,), dg/dp (m, np)."""
     made = nlp.derivatives()
     upper = _sparse(made.hess_lag(x, p, 1.0, lam))
@@ -143,15 +142,15 @@ def _matrices(
     return H, _sparse(J), mixed.T, np.asarray(g).ravel(), g_p
 
 
-def _sparse(matrix: ca.DM) -> csc_matrix:
-    return csc_matrix(matrix.sparse())
+def _sparse(matrix: ca.DM) -> scipy.sparse.csc_matrix:
+    return scipy.sparse.csc_matrix(matrix.sparse())
 
 
-def _full(upper: csc_matrix) -> csc_matrix:
+def _full(upper: scipy.sparse.csc_matrix) -> scipy.sparse.csc_matrix:
     """Return the symmetric matrix with a given upper triangle."""
     strict = upper.copy()
     strict.setdiag(0)
-    return csc_matrix(upper + strict.T)
+    return scipy.sparse.csc_matrix(upper + strict.T)
 
 
 def _active(
@@ -177,14 +176,14 @@ def _active(
     return active
 
 
-def _solved(H: csc_matrix, A: csc_matrix, right: Array) -> Array:
+def _solved(H: scipy.sparse.csc_matrix, A: scipy.sparse.csc_matrix, right: Array) -> Array:
     """Return the solutions of [[H, A^T], [A, 0]] y = right."""
-    blocks: Any = [[H, A.T], [A, csc_matrix((A.shape[0],) * 2)]]
-    K: Any = bmat(blocks).tocsc()
+    blocks: Any = [[H, A.T], [A, scipy.sparse.csc_matrix((A.shape[0],) * 2)]]
+    K: Any = scipy.sparse.bmat(blocks).tocsc()
     # Regularisation makes dependent rows solvable; iterative refinement removes its effect.
     shift = np.concatenate([np.zeros(H.shape[0]), np.full(A.shape[0], -REGULARISATION)])
     try:
-        factors = splu((K + diags(shift)).tocsc())
+        factors = scipy.sparse.linalg.splu((K + scipy.sparse.diags(shift)).tocsc())
     except RuntimeError:
         raise OptimumError(NOT_UNIQUE) from None
     y = np.zeros_like(right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from scipy.integrate import solve_ivp
+import scipy
 
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.guesses import Trajectory
@@ -57,7 +57,9 @@ def step_defect(transcription: Transcription, fine: Trajectory, drive: Array, p:
             return h * np.asarray(change((k + s) * h, y[:n], y[n:], tau, u, p)).ravel()
 
         begin = np.concatenate([fine.q[2 * k], fine.v[2 * k]])
-        solution = solve_ivp(rate, (0, 1), begin, method="LSODA", rtol=1e-8, atol=1e-10)
+        solution = scipy.integrate.solve_ivp(
+            rate, (0, 1), begin, method="LSODA", rtol=1e-8, atol=1e-10
+        )
         worst = max(worst, float(np.max(np.abs(solution.y[:n, -1] - fine.q[2 * k + 2]))))
     return worst
 
