@@ -55,7 +55,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "joint_reaction": (
         (*JOINT, "axis"),
         "N",
-        "force of the joint on the body of frame b, mean over the step",
+        "force of the joint on the body of frame b, at the time; of contacts over the step",
     ),
     "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
     "joint_resistance": (

@@ -11,6 +11,7 @@ from nsopt.algebra.euler_parameters import (
     turn_over,
     turned,
 )
+from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import null_space, rank
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 
@@ -20,6 +21,7 @@ __all__ = [
     "axes_from_z",
     "body_rate_matrix",
     "from_rotation",
+    "left_null_vectors",
     "normalise",
     "null_space",
     "product",

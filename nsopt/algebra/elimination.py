@@ -12,7 +12,13 @@ TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
 
 
-def solve_symbolic(J: ca.SX, r: ca.SX, deferred: Sequence[int], proximal: float) -> ca.SX:
+def solve_symbolic(
+    J: ca.SX,
+    r: ca.SX,
+    deferred: Sequence[int],
+    proximal: float,
+    free: Sequence[tuple[Sequence[int], ca.SX]] = (),
+) -> ca.SX:
     """Return x with J x = r, (n,), by elimination along the diagonal without interchanges.
 
     Parameters
@@ -27,21 +33,35 @@ def solve_symbolic(J: ca.SX, r: ca.SX, deferred: Sequence[int], proximal: float)
         Part of its own size that is added to each deferred pivot before the deferred ones are
         eliminated. Dependent rows then solve, their multipliers stay at the least change, and an
         iteration loses only that part of its convergence.
+    free : pairs of indices and SX (number of indices, k), optional
+        Deferred unknowns, and orthonormal combinations of them that J takes to zero: these stay as
+        they are, but for the part of r along them, over the mean size of the pivots.
     """
     n = J.shape[0]
     rows = _rows(J)
     right = ca.vertsplit(ca.densify(r)) if n else []
     late = set(deferred)
     order = _eliminate(rows, right, [i for i in range(n) if i not in late])
+    held = [_held(rows, *combined) for combined in free]
     for i in late:
         pivot = rows[i].get(i, ca.SX(0))
         rows[i][i] = pivot + proximal * ca.fabs(pivot) + TINY
+    for more in held:
+        for (i, j), value in more.items():
+            rows[i][j] = rows[i].get(j, ca.SX(0)) + value
     order += _eliminate(rows, right, sorted(late))
     x: list[ca.SX] = [ca.SX(0)] * n
     for i in reversed(order):
         known = sum((a * x[j] for j, a in rows[i].items() if j != i), ca.SX(0))
         x[i] = (right[i] - known) / rows[i][i]
     return ca.vertcat(ca.SX(0, 1), *x)
+
+
+def _held(rows: list[Row], unknowns: Sequence[int], U: ca.SX) -> dict[tuple[int, int], ca.SX]:
+    """Return what is added to rows so that combinations U of unknowns are determined by them."""
+    pivots = [ca.fabs(rows[i].get(i, ca.SX(0))) for i in unknowns]
+    weights = U @ U.T * (sum(pivots, ca.SX(0)) / len(pivots))
+    return {(i, j): weights[a, b] for a, i in enumerate(unknowns) for b, j in enumerate(unknowns)}
 
 
 def _rows(J: ca.SX) -> list[Row]:

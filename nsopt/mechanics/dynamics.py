@@ -14,10 +14,14 @@ from nsopt.algebra import rank
 from nsopt.mechanics.acceleration import stabilised_acceleration
 from nsopt.mechanics.element import Constraint, Contact, Element
 from nsopt.mechanics.inertia import massless_motion
+from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.parameter import Numbers, Parameter, substitute
 
 Array = NDArray[np.float64]
+
+CLOSED = 1e-9
+"""Residual of a joint [m, 1] up to which the stated start counts as closed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +243,39 @@ class Dynamics:
             raise ValueError(
                 f"{implied} rows of the ideal joints are implied by the others: leave out a joint"
             )
+
+    @cached_property
+    def redundant(self) -> int:
+        """Number of rows of the ideal joints that the others imply, as in over-constrained loops.
+
+        Of the stated start; elsewhere there may be less. Where that is open and does not tell, as
+        many as let a loop move with one freedom.
+        """
+        q, p = self.stated_start(refuse=False)[0], self.values()
+        C, closure = (np.asarray(f(0.0, q, p)) for f in (self.closure_matrix, self.closure))
+        if np.any(np.abs(closure) > CLOSED):
+            return max(0, C.shape[0] - self.nv + 1)
+        return int(C.shape[0]) - rank(C)
+
+    @cached_property
+    def self_stresses(self) -> ca.Function:
+        """(t, q, p) -> (nc, redundant): impulses of the ideal joints without any effect.
+
+        Orthonormal; zero where there are fewer of them.
+        """
+        return self_stresses(self.closure_matrix, self.redundant)
+
+    @cached_property
+    def least_norm(self) -> ca.Function:
+        """(arguments of `reactions`) -> mu (nc,) with the same effect, by `least_norm_impulses`."""
+        cut = {joint.name for joint in self.constraints}
+        rubbing = any(self.joint_names[k] in cut for k in self.friction_joints)
+        return least_norm_impulses(
+            self.self_stresses,
+            self.reactions,
+            len(self.internal_names),
+            rubbing and bool(self.tree_joints),
+        )
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -43,6 +43,7 @@ class Rows:
     name: str
     expr: ca.SX
     scale: Scale
+    redundant: ca.SX | None = None  # (m, k), combinations of the rows that hold by themselves
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,10 +68,12 @@ class Newton:
         r = ca.SX.sym("r", x.numel())
         # What does not depend on x is computed once in a solve: first what the rows need, which
         # then counts as given in their Jacobian, then what the Newton step needs besides.
-        (rows,), given, first = _parametric([ca.densify(_rows(mpcc))], p)
+        combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
+        (rows, *combined), given, first = _parametric([ca.densify(_rows(mpcc)), *combined], p)
         J = ca.jacobian(rows, x)
         match = match_rows(mpcc, _composed(J, x, given, first, p))
-        (rows, dx), constants, second = _parametric([rows, self._move(mpcc, J, match, r)], given)
+        move = self._move(mpcc, J, match, r, combined)
+        (rows, dx), constants, second = _parametric([rows, move], given)
         known = ca.Function("known", [given], [second])(first)
         options = {"cse": True}
         return _Iteration(
@@ -82,14 +84,20 @@ class Newton:
             ca.Function("move", [x, r, constants], [dx], options),
         ).function()
 
-    def _move(self, mpcc: Mpcc, J: ca.SX, match: list[int], r: ca.SX) -> ca.SX:
-        """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns."""
+    def _move(
+        self, mpcc: Mpcc, J: ca.SX, match: list[int], r: ca.SX, combined: list[ca.SX]
+    ) -> ca.SX:
+        """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns.
+
+        ``combined`` are the redundant combinations of those equations that have some.
+        """
         J = J[:, match]
         # An equation whose own unknown is not in it can only give a multiplier.
         equations = sum(block.expr.numel() for block in mpcc.equalities)
         own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
         deferred = [i for i in range(len(match)) if i not in own]
-        dx = solve_symbolic(J, r, deferred, self.proximal)
+        free = _free(mpcc, set(deferred), combined)
+        dx = solve_symbolic(J, r, deferred, self.proximal, free)
         return ca.densify(dx[[match.index(i) for i in range(len(match))]])
 
 
@@ -188,6 +196,19 @@ def check_square(mpcc: Mpcc) -> None:
         raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
     if not mpcc.objective.is_zero() or mpcc.inequalities:
         raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
+
+
+def _free(mpcc: Mpcc, deferred: set[int], combined: list[ca.SX]) -> list[tuple[list[int], ca.SX]]:
+    """Return the redundant combinations of equations with the indices of their rows."""
+    free, first, given = [], 0, iter(combined)
+    for block in mpcc.equalities:
+        indices = list(range(first, first + block.expr.numel()))
+        if block.redundant is not None and deferred.issuperset(indices):
+            free.append((indices, next(given)))
+        elif block.redundant is not None:
+            next(given)
+        first += len(indices)
+    return free
 
 
 def _rows(mpcc: Mpcc) -> ca.SX:

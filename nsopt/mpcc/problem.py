@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -111,9 +111,26 @@ class Mpcc:
         self.parameters += (ParameterBlock(name, symbol),)
         return symbol
 
-    def equal(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
-        """Demand ``expr`` == 0, (m,); the solver sees expr / scale."""
-        self.equalities += (self._rows("equation", name, expr, scale),)
+    def equal(
+        self, name: str, expr: Any, *, scale: Any = 1.0, redundant: ca.SX | None = None
+    ) -> None:
+        """Demand ``expr`` == 0, (m,); the solver sees expr / scale.
+
+        Parameters
+        ----------
+        redundant : SX (m, k) of parameters, optional
+            Orthonormal combinations of the rows that hold by the others; the same combinations of
+            their multipliers have no effect, and `Newton` leaves them. Without it, what is off in
+            them by round-off, or by terms of second order, makes large multipliers that add up
+            from solve to solve. Scales must be alike.
+        """
+        rows = self._rows("equation", name, expr, scale)
+        if redundant is not None:
+            what = f"redundant combinations of {name!r}"
+            n = redundant.numel()
+            self._of_parameters(what, ca.vec(redundant), n)
+            rows = replace(rows, redundant=redundant)
+        self.equalities += (rows,)
 
     def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""

@@ -104,7 +104,8 @@ class ContactAligned(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> StepStart:
         d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
-        forces = Accelerations(mpcc, d, at, start.v, scales)
+        stresses = d.self_stresses(*at) if d.redundant else None
+        forces = Accelerations(mpcc, d, at, start.v, scales, stresses)
         forces.state_motion()
         leaving = h * start.node(d).gap_rate(start.v)
         forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
@@ -121,7 +122,7 @@ class ContactAligned(Scheme):
         h = mpcc.variable("step_size", 1, scale=scales.time, guess=given)
         one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
         halves = HalfSteps(one)
-        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, scales)
+        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, scales, one.stresses)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(start.v, lam, lam_end)
         (first, second), end = x.balances, x.end
@@ -221,15 +222,24 @@ class ContactAligned(Scheme):
 class Accelerations:
     """Accelerations and the forces of joints and contacts at a state, as unknowns.
 
+    ``stresses`` as for `OneStep`.
+
     Attributes
     ----------
     lam : SX (ng,) [N]
     """
 
     def __init__(
-        self, mpcc: Mpcc, d: Dynamics, at: tuple[ca.SX, ca.SX, ca.SX], v: ca.SX, scales: Scales
+        self,
+        mpcc: Mpcc,
+        d: Dynamics,
+        at: tuple[ca.SX, ca.SX, ca.SX],
+        v: ca.SX,
+        scales: Scales,
+        stresses: ca.SX | None,
     ) -> None:
         C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
+        self._stresses = stresses
         self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
         self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
         mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
@@ -242,7 +252,8 @@ class Accelerations:
     def state_motion(self) -> None:
         """State the equations of motion and of the ideal joints."""
         self._mpcc.equal("acceleration", self._motion, scale=self._force)
-        self._mpcc.equal("joint_acceleration", self._joints, scale=self._rate)
+        joints, scale = self._joints, self._rate
+        self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._stresses)
 
     def press(self, closed: ca.SX) -> None:
         """State that closed contacts press or leave."""

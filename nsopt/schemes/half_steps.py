@@ -78,6 +78,6 @@ class HalfSteps:
         )
         one.equal("motion", first.residual, scale=scale)
         one.equal("motion_end", second.residual, scale=scale)
-        one.equal("closure", d.closure(*end.at), scale=one.scales.time)
-        one.equal("joint_rate", second.C @ end.v + d.closure_drift(*end.at))
+        one.close("closure", d.closure(*end.at), scale=one.scales.time)
+        one.close("joint_rate", second.C @ end.v + d.closure_drift(*end.at))
         return Transition((first, second), end)

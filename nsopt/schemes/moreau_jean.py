@@ -121,7 +121,7 @@ class MoreauJean(UnifiedScheme):
             joint_friction=h * mean_joint_friction(d, start, start.at, mean, h, loads),
         )
         one.equal("motion", balance.residual, scale=scales.impulse)
-        one.equal("joint_rate", balance.C @ v + d.closure_drift(*start.at))
+        one.close("joint_rate", balance.C @ v + d.closure_drift(*start.at))
         friction.state()
         rate = later.gap_rate(v)
         rebound.press("contact", modes, rate, more)
@@ -179,7 +179,7 @@ class MoreauJean(UnifiedScheme):
             lam = one.variable("contact_push", end.gap.numel(), scale=sizes[1])
             nearest -= one.projection_directions(at, end) @ lam
         one.equal("nearest", nearest, scale=push)
-        one.equal("closure", d.closure(*end.at), scale=scales.time)
+        one.close("closure", d.closure(*end.at), scale=scales.time)
         if self._projects_contacts(d):
             names = d.contact_names
             one.mpcc.complement("outside", end.gap, lam, scale=sizes, labels=names)

@@ -45,6 +45,8 @@ class OneStep(ABC):
         Guess of velocities.
     tag : str
         Ends the names of unknowns and rows, where a step has several alike.
+    stresses : SX (nc, k), optional
+        In over-constrained loops: `Dynamics.self_stresses` at the start of the step.
     """
 
     mpcc: Mpcc
@@ -54,6 +56,7 @@ class OneStep(ABC):
     scales: Scales
     guess: ca.SX
     tag: str = ""
+    stresses: ca.SX | None = None
 
     smooths: ClassVar[bool] = False
     """Whether dry friction may be smoothed there."""
@@ -83,6 +86,10 @@ class OneStep(ABC):
     def equal(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand that an expression is zero, as `Mpcc.equal` does."""
         self.mpcc.equal(name + self.tag, expr, scale=scale)
+
+    def close(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
+        """Demand that residuals or rates of the ideal joints, (nc,), are zero."""
+        self.mpcc.equal(name + self.tag, expr, scale=scale, redundant=self.stresses)
 
     def least_norm(self, *names: str) -> None:
         """Declare unknowns that take their least norm, as `Mpcc.least_norm` does."""
@@ -160,7 +167,8 @@ class SimulatedStep(OneStep):
     @classmethod
     def of(cls, mpcc: Mpcc, d: Dynamics, start: Node, h: ca.SX, scales: Scales) -> SimulatedStep:
         """Return the step of h from a start that is known."""
-        return cls(mpcc, d, start, h, scales, start.v)
+        stresses = d.self_stresses(*start.at) if d.redundant else None
+        return cls(mpcc, d, start, h, scales, start.v, stresses=stresses)
 
     def end_velocity(self, value: ca.SX | None = None) -> ca.SX:
         return self.velocity("v_end") if value is None else value

@@ -160,7 +160,7 @@ class PaperStep(UnifiedScheme):
         one.equal("motion", balance.residual, scale=scales.impulse)
         one.equal("norm", self._norm(d, start, h, qdot), scale=scales.time)
         joints, gap = self.closure.joints(one, end), self.closure.gap(one, end)
-        one.equal("closure", joints, scale=scales.time)
+        one.close("closure", joints, scale=scales.time)
         sizes = (scales.gap, scales.impulse)
         one.mpcc.complement("contact", gap, lam, scale=sizes, labels=d.contact_names)
         one.least_norm("impulse", "joint_impulse")

@@ -79,8 +79,13 @@ def mean_joint_friction(
 
 
 def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.SX:
-    """Return the mean reactions of joints with friction (6, their number), arguments as above."""
+    """Return the mean reactions of joints with friction (6, their number), arguments as above.
+
+    Of over-constrained joints they are those of least norm, whatever the impulses found.
+    """
     t, q, p = at
+    if d.redundant:
+        loads = loads._replace(mu=d.least_norm(t, q, v, p, *loads))
     return d.reactions(t, q, v, p, *loads)[:, list(d.friction_joints)] / loads.time
 
 

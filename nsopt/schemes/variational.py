@@ -182,7 +182,7 @@ class Variational(Scheme):
         )
         end = one.end(coordinates_after(d, start, h, v), v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
-        mpcc.equal("closure", d.closure(*end.at), scale=scales.time)
+        one.close("closure", d.closure(*end.at), scale=scales.time)
         friction.state()
         sizes = (scales.gap, scales.impulse)
         mpcc.complement("contact", end.gap, lam, scale=sizes, labels=d.contact_names)
@@ -237,7 +237,7 @@ class Variational(Scheme):
             momenta=(arriving, M @ v),
         )
         mpcc.equal("motion", second.residual, scale=scales.impulse)
-        mpcc.equal("joint_rate", second.C @ v + d.closure_drift(*end.at), scale=1.0)
+        one.close("joint_rate", second.C @ v + d.closure_drift(*end.at))
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))

@@ -113,11 +113,17 @@ class NodeSample:
 
     @cached_property
     def wrenches(self) -> ca.SX:
-        """Reaction wrenches of all joints, (6, nj) [N, N m], as by `Dynamics.reactions`."""
+        """Reaction wrenches of all joints, (6, nj) [N, N m], as by `Dynamics.reactions`.
+
+        Of over-constrained joints those of least norm (`Dynamics.least_norm`).
+        """
         d, x = self.dynamics, self.stepped
         if x is not None:
-            impulses = (x.joint_impulse, x.impulse, x.slip_impulse)
-            return d.reactions(self.t, self.q, self.v, self.p, x.h, x.change, *impulses) / x.h
+            known = (self.t, self.q, self.v, self.p, x.h, x.change)
+            mu, more = x.joint_impulse, (x.impulse, x.slip_impulse)
+            if d.redundant:
+                mu = d.least_norm(*known, mu, *more)
+            return d.reactions(*known, mu, *more) / x.h
         none = [ca.SX(0, 1)] * 3
         return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
 

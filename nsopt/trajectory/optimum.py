@@ -57,7 +57,8 @@ def record(
             "completed": int(not attrs["stop_reason"]),
             **_friction(d, motion, p),
             **attrs,
-        }
+        },
+        at_nodes=(_with_inputs(transcription, nodes.inputs, p), motion.drive),
     )
     more: dict[str, tuple[tuple[str, ...], Array, dict[str, Any]]] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
@@ -83,6 +84,14 @@ def _friction(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any
     """Return attributes of dry friction that turns round within a step; none where none does."""
     found = reversals(d, motion, p)
     return {} if found is None else {f"reversal_{k}": x for k, x in found._asdict().items()}
+
+
+def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:
+    """Return the parameters at the nodes (n, np), the inputs among them (n, number of inputs)."""
+    names = [parameter.name for parameter in transcription.dynamics.parameters]
+    values = np.tile(p, (len(inputs), 1))
+    values[:, [names.index(name) for name in transcription.inputs]] = inputs
+    return values
 
 
 def _limits(d: Dynamics) -> Array:

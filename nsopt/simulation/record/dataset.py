@@ -12,6 +12,7 @@ from nsopt.algebra import rank
 from nsopt.mechanics import INSTANT, Dynamics, Start, redundancy
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
+from nsopt.simulation.record.node_reactions import NodeReactions, Nodes
 from nsopt.stored import TIME, VARIABLES
 
 Array = NDArray[np.float64]
@@ -19,7 +20,20 @@ AXES = ("x", "y", "z")
 
 
 class Record:
-    """Everything a result holds, evaluated at all times at once."""
+    """Everything a result holds, evaluated at all times at once.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    start : Start
+    p : (np,)
+    steps : AcceptedSteps
+    thinned : bool
+        Whether steps were left out.
+    at_nodes : (n, np), (n, nv), optional
+        Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
+        not those given to a simulation.
+    """
 
     def __init__(
         self,
@@ -28,8 +42,11 @@ class Record:
         p: Array,
         steps: AcceptedSteps,
         thinned: bool = False,
+        at_nodes: tuple[Array, Array] | None = None,
     ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
+        n = len(steps) + 1
+        self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
         at_end = np.append(True, steps.at_end | thinned)
         self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
         self.t = np.append(start.t, steps.t)
@@ -179,43 +196,23 @@ class Record:
         return directions
 
     def reactions(self) -> Array:
-        """Return force and torque of each joint (time, joint, 6), means over the step."""
+        """Return force and torque of each joint (time, joint, 6); of contacts over the step."""
         d, n = self.dynamics, len(self.t)
         if not d.joint_names:
             return np.zeros((n, 0, 6))
+        begun, slip = self._begun, self.each("slip_impulse")
         t, q = self.t.copy(), self.q.copy()
-        t[self._begun], q[self._begun] = self.t[self._begun - 1], self.q[self._begun - 1]
-        change = np.vstack([np.zeros((1, d.nv)), np.diff(self.v, axis=0)])
-        # Where steps were left out, the changes over the last of them are not known.
-        mean, change[self._gone()] = self.v - change / 2, np.nan
-        impulses = [self.mu, self.lam, self.each("slip_impulse")]
-        more = [np.tile(self.p, (n, 1)), self.h, change, *impulses]
-        values = evaluate_at_times(d.reactions, t, q, mean, *more)[0]
-        if d.tree_joints:  # their bodies move during the step: the mean of both ends
-            before = [np.concatenate([x[:1], x[:-1]]) for x in (self.t, self.q)]
-            start = evaluate_at_times(d.reactions, *before, mean, *more)[0].reshape(n, -1, 6)
-            end = evaluate_at_times(d.reactions, self.t, self.q, mean, *more)[0].reshape(n, -1, 6)
-            k = list(d.tree_joints)
-            values.reshape(n, -1, 6)[:, k] = (start[:, k] + end[:, k]) / 2
-        wrenches = values.reshape(n, -1, 6)
-        wrenches[0] = np.nan
-        return wrenches / self.h[:, None, None]
-
-    def _gone(self) -> NDArray[np.bool_]:
-        """Return before which times steps were left out, (time,)."""
-        return np.append(False, np.abs(np.diff(self.t) - self.h[1:]) > 1e-6 * self.h[1:])
+        t[begun], q[begun] = self.t[begun - 1], self.q[begun - 1]
+        forces = [impulse / self.h[:, None] for impulse in (self.lam, slip)]
+        nodes = Nodes(self.t, self.q, self.v, *self._at_nodes, *forces, t, q)
+        return NodeReactions(d, n).wrenches(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
-        # At the first time neither they nor the friction under them are known yet.
         reactions = wrench[:, list(d.friction_joints)].reshape(n, 6 * len(d.friction_joints))
-        p, q, h = np.tile(self.p, (n, 1)), self.q.copy(), self.h.copy()
-        # Coordinates that change during the step enter by their mean over it.
-        known, moving = ~self._gone()[1:], d.nq - len(d.internal_names)
-        q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
-        resistance = evaluate_at_times(d.resistance, self.t, q, self.v, p, h, reactions)[0]
-        return resistance.reshape(n, -1, 6)
+        now = (self.t, self.q, self.v, self._at_nodes[0], np.full(n, INSTANT))
+        return evaluate_at_times(d.resistance, *now, reactions)[0].reshape(n, -1, 6)
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""

@@ -14,26 +14,35 @@ BLOCK = 500
 """Number of times evaluated in one call."""
 
 
-def evaluate_at_times(function: ca.Function, *arguments: Array) -> list[Array]:
-    """Return the outputs of an SX function at n times, each (n, size), matrices column by column.
+class AtTimes:
+    """An SX function to evaluate at many times, at most ``times`` in one go."""
 
-    Parameters
-    ----------
-    function : Function
-    *arguments : (n, size of the input) or (n,)
-    """
-    n = len(arguments[0])
-    block = max(min(n, BLOCK), 1)
-    inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
-    outputs = [ca.densify(out) for out in function.call(inputs)]
-    evaluate = Evaluator(ca.Function("dense", inputs, outputs).map(block))
-    sizes = [function.numel_out(i) for i in range(function.n_out())]
-    results = [np.empty((n, size)) for size in sizes]
-    for begin in range(0, n, block):
-        # The last block is padded by repeating the last row.
-        rows = np.minimum(np.arange(begin, begin + block), n - 1)
-        values = evaluate(*(a[rows].ravel() for a in arguments))
-        end = min(begin + block, n)
-        for out, value, size in zip(results, values, sizes, strict=True):
-            out[begin:end] = value.reshape(block, size)[: end - begin]
-    return results
+    def __init__(self, function: ca.Function, times: int) -> None:
+        self._function, self._block = function, max(min(times, BLOCK), 1)
+        inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
+        outputs = [ca.densify(out) for out in function.call(inputs)]
+        self._evaluate = Evaluator(ca.Function("dense", inputs, outputs).map(self._block))
+
+    def __call__(self, *arguments: Array) -> list[Array]:
+        """Return the outputs at n times, each (n, size), matrices column by column.
+
+        Parameters
+        ----------
+        *arguments : (n, size of the input) or (n,)
+        """
+        n, function, block = len(arguments[0]), self._function, self._block
+        sizes = [function.numel_out(i) for i in range(function.n_out())]
+        results = [np.empty((n, size)) for size in sizes]
+        for begin in range(0, n, block):
+            # The last block is padded by repeating the last row.
+            rows = np.minimum(np.arange(begin, begin + block), n - 1)
+            values = self._evaluate(*(a[rows].ravel() for a in arguments))
+            end = min(begin + block, n)
+            for out, value, size in zip(results, values, sizes, strict=True):
+                out[begin:end] = value.reshape(block, size)[: end - begin]
+        return results
+
+
+def evaluate_at_times(function: ca.Function, *arguments: Array) -> list[Array]:
+    """Return the outputs of an SX function at all times, see `AtTimes`."""
+    return AtTimes(function, len(arguments[0]))(*arguments)

@@ -87,14 +87,17 @@ class History:
         self.kept = [AcceptedSteps.joined(self.kept)] if self.kept else []
         return AcceptedSteps.joined([*self.kept, *rest])
 
-    def result(self, attrs: Mapping[str, Any]) -> Result:
-        """Return the record of the run so far."""
+    def result(
+        self, attrs: Mapping[str, Any], at_nodes: tuple[Array, Array] | None = None
+    ) -> Result:
+        """Return the record of the run so far; ``at_nodes`` as for `Record`."""
         table = Record(
             self.dynamics,
             self.start,
             self.p,
             self.steps(),
             self.every > 1,
+            at_nodes,
         )
         data = xr.Dataset(
             table.variables(),

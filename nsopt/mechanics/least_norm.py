@@ -1,0 +1,67 @@
+"""Impulses of over-constrained joints whose reactions are of least norm."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from nsopt.algebra import left_null_vectors
+
+PASSES = 3
+"""Of those where joints rub that are constraints: their friction, known from the pass before, is a
+load on the joints of the tree. Each pass gains as much as friction is less than its load."""
+
+
+def self_stresses(closure_matrix: ca.Function, count: int) -> ca.Function:
+    """Return (t, q, p) -> U (nc, count): orthonormal impulses of joints without any effect."""
+    t, q, p = (ca.SX.sym(name, closure_matrix.numel_in(name)) for name in ("t", "q", "p"))
+    return ca.Function(
+        "self_stresses", [t, q, p], [left_null_vectors(closure_matrix(t, q, p), count)]
+    )
+
+
+def least_norm_impulses(
+    stresses: ca.Function, reactions: ca.Function, internal: int, rubbing: bool
+) -> ca.Function:
+    """Return (arguments of `Dynamics.reactions`) -> mu (nc,) of the same effect and least norm.
+
+    Of all mu with the same C^T mu those whose `Dynamics.reactions` have the least sum of squares
+    over all joints: forces in N, and torques, about the origin of frame b, in N m. Joints in a tree
+    of coordinates and those that are constraints count alike, so that it is the same in all
+    coordinates.
+
+    Parameters
+    ----------
+    stresses : Function
+        By `self_stresses`.
+    reactions : Function
+        Of a `Dynamics`.
+    internal : int
+        Number of internal states, the last coordinates.
+    rubbing : bool
+        Whether joints rub that are constraints, which makes reactions nonlinear in mu.
+    """
+    names = reactions.name_in()
+    symbols = {name: ca.SX.sym(name, reactions.numel_in(name)) for name in names}
+    t, q, p, mu = (symbols[name] for name in ("t", "q", "p", "mu"))
+    U = stresses(t, q, p)
+    R = _transmission(reactions, symbols, internal) @ U
+    # Where there are fewer stresses some columns are zero, and so are their parts.
+    S = R.T @ R + ca.diag(1 - ca.sum1(U**2).T)
+    for _ in range(PASSES if rubbing else 1):
+        wrenches = ca.vec(reactions(*(symbols | {"mu": mu}).values()))
+        mu = mu - U @ ca.solve(S, R.T @ wrenches)
+    return ca.Function("least_norm", [*symbols.values()], [ca.densify(mu)], names, ["least"])
+
+
+def _transmission(reactions: ca.Function, at: dict[str, ca.SX], internal: int) -> ca.SX:
+    """Return d(wrenches)/d(mu) under given loads, (6 nj, nc).
+
+    Friction, a load that depends on reactions, is left out: at rest, with bristles unbent, nothing
+    rubs.
+    """
+    mu, q = at["mu"], at["q"]
+    rest = {name: ca.SX.zeros(x.numel()) for name, x in at.items()}
+    rest |= {name: at[name] for name in ("t", "p", "mu")} | {"h": ca.SX(1)}
+    rest["q"] = ca.vertcat(q[: q.numel() - internal], ca.SX.zeros(internal))
+    J = ca.jacobian(ca.vec(reactions(*rest.values())), mu)
+    return ca.substitute(J, mu, ca.SX.zeros(mu.numel()))
