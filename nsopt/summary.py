@@ -163,14 +163,10 @@ def contacts(data: xr.Dataset) -> list[Row]:
         where, when = data["contact"].values[j], data["time"].values[1 - k]
         text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
         rows.append(("largest contact force", text if force > 0 else "no contact"))
-    if attrs["redundant_joint_rows"] or attrs["redundant_contacts"]:
-        rows.append(
-            (
-                "redundant",
-                f"{attrs['redundant_joint_rows']} joint rows, up to "
-                f"{attrs['redundant_contacts']} contacts: reactions are of least norm",
-            )
-        )
+    if count := attrs["redundant_joint_rows"]:
+        rows.append(("redundant joint rows", f"{count}: reactions are of least norm"))
+    if count := attrs["redundant_contacts"]:
+        rows.append(("redundant contacts", f"up to {count}: their shares are one of many"))
     return rows
 
 

@@ -44,6 +44,21 @@ def test_dependent_rows_solve_with_least_multipliers():
     assert x[2:] == pytest.approx(np.full(3, -2 / 1.25 / 3), rel=1e-6)
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_redundant_combinations_of_rows_make_no_large_multipliers(told):
+    """Two rows with one zero set and one gradient there, that differ by terms of second order."""
+    m = Mpcc("bent")
+    x, mu = m.variable("x", 2), m.variable("mu", 2, multiplier=True)
+    m.equal("motion", x - ca.vertcat(1.1, 0.4) - ca.DM([[1, 1], [0, 0]]) @ mu)
+    gap = x[0] - 1 + 0.1 * x[1] ** 2
+    same = ca.SX([1, -1]) / np.sqrt(2)
+    m.equal("held", ca.vertcat(gap, gap + gap**2), redundant=same if told else None)
+    solution, residual, _ = solved(m, [], [1.05, 0.3, 0.0, 0.0])
+    assert residual < 1e-10
+    assert solution[:2] == pytest.approx([1 - 0.1 * 0.4**2, 0.4], abs=1e-9)
+    assert (abs(solution[2] - solution[3]) < 1) == told
+
+
 def lcp(rng, n=6):
     """A linear complementarity problem by way of its velocities, with friction on two rows."""
     m = Mpcc("lcp")
