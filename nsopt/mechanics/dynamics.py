@@ -254,8 +254,8 @@ class Dynamics:
         q, p = self.stated_start(refuse=False)[0], self.values()
         C, closure = (np.asarray(f(0.0, q, p)) for f in (self.closure_matrix, self.closure))
         if np.any(np.abs(closure) > CLOSED):
-            return max(0, C.shape[0] - self.nv + 1)
-        return int(C.shape[0]) - rank(C)
+            return max(0, len(self.closure_names) - self.nv + 1)
+        return len(self.closure_names) - rank(C)
 
     @cached_property
     def self_stresses(self) -> ca.Function:
