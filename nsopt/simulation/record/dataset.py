@@ -203,16 +203,39 @@ class Record:
         begun, slip = self._begun, self.each("slip_impulse")
         t, q = self.t.copy(), self.q.copy()
         t[begun], q[begun] = self.t[begun - 1], self.q[begun - 1]
-        forces = [impulse / self.h[:, None] for impulse in (self.lam, slip)]
-        nodes = Nodes(self.t, self.q, self.v, *self._at_nodes, *forces, t, q)
+        p, drive = self._at_nodes
+        bent, h = self._rubbing()
+        nodes = Nodes(
+            t=self.t,
+            q=self.q,
+            v=self.v,
+            p=p,
+            drive=drive,
+            h=h,
+            z=bent[:, d.nq - len(d.internal_names) :],
+            lam=self.lam / self.h[:, None],
+            slip=slip / self.h[:, None],
+            t_contact=t,
+            q_contact=q,
+        )
         return NodeReactions(d, n).wrenches(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
         reactions = wrench[:, list(d.friction_joints)].reshape(n, 6 * len(d.friction_joints))
-        now = (self.t, self.q, self.v, self._at_nodes[0], np.full(n, INSTANT))
-        return evaluate_at_times(d.resistance, *now, reactions)[0].reshape(n, -1, 6)
+        q, h = self._rubbing()
+        known = (self.t, q, self.v, self._at_nodes[0], h, reactions)
+        return evaluate_at_times(d.resistance, *known)[0].reshape(n, -1, 6)
+
+    def _rubbing(self) -> tuple[Array, Array]:
+        """Return coordinates and h of which friction is a mean: bristles at the start of a step."""
+        q, h, moving = self.q.copy(), self.h.copy(), self.dynamics.nq
+        moving -= len(self.dynamics.internal_names)
+        # Where steps were left out, it is not known how they were then.
+        known = np.abs(np.diff(self.t) - self.h[1:]) <= 1e-6 * self.h[1:]
+        q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
+        return q, h
 
     def external_work(self) -> Array:
         """Return the work of applied loads since the start (time,) [J]."""

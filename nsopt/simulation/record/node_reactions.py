@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import INSTANT, Dynamics
+from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluation import BLOCK, AtTimes
 
 Array = NDArray[np.float64]
@@ -32,6 +32,9 @@ class Nodes:
     t, q, v, p : (n,), (n, nq), (n, nv), (n, np)
     drive : (n, nv) [N, N m]
         Forces of actuators.
+    h, z : (n,), (n, nz)
+        The step that ends there and the internal states of friction at its start, over which
+        friction is a mean.
     lam, slip : (n, ng), (n, ns) [N]
         Contact impulses over time.
     t_contact, q_contact : (n,), (n, nq)
@@ -43,6 +46,8 @@ class Nodes:
     v: Array
     p: Array
     drive: Array
+    h: Array
+    z: Array
     lam: Array
     slip: Array
     t_contact: Array
@@ -100,11 +105,10 @@ class NodeReactions:
 
         if self._friction is None:
             return loaded(force).reshape(n, -1, 6)
-        z = x.q[:, d.nq - len(d.internal_names) :]
         wrench, found = np.zeros((n, 6 * len(d.joint_names))), np.zeros(n, dtype=bool)
         for k in range(DAMPED):
             held = wrench.reshape(n, -1, 6)[:, list(d.friction_joints)].reshape(n, -1)
-            (rubbing,) = self._friction(*at, np.full(n, INSTANT), z, held)
+            (rubbing,) = self._friction(*at, x.h, x.z, held)
             new = loaded(force + rubbing)
             found = ~(np.max(np.abs(new - wrench), axis=1) > SAME * np.max(np.abs(new), axis=1))
             wrench = new if k < PLAIN else np.where(found[:, None], new, (new + wrench) / 2)
