@@ -6,8 +6,6 @@ import pytest
 
 from nsopt.mpcc import Ipopt, Mpcc, Newton, Solver, Sqp, min_rows
 
-pytestmark = pytest.mark.unit
-
 EXACT = Newton(rough=1e-10)
 """Where contacts are redundant, steps converge linearly and would end as soon as they may."""
 
@@ -102,19 +100,17 @@ def test_limits_of_normal_impulses_meet_the_law(seed):
     assert np.sum(z * slips, axis=1) == pytest.approx(-mu * lam * size, abs=1e-9)
 
 
-def test_limits_that_grow_solve_where_steps_from_the_start_do_not():
-    """At least half of the random problems that neither full nor damped steps solve."""
-    alone = Newton(ramp=0)
-    hard = solved_by_ramp = 0
-    for seed in range(40):
-        m, _, _ = pins(seed, 5)
+def test_limits_that_grow_solve_where_as_many_steps_from_the_start_do_not():
+    few = {"iterations": 1, "damped": 3, "tolerance": 1e-9}
+    hard = grown = 0
+    for seed in range(8):
+        m, _, _ = pins(seed, 3)
         start = 3 * np.random.default_rng(seed).normal(size=6)
-        if solved(m, start, alone)[1] < 1e-8:
-            continue
-        hard += 1
-        solved_by_ramp += solved(m, start)[1] < 1e-8
+        if solved(m, start, Newton(**few, ramp=0))[1] > 1e-8:
+            hard += 1
+            grown += solved(m, start, Newton(**few, ramp=10))[1] < 1e-8
     assert hard > 0
-    assert solved_by_ramp >= hard / 2
+    assert grown >= hard / 2
 
 
 def test_a_disc_checks_what_it_is_given():
