@@ -245,7 +245,6 @@ class Mpcc:
             Size of z over that of F, by which `Newton` tells inside from edge; by default that of
             the scales. Best is what an F of one takes, as an effective mass.
         labels : m texts, optional
-            Name the discs in reports; ``name[i]`` by default.
         """
         self._fresh_constraint("disc", name)
         of = f"of disc {name!r}"
@@ -253,10 +252,8 @@ class Mpcc:
         edge = self._known(f"radius {of}", radius)
         m = edge.shape[0]
         if not z.shape[0] == F.shape[0] == 2 * m:
-            raise ValueError(
-                f"z and F {of} must have two entries for each of {m} radii, got {z.shape[0]} and "
-                f"{F.shape[0]}"
-            )
+            got = f"{z.shape[0]} and {F.shape[0]}"
+            raise ValueError(f"z and F {of} must have two entries for each of {m} radii, got {got}")
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         size = ca.SX(scales[0]) / ca.SX(scales[1]) if rho is None else rho
         ratio = self._of_parameters(f"rho {of}", size, m)
