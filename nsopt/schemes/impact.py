@@ -99,14 +99,14 @@ class Impact(ABC):
         """
 
     def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e (ng,) in a step; by default zero of contacts that were closed before.
+        """Return e (ng,) in a step; by default only of contacts that close.
 
         Parameters
         ----------
         e : SX (ng,)
             As stated.
         fresh : SX (ng,), 0 or 1
-            Contacts that were open before.
+            Contacts that were open before, and approached.
         """
         return e * fresh
 
@@ -127,7 +127,7 @@ class Impact(ABC):
 
 @dataclass(frozen=True)
 class NewtonImpact(Impact):
-    """Newton's law: 0 <= dg(v+) + e min(dg(v-), 0) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
+    """Newton's law: 0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
 
     With friction, with several contacts at once, or e that differ, energy may be gained.
     """
@@ -145,7 +145,7 @@ class NewtonImpact(Impact):
     ) -> Rebound:
         del early
         none = Impulses.none(modes.dynamics)
-        return Rebound(restitution * ca.fmin(node.gap_rate(node.v), 0), none.lam, none)
+        return Rebound(restitution * node.gap_rate(node.v), none.lam, none)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class MoreauJean(UnifiedScheme):
     ==============  ==================================================================
     active          gaps with g(q_n) + h/2 (W^T v_n + dg/dt) <= 0
     motion          M (v_n+1 - v_n) = h K(q_m, v_m) + W lam + T lam_t + C^T mu
-    active          0 <= W^T v_n+1 + dg/dt_n+1 + e min(W^T v_n + dg/dt, 0) _|_ lam >= 0,
+    active          0 <= W^T v_n+1 + dg/dt_n+1 + e (W^T v_n + dg/dt) _|_ lam >= 0,
                     or another `Impact`
     ideal joints    C v_n+1 + dPhi/dt = 0
     positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n

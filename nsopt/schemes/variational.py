@@ -215,7 +215,8 @@ class Variational(Scheme):
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         early = d.momentum(end.q, twists, -h, p) - M @ start.v + given
         meeting = KnownModes(mpcc, d, scales, closed * impact)
-        e = self.impact.coefficients(d.restitution(p), 1 - contacts.closed)
+        closes = (1 - contacts.closed) * (end.gap_rate(start.v) < 0)
+        e = self.impact.coefficients(d.restitution(p), closes)
         rebound = self.impact.state(meeting, replace(end, v=start.v), e, lambda _: early)
         late = rebound.given + more
         last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
