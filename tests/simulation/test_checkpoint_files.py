@@ -126,7 +126,10 @@ MOVED = Start(*(x + dx for x, dx in zip(CASE_A.dynamics.stated_start(), (0, 1e-3
         ({"scheme": Variational(closed=1e-7)}, ["scheme.closed was 1e-08, is 1e-07"]),
         ({"scheme": PaperStep()}, ["scheme was Variational, is PaperStep"]),
         ({"solver": Solver()}, ["solver was Compiled, is Solver"]),
-        ({"solver": Compiled(Newton(damped=3))}, [f"solver.newton.damped was {Newton().damped}, is 3"]),
+        (
+            {"solver": Compiled(Newton(damped=3))},
+            [f"solver.newton.damped was {Newton().damped}, is 3"],
+        ),
         ({"control": ErrorControl(1e-6)}, ["control was LargestStep, is ErrorControl"]),
         ({"store_every": 2}, ["store_every was 1, is 2"]),
     ],
