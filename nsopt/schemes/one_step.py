@@ -143,9 +143,10 @@ class OneStep(ABC):
         """
         mu = self.impulse_of_joints("joint_impulse")
         creep = slip_creep if self.smooths else 0.0
-        friction = Friction(self.mpcc, self.dynamics, self.scales, creep=creep)
+        friction = Friction(self.mpcc, self.dynamics, self.scales, least_creep=creep)
+        friction.add_space()
         lam = self.impulse_of_contacts("impulse")
-        friction.add()
+        friction.add_plane()
         return mu, lam, friction
 
     def impulse_of_contacts(self, name: str) -> ca.SX:
