@@ -18,6 +18,12 @@ NOTABLE_GAIN = 0.01
 NET_GAIN = 1e-3
 """The same, from start to end of a run that nothing drives."""
 
+UNPLACED = 3e-3
+"""Of the largest kinetic energy, the part that impacts may be off by without a word."""
+
+GIVEN = 5e-3
+"""Energy that a contact gave, over the same, from which there is a caveat."""
+
 DEEP = 0.1
 """Depth inside a wall, over the opening of the gap, from which there is a caveat."""
 
@@ -35,8 +41,7 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
     if data.sizes["time"] < 2:
         return ()
-    run = (_other_schemes, _below_h_min, _turn, _gained, _net_gain, _inside_walls, _ranges)
-    return tuple(text for check in (_reversals, *run) for text in check(data))
+    return tuple(text for check in CHECKS for text in check(data))
 
 
 def _smaller(data: xr.Dataset) -> str:
@@ -76,6 +81,27 @@ def _rounded_up(x: float) -> float:
     """Return x in one digit, not below it."""
     unit = 10.0 ** np.floor(np.log10(max(x, TINY)))
     return float(np.ceil(x / unit * (1 - 1e-9)) * unit)
+
+
+def _unfollowed(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_unfollowed"], data.attrs["steps"]
+    if count > FEW * steps:
+        yield (
+            f"{count} of {steps} steps were longer than contacts in bores can follow (clearance c, "
+            "h > sqrt(c / a) at a relative acceleration a): lower h_min, so that steps shrink "
+            f"there, or {_smaller(data)}"
+        )
+
+
+def _unplaced(data: xr.Dataset) -> Iterator[str]:
+    off = data.attrs["unplaced_energy"]
+    kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
+    if off > UNPLACED * kinetic:
+        yield (
+            f"impacts are placed at the end of their steps, which changes the energy by up to "
+            f"{off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: lower h_min, "
+            f"so that steps end at impacts, or {_smaller(data)}"
+        )
 
 
 def _turn(data: xr.Dataset) -> Iterator[str]:
@@ -123,6 +149,21 @@ def _net_gain(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _given(data: xr.Dataset) -> Iterator[str]:
+    taken = np.cumsum(np.nan_to_num(data["contact_loss"].values), axis=0)  # none at the start
+    if not taken.size:
+        return
+    given = np.max(np.maximum.accumulate(taken) - taken, axis=0)
+    kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
+    k = int(np.argmax(given))
+    if given[k] > max(GIVEN * kinetic, CLOSED * _largest_force(data)):
+        yield (
+            f"contact {str(data['contact'].values[k])!r} gave {given[k]:.2g} J, "
+            f"{100 * given[k] / kinetic:.2g} % of the largest kinetic energy, where it should take "
+            f"energy only: {_smaller(data)}"
+        )
+
+
 def _inside_walls(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"]:
         return
@@ -148,3 +189,18 @@ def _largest_force(data: xr.Dataset) -> float:
     """Return the largest entry of all forces of joints and contacts [N]."""
     forces = [largest(data[name]) for name in ("joint_reaction", "contact_force")]
     return float(np.fmax.reduce([0.0, *forces]))
+
+
+CHECKS = (
+    _reversals,
+    _other_schemes,
+    _below_h_min,
+    _unfollowed,
+    _unplaced,
+    _turn,
+    _gained,
+    _net_gain,
+    _given,
+    _inside_walls,
+    _ranges,
+)

@@ -115,13 +115,14 @@ ATTRIBUTES: dict[str, type] = {
             "store_every",
             "steps_below_h_min",
             "steps_by_other_schemes",
+            "steps_unfollowed",
             "ideal_joints",
             "redundant_joint_rows",
             "redundant_contacts",
         ),
         Integral,
     ),
-    **dict.fromkeys(("h_min", "h_max", "compile_time", *_NUMBERS), Real),
+    **dict.fromkeys(("h_min", "h_max", "compile_time", "unplaced_energy", *_NUMBERS), Real),
 }
 """Attributes of every result, and what they are."""
 

@@ -31,6 +31,7 @@ from nsopt import (
     ExtensionSpring,
     FischerBurmeister,
     Fixed,
+    FollowContacts,
     Frame,
     Ipopt,
     JointDrives,
@@ -407,7 +408,7 @@ SCHEMES = [
     ContactAligned(impact=PoissonImpact()),
 ]
 SMOOTH_SCHEMES = [Composition()]  # for mechanisms without contacts
-CONTROLS = [LargestStep(), ErrorControl(1e-6)]
+CONTROLS = [LargestStep(), ErrorControl(1e-6), LargestStep(contacts=FollowContacts(0.01))]
 
 
 def hand():

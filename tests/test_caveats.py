@@ -60,6 +60,32 @@ def test_steps_below_h_min_are_the_first_line():
     assert lost < 0.03 * 425
 
 
+@pytest.mark.parametrize(("w", "duration", "lost"), [(50.0, 0.3, 1.251), (100.0, 0.1, 4.971)])
+def test_long_steps_of_a_fast_rod_lose_what_short_ones_do(w, duration, lost):
+    """What its impacts take, with steps of 1e-5 s; of 425 and of 1700 J."""
+    result = run(rod(w), duration, (1e-6, 1e-3))
+    assert result.completed
+    assert not result.warnings
+    energy = result["total_energy"].values
+    assert energy[0] - energy[-1] == pytest.approx(lost, rel=0.01)
+
+
+def test_steps_that_contacts_cannot_follow_are_told():
+    """Of 1 ms at 50 rad/s, where sqrt(2 c / L) is 63 mrad; impacts anywhere in them."""
+    texts = run(rod(50.0), 0.012, (1e-3, 1e-3)).warnings
+    assert any("longer than contacts in bores can follow" in text for text in texts)
+    assert any("impacts are placed at the end of their steps" in text for text in texts)
+
+
+def test_a_contact_that_gives_energy_is_named():
+    data = run(rod(50.0), 0.01, (1e-5, 1e-5)).data.copy(deep=True)
+    assert caveats(data) == ()
+    data["contact_loss"].values[-1] = -0.01 * data["kinetic_energy"].values.max()
+    (text,) = caveats(data)
+    assert text.startswith("contact 'hinge")
+    assert "gave" in text
+
+
 def test_steps_of_another_scheme_are_told():
     result = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3), Hopeless())
     (text,) = result.warnings

@@ -12,6 +12,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, same_body
+from nsopt.schemes.walls import WallFigures
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ class Step:
         judged at its end; none by default.
     event : SX scalar
         At which the step ended before its time: a key of `EVENTS`, 0 for none.
+    walls : WallFigures
+        How well contacts are followed.
     """
 
     transition: Transition
@@ -126,6 +129,7 @@ class Step:
     joint_friction_work: ca.SX
     frozen: ca.SX
     event: ca.SX = field(default_factory=lambda: ca.SX(0))
+    walls: WallFigures = field(default_factory=WallFigures)
 
     @classmethod
     def of(cls, transition: Transition, h: ca.SX, errors: Errors) -> Step:

@@ -89,6 +89,23 @@ def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.S
     return d.reactions(t, q, v, p, *loads)[:, list(d.friction_joints)] / loads.time
 
 
+def joint_friction_at_node(
+    d: Dynamics, node: Node, v: ca.SX, steps: tuple[ca.SX, ca.SX], loads: ReactionLoads
+) -> ca.SX | None:
+    """Return the impulse of friction in joints at a node that is left with v, (nv,).
+
+    Half of the step before and half of the one after, each from the internal states at its start,
+    both under the reactions at the node.
+    """
+    if not d.friction_joints:
+        return None
+    (before, after), (t, q, p) = steps, node.at
+    reactions = joint_reactions(d, node.at, (v + node.v) / 2, loads)
+    early = d.joint_friction(t, q, node.v, p, before, node.z_before, reactions)
+    late = d.joint_friction(t, q, v, p, after, internal(d, q), reactions)
+    return before / 2 * early + after / 2 * late
+
+
 def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
     """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
     return -ca.dot(mu, d.closure_drift(*at))

@@ -28,13 +28,13 @@ from nsopt.schemes.terms import (
     ReactionLoads,
     between_walls,
     coordinates_after,
-    internal,
-    joint_reactions,
+    joint_friction_at_node,
     mean_joint_friction,
     metric,
     smooth_forces,
     walls_over,
 )
+from nsopt.schemes.walls import WallFigures, depth, unplaced_impact
 
 Array = NDArray[np.float64]
 
@@ -188,7 +188,8 @@ class Variational(Scheme):
         mpcc.complement("contact", end.gap, lam, scale=sizes, labels=d.contact_names)
         mpcc.least_norm(("contact_half", "joint_half"))
         none = Errors(ca.SX(0), ca.SX(0))
-        return replace(Step.of(Transition((half,), end), h, none), frozen=lasting)
+        step = Step.of(Transition((half,), end), h, none)
+        return replace(step, frozen=lasting, walls=WallFigures(depth(half, lam, h)))
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -246,11 +247,14 @@ class Variational(Scheme):
         joints = first.impulses.mu + mu
         errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
+        new = impact * closed * (1 - contacts.lasting)
+        late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
         return replace(
             whole,
             motion_residual=step.motion_residual + second.residual / h,
             motion_size=step.motion_size + second.size / h + ca.fabs(second.K),
             frozen=first.impulses.lam,
+            walls=replace(step.walls, late=late, unplaced=unplaced),
         )
 
     def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, mean: ca.SX) -> Balance:
@@ -353,7 +357,7 @@ class Variational(Scheme):
                 d.momentum(q, d.twists(q, v, after, p), after, p),
             ),
             load_work=h * ca.dot(summed(lambda u: d.external(node.t, node.q, u, node.p)), mean),
-            joint_friction=_joint_friction(d, node, v, (before, after), loads),
+            joint_friction=joint_friction_at_node(d, node, v, (before, after), loads),
         )
         one.equal("motion", balance.residual, scale=scales.impulse)
         friction.state()
@@ -380,20 +384,3 @@ class Variational(Scheme):
         normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
         D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
         return _Contacts(closed, lasting, D)
-
-
-def _joint_friction(
-    d: Dynamics, node: Node, v: ca.SX, steps: tuple[ca.SX, ca.SX], loads: ReactionLoads
-) -> ca.SX | None:
-    """Return the impulse of friction in joints at a node that is left with v, (nv,).
-
-    Half of the step before and half of the one after, each from the internal states at its start,
-    both under the reactions at the node.
-    """
-    if not d.friction_joints:
-        return None
-    (before, after), (t, q, p) = steps, node.at
-    reactions = joint_reactions(d, node.at, (v + node.v) / 2, loads)
-    early = d.joint_friction(t, q, node.v, p, before, node.z_before, reactions)
-    late = d.joint_friction(t, q, v, p, after, internal(d, q), reactions)
-    return before / 2 * early + after / 2 * late

@@ -18,7 +18,13 @@ from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled, repeated
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
-from nsopt.simulation.control import ErrorControl, LargestStep, StepControl
+from nsopt.simulation.control import (
+    ErrorControl,
+    FollowContacts,
+    LargestStep,
+    StepControl,
+    StepFigures,
+)
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects
 from nsopt.simulation.record.history import History
@@ -34,11 +40,13 @@ __all__ = [
     "CheckpointError",
     "Compiled",
     "ErrorControl",
+    "FollowContacts",
     "History",
     "LargestStep",
     "StepAttempt",
     "StepBounds",
     "StepControl",
+    "StepFigures",
     "StepProgram",
     "check_run",
     "objects",

@@ -65,6 +65,9 @@ class StepEnd(NamedTuple):
     energy_error: Any  # (1,) [J] embedded estimate
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
+    depth: Any  # (1,) `WallFigures`
+    late: Any  # (1,) [s]
+    unplaced: Any  # (1,) [J]
     event: Any  # (1,) a key of EVENTS, or 0
 
     @classmethod
@@ -101,6 +104,9 @@ class StepEnd(NamedTuple):
             step.energy_error,
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
             step.local_error,
+            step.walls.depth,
+            step.walls.late,
+            step.walls.unplaced,
             step.event,
         )
         return cls(*(ca.densify(expression) for expression in end))

@@ -12,7 +12,7 @@ from nsopt.mpcc import Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
-from nsopt.simulation.control import HALF, StepControl
+from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
 from nsopt.simulation.program import StepProgram
 
 Array = NDArray[np.float64]
@@ -32,9 +32,11 @@ OUTCOME = (
     "motion",
     "iterations",
     "tried_h",
+    "kinetic",
 )
 """Columns of a record, one number each: whether an attempt was made and accepted, the time
 reached, whether Newton converged, the first failed check with its value and limit, and so on."""
+WALLS = ("depth", "late", "unplaced")
 RECORDED = (
     "h",
     "q",
@@ -46,6 +48,7 @@ RECORDED = (
     "work",
     "event",
     "local_error",
+    *WALLS,
 )
 """Fields of a `StepEnd` that are recorded."""
 
@@ -94,7 +97,7 @@ class StepAttempt:
         elif is_["failed"] >= 0:
             why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
         else:
-            why = f"local error off by {is_['local_error']:.2g} m"
+            why = refused(*(is_[name] for name in ("local_error", *WALLS)))
         return f"h = {is_['h']:.3g} s: {why}"
 
     def _running(self) -> ca.Function:
@@ -117,7 +120,7 @@ class StepAttempt:
             iterations.append(count)
         *end, value, limit = program.end(*x, now, scales[1])
         recorded = [getattr(StepEnd(*end), name) for name in RECORDED]
-        motion = ca.norm_inf(StepEnd(*end).motion)
+        motion, kinetic = ca.norm_inf(StepEnd(*end).motion), StepEnd(*end).kinetic_energy
         self._columns = dict.fromkeys(OUTCOME, 1) | {
             name: k.numel() for name, k in zip(RECORDED, recorded, strict=True)
         }
@@ -130,7 +133,7 @@ class StepAttempt:
             value,
             limit,
             ca.vertcat(*recorded),
-            ca.vertcat(motion, sum(iterations), h),
+            ca.vertcat(motion, sum(iterations), h, kinetic),
         )
         return ca.Function("running", [z, parameters], [after, record])
 
@@ -147,18 +150,20 @@ class StepAttempt:
         before = self.layout.state(z)
         x, residuals = ca.SX.sym("x", self.layout.unknowns), ca.SX.sym("r", len(self.sizes))
         value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
-        recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 3)
-        h, error, tried = recorded[0], recorded[-1], extra[2]
+        recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 4)
+        h, tried, kinetic = recorded[0], extra[2], extra[3]
+        error, depth, late, unplaced = ca.vertsplit(recorded[-1 - len(WALLS) :])
+        figures = StepFigures(h, error, depth, late, unplaced, kinetic)
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         failed = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
         smallest = tried <= run[0] * AT_H_MIN
-        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(error)))
+        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
         t = _landed(before.t + h, run[2], h)
-        factor = self._control.factor(error, order)
+        factor = self._control.factor(figures, order)
         longer = _within(before.h * factor, run)
-        shorter = tried * ca.if_else(sound, ca.fmin(factor, 0.9), HALF)
+        shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
         accepted = ChainState(
             t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)

@@ -163,6 +163,8 @@ class Chain:
             why,
             tried[:n],
             np.full(n, self._at_end),
+            of["depth"][:, 0],
+            of["unplaced"][:, 0],
         )
         return ChainRun(state, accepted, tried[n])
 

@@ -4,12 +4,43 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
 HALF = 0.5
 """Part of h that is tried after a step that did not count."""
+
+LEAST_CHANGE = 0.999
+"""Factor on h of a step that is tried again, at most."""
+
+DEEPEST = 0.1
+"""How far beyond a wall a step may lead without it, over the clearance: w h of 0.45, where w is the
+frequency at which a contact that presses swings in its bore."""
+
+FOLLOWED = 0.5
+"""The same of a step that contacts just follow: w h = 1."""
+
+PLACED = 3e-5
+"""Of the kinetic energy, the error up to which an impact is at the end of its step."""
+
+SHORT = 0.03
+"""Of the time after an impact, what is left of it when the step is tried again."""
+
+FREE = 1e3
+"""Factor on h where nothing is known of the next step."""
+
+
+class StepFigures(NamedTuple):
+    """The figures of a solved step by which h is controlled, SX scalars."""
+
+    h: ca.SX  # [s]
+    local_error: ca.SX  # [m]
+    depth: ca.SX  # beyond the walls, see `WallFigures`
+    late: ca.SX  # [s] time after the first impact
+    unplaced: ca.SX  # [J] error of its energy
+    kinetic_energy: ca.SX  # [J]
 
 
 class StepControl(ABC):
@@ -28,19 +59,60 @@ class StepControl(ABC):
     description: str
 
     @abstractmethod
-    def keeps(self, error: ca.SX) -> ca.SX:
-        """Return whether a step with the local error ``error`` [m] is good enough above h_min."""
+    def keeps(self, step: StepFigures) -> ca.SX:
+        """Return whether a step is good enough above h_min."""
 
     @abstractmethod
-    def factor(self, error: ca.SX, order: int) -> ca.SX:
-        """Return the factor on h after a step of that error, kept or not.
+    def factor(self, step: StepFigures, order: int) -> ca.SX:
+        """Return the factor on h after a step, kept or not.
 
         Parameters
         ----------
-        error : SX scalar [m]
+        step : StepFigures
         order : int
             Of the scheme.
         """
+
+
+@dataclass(frozen=True)
+class FollowContacts:
+    """Steps that contacts in bores can follow, and that end at their impacts.
+
+    A contact that presses with the relative acceleration a in a bore of clearance c swings about
+    the line of its force at w = sqrt(a / c); without its wall a step would lead
+    (w h)^2 / 2 clearances beyond it. After an impact the directions of walls and joints turn, and
+    the rest of the step is taken along the later ones: an error of first order, unless the step
+    ends there.
+
+    Parameters
+    ----------
+    depth : float
+        How far beyond a wall a step may lead without it, over the clearance.
+    placed : float
+        Error of the energy of an impact that is placed at the end of its step, over the kinetic
+        energy; with a larger one the step is tried again so that it ends at the impact.
+    """
+
+    depth: float = DEEPEST
+    placed: float = PLACED
+
+    def __post_init__(self) -> None:
+        for name, limit in vars(self).items():
+            if not 0 < limit < np.inf:
+                raise ValueError(f"{name} of FollowContacts must be positive, got {limit}")
+
+    def keeps(self, step: StepFigures) -> ca.SX:
+        """Return whether contacts can follow a step, and its impacts are at its end."""
+        return ca.logic_and(step.depth <= self.depth, ca.logic_not(self._misplaced(step)))
+
+    def factor(self, step: StepFigures) -> ca.SX:
+        """Return the largest factor on h with which contacts can follow the next step."""
+        follow = 0.9 * ca.sqrt(self.depth / ca.fmax(step.depth, 1e-6 * self.depth))
+        impact = 1 - (1 - SHORT) * step.late / step.h
+        return ca.if_else(self._misplaced(step), impact, ca.if_else(step.late > 0, FREE, follow))
+
+    def _misplaced(self, step: StepFigures) -> ca.SX:
+        return step.unplaced > self.placed * step.kinetic_energy
 
 
 @dataclass(frozen=True)
@@ -50,22 +122,27 @@ class LargestStep(StepControl):
     Parameters
     ----------
     growth : float
+    contacts : FollowContacts or None
+        By which steps are shorter where contacts need it; None leaves them as they are.
     """
 
     growth: float = 1.25
+    contacts: FollowContacts | None = FollowContacts()
     description = "growing after a refused step"
 
     def __post_init__(self) -> None:
         if not 1 < self.growth < np.inf:
             raise ValueError(f"growth must be above 1, got {self.growth}")
 
-    def keeps(self, error: ca.SX) -> ca.SX:
-        del error
-        return ca.SX(1)
+    def keeps(self, step: StepFigures) -> ca.SX:
+        return ca.SX(1) if self.contacts is None else self.contacts.keeps(step)
 
-    def factor(self, error: ca.SX, order: int) -> ca.SX:
-        del error, order
-        return ca.SX(self.growth)
+    def factor(self, step: StepFigures, order: int) -> ca.SX:
+        del order
+        if self.contacts is None:
+            return ca.SX(self.growth)
+        most = self.contacts.factor(step)
+        return ca.if_else(most < FREE, ca.fmin(self.growth, most), FREE)
 
 
 @dataclass(frozen=True)
@@ -80,10 +157,13 @@ class ErrorControl(StepControl):
     tolerance : float [m]
         Largest local error of a step; steps of h_min are kept whatever their error.
     safety : float
+    contacts : FollowContacts or None
+        By which steps are shorter where contacts need it; None leaves them as they are.
     """
 
     tolerance: float
     safety: float = 0.9
+    contacts: FollowContacts | None = FollowContacts()
     description = "error tolerance"
 
     def __post_init__(self) -> None:
@@ -92,9 +172,19 @@ class ErrorControl(StepControl):
                 f"tolerance must be a positive length in metres and safety in (0, 1], got {self}"
             )
 
-    def keeps(self, error: ca.SX) -> ca.SX:
-        return error <= self.tolerance
+    def keeps(self, step: StepFigures) -> ca.SX:
+        small = step.local_error <= self.tolerance
+        return small if self.contacts is None else ca.logic_and(small, self.contacts.keeps(step))
 
-    def factor(self, error: ca.SX, order: int) -> ca.SX:
-        ratio = self.tolerance / ca.fmax(error, 1e-3 * self.tolerance)
-        return ca.fmin(ca.fmax(self.safety * ratio ** (1 / (order + 1)), 0.2), 2.0)
+    def factor(self, step: StepFigures, order: int) -> ca.SX:
+        ratio = self.tolerance / ca.fmax(step.local_error, 1e-3 * self.tolerance)
+        factor = ca.fmin(ca.fmax(self.safety * ratio ** (1 / (order + 1)), 0.2), 2.0)
+        return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
+
+
+def refused(local_error: float, depth: float, late: float, unplaced: float) -> str:
+    """Return the figures in words by which a control refused a step."""
+    return (
+        f"local error off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an impact "
+        f"{late:.2g} s before the end, off by {unplaced:.2g} J"
+    )

@@ -14,6 +14,7 @@ from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
+from nsopt.simulation.control import FOLLOWED
 from nsopt.simulation.fallback import BY, FallbackStepper
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
@@ -34,17 +35,28 @@ class StepCounts(NamedTuple):
         Those that were smaller, but for the last one.
     by_other_schemes : int
         Those that the scheme itself did not solve.
+    unfollowed : int
+        Those that contacts in bores could not follow.
+    unplaced : float [J]
+        By which impacts are off that are placed at the end of their steps.
     """
 
     below_h_min: int = 0
     by_other_schemes: int = 0
+    unfollowed: int = 0
+    unplaced: float = 0.0
 
     def with_steps(self, accepted: AcceptedSteps, h_min: float) -> StepCounts:
         """Return the counts with more steps."""
         small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
         below = sum(text.startswith("below h_min") for text in small)
         others = sum(text.rpartition("; ")[2].startswith(BY) for text in accepted.reason)
-        return StepCounts(self.below_h_min + below, self.by_other_schemes + others)
+        return StepCounts(
+            self.below_h_min + below,
+            self.by_other_schemes + others,
+            self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
+            self.unplaced + float(np.sum(accepted.unplaced)),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,6 +136,8 @@ def simulate(
             "stop_reason": stop_reason,
             "steps_below_h_min": driver.counts.below_h_min,
             "steps_by_other_schemes": driver.counts.by_other_schemes,
+            "steps_unfollowed": driver.counts.unfollowed,
+            "unplaced_energy": driver.counts.unplaced,
             "compile_time": driver.compile_time,
             "checkpoint": writer.written_to if writer else "",
         }

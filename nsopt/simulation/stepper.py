@@ -15,7 +15,7 @@ from nsopt.mpcc import Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import CONTACT_WORK, EVENTS, Fault, StepEnd
 from nsopt.simulation.bounds import StepBounds, reasons
-from nsopt.simulation.control import HALF, StepControl
+from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.retry import Retry, RetryPolicy
@@ -87,10 +87,12 @@ class Stepper:
         self._retries = tuple(retry.attempts())
         self._solvers: dict[tuple[int, int], Program] = {}  # by identity: retries share a few
         self._slack = 1e-9 * scales.time
-        error = ca.SX.sym("error")
-        outputs = [ca.SX(control.keeps(error)), control.factor(error, program.scheme.error_order)]
-        self._rule = Evaluator(ca.Function("control", [error], outputs))
+        x = ca.SX.sym("figures", len(StepFigures._fields))
+        step, order = StepFigures(*ca.vertsplit(x)), program.scheme.error_order
+        outputs = [ca.SX(control.keeps(step)), ca.SX(control.factor(step, order))]
+        self._rule = Evaluator(ca.Function("control", [x], outputs))
         self.state = StepperState(steps.h_max)
+        self._shorter = HALF  # of h, to be tried next
 
     @property
     def trial(self) -> float:
@@ -164,10 +166,10 @@ class Stepper:
         for retry in ordinary:
             yield retry, StepBounds(h, h)
         size = h
-        while size * HALF > h_min:
-            size *= HALF
+        while size * self._shorter > h_min:
+            size *= self._shorter
             yield cold.at_given_h(f"h = {size:.3g} s"), StepBounds(size, size)
-        if size > h_min:
+        if h > h_min:
             for retry in ordinary:
                 yield retry.at_given_h(f"{retry.label}, h_min"), StepBounds(h_min, h_min)
         for retry in self._retries:
@@ -178,7 +180,7 @@ class Stepper:
     def _solve(
         self, retry: Retry, start: Start, bounds: StepBounds
     ) -> tuple[list[Solution], StepEnd, Fault | None]:
-        program = self._program
+        program, self._shorter = self._program, HALF
         first = program.numbers(start, self._p, bounds)
         empty = dict.fromkeys(("modes", "step"), np.zeros(0))
         numbers, solutions = first | empty, []
@@ -204,10 +206,17 @@ class Stepper:
 
     def _inexact(self, end: StepEnd) -> Fault | None:
         """Return the fault of a step whose local error is too large, if h can be smaller."""
-        keeps = bool(self._rule(end.local_error)[0][0])
+        keeps, factor = (float(x[0]) for x in self._judge(end))
         if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
             return None
-        return Fault(f"local error off by {end.local_error[0]:.2g} m", unphysical=True)
+        self._shorter = min(factor, LEAST_CHANGE)
+        figures = end.local_error, end.depth, end.late, end.unplaced
+        return Fault(refused(*(float(x[0]) for x in figures)), unphysical=True)
+
+    def _judge(self, end: StepEnd) -> list[Array]:
+        """Return whether the control keeps a step, and its factor on h."""
+        figures = (getattr(end, name) for name in StepFigures._fields)
+        return self._rule(np.concatenate(list(figures)))
 
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
@@ -227,7 +236,7 @@ class Stepper:
 
     def _next_trial(self, end: StepEnd, bounds: StepBounds) -> float:
         """Return the h to try next [s]."""
-        factor = float(self._rule(end.local_error)[1][0])
+        factor = float(self._judge(end)[1][0])
         return min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
 
     def _accepted(
@@ -266,6 +275,8 @@ class Stepper:
             objects([reason]),
             objects([tried]),
             np.array([self._program.scheme.forces_at_end]),
+            end.depth,
+            end.unplaced,
         )
 
 

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt import ErrorControl
-from nsopt.simulation import StepControl
+from nsopt.simulation import StepControl, StepFigures
 from tests.catalog import CONTROLS
 from tests.recipes.generic import runs
 from tests.simulation import test_controls
@@ -19,12 +19,13 @@ class DoubleOrHalve(StepControl):
     tolerance: float
     description = "error tolerance, by halves"
 
-    def keeps(self, error: ca.SX) -> ca.SX:
-        return error <= self.tolerance
+    def keeps(self, step: StepFigures) -> ca.SX:
+        return step.local_error <= self.tolerance
 
-    def factor(self, error: ca.SX, order: int) -> ca.SX:
-        grown = 2.0 ** (order + 1) * error
-        return ca.if_else(error > self.tolerance, 0.5, ca.if_else(2 * grown < self.tolerance, 2, 1))
+    def factor(self, step: StepFigures, order: int) -> ca.SX:
+        grown = 2.0 ** (order + 1) * step.local_error
+        larger = ca.if_else(2 * grown < self.tolerance, 2, 1)
+        return ca.if_else(step.local_error > self.tolerance, 0.5, larger)
 
 
 @runs(test_controls, "control", CONTROLS[0])

@@ -20,7 +20,7 @@ ROUND_OFF = 1e-14
 TEXTS = ("reason", "tried")
 """Columns of texts; the others are of numbers."""
 
-ADDING = ("loss", "work", "iterations", "solve_time", "retries")
+ADDING = ("loss", "work", "iterations", "solve_time", "retries", "unplaced")
 """Columns that add up over steps."""
 
 
@@ -44,6 +44,8 @@ class AcceptedSteps:
     reason: NDArray[np.object_]  # (n,) texts
     tried: NDArray[np.object_]  # (n,) attempts that failed before and why, tuples of texts
     at_end: NDArray[np.bool_]  # (n,) whether directions of impulses are those at the end
+    depth: Array  # (n,) beyond the walls of bores, `WallFigures`
+    unplaced: Array  # (n,) [J] by which an impact is off that is placed at the end
 
     def __len__(self) -> int:
         """Return the number of steps."""

@@ -106,7 +106,7 @@ class Recorder:
         self, dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
     ) -> None:
         self.program = StepProgram(dynamics, scheme, acceptance)
-        self._attempt = StepAttempt(self.program, LargestStep(), newton)
+        self._attempt = StepAttempt(self.program, LargestStep(contacts=None), newton)
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
         h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
         self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])

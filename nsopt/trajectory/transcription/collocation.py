@@ -292,4 +292,6 @@ def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution
         reason=objects(["optimum"] * n),
         tried=objects([()] * n),
         at_end=np.ones(n, dtype=bool),
+        depth=np.zeros(n),
+        unplaced=np.zeros(n),
     )

@@ -124,7 +124,9 @@ def _steps(
 ) -> Iterator[tuple[int, Array]]:
     """Yield the index and the coordinates of each node, until a step fails."""
     t, nodes = motion.t, motion.nodes
-    attempt = StepAttempt(StepProgram(d, scheme, Acceptance()), LargestStep(), Newton())
+    attempt = StepAttempt(
+        StepProgram(d, scheme, Acceptance()), LargestStep(contacts=None), Newton()
+    )
     call = Evaluator(compile_native(attempt.function).function)
     start = Start(nodes.q[0], nodes.v[0], float(t[0]))
     h = float(np.diff(t).max()) / finer

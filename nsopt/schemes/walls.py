@@ -1,0 +1,101 @@
+"""How well a step follows its contacts: how far beyond walls it would lead, when in it they met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.balance import Balance
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import kinetic, metric, square
+
+MATTERS = 1e-2
+"""Of the largest impulse, that from which the time of an impact matters."""
+
+FLAT = 1e-6
+"""Least slope of a gap function whose direction counts."""
+
+
+def _zero() -> ca.SX:
+    return ca.SX(0)
+
+
+@dataclass(frozen=True)
+class WallFigures:
+    """Figures of a step from which its size follows, where there are contacts.
+
+    Attributes
+    ----------
+    depth : SX scalar
+        How far beyond a wall the step would have led without it, over the clearance: h^2 a / (2 c)
+        in lasting contact at the relative acceleration a.
+    late : SX scalar [s]
+        How long before the end of the step the first of its impacts was.
+    unplaced : SX scalar [J]
+        By which the energy is off because that impact is placed at the end.
+    """
+
+    depth: ca.SX = field(default_factory=_zero)
+    late: ca.SX = field(default_factory=_zero)
+    unplaced: ca.SX = field(default_factory=_zero)
+
+
+def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
+    """Return how far beyond the walls of bores a step would lead without them, over clearances.
+
+    Flat walls need not be followed: their normals do not turn with the body that slides along.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    lam : SX (ng,) [N s]
+        Impulses that place the bodies.
+    h : SX scalar [s]
+    """
+    d, D = first.dynamics, first.node.W
+    if not (bores := list(d.bores)):
+        return ca.SX(0)
+    beyond = h * D[:, bores].T @ ca.solve(metric(first.M), D @ lam)
+    return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
+
+
+def unplaced_impact(
+    first: Balance, second: Balance, placing: ca.SX, new: ca.SX, h: ca.SX, closed: ca.SX
+) -> tuple[ca.SX, ca.SX]:
+    """Return when an impact was, and the error of its energy: `WallFigures.late`, ``unplaced``.
+
+    Bodies go on for the rest of the step, and are brought back by the impulse of that time; so
+    they met their wall as long before the end as that impulse is a part of the whole impact.
+    Meanwhile the directions of walls and joints turn, and momentum changes along the later ones.
+
+    Parameters
+    ----------
+    first, second : Balance
+        At the start and the end of the step; the second is the impact.
+    placing : SX (ng,) [N s]
+        Impulses that place the bodies.
+    new : SX (ng,), 0 or 1
+        Contacts that close in the step.
+    h : SX scalar [s]
+    closed : SX (ng,), 0 or 1
+        Contacts that were closed at the start: they do not rebound.
+    """
+    d, lam = first.dynamics, second.impulses.lam
+    if not lam.numel():
+        return ca.SX(0), ca.SX(0)
+    e = d.restitution(first.node.p) * (1 - closed)
+    matters = new * (lam > MATTERS * ca.mmax(lam))
+    part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
+    late = ca.mmax(ca.if_else(matters, part, 0))
+    turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
+    turned += (second.C - first.C).T @ second.impulses.mu
+    speeds = 2 * kinetic(second.M, second.after)
+    return h * late, late * ca.sqrt(square(second.M, turned) * speeds)
+
+
+def _normals(d: Dynamics, node: Node) -> ca.SX:
+    """Return gradients of gaps, of the size they have at the wall, (nv, ng)."""
+    return d.gap_matrix(*node.at) / ca.repmat(ca.fmax(d.slope(*node.at), FLAT).T, d.nv, 1)

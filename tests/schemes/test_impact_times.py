@@ -1,0 +1,133 @@
+"""Impacts within steps: placed in time where h_min allows, told where it does not."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Body,
+    Compiled,
+    ContactAligned,
+    ErrorControl,
+    FollowContacts,
+    Frame,
+    LargestStep,
+    Mechanism,
+    PlanarRevoluteClearance,
+    Prismatic,
+    Revolute,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+from problems.slider_crank import slider_crank
+from tests.schemes.models import turned
+
+CLEARANCE, ASIDE = 0.1, 0.06  # m: the centre flies along x, ASIDE from the axis, at 1 m/s
+BEHIND = 0.0131  # m, where it starts; so no step ends at the impact by itself
+T = 0.3  # s
+
+
+def disc():
+    """A disc that flies through its bore, no load on it."""
+    body = Body("disc", 2.0, (1.0, 1.0, 1.0), position=(-BEHIND, ASIDE, 0), velocity=(1, 0, 0))
+    hinge = PlanarRevoluteClearance("bore", Frame(None), Frame(body), clearance=CLEARANCE)
+    return assemble(Mechanism([body]), [hinge])
+
+
+def exact():
+    """Where it is at T: met at the angle of sin = 0.6, it slides round at 0.6 m/s (e = 0)."""
+    angle, speed = np.arcsin(ASIDE / CLEARANCE), ASIDE / CLEARANCE
+    left = T - BEHIND - CLEARANCE * np.cos(angle)
+    angle -= speed * left / CLEARANCE
+    return CLEARANCE * np.array([np.cos(angle), np.sin(angle)]), speed**2
+
+
+def flown(h, h_min=1e-9, **options):
+    result = simulate(
+        disc(),
+        duration=T,
+        steps=StepBounds(h_min, h),
+        scheme=Variational(),
+        solver=Compiled(),
+        progress=False,
+        **options,
+    )
+    assert result.completed, result.stop_reason
+    place, energy = exact()
+    off = np.linalg.norm(result["body_position"].values[-1, 0, :2] - place)
+    return off, abs(result["total_energy"].values[-1] - energy), result
+
+
+def test_motion_after_an_impact_is_of_second_order():
+    sizes = (8e-3, 4e-3, 2e-3)
+    errors = [flown(h)[:2] for h in sizes]
+    orders = -np.diff(np.log2(np.array(errors)[:, 0]))
+    assert np.all(orders > 1.7), errors
+    assert all(energy < 1e-4 for _, energy in errors)
+
+
+def test_fixed_steps_are_of_first_order_and_say_so():
+    off, energy, result = flown(4e-3, h_min=4e-3, control=LargestStep(contacts=None))
+    (text,) = result.warnings
+    assert "impacts are placed at the end of their steps" in text
+    told = result.data.attrs["unplaced_energy"]
+    assert told == pytest.approx(energy, rel=0.01)
+    assert off > 10 * flown(4e-3)[0]
+
+
+def test_error_control_sees_impacts():
+    blind = flown(4e-3, control=ErrorControl(1e-5, contacts=None))[1]
+    assert flown(4e-3, control=ErrorControl(1e-5))[1] < 0.1 * blind
+
+
+def test_the_error_of_an_impact_is_within_what_was_asked():
+    result = flown(4e-3, control=LargestStep(contacts=FollowContacts(placed=1e-3)))[2]
+    assert 3e-5 < result.data.attrs["unplaced_energy"] < 1e-3
+    assert not result.warnings
+
+
+def worn():
+    """A slider-crank whose wrist pin is 1 mm thinner than its bore, let go at 150 rad/s."""
+    crank, rod, slider = slider_crank.members()
+    L, R = slider_crank.CRANK, slider_crank.ROD
+    along = slider_crank.ALONG_X
+    knee, piston = (L, 0.0, 0.0), (L + R, 0.0, 0.0)
+    joints = [
+        Revolute("main bearing", Frame(None), Frame.at(crank, (0.0, 0.0, 0.0))),
+        Revolute("crank pin", Frame.at(crank, knee), Frame.at(rod, knee)),
+        Prismatic("guide", Frame(None, axes=along), Frame.at(slider, piston, along)),
+    ]
+    pin = PlanarRevoluteClearance(
+        "wrist pin", Frame.at(slider, piston), Frame.at(rod, piston), clearance=1e-3
+    )
+    return assemble(Mechanism([crank, rod, slider], joints), [pin], slider_crank.GRAVITY)
+
+
+@pytest.mark.slow
+def test_a_worn_wrist_pin_is_as_exact_as_with_events():
+    """Energy and angle of the crank after 50 ms, against steps that end at events."""
+    dynamics = worn()
+
+    def end(h, h_min, scheme):
+        result = simulate(
+            dynamics,
+            duration=0.05,
+            steps=StepBounds(h_min, h),
+            scheme=scheme,
+            solver=Compiled(),
+            progress=False,
+        )
+        assert result.completed, result.stop_reason
+        return turned(result["q"].values[-1]), result["total_energy"].values[-1], result
+
+    angle, energy, _ = end(5e-6, 5e-6, ContactAligned())
+    for h in (1e-4, 5e-5, 2.5e-5):
+        limit = (h / 1e-4) ** 2
+        *now, result = end(h, 1e-9, Variational())
+        assert abs(now[0] - angle) < 1.2e-3 * limit
+        assert abs(now[1] - energy) < 1.2e-3 * limit + 2e-4
+        assert not result.warnings
+    *now, result = end(1e-4, 1e-4, Variational())
+    assert any("impacts are placed at the end" in text for text in result.warnings)
+    assert abs(now[1] - energy) < 2 * result.data.attrs["unplaced_energy"]
