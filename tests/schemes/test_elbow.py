@@ -8,12 +8,22 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from nsopt import Compiled, ContactAligned, Frame, StepBounds, Variational, simulate
+from nsopt import (
+    Compiled,
+    ContactAligned,
+    Frame,
+    LargestStep,
+    StepBounds,
+    Variational,
+    simulate,
+)
 from nsopt.problem import problem_folder
 from nsopt.robots import forward_kinematics, joint_reactions
 
 CLEARANCE = 1e-4  # m
 FINE = 3.125e-5  # s
+AS_GIVEN = LargestStep(contacts=None)
+"""Orders are of h, so contacts do not change it."""
 SIZES = (1e-3, 5e-4, 2.5e-4, 1.25e-4)
 WORN = {"clearance": 2e-4}  # starts half a clearance above the wall, so it drops
 FAST = {"move_time": 0.25}  # motors reach their peak torque, the elbow lifts off its pin
@@ -43,6 +53,7 @@ def run(h, scheme=Variational, duration=1.25, **parameters):
         steps=StepBounds(h / 16, h),
         scheme=scheme(),
         solver=Compiled(),
+        control=AS_GIVEN,
         parameters=parameters,
         progress=False,
     )
