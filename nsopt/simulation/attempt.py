@@ -153,12 +153,12 @@ class StepAttempt:
         recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 4)
         h, tried, kinetic = recorded[0], extra[2], extra[3]
         error, depth, late, unplaced = ca.vertsplit(recorded[-1 - len(WALLS) :])
-        figures = StepFigures(h, error, depth, late, unplaced, kinetic)
+        smallest = tried <= run[0] * AT_H_MIN
+        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         failed = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
-        smallest = tried <= run[0] * AT_H_MIN
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
         t = _landed(before.t + h, run[2], h)
         factor = self._control.factor(figures, order)

@@ -41,6 +41,7 @@ class StepFigures(NamedTuple):
     late: ca.SX  # [s] time after the first impact
     unplaced: ca.SX  # [J] error of its energy
     kinetic_energy: ca.SX  # [J]
+    smallest: ca.SX  # whether h is h_min
 
 
 class StepControl(ABC):
@@ -109,10 +110,12 @@ class FollowContacts:
         """Return the largest factor on h with which contacts can follow the next step."""
         follow = 0.9 * ca.sqrt(self.depth / ca.fmax(step.depth, 1e-6 * self.depth))
         impact = 1 - (1 - SHORT) * step.late / step.h
-        return ca.if_else(self._misplaced(step), impact, ca.if_else(step.late > 0, FREE, follow))
+        met = ca.logic_and(step.late > 0, step.depth <= self.depth)
+        return ca.if_else(self._misplaced(step), impact, ca.if_else(met, FREE, follow))
 
     def _misplaced(self, step: StepFigures) -> ca.SX:
-        return step.unplaced > self.placed * step.kinetic_energy
+        off = step.unplaced > self.placed * step.kinetic_energy
+        return ca.logic_and(off, ca.logic_not(step.smallest))
 
 
 @dataclass(frozen=True)

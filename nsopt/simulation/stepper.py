@@ -215,8 +215,9 @@ class Stepper:
 
     def _judge(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""
-        figures = (getattr(end, name) for name in StepFigures._fields)
-        return self._rule(np.concatenate(list(figures)))
+        smallest = end.h <= self._steps.h_min + self._slack
+        figures = (getattr(end, name) for name in StepFigures._fields[:-1])
+        return self._rule(np.concatenate([*figures, smallest]))
 
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
