@@ -16,7 +16,7 @@ def solve_symbolic(
     J: ca.SX,
     r: ca.SX,
     deferred: Sequence[int],
-    proximal: float,
+    proximal: float | ca.SX,
     free: Sequence[tuple[Sequence[int], ca.SX]] = (),
 ) -> ca.SX:
     """Return x with J x = r, (n,), by elimination along the diagonal without interchanges.
@@ -29,7 +29,7 @@ def solve_symbolic(
     deferred : indices
         Unknowns whose diagonal may be zero until the others are eliminated: multipliers, whose
         pivots are then those of C A^-1 C^T. They come last.
-    proximal : float
+    proximal : float or SX scalar
         Part of its own size that is added to each deferred pivot before the deferred ones are
         eliminated. Dependent rows then solve, their multipliers stay at the least change, and an
         iteration loses only that part of its convergence.

@@ -28,8 +28,8 @@ class CompliantContact(Force):
         F = K delta^n [1 + 3 (1 - e^2) / 4 * ddelta / impact_speed], never less than zero:
 
     the form of [NLP-clearance 2024, eq. 3] with chi = 3 K (1 - e^2) / (4 impact_speed). The
-    restitution e and the friction, regularised by the law's creep also in the plane, are those of
-    the contact's own `ContactLaw`. The contact is given here instead of to the mechanism, which
+    restitution e and the friction, here regularised, are those of the contact's own `ContactLaw`.
+    The contact is given here instead of to the mechanism, which
     would keep it from being penetrated.
 
     Parameters
@@ -46,14 +46,16 @@ class CompliantContact(Force):
         says, a slower one less.
     exponent : float or Parameter
         n, 1.5 for the round bodies of Hertz [NLP-clearance 2024, eq. 1].
+    creep : float or Parameter [m/s]
+        The slip speed at which friction reaches 1/sqrt(2) of mu times the normal force.
 
     Raises
     ------
     TypeError
         If the contact is none.
     ValueError
-        If stiffness or impact speed is not positive, or the exponent is less than one; when it is
-        assembled, if the contact moves with time.
+        If stiffness, impact speed or creep is not positive, or the exponent is less than one; when
+        it is assembled, if the contact moves with time.
 
     Notes
     -----
@@ -67,6 +69,7 @@ class CompliantContact(Force):
     stiffness: Scalar
     impact_speed: Scalar
     exponent: Scalar = 1.5
+    creep: Scalar = 1e-4
 
     def __post_init__(self) -> None:
         of_element = f"of CompliantContact {self.name!r}"
@@ -79,6 +82,8 @@ class CompliantContact(Force):
         positive(
             f"impact_speed {of_element}", self.impact_speed, "state the speed of a typical impact"
         )
+        remedy = "give a slip speed [m/s] that counts as sticking"
+        positive(f"creep {of_element}", self.creep, remedy)
         n = float(finite(f"exponent {of_element}", self.exponent, ()))
         if n < 1:
             raise ValueError(
@@ -112,7 +117,8 @@ class CompliantContact(Force):
             damping = self._damping(s, gap, press)
             loads.append(Load(press.rate, damping))
             if gap.slip.numel():
-                loads.append(_friction(s, gap, press.touching, press.elastic + damping))
+                pressure = press.elastic + damping
+                loads.append(self._friction(s, gap, press.touching, pressure))
         return loads
 
     def outputs(self, s: State) -> list[Output]:
@@ -141,10 +147,9 @@ class CompliantContact(Force):
         k = 3 * (1 - s.value(gap.law.restitution) ** 2) / 4
         return -press.elastic * ca.fmin(k * press.rate / s.value(self.impact_speed), 1)
 
-
-def _friction(s: State, gap: Gap, touching: ca.SX, pressure: ca.SX) -> Load:
-    """Return Coulomb's friction, regularised, and viscous friction while in contact."""
-    law = gap.law
-    speed = ca.sqrt(ca.sumsqr(gap.slip) + s.value(law.creep) ** 2)
-    drag = s.value(law.friction) * pressure / speed + s.value(law.viscous) * touching
-    return Load(gap.slip, -drag * gap.slip)
+    def _friction(self, s: State, gap: Gap, touching: ca.SX, pressure: ca.SX) -> Load:
+        """Return Coulomb's friction, regularised, and viscous friction while in contact."""
+        law = gap.law
+        speed = ca.sqrt(ca.sumsqr(gap.slip) + s.value(self.creep) ** 2)
+        drag = s.value(law.friction) * pressure / speed + s.value(law.viscous) * touching
+        return Load(gap.slip, -drag * gap.slip)

@@ -11,7 +11,7 @@ import numpy as np
 from nsopt.mechanics.element import Bore, Element, Gap
 from nsopt.mechanics.symbolic import SymbolicMechanism
 
-LAW = ("restitution", "friction", "viscous", "creep")
+LAW = ("restitution", "friction", "viscous")
 
 
 def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:

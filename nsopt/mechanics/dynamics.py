@@ -70,7 +70,7 @@ class Dynamics:
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale, clearance : (p) -> (ng,) [m]
         `Gap.scale`, for conditioning, and `Gap.clearance`, nan where there is none.
-    restitution, friction, viscous, creep : (p) -> (ng,)
+    restitution, friction, viscous : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     slip_matrix : (t, q, p) -> T (nv, ns)
         T^T v + slip_drift is the slip velocity of all gaps with friction, one or two entries each,
@@ -161,7 +161,6 @@ class Dynamics:
     restitution: ca.Function
     friction: ca.Function
     viscous: ca.Function
-    creep: ca.Function
     slip_matrix: ca.Function
     slip_drift: ca.Function
     slip_directions: ca.Function

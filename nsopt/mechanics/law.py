@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nsopt.checks import between, not_negative, positive
+from nsopt.checks import between, not_negative
 from nsopt.parameter import Parameter, Scalar
 
 
@@ -17,19 +17,14 @@ class ContactLaw:
     restitution : float or Parameter
         Newton's e, from 0 (no rebound) to 1 (no loss).
     friction : float or Parameter
-        Coulomb's mu, for sticking and slipping alike.
+        Coulomb's mu, for sticking and slipping alike; in space too sticking is without slip.
     viscous : float or Parameter [N s/m]
         Viscous tangential force over slip velocity while in contact, added to Coulomb friction.
-    creep : float or Parameter [m/s]
-        Regularisation of Coulomb friction in space and in compliant contacts: the slip speed at
-        which the friction force reaches 1/sqrt(2) of mu times the normal force. Friction in the
-        plane is not regularised.
     """
 
     restitution: Scalar = 0.0
     friction: Scalar = 0.0
     viscous: Scalar = 0.0
-    creep: Scalar = 1e-4
 
     @property
     def frictionless(self) -> bool:
@@ -48,5 +43,3 @@ class ContactLaw:
         between(f"restitution {of_element}", self.restitution, 0, 1, remedy)
         not_negative(f"friction {of_element}", self.friction)
         not_negative(f"viscous {of_element}", self.viscous)
-        remedy = "give a slip speed [m/s] that counts as sticking"
-        positive(f"creep {of_element}", self.creep, remedy)

@@ -72,6 +72,22 @@ class Boxes:
 
 
 @dataclass(frozen=True, eq=False)
+class Discs:
+    """Vectors z in discs, |z| <= radius, where F is -gamma z with gamma >= 0, zero inside.
+
+    Two entries of z and F (2m,) belong to each of the radii (m,).
+    """
+
+    name: str
+    z: ca.SX
+    F: ca.SX
+    radius: ca.SX
+    scales: tuple[Scale, Scale]  # (m,) each
+    rho: ca.SX  # (m,) of z over F
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class FirstEvent:
     """Rows ``expr`` (m,) of which the active ones are >= 0 and the smallest is 0."""
 

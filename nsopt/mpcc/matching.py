@@ -202,6 +202,7 @@ def _row_names(mpcc: Mpcc) -> list[tuple[str, int]]:
     sizes = [(block.name, block.expr.numel()) for block in mpcc.equalities]
     sizes += [(block.name, block.G.numel()) for block in mpcc.pairs]
     sizes += [(block.name, block.z.numel()) for block in mpcc.boxes]
+    sizes += [(block.name, block.z.numel()) for block in mpcc.discs]
     sizes += [(block.name, 1) for block in mpcc.first_events]
     return [(name, k) for name, size in sizes for k in range(size)]
 

@@ -1,4 +1,4 @@
-"""Complementarity as the min map: one row for each pair, box or first event, and as pairs alone.
+"""Complementarity as the min map: a row for each pair, box or first event, two for each disc.
 
 Each of them is made of alternatives, expressions of which one holds at a solution. A row takes the
 one that does:
@@ -6,55 +6,23 @@ one that does:
 ===========  ====================================================
 pair         min(G, H); H where the pair is not active
 box          mid(z - upper, z - lower, F)
+disc         rho F inside, z - radius y / |y| on the edge, for y = z - rho F
 first event  the smallest of the active rows
 ===========  ====================================================
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from copy import copy
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
+from nsopt.mpcc.disc import rows_of_discs, split_discs
+from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
-
-
-class Alternative(NamedTuple):
-    """An expression that may hold in place of another."""
-
-    expr: ca.SX  # scalar, scaled
-    margin: ca.SX  # how far it is from holding, zero or more; infinite where it does not count
-    label: str  # of the pair, box or row that would switch
-
-
-class Holding(NamedTuple):
-    """The expression that holds in a row, and its alternatives."""
-
-    expr: ca.SX  # scalar, scaled
-    alternatives: tuple[Alternative, ...]
-
-
-class MinRow(ABC):
-    """A row of the min map."""
-
-    @property
-    @abstractmethod
-    def value(self) -> ca.SX:
-        """The expression that is zero at a solution."""
-
-    @property
-    @abstractmethod
-    def own(self) -> ca.SX:
-        """The alternative in which the unknown that the row is for stands by itself."""
-
-    @property
-    @abstractmethod
-    def holding(self) -> Holding:
-        """The expression that holds at given unknowns, chosen by switches without derivatives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +123,15 @@ class FirstEventRow(MinRow):
 
 
 def min_rows(mpcc: Mpcc) -> list[MinRow]:
-    """Return the rows of a program's pairs, boxes and first events, in this order."""
+    """Return the rows of a program's pairs, boxes, discs and first events, in this order."""
     x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
     rows: list[MinRow] = []
     for pairs in mpcc.pairs:
         rows += _of_pairs(pairs)
     for boxes in mpcc.boxes:
         rows += _of_boxes(boxes, x)
+    for discs in mpcc.discs:
+        rows += rows_of_discs(discs)
     return rows + [_of_first_event(event) for event in mpcc.first_events]
 
 
@@ -184,13 +154,33 @@ def _of_first_event(block: FirstEvent) -> MinRow:
     return FirstEventRow(block.expr / ca.SX(block.scale), block.active, block.labels)
 
 
+def narrowed(mpcc: Mpcc, share: ca.SX) -> Mpcc:
+    """Return the program with boxes and discs whose limits depend on unknowns times ``share``.
+
+    As friction: the coefficients times ``share``.
+    """
+    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    other = copy(mpcc)
+    other.boxes = tuple(
+        replace(b, lower=b.lower * share, upper=b.upper * share)
+        if ca.depends_on(ca.vertcat(b.lower, b.upper), x)
+        else b
+        for b in mpcc.boxes
+    )
+    other.discs = tuple(
+        replace(b, radius=b.radius * share) if ca.depends_on(b.radius, x) else b for b in mpcc.discs
+    )
+    return other
+
+
 def split_into_pairs(mpcc: Mpcc) -> Mpcc:
     """Return the program in equations and pairs alone.
 
     A box is two pairs, 0 <= z - lower _|_ F+ >= 0 and so on; the smallest of several rows is a
-    chain of 0 <= smallest so far - new _|_ row - new >= 0. Their unknowns come after all others.
+    chain of 0 <= smallest so far - new _|_ row - new >= 0; for a disc see `split_discs`. Their
+    unknowns come after all others.
     """
-    if not mpcc.boxes and not mpcc.first_events:
+    if not mpcc.boxes and not mpcc.discs and not mpcc.first_events:
         return mpcc
     other = Mpcc(mpcc.name)
     for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
@@ -198,6 +188,8 @@ def split_into_pairs(mpcc: Mpcc) -> Mpcc:
     other.objective = mpcc.objective
     for block in mpcc.boxes:
         _split_boxes(other, block)
+    for discs in mpcc.discs:
+        split_discs(other, discs)
     for event in mpcc.first_events:
         _split_first_event(other, event)
     return other

@@ -8,7 +8,7 @@ import casadi as ca
 
 from nsopt.algebra import solve_symbolic
 from nsopt.mpcc.matching import match_rows
-from nsopt.mpcc.min_map import min_rows
+from nsopt.mpcc.min_map import min_rows, narrowed
 from nsopt.mpcc.problem import Mpcc
 
 ENOUGH = 5
@@ -17,13 +17,14 @@ DAMPING = (1.0, 0.5, 0.25, 0.06)
 
 @dataclass(frozen=True)
 class Newton:
-    """Newton on the min map: every pair is one row min(G, H), every box one mid(z - u, z - l, F).
+    """Newton on the min map: pairs are rows min(G, H), boxes and discs projections (`min_rows`).
 
     The program must be square, without objective, inequalities or finite bounds; multipliers of
     equations must be declared. `match_rows` finds which row is solved for which unknown. Each
     iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
     first and multipliers come last. Full steps; if they do not converge, damped ones that lower
-    the largest residual.
+    the largest residual; then damped ones while limits that depend on unknowns, as those of
+    friction, grow from zero to the whole.
 
     Parameters
     ----------
@@ -34,21 +35,28 @@ class Newton:
         mechanism, round-off keeps it from falling further.
     iterations, damped : int
         At most that many full and damped steps.
-    proximal : float
-        See `solve_symbolic`.
+    ramp : int
+        In how many parts limits grow, each with as many damped steps.
+    proximal, firm : float
+        See `solve_symbolic`; of full and of damped steps. Where bodies jam, many impulses give the
+        same motion, and a larger part keeps steps from running along them.
     """
 
     tolerance: float = 1e-11
     rough: float = 1e-8
     iterations: int = 10
-    damped: int = 12
+    damped: int = 30
+    ramp: int = 10
     proximal: float = 1e-9
+    firm: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1 or not 0 <= self.proximal < 1:
-            raise ValueError(f"tolerance and proximal must be in (0, 1), got {self}")
-        if self.iterations < 1 or self.damped < 0:
-            raise ValueError(f"iterations must be 1 or more, damped 0 or more, got {self}")
+        if not 0 < self.tolerance < 1 or not 0 <= self.proximal <= self.firm < 1:
+            raise ValueError(
+                f"tolerance and proximal must be in (0, 1), firm from proximal on, got {self}"
+            )
+        if self.iterations < 1 or self.damped < 0 or self.ramp < 0:
+            raise ValueError(f"iterations must be 1 or more, damped and ramp 0 or more, got {self}")
 
     def lower(self, mpcc: Mpcc) -> ca.Function:
         """Return the solver as a function (x, p) -> (x, residual, iterations).
@@ -66,13 +74,15 @@ class Newton:
         x = ca.vertcat(*(v.scaled for v in mpcc.variables))
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
         r = ca.SX.sym("r", x.numel())
+        share, proximal = ca.SX.sym("share"), ca.SX.sym("proximal")
         # What does not depend on x is computed once in a solve: first what the rows need, which
         # then counts as given in their Jacobian, then what the Newton step needs besides.
         combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
-        (rows, *combined), given, first = _parametric([ca.densify(_rows(mpcc)), *combined], p)
-        J = ca.jacobian(rows, x)
-        match = match_rows(mpcc, _composed(J, x, given, first, p))
-        move = self._move(mpcc, J, match, r, combined)
+        limited = ca.densify(_rows(narrowed(mpcc, share)))
+        (rows, *combined), given, first = _parametric([limited, *combined], p)
+        J, ramped = ca.jacobian(rows, x), ca.depends_on(rows, share)
+        match = match_rows(mpcc, _composed(ca.substitute(J, share, 1), x, given, first, p))
+        move = _move(mpcc, J, match, r, proximal, combined)
         (rows, dx), constants, second = _parametric([rows, move], given)
         known = ca.Function("known", [given], [second])(first)
         options = {"cse": True}
@@ -80,36 +90,25 @@ class Newton:
             self,
             mpcc.name,
             ca.Function("prepare", [p], [ca.densify(known)], options),
-            ca.Function("residual", [x, constants], [rows], options),
-            ca.Function("move", [x, r, constants], [dx], options),
+            ca.Function("residual", [x, constants, share], [rows], options),
+            ca.Function("move", [x, r, constants, share, proximal], [dx], options),
+            self.ramp if ramped else 0,
         ).function()
-
-    def _move(
-        self, mpcc: Mpcc, J: ca.SX, match: list[int], r: ca.SX, combined: list[ca.SX]
-    ) -> ca.SX:
-        """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns.
-
-        ``combined`` are the redundant combinations of those equations that have some.
-        """
-        J = J[:, match]
-        # An equation whose own unknown is not in it can only give a multiplier.
-        equations = sum(block.expr.numel() for block in mpcc.equalities)
-        own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
-        deferred = [i for i in range(len(match)) if i not in own]
-        free = _free(mpcc, set(deferred), combined)
-        dx = solve_symbolic(J, r, deferred, self.proximal, free)
-        return ca.densify(dx[[match.index(i) for i in range(len(match))]])
 
 
 @dataclass(frozen=True, eq=False)
 class _Iteration:
-    """Newton's iteration on z = (x, residual rows, count), from its three parts."""
+    """Newton's iteration on z = (x, residual rows, count), from its three parts.
+
+    Residual and move are functions of the share of limits, too, move of its proximal part.
+    """
 
     options: Newton
     name: str
     prepare: ca.Function
     residual: ca.Function
     move: ca.Function
+    ramp: int
 
     def function(self) -> ca.Function:
         """Return (x, p) -> (x, residual, iterations)."""
@@ -132,7 +131,7 @@ class _Iteration:
         hold = ca.Function("hold", [z, start, constants], [z])
         rest = self._rescue(size)
         for k in reversed(range(self.options.iterations)):
-            new = self._step(z, constants, 1.0)
+            new = self._step(z, constants, 1.0, 1.0, self.options.proximal)
             goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
             out = goes_on(self._converged(new), new, start, constants)
             rest = ca.Function(f"full_{k}", [z, start, constants], [out])
@@ -141,33 +140,60 @@ class _Iteration:
     def _rescue(self, size: int) -> ca.Function:
         z, constants = self._symbols(size)
         start = ca.MX.sym("start", size)
-        hold = ca.Function("hold", [z, constants], [z])
-        damped = self._damped(size)
-        once = ca.Function.if_else("damped_unless", hold, damped)
+        hold = ca.Function("hold", [z, start, constants], [z])
+        ramp = ca.Function.if_else("ramp_unless", hold, self._ramp(size))
         # Full steps that failed may have led astray.
         out = ca.vertcat(start[:-1], z[-1]) if self.options.damped else z
-        for _ in range(self.options.damped):
-            out = once(self._converged(out), out, constants)
+        out = self._several(size)(out, constants, 1.0)
+        if self.ramp:
+            out = ramp(self._converged(out), out, start, constants)
         return ca.Function("rescue", [z, start, constants], [out])
+
+    def _ramp(self, size: int) -> ca.Function:
+        """Return damped steps at limits that grow, from the start again."""
+        z, constants = self._symbols(size)
+        start, several = ca.MX.sym("start", size), self._several(size)
+        out = ca.vertcat(start[:-1], z[-1])
+        for k in range(self.ramp + 1):
+            share = k / max(self.ramp, 1)
+            n = size // 2
+            out = several(self._packed(out[:n], constants, out[-1], share), constants, share)
+        return ca.Function("ramp", [z, start, constants], [out])
+
+    def _several(self, size: int) -> ca.Function:
+        """Return damped steps until one converges, at a share of limits."""
+        z, constants = self._symbols(size)
+        share = ca.MX.sym("share")
+        hold = ca.Function("hold", [z, constants, share], [z])
+        once = ca.Function.if_else("damped_unless", hold, self._damped(size))
+        out = z
+        for _ in range(self.options.damped):
+            out = once(self._converged(out), out, constants, share)
+        return ca.Function("several", [z, constants, share], [out])
 
     def _damped(self, size: int) -> ca.Function:
         """Return one step, of the lengths in DAMPING the one with the least residual."""
         z, constants = self._symbols(size)
-        best = self._step(z, constants, DAMPING[0])
+        n, share = size // 2, ca.MX.sym("share")
+        firm = self.options.firm
+        best = self._step(z, constants, DAMPING[0], share, firm)
         for length in DAMPING[1:]:
-            other = self._step(z, constants, length)
-            n = size // 2
+            other = self._step(z, constants, length, share, firm)
             better = ca.logic_not(_largest(best[n : 2 * n]) <= _largest(other[n : 2 * n]))
             best = ca.if_else(better, other, best)
-        return ca.Function("damped", [z, constants], [best])
+        return ca.Function("damped", [z, constants, share], [best])
 
-    def _step(self, z: ca.MX, constants: ca.MX, length: float) -> ca.MX:
+    def _step(
+        self, z: ca.MX, constants: ca.MX, length: float, share: ca.MX | float, proximal: float
+    ) -> ca.MX:
         n = z.numel() // 2
-        dx = self.move(z[:n], z[n : 2 * n], constants)
-        return self._packed(z[:n] - length * dx, constants, z[-1] + 1)
+        dx = self.move(z[:n], z[n : 2 * n], constants, share, proximal)
+        return self._packed(z[:n] - length * dx, constants, z[-1] + 1, share)
 
-    def _packed(self, x: ca.MX, constants: ca.MX, count: ca.MX | int) -> ca.MX:
-        return ca.vertcat(x, self.residual(x, constants), count)
+    def _packed(
+        self, x: ca.MX, constants: ca.MX, count: ca.MX | int, share: ca.MX | float = 1.0
+    ) -> ca.MX:
+        return ca.vertcat(x, self.residual(x, constants, share), count)
 
     def _symbols(self, size: int) -> tuple[ca.MX, ca.MX]:
         return ca.MX.sym("z", size), ca.MX.sym("constants", self.residual.numel_in(1))
@@ -190,6 +216,7 @@ def check_square(mpcc: Mpcc) -> None:
     unknowns = sum(v.scaled.numel() for v in mpcc.variables)
     rows = sum(b.expr.numel() for b in mpcc.equalities)
     rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
+    rows += sum(b.z.numel() for b in mpcc.discs)
     rows += len(mpcc.first_events)
     of = f"program {mpcc.name!r}"
     if unknowns != rows:
@@ -209,6 +236,28 @@ def _free(mpcc: Mpcc, deferred: set[int], combined: list[ca.SX]) -> list[tuple[l
             next(given)
         first += len(indices)
     return free
+
+
+def _move(
+    mpcc: Mpcc,
+    J: ca.SX,
+    match: list[int],
+    r: ca.SX,
+    proximal: ca.SX,
+    combined: list[ca.SX],
+) -> ca.SX:
+    """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns.
+
+    ``combined`` are the redundant combinations of those equations that have some.
+    """
+    J = J[:, match]
+    # An equation whose own unknown is not in it can only give a multiplier.
+    equations = sum(block.expr.numel() for block in mpcc.equalities)
+    own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
+    deferred = [i for i in range(len(match)) if i not in own]
+    free = _free(mpcc, set(deferred), combined)
+    dx = solve_symbolic(J, r, deferred, proximal, free)
+    return ca.densify(dx[[match.index(i) for i in range(len(match))]])
 
 
 def _rows(mpcc: Mpcc) -> ca.SX:

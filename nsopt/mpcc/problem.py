@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.mpcc.blocks import (
     Boxes,
+    Discs,
     FirstEvent,
     Pairs,
     ParameterBlock,
@@ -54,6 +55,7 @@ class Mpcc:
     inequalities: tuple[Rows, ...] = field(default=(), init=False)
     pairs: tuple[Pairs, ...] = field(default=(), init=False)
     boxes: tuple[Boxes, ...] = field(default=(), init=False)
+    discs: tuple[Discs, ...] = field(default=(), init=False)
     first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
     least: tuple[str, ...] = field(default=(), init=False)
@@ -213,6 +215,50 @@ class Mpcc:
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
         self.boxes += (Boxes(name, z, F, low, up, scales, labels_of(name, of, labels, m)),)
 
+    def disc(
+        self,
+        name: str,
+        z: Any,
+        F: Any,
+        *,
+        radius: Any,
+        scale: tuple[Any, Any] = (1.0, 1.0),
+        rho: Any = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Demand that z is the point of a disc that goes furthest against F.
+
+        |z| <= radius, F = 0 inside, F = -gamma z with gamma >= 0 on the edge: z is the projection
+        of z - rho F on the disc, for any rho > 0. Where the radius is zero or less z is zero and F
+        is free. As dry friction in space: z the tangential impulse, F the slip, the radius mu times
+        the normal impulse [Alart, Curnier 1991, Comput. Methods Appl. Mech. Eng. 92(3)].
+
+        Parameters
+        ----------
+        name : str
+        z, F : SX (2m,)
+            Physical units; two entries for each disc.
+        radius : SX (m,)
+            May depend on unknowns.
+        scale : (scale of z, scale of F), each a float or (m,)
+        rho : (m,) of numbers and parameters, optional
+            Size of z over that of F, by which `Newton` tells inside from edge; by default that of
+            the scales. Best is what an F of one takes, as an effective mass.
+        labels : m texts, optional
+        """
+        self._fresh_constraint("disc", name)
+        of = f"of disc {name!r}"
+        z, F = self._known(f"z {of}", z), self._known(f"F {of}", F)
+        edge = self._known(f"radius {of}", radius)
+        m = edge.shape[0]
+        if not z.shape[0] == F.shape[0] == 2 * m:
+            got = f"{z.shape[0]} and {F.shape[0]}"
+            raise ValueError(f"z and F {of} must have two entries for each of {m} radii, got {got}")
+        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
+        size = ca.SX(scales[0]) / ca.SX(scales[1]) if rho is None else rho
+        ratio = self._of_parameters(f"rho {of}", size, m)
+        self.discs += (Discs(name, z, F, edge, scales, ratio, labels_of(name, of, labels, m)),)
+
     def first_event(
         self,
         name: str,
@@ -326,9 +372,10 @@ class Mpcc:
 
     def _fresh_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        blocks: tuple[Pairs | Boxes | FirstEvent, ...] = (
+        blocks: tuple[Pairs | Boxes | Discs | FirstEvent, ...] = (
             *self.pairs,
             *self.boxes,
+            *self.discs,
             *self.first_events,
         )
         rows += [b.name for b in blocks]

@@ -1,4 +1,4 @@
-"""Tangential impulses of contacts: dry friction, exact in the plane and regularised in space."""
+"""Tangential impulses of contacts: dry friction, exact in the plane and in space."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
 
+LIGHT = 1e-12
+"""Mobility [1/kg] of a slip that nothing with a mass takes part in."""
+
 
 class Friction:
     """The friction of one program: its unknowns, then its law.
 
     With slip u = T^T v + drift and normal impulse lam, for each contact:
 
-    =========  ================================================================
+    =========  =================================================================
     plane      -mu lam <= lam_t <= mu lam, lam_t against u, any value where u = 0
-    space      lam_t sqrt(|u|^2 + creep^2) = -mu lam u, so in the plane with ``least_creep``
+    space      |lam_t| <= mu lam, lam_t = -mu lam u / |u|, any value where u = 0
+    smoothed   lam_t sqrt(|u|^2 + creep^2) = -mu lam u, instead of either
     viscous    -h d u more, while closed
-    =========  ================================================================
+    =========  =================================================================
 
-    The first is the polyhedral cone of the plane, exact; the second smooths the edge of the
-    second-order cone, so that sticking is creeping.
+    Of all forces in the cone the first two are those that take most energy.
 
     Parameters
     ----------
@@ -33,8 +36,8 @@ class Friction:
     scales : Scales
     tag : str
         Ends the names of unknowns and rows, where a program has friction twice.
-    least_creep : float [m/s]
-        By which the law is smoothed at least; zero leaves it as it is.
+    creep : float [m/s]
+        By which the law is smoothed; zero leaves it exact.
     """
 
     def __init__(
@@ -43,27 +46,26 @@ class Friction:
         dynamics: Dynamics,
         scales: Scales,
         tag: str = "",
-        least_creep: float = 0.0,
+        creep: float = 0.0,
     ) -> None:
         self._mpcc, self._d, self._scales, self._tag = mpcc, dynamics, scales, tag
-        self._least_creep = least_creep
+        self._creep = creep
         owners = np.array(dynamics.slip_contacts, dtype=int)
         alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
         mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
         dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
-        exact = alone & (least_creep == 0)
-        self._owners, self._plane = owners, np.flatnonzero(exact & dry)
-        self._space = np.flatnonzero(~exact & dry)
+        exact = dry & (creep == 0)
+        self._owners, self._plane = owners, np.flatnonzero(exact & alone)
+        self._space = np.flatnonzero(exact & ~alone)
+        self._smoothed = np.flatnonzero(dry & ~exact)
         self._unknowns = ca.SX.zeros(owners.size)
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
-    def add_space(self) -> None:
-        """Make the unknowns that are given by equations."""
-        self._add("slip_space", self._space)
-
-    def add_plane(self) -> None:
-        """Make the unknowns that lie in boxes."""
+    def add(self) -> None:
+        """Make the unknowns, in the order of their rows."""
+        self._add("slip_smoothed", self._smoothed)
         self._add("slip_plane", self._plane)
+        self._add("slip_space", self._space)
 
     def _add(self, name: str, columns: NDArray[np.intp]) -> None:
         if columns.size:
@@ -92,26 +94,26 @@ class Friction:
         if not owners:
             return ca.SX(0, 1)
         d, at, p = self._d, node.at, node.p
-        u = d.slip_matrix(*at).T @ v + node.slip_drift
+        T = d.slip_matrix(*at)
+        u = T.T @ v + node.slip_drift
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
-        least = self._least_creep
-        self._law = (u, limit, ca.fmax(d.creep(p), least) if least else d.creep(p))
+        self._law = (u, limit, _resistance(T, d.mass(*at[1:])))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
 
     def state(self) -> None:
         """State the law."""
         if self._law is None:
             return
-        u, limit, creep = self._law
+        u, limit, mass = self._law
         owners = [int(i) for i in self._owners]
         speed = self._scales.impulse / self._scales.mass
-        plane, space = ([int(i) for i in part] for part in (self._plane, self._space))
-        if space:
-            squares = by_contact(self._d, u**2)
-            sizes = ca.sqrt(_each(squares + creep**2, owners))
+        parts = (self._smoothed, self._plane, self._space)
+        smoothed, plane, space = ([int(i) for i in part] for part in parts)
+        if smoothed:
+            sizes = ca.sqrt(_each(by_contact(self._d, u**2) + self._creep**2, owners))
             law = self._unknowns + limit * u / sizes
-            name, size = f"friction_in_space{self._tag}", self._scales.impulse
-            self._mpcc.equal(name, _each(law, space), scale=size)
+            name, size = f"friction_smoothed{self._tag}", self._scales.impulse
+            self._mpcc.equal(name, _each(law, smoothed), scale=size)
         if plane:
             self._mpcc.box(
                 f"friction{self._tag}",
@@ -122,6 +124,17 @@ class Friction:
                 scale=(self._scales.impulse, speed),
                 labels=[self._d.contact_names[owners[k]] for k in plane],
             )
+        if space:
+            first = space[::2]
+            self._mpcc.disc(
+                f"friction_in_space{self._tag}",
+                _each(self._unknowns, space),
+                _each(u, space),
+                radius=_each(limit, first),
+                scale=(self._scales.impulse, speed),
+                rho=ca.fmin(_each(mass, first), _each(mass, space[1::2])),
+                labels=[self._d.contact_names[owners[k]] for k in first],
+            )
 
 
 def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
@@ -130,6 +143,13 @@ def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
     for k, i in enumerate(d.slip_contacts):
         sums[int(i)] += values[k]
     return sums
+
+
+def _resistance(T: ca.SX, M: ca.SX) -> ca.SX:
+    """Return about the mass that resists each slip (ns,) [kg], of the diagonal of M alone."""
+    diagonal = ca.diag(M)
+    mobility = ca.if_else(diagonal > 0, 1 / diagonal, 0)
+    return 1 / ca.fmax((T**2).T @ mobility, LIGHT)
 
 
 def _each(values: ca.SX, rows: list[int]) -> ca.SX:

@@ -202,13 +202,12 @@ class Phase:
         self._v = mpcc.variable(f"v_{name}", d.nv, guess=node.v)
         self._mu = mpcc.variable(f"joint_{name}", len(d.closure_names), scale=size)
         self._friction = Friction(mpcc, d, modes.scales, f"_{name}")
-        self._friction.add_space()
 
     def impulse(self) -> ca.SX:
         """Add impulses of the contacts, (ng,) [N s]."""
         d, mpcc, size = self._modes.dynamics, self._modes.mpcc, self._modes.scales.impulse
         lam = mpcc.variable(self._name, len(d.contact_names), scale=size)
-        self._friction.add_plane()
+        self._friction.add()
         return lam
 
     def state(self, rebound: Rebound, more: ca.SX, early: Early = nothing) -> Balance:

@@ -61,7 +61,7 @@ class MoreauJean(UnifiedScheme):
     impact : Impact
         `NewtonImpact` or `PoissonImpact`.
     slip_creep : float [m/s]
-        Over a horizon, the least creep of dry friction, in the plane too: see `Scheme.slip_creep`.
+        Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """
 
     forces_at_end: ClassVar[bool] = False

@@ -143,10 +143,9 @@ class OneStep(ABC):
         """
         mu = self.impulse_of_joints("joint_impulse")
         creep = slip_creep if self.smooths else 0.0
-        friction = Friction(self.mpcc, self.dynamics, self.scales, least_creep=creep)
-        friction.add_space()
+        friction = Friction(self.mpcc, self.dynamics, self.scales, creep=creep)
         lam = self.impulse_of_contacts("impulse")
-        friction.add_plane()
+        friction.add()
         return mu, lam, friction
 
     def impulse_of_contacts(self, name: str) -> ca.SX:

@@ -87,7 +87,7 @@ class Scheme(ABC):
     def slip_creep(self) -> float:
         """Slip speed [m/s] below which dry friction of contacts is smoothed over a horizon.
 
-        As the creep of `ContactLaw`, of which it is the least value, in the plane too. Where slip
+        Friction reaches 1/sqrt(2) of its full size there, in the plane and in space. Where slip
         turns round, steps see how the time of it moves only if friction takes several steps to do
         so: it must be of the order of the change of the slip in a step. It falls with h, and with
         it the error, of first order.

@@ -128,7 +128,7 @@ class Variational(Scheme):
     impact : Impact
         `NewtonImpact` or `PoissonImpact`.
     slip_creep : float [m/s]
-        Over a horizon, the least creep of dry friction, in the plane too: see `Scheme.slip_creep`.
+        Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """
 
     takes_joint_friction: ClassVar[bool] = True
@@ -160,9 +160,8 @@ class Variational(Scheme):
         v = one.velocity("v_half")
         mu = one.impulse_of_joints("joint_half")
         friction = Friction(mpcc, d, scales)
-        friction.add_space()
         lam = one.impulse_of_contacts("contact_half")
-        friction.add_plane()
+        friction.add()
         lasting = lam * contacts.lasting
         moving = walls_over(d, node, h)
         slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2)
@@ -207,9 +206,8 @@ class Variational(Scheme):
         joint, push = step.joint_impulse, step.impulse
         mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
         friction = Friction(mpcc, d, scales)
-        friction.add_space()
         more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
-        friction.add_plane()
+        friction.add()
         given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
         # In an impact bodies meet their walls with the twists at the start, turned along by the

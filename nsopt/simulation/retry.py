@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from nsopt.mpcc import FischerBurmeister, Ipopt, NaturalResidual, Relaxation, Solver, Sqp
+from nsopt.mpcc import (
+    FischerBurmeister,
+    Ipopt,
+    NaturalResidual,
+    Relaxation,
+    Scholtes,
+    Solver,
+    Sqp,
+)
 from nsopt.simulation.bounds import StepBounds
+
+GRADUAL = tuple(10.0**-k for k in range(11))
+"""Of sigma, by which Scholtes' relaxation solves jams with friction that one shot does not."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """The order of attempts: warm, cold, other relaxation, other backend, smaller h.
+    """The order of attempts: warm, cold, other relaxation, other backend, homotopy, smaller h.
 
     Parameters
     ----------
@@ -75,6 +86,8 @@ class RetryPolicy:
         yield Retry("cold restart", first)
         yield Retry("other relaxation", replace(first, relaxation=other))
         yield Retry("other backend", backend)
+        gradual = replace(first, relaxation=Scholtes(), backend=Ipopt(), schedules=(GRADUAL,))
+        yield Retry("homotopy", gradual)
         for high, low in pairwise((1.0, *self.shrink)):
             label = f"h down to {low:g} h_min"
             yield Retry(label, first, below=(low, high))

@@ -213,7 +213,7 @@ def test_an_elastic_impact_lasts_as_long_as_that_of_hertz():
     assert motion.t[-1] == pytest.approx(2.94327 * depth / SPEED, rel=1e-5)
 
 
-def sliding(contact, law, u, spin=(0, 0, 0)):
+def sliding(contact, law, u, creep=1e-4):
     """A ball that rests on the plane by its weight and moves along it."""
     depth = (MASS * G / STIFFNESS) ** (2 / 3)
     ball = Body(
@@ -222,14 +222,14 @@ def sliding(contact, law, u, spin=(0, 0, 0)):
         (0.008, 0.008, 0.008),
         position=(0, 0, RADIUS - depth),
         velocity=u,
-        angular_velocity=spin,
     )
     inside = contact("e", Frame(None), Frame(ball), RADIUS, law=law)
-    return assembled([ball], [CompliantContact("soft", inside, STIFFNESS, 1.0)], (0, 0, -G))
+    soft = CompliantContact("soft", inside, STIFFNESS, 1.0, creep=creep)
+    return assembled([ball], [soft], (0, 0, -G))
 
 
 def test_sliding_friction_is_mu_times_the_weight():
-    d = sliding(PlaneContact, ContactLaw(friction=0.3, creep=1e-8), (0.6, -0.8, 0))
+    d = sliding(PlaneContact, ContactLaw(friction=0.3), (0.6, -0.8, 0), 1e-8)
     q, v = d.stated_start()
     weight = MASS * G
     force = array(d.applied(0, q, v, []))
@@ -243,8 +243,8 @@ def test_sliding_friction_is_mu_times_the_weight():
 
 
 def test_creep_is_the_speed_at_which_friction_is_0_7_of_the_whole():
-    law = ContactLaw(friction=0.3, creep=Parameter("creep", 1e-3))
-    d = sliding(PlaneContact, law, (1e-3, 0, 0))
+    creep = Parameter("creep", 1e-3)
+    d = sliding(PlaneContact, ContactLaw(friction=0.3), (1e-3, 0, 0), creep)
     q, v = d.stated_start()
     friction = array(d.applied(0, q, v, d.values()))[0]
     assert friction == pytest.approx(-0.3 * MASS * G / np.sqrt(2), rel=1e-9)
@@ -260,7 +260,7 @@ def test_viscous_friction_is_proportional_to_the_slip():
 
 def test_a_ball_goes_over_from_sliding_to_rolling():
     """A sphere of inertia J set sliding ends at u m r^2 / (m r^2 + J), whatever mu is."""
-    d = sliding(PlaneContact, ContactLaw(friction=0.3, creep=1e-2), (1.0, 0, 0))
+    d = sliding(PlaneContact, ContactLaw(friction=0.3), (1.0, 0, 0), 1e-2)
     motion = flight(d, [], 0.25, None, rtol=1e-7)
     q, v = motion.y[: d.nq, -1], motion.y[d.nq :, -1]
     share = MASS * RADIUS**2 / (MASS * RADIUS**2 + 0.008)
@@ -301,6 +301,7 @@ INSIDE = PlaneContact("ground", Frame(None), Frame(BALL))
         ({"stiffness": 0.0}, "stiffness of .*positive, got 0"),
         ({"stiffness": np.nan}, "stiffness of .*finite"),
         ({"impact_speed": -1.0}, "impact_speed of .*positive, got -1: .*typical impact"),
+        ({"creep": 0.0}, "creep of .*positive, got 0: .*m/s"),
         ({"exponent": 0.9}, r"exponent of .*at least 1, got 0\.9"),
         ({"exponent": np.inf}, "exponent of .*finite"),
     ],

@@ -89,12 +89,11 @@ def jointed(law):
 
 def test_laws_are_in_the_order_of_the_gaps():
     mu = Parameter("mu", 0.2)
-    d = jointed(ContactLaw(restitution=0.6, friction=mu, viscous=5.0, creep=1e-3))
+    d = jointed(ContactLaw(restitution=0.6, friction=mu, viscous=5.0))
     p = d.values({"mu": 0.7})
     assert array(d.restitution(p)) == pytest.approx([0, 0.6])
     assert array(d.friction(p)) == pytest.approx([0, 0.7])
     assert array(d.viscous(p)) == pytest.approx([0, 5])
-    assert array(d.creep(p)) == pytest.approx([1e-4, 1e-3])
     assert d.slip_contacts == (1, 1)
 
 
@@ -126,8 +125,6 @@ BAD = [
     ("friction", -0.3, "not be negative, got -0.3"),
     ("friction", np.inf, "finite"),
     ("viscous", -1.0, "not be negative, got -1"),
-    ("creep", 0.0, "positive, got 0: .*m/s"),
-    ("creep", -1e-3, "positive, got -0.001"),
     ("friction", "much", "numbers"),
 ]
 

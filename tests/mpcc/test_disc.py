@@ -1,0 +1,146 @@
+"""Discs: by hand, against convex programs and other solvers, and where Newton needs its ramp."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.mpcc import Ipopt, Mpcc, Newton, Solver, Sqp, min_rows
+
+EXACT = Newton(rough=1e-10)
+"""Where contacts are redundant, steps converge linearly and would end as soon as they may."""
+
+
+def solved(mpcc, p, newton=None):
+    n = sum(v.scaled.numel() for v in mpcc.variables)
+    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n), p)
+    return np.asarray(x).ravel(), float(residual), int(count)
+
+
+def puck():
+    """A puck of 2 kg pushed by f [N s] on a floor where friction takes up to ``limit`` [N s]."""
+    m = Mpcc("puck")
+    f, limit = m.parameter("f", 2), m.parameter("limit", 1)
+    v, z = m.variable("v", 2), m.variable("z", 2)
+    m.equal("motion", 2 * v - f - z)
+    m.disc("friction", z, v, radius=limit)
+    return m
+
+
+@pytest.mark.parametrize(
+    ("push", "limit", "speed"),
+    [
+        ((0.3, 0.4), 0.6, (0, 0)),
+        ((3.0, 4.0), 0.5, (1.35, 1.8)),
+        ((-3.0, 4.0), 0.0, (-1.5, 2.0)),
+        ((-3.0, 4.0), -1.0, (-1.5, 2.0)),
+        ((0.0, 0.0), 0.0, (0, 0)),
+        ((0.0, 0.0), 1.0, (0, 0)),
+    ],
+    ids=["sticks", "slides", "open", "less than open", "nothing at all", "rests"],
+)
+def test_a_puck_sticks_and_slides(push, limit, speed):
+    x, residual, _ = solved(puck(), [*push, limit])
+    expected = [*speed, *(2 * np.array(speed) - push)]
+    assert residual < 1e-11
+    assert x == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+@pytest.mark.parametrize(("push", "limit"), [((0.3, 0.4), 0.6), ((3.0, 4.0), 0.5), ((3.0, 4.0), 0)])
+def test_solvers_agree_with_newton(backend, push, limit):
+    x, _, _ = solved(puck(), [*push, limit])
+    other = Solver(backend=backend).build(puck()).solve({"f": push, "limit": [limit]}).require()
+    assert other.x[:4] == pytest.approx(x, abs=1e-8)
+
+
+def pins(seed, n=4, given=False):
+    """Contacts of n pins with a random body, friction limits given or mu times normal impulses."""
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(3 * n, 6))
+    m = Mpcc("pins")
+    u = m.parameter("u", 6)
+    v, lam, z = m.variable("v", 6), m.variable("lam", n), m.variable("z", 2 * n)
+    m.equal("motion", v - u - H[:n].T @ lam - H[n:].T @ z)
+    m.complement("contact", ca.DM(H[:n]) @ v, lam)
+    limits = rng.uniform(0, 1, n)
+    m.disc("friction", z, ca.DM(H[n:]) @ v, radius=ca.DM(limits) if given else limits * lam)
+    return m, H, limits
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_given_limits_are_a_convex_program(seed):
+    """The velocity after is the nearest in the metric of the mass, friction as a cost."""
+    m, H, limits = pins(seed, given=True)
+    start = np.random.default_rng(seed).normal(size=6)
+    x, residual, _ = solved(m, start, EXACT)
+    assert residual < 1e-10
+    v, n = ca.SX.sym("v", 6), limits.size
+    gaps, slips = ca.DM(H[:n]) @ v, ca.DM(H[n:]) @ v
+    cost = ca.sumsqr(v - start) / 2
+    for k in range(n):
+        cost += limits[k] * ca.sqrt(ca.sumsqr(slips[2 * k : 2 * k + 2]) + 1e-14)
+    quiet = {"print_time": False, "ipopt": {"print_level": 0, "tol": 1e-10, "sb": "yes"}}
+    best = ca.nlpsol("best", "ipopt", {"x": v, "f": cost, "g": gaps}, quiet)(x0=start, lbg=0)
+    assert x[:6] == pytest.approx(np.asarray(best["x"]).ravel(), abs=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_limits_of_normal_impulses_meet_the_law(seed):
+    """0 <= W v _|_ lam >= 0, |z| <= mu lam, z against the slip: from the numbers alone."""
+    m, H, mu = pins(seed)
+    start = np.random.default_rng(seed).normal(size=6)
+    x, residual, _ = solved(m, start, EXACT)
+    assert residual < 1e-10
+    v, lam, z = np.split(x, [6, 6 + mu.size])
+    gaps, slips = H[: mu.size] @ v, (H[mu.size :] @ v).reshape(-1, 2)
+    z, size = z.reshape(-1, 2), np.linalg.norm(slips, axis=1)
+    assert v == pytest.approx(start + H.T @ np.concatenate([lam, z.ravel()]), abs=1e-9)
+    assert np.minimum(gaps, lam) == pytest.approx(np.zeros(mu.size), abs=1e-9)
+    assert np.all(np.linalg.norm(z, axis=1) <= mu * lam + 1e-9)
+    assert np.sum(z * slips, axis=1) == pytest.approx(-mu * lam * size, abs=1e-9)
+
+
+def test_limits_that_grow_solve_where_as_many_steps_from_the_start_do_not():
+    few = {"iterations": 1, "damped": 3, "tolerance": 1e-9}
+    hard = grown = 0
+    for seed in range(8):
+        m, _, _ = pins(seed, 3)
+        start = 3 * np.random.default_rng(seed).normal(size=6)
+        if solved(m, start, Newton(**few, ramp=0))[1] > 1e-8:
+            hard += 1
+            grown += solved(m, start, Newton(**few, ramp=10))[1] < 1e-8
+    assert hard > 0
+    assert grown >= hard / 2
+
+
+def test_a_disc_checks_what_it_is_given():
+    m = Mpcc("wrong")
+    z = m.variable("z", 3)
+    with pytest.raises(ValueError, match=r"'d' must have two entries for each of 1 radii"):
+        m.disc("d", z, z, radius=1.0)
+    with pytest.raises(ValueError, match="labels of disc 'd' must be 1"):
+        m.disc("d", z[:2], z[1:], radius=1.0, labels=("a", "b"))
+    m.disc("d", z[:2], z[1:], radius=1.0)
+    with pytest.raises(ValueError, match="'d' is stated twice"):
+        m.disc("d", z[:2], z[1:], radius=1.0)
+
+
+@pytest.mark.parametrize(
+    ("z", "F", "near"),
+    [
+        ((0.3, 0.4), (0.0, 0.0), [0.5, np.inf]),
+        ((0.6, 0.8), (0.0, 0.0), [0.0, 0.0]),
+        ((-0.6, -0.8), (3.0, 4.0), [5.0, 5.0]),
+    ],
+    ids=["inside", "just holds", "slides"],
+)
+def test_alternatives_tell_how_far_a_switch_is(z, F, near):
+    m = Mpcc("state")
+    x = m.variable("x", 4)
+    m.disc("friction", x[:2], x[2:], radius=1.0, labels=("floor",))
+    rows = [row.holding for row in min_rows(m)]
+    (one,), (two,) = (row.alternatives for row in rows)
+    f = ca.Function("f", [x], [ca.vertcat(*(r.expr for r in rows), one.margin, two.margin)])
+    values = np.asarray(f([*z, *F])).ravel()
+    assert values == pytest.approx([0, 0, *near], abs=1e-15)
+    assert one.label == "floor"
