@@ -2,6 +2,7 @@
 
 from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import Rows
+from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
@@ -99,5 +100,6 @@ __all__ = [
     "compile_native",
     "constraint_block",
     "min_rows",
+    "smooth_discs",
     "split_into_pairs",
 ]

@@ -1,4 +1,4 @@
-"""Discs: z the projection of z - rho F, as rows of the min map and as equations and pairs.
+"""Discs: z the projection of z - rho F, as rows of the min map and as smooth equations.
 
 Coulomb's law in space is such a projection [Alart, Curnier 1991, Comput. Methods Appl. Mech. Eng.
 92(3)]: z the tangential impulse, F the slip, the radius mu times the normal impulse.
@@ -7,23 +7,27 @@ Coulomb's law in space is such a projection [Alart, Curnier 1991, Comput. Method
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc.blocks import Discs
+from nsopt.mpcc.blocks import Discs, Rows
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
 
 TINY = 1e-60
 """Square of a length below which a vector has no direction."""
 
+BLUNT = 1e-2
+"""Of sigma, the square of a length over which the tip of a smoothed length is rounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Disc:
-    """One disc, scaled: z and rho F (2,), the radius, zero or more."""
+    """One disc, scaled: z and rho F (2,), the radius."""
 
     z: ca.SX
     F: ca.SX
@@ -83,27 +87,43 @@ class DiscRow(MinRow):
 
 def rows_of_discs(block: Discs) -> Iterator[DiscRow]:
     """Yield the rows of a block."""
-    size = ca.SX(block.scales[0])
-    for k, label in enumerate(block.labels):
-        both = slice(2 * k, 2 * k + 2)
-        z, F = block.z[both] / size[k], block.F[both] * block.rho[k] / size[k]
-        disc = Disc(z, F, ca.fmax(block.radius[k], 0) / size[k], label)
+    for k in range(len(block.labels)):
+        disc = _disc(block, k)
+        disc = replace(disc, radius=ca.fmax(disc.radius, 0))
         yield from (DiscRow(disc, 0), DiscRow(disc, 1))
 
 
-def split_discs(other: Mpcc, block: Discs) -> None:
-    """State discs as equations and pairs: z = radius b, F = -gamma b, 0 <= gamma _|_ 1 - b.b >= 0.
+def _disc(block: Discs, k: int) -> Disc:
+    size, both = ca.SX(block.scales[0])[k], slice(2 * k, 2 * k + 2)
+    z, F = block.z[both] / size, block.F[both] * block.rho[k] / size
+    return Disc(z, F, block.radius[k] / size, block.labels[k])
 
-    With gamma (1 - b.b) = sigma instead b is a smooth function of F, z on the central path of
-    minimizing z.F over the disc; so it is even where the radius is zero.
+
+def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
+    """Return the program with its discs as smooth equations, exact as ``sigma`` goes to 0.
+
+    z - radius y / m = 0 for y = z - rho F, where m, the larger of radius and |y|, is smoothed by
+    (m - radius)(m - |y|) = sigma: as `NaturalResidual` smooths the smaller of two.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+    sigma : SX scalar
+        In scaled units squared.
     """
-    name, m = block.name, len(block.labels)
-    b = other.variable(f"{name}_direction", 2 * m)
-    gamma = other.variable(f"{name}_rate", m, lower=0, scale=block.scales[1])
-    radius, rate = (ca.vertcat(*(x[k // 2] for k in range(2 * m))) for x in (block.radius, gamma))
-    both = [np.repeat(np.asarray(scale), 2) for scale in block.scales]
-    other.equal(f"{name}_edge", block.z - radius * b, scale=both[0])
-    other.equal(f"{name}_against", block.F + rate * b, scale=both[1])
-    inside = 1 - b[0::2] ** 2 - b[1::2] ** 2
-    labels = block.labels
-    other.complement(f"{name}_inside", gamma, inside, scale=(block.scales[1], 1.0), labels=labels)
+    other = copy(mpcc)
+    other.discs = ()
+    for block in mpcc.discs:
+        size = ca.SX(block.scales[0])
+        rows = [row for k in range(len(block.labels)) for row in _smoothed(_disc(block, k), sigma)]
+        scale = np.repeat(np.asarray(block.scales[0]), 2)
+        sizes = ca.vertcat(*(size[k // 2] for k in range(len(rows))))
+        other.equalities += (Rows(block.name, ca.vertcat(*rows) * sizes, scale),)
+    return other
+
+
+def _smoothed(disc: Disc, sigma: ca.SX) -> list[ca.SX]:
+    reach = ca.sqrt(ca.sumsqr(disc.reach) + BLUNT * sigma)
+    gap = disc.radius - reach
+    larger = (disc.radius + reach + ca.sqrt(gap**2 + 4 * sigma)) / 2
+    return ca.vertsplit(disc.z - disc.radius * disc.reach / larger)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Nlp, Point
+from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.solution import Residuals
+
+EXACT = 1e-24
+"""Sigma at which smoothed equations are judged: they have derivatives there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +46,21 @@ class _Expressions:
     f: ca.SX
 
     @classmethod
-    def of(cls, mpcc: Mpcc) -> _Expressions:
+    def of(cls, mpcc: Mpcc, sigma: ca.SX) -> _Expressions:
         return cls(
             _stack([v.scaled for v in mpcc.variables]),
             _stack([p.symbol for p in mpcc.parameters]),
-            ca.SX.sym("sigma"),
+            sigma,
             _stack([_over(r.expr, r.scale) for r in mpcc.equalities]),
             _stack([_over(r.expr, r.scale) for r in mpcc.inequalities]),
             _stack([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
             _stack([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
             mpcc.objective,
         )
+
+    def at(self, sigma: float) -> _Expressions:
+        """Return the expressions with the equations of that sigma."""
+        return replace(self, c=ca.substitute(self.c, self.sigma, sigma))
 
     @property
     def rows(self) -> ca.SX:
@@ -71,7 +79,10 @@ class Functions:
 
     def __init__(self, mpcc: Mpcc, relaxation: Relaxation, tolerances: Tolerances) -> None:
         _check_scales(mpcc)
-        e = _Expressions.of(mpcc)
+        sigma = ca.SX.sym("sigma")
+        mpcc = smooth_discs(mpcc, sigma)
+        e = _Expressions.of(mpcc, sigma)
+        exact = e.at(EXACT)
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
         self.layout = Layout.of(mpcc)
@@ -79,9 +90,10 @@ class Functions:
         self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
         self._signed = _signed(e)
         self._limits = Evaluator(_limits(mpcc, e.p))
-        self._report = Evaluator(_report(e, self.nlp, tolerances))
-        jacobian = ca.densify(ca.jacobian(e.rows, e.x))
-        self._linear = Evaluator(ca.Function("linear", [e.x, e.p], [ca.densify(e.rows), jacobian]))
+        self._report = Evaluator(_report(exact, self.nlp, tolerances))
+        jacobian = ca.densify(ca.jacobian(exact.rows, e.x))
+        rows = ca.densify(exact.rows)
+        self._linear = Evaluator(ca.Function("linear", [e.x, e.p], [rows, jacobian]))
 
     def case(self, p: Vector) -> Case:
         """Return the case of the parameters ``p`` (k,)."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
-from nsopt.mpcc.disc import rows_of_discs, split_discs
+from nsopt.mpcc.disc import rows_of_discs
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
 
@@ -174,22 +174,17 @@ def narrowed(mpcc: Mpcc, share: ca.SX) -> Mpcc:
 
 
 def split_into_pairs(mpcc: Mpcc) -> Mpcc:
-    """Return the program in equations and pairs alone.
+    """Return the program with equations and pairs in place of boxes and first events.
 
     A box is two pairs, 0 <= z - lower _|_ F+ >= 0 and so on; the smallest of several rows is a
-    chain of 0 <= smallest so far - new _|_ row - new >= 0; for a disc see `split_discs`. Their
-    unknowns come after all others.
+    chain of 0 <= smallest so far - new _|_ row - new >= 0. Their unknowns come after all others.
     """
-    if not mpcc.boxes and not mpcc.discs and not mpcc.first_events:
+    if not mpcc.boxes and not mpcc.first_events:
         return mpcc
-    other = Mpcc(mpcc.name)
-    for part in ("variables", "parameters", "equalities", "inequalities", "pairs", "least"):
-        setattr(other, part, getattr(mpcc, part))
-    other.objective = mpcc.objective
+    other = copy(mpcc)
+    other.boxes, other.first_events = (), ()
     for block in mpcc.boxes:
         _split_boxes(other, block)
-    for discs in mpcc.discs:
-        split_discs(other, discs)
     for event in mpcc.first_events:
         _split_first_event(other, event)
     return other

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Bound, Mpcc, Relaxation, Rows, split_into_pairs
+from nsopt.mpcc import Bound, Mpcc, Relaxation, Rows, smooth_discs, split_into_pairs
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.schedules import Stage
@@ -178,7 +178,8 @@ class NodeTemplate:
         before: ca.SX,
         after: ca.SX,
     ) -> NodeTemplate:
-        d, m = model.dynamics, split_into_pairs(m)
+        d = model.dynamics
+        m = split_into_pairs(smooth_discs(m, p[len(d.parameters)]))  # Stage.sigma
         first, drive, u, following = unknowns
         previous = next(x.symbol for x in m.parameters if x.name == "earlier")
         added = [variable.scaled for variable in m.variables]
