@@ -1,8 +1,8 @@
 """Planar mechanisms with worn pins, integrated from event to event: nothing here is of nsopt.
 
 No load acts. All bodies turn about fixed axes or are free, so the mass matrix is constant and ideal
-joints need no equations. Bores press as long as their force is positive and meet their pins without rebound or
-friction.
+joints need no equations. Pins meet their bores without rebound or friction, and lift off where they
+no longer press.
 """
 
 from __future__ import annotations
