@@ -21,6 +21,9 @@ NET_GAIN = 1e-3
 UNPLACED = 3e-3
 """Of the largest kinetic energy, the part that impacts may be off by without a word."""
 
+ROOM = 0.1
+"""Of h_max, the h_min below which steps can end at impacts."""
+
 GIVEN = 5e-3
 """Energy that a contact gave, over the same, from which there is a caveat."""
 
@@ -94,13 +97,15 @@ def _unfollowed(data: xr.Dataset) -> Iterator[str]:
 
 
 def _unplaced(data: xr.Dataset) -> Iterator[str]:
-    off = data.attrs["unplaced_energy"]
+    off, a = data.attrs["unplaced_energy"], data.attrs
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     if off > UNPLACED * kinetic:
+        shrinks = a["h_min"] < ROOM * a["h_max"]
         yield (
             f"impacts are placed at the end of their steps, which changes the energy by up to "
-            f"{off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: lower h_min, "
-            f"so that steps end at impacts, or {_smaller(data)}"
+            f"{off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: "
+            + ("take a smaller FollowContacts(placed=)" if shrinks else "lower h_min")
+            + f", so that steps end at impacts, or {_smaller(data)}"
         )
 
 

@@ -22,7 +22,7 @@ frequency at which a contact that presses swings in its bore."""
 FOLLOWED = 0.5
 """The same of a step that contacts just follow: w h = 1."""
 
-PLACED = 3e-5
+PLACED = 3e-4
 """Of the kinetic energy, the error up to which an impact is at the end of its step."""
 
 SHORT = 0.03

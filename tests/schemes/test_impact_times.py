@@ -43,15 +43,18 @@ def exact():
     return CLEARANCE * np.array([np.cos(angle), np.sin(angle)]), speed**2
 
 
-def flown(h, h_min=1e-9, **options):
+PLACED = LargestStep(contacts=FollowContacts(placed=3e-5))
+
+
+def flown(h, h_min=1e-9, control=PLACED):
     result = simulate(
         disc(),
         duration=T,
         steps=StepBounds(h_min, h),
         scheme=Variational(),
         solver=Compiled(),
+        control=control,
         progress=False,
-        **options,
     )
     assert result.completed, result.stop_reason
     place, energy = exact()
@@ -116,6 +119,7 @@ def test_a_worn_wrist_pin_is_as_exact_as_with_events():
             steps=StepBounds(h_min, h),
             scheme=scheme,
             solver=Compiled(),
+            control=PLACED,
             progress=False,
         )
         assert result.completed, result.stop_reason

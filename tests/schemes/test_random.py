@@ -1,4 +1,4 @@
-"""A thousand runs of random mechanisms: all finish, stay inside their walls and gain no energy."""
+"""Runs of random mechanisms: all finish, stay inside their walls and gain no energy."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,15 @@ from nsopt import Compiled, MoreauJean, Variational, simulate
 from tests.random_mechanisms import cases
 
 CLASSES = ((1e-5, 1e-4), (1e-4, 1e-3), (1e-3, 1e-2))  # m, clearance
+
+
+UNPLACED = "s before the end"
+"""Of attempts that solved their step, but whose impact was not at its end."""
+
+
+def attempts(data):
+    """Return the texts of all attempts that failed."""
+    return [text for step in data["tried"].values for text in step.split("; ") if text]
 
 
 def outcome(case, scheme):
@@ -34,7 +43,7 @@ def outcome(case, scheme):
         "why": data.attrs["stop_reason"],
         "closures": int((closed[1:] & ~closed[:-1]).sum()),
         "steps": data.attrs["steps"],
-        "retries": float(np.nansum(data["retries"])),
+        "retries": sum(UNPLACED not in text for text in attempts(data)),
         "fallbacks": sum("by MoreauJean" in text for text in data["step_reason"].values),
         "gap": float(data["gap"].min()),
         "residual": float(np.nanmax(data["motion_residual"])),
@@ -63,17 +72,17 @@ def table(rows):
 MANY = [pytest.mark.slow, pytest.mark.many_steps]
 PARTS = [
     slice(415, 600, 40),
-    *(pytest.param(slice(k, None, 8), marks=MANY) for k in range(4)),
+    *(pytest.param(slice(k, None, 20), marks=MANY) for k in range(2)),
 ]
 
 
-@pytest.mark.parametrize("part", PARTS, ids=["a few", "first", "second", "third", "fourth"])
+@pytest.mark.parametrize("part", PARTS, ids=["a few", "first", "second"])
 @pytest.mark.parametrize(
     "scheme",
     [Variational(), pytest.param(MoreauJean(), marks=pytest.mark.slow)],
     ids=lambda s: type(s).__name__,
 )
-def test_a_thousand_runs_of_random_mechanisms(scheme, part, capsys):
+def test_runs_of_random_mechanisms(scheme, part, capsys):
     rows = [outcome(case, scheme) for case in [*cases(1000, models=5)][part]]
     with capsys.disabled():
         print(f"\n{scheme!r}\n{table(rows)}")

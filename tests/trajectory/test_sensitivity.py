@@ -27,7 +27,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.simulation import Compiled
+from nsopt.simulation import Compiled, LargestStep
 from nsopt.trajectory.sensitivity.mapped import Mapped
 from nsopt.trajectory.sensitivity.simulation import sensitivities
 from tests.schemes.models import G, about_z, ball
@@ -105,7 +105,14 @@ def test_case_a_by_clearance_and_mass(scheme):
 def test_the_motion_is_that_of_simulate():
     derivatives = sensitivities(CASE_A, None, 0.1, steps=FIXED, by=("clearance",))
     steps = simulate(
-        CASE_A, None, 0.1, steps=FIXED, scheme=Variational(), solver=Compiled(), progress=False
+        CASE_A,
+        None,
+        0.1,
+        steps=FIXED,
+        scheme=Variational(),
+        solver=Compiled(),
+        control=LargestStep(contacts=None),
+        progress=False,
     ).data
     assert np.array_equal(derivatives.steps.t, steps["time"].values)
     assert derivatives.steps.q == pytest.approx(steps["q"].values, abs=1e-14)
