@@ -143,8 +143,7 @@ def solved(kind):
     ("backend", "number"),
     [
         *((Ipopt(), number) for number in SIGNALS),
-        (Sqp(), signal.SIGINT),
-        pytest.param(Sqp(), signal.SIGTERM, marks=pytest.mark.slow),
+        *(pytest.param(Sqp(), number, marks=pytest.mark.slow) for number in SIGNALS),
     ],
     ids=["ipopt, Ctrl-C", "ipopt, SIGTERM", "sqp, Ctrl-C", "sqp, SIGTERM"],
 )

@@ -31,7 +31,7 @@ def test_is_an_impact_law_like_any_other(check):
     check(ContactAligned(impact=ViscoelasticImpact(0.1)))
 
 
-@pytest.mark.parametrize("height", [0.1, 0.4])
+@pytest.mark.parametrize("height", [0.1, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_a_ball_rises_by_its_law(height):
     dynamics = ball(restitution=0.9, height=height)
     speed = np.sqrt(2 * G * height)

@@ -185,6 +185,7 @@ def test_robots_fall(name):
     assert lost[-1] == pytest.approx(energy[0] - energy[-1], abs=1e-4 * swing)
 
 
+@pytest.mark.slow
 def test_seven_joints_stay_within_their_limits():
     problem = module("arm_7dof").problem
     result = simulate(

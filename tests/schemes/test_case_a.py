@@ -59,6 +59,7 @@ def test_the_speed_converges_too():
     assert run(1e-4, Variational())["v"].values[-1, 5] == pytest.approx(SPEED_2, abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [1e-3, 1e-4])
 def test_aligned_steps_hit_the_impact(h):
     data = run(h, ContactAligned(), 0.05)
@@ -67,6 +68,7 @@ def test_aligned_steps_hit_the_impact(h):
     assert np.nansum(data["contact_loss"]) == pytest.approx(LOSS, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_ten_seconds_in_the_plane():
     """No drift of energy. In space a tilt of 1e-11 grows to order one within 4 s, whatever h."""
     body = Body("pendulum", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))

@@ -169,6 +169,7 @@ def test_a_four_bar_with_two_worn_pins(angle, T, impacts):
     assert np.log2(off[0] / off[-1]) / 2 > 1.6, off
 
 
+@pytest.mark.slow
 def test_impacts_are_placed_as_exactly_as_is_asked():
     bar = FourBar(CLEARANCE, 2.0)
     exact, energy, _ = bar.exact(0.05)

@@ -88,6 +88,7 @@ def pendulum_angle(t, inertia, arm, angle=0.0):
     return solution.y[:, -1]
 
 
+@pytest.mark.slow
 def test_ideal_pendulum_is_of_first_order():
     """Against minimal coordinates: 1 kg at 0.5 m, 0.09 kg m^2 about the centre of mass."""
     pendulum = Body("pendulum", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
@@ -263,6 +264,7 @@ def last_pressed(result):
     return int(np.flatnonzero(result["impulse"].values[:, 0] > 1e-3 * result["h"].values)[-1])
 
 
+@pytest.mark.slow
 def test_particle_leaves_a_sphere():
     """A particle that starts at rest near the top leaves at cos(theta) = 2/3 of the start's."""
     start = 0.1

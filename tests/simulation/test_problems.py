@@ -203,6 +203,7 @@ def test_clearance_lags_behind_ideal():
     assert peak > np.nanmax(np.linalg.norm(ideal["joint_reaction"].values, axis=2))
 
 
+@pytest.mark.slow
 def test_ideal_pendulum_has_no_axial_drift():
     assert np.all(np.abs(run("pendulum_ideal")["q"].values[:, 2]) < 1e-12)
 

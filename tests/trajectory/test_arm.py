@@ -195,6 +195,7 @@ def test_a_target_out_of_reach_is_told(arm):
         )
 
 
+@pytest.mark.slow
 def test_a_torque_limit_below_gravity_is_no_solution(arm):
     """The arm held stretched out by motors of 1 N m."""
     robot = arm.dynamics.mechanism

@@ -75,7 +75,7 @@ def test_bounce(bounce, e):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("e", OPTIMA)
+@pytest.mark.parametrize("e", [1.0])
 def test_bounce_by_the_command_line(e, tmp_path):
     out = tmp_path / "bounce.nc"
     done = CliRunner().invoke(

@@ -183,6 +183,7 @@ def test_coordinates_of_the_hinge_and_of_the_centre_give_one_optimum():
     assert at_centre == pytest.approx(at_hinge, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_friction_in_the_hinge_is_overcome():
     """The loss is friction times lever arm times angle, and the drive supplies it."""
     mu, arm = 0.3, 0.02 + 1e-3
@@ -255,6 +256,7 @@ def test_errors_of_a_chain_add_up_and_stay_within_the_tolerance(tolerance):
     assert off.min() > 0.95 * problem.TOLERANCE
 
 
+@pytest.mark.slow
 def test_what_joints_bear_is_what_ideal_joints_bear(tolerance):
     """Beside the start, where bushings roll from below their pins to the side of the load."""
     problem, result = tolerance

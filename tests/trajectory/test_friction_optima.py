@@ -160,6 +160,7 @@ def test_a_sled_on_an_oily_floor(scheme):
     assert off[1] < 0.56 * off[0]
 
 
+@pytest.mark.slow
 @schemes
 def test_an_oily_floor_brakes_only_what_touches_it(scheme):
     """A sled that hops: in the air it keeps its speed, on the floor it loses c v."""

@@ -79,6 +79,7 @@ def test_the_picture_of_an_optimum_shows_drives_and_costs(swing):
     assert titles[5].startswith("Costs, 2.47")
 
 
+@pytest.mark.slow
 def test_drives_are_shown_against_their_limits(swing):
     data = swing.data
     limited = Result(data.assign(drive_limit=(("v",), np.array([2.5, 2.5]))))
