@@ -23,7 +23,7 @@ TOUCH = 1e-10
 """Of a typical opening, `Gap.scale`, the gap up to which a contact is closed."""
 
 FASTER = 10.0
-"""Times the speed of a gap in a step, what rates count as about one where modes are reached."""
+"""Over the typical rate of a gap, the scale of rates where modes are reached."""
 
 HALF = 0.5
 """Guess of what is from 0 to 1."""

@@ -1,0 +1,198 @@
+"""Published friction-contact problems by kind: how many are solved, to which residual, how fast.
+
+python benchmarks/friction_contact.py FOLDER [--most 40]
+
+Reads the files of numbers ``*.dat`` that Siconos tests its solvers with (folder
+numerics/src/FrictionContact/test/data of its sources: steps of rovers, capsules, confetti, spheres,
+towers, from its own runs and from FCLIB): W, q and mu of
+
+    u = W r + q,  0 <= u_n _|_ r_n >= 0,  |r_t| <= mu r_n,  r_t = -mu r_n u_t / |u_t|.
+
+`Newton` as compiled steps have it, interpreted; where it fails, `Ipopt` by Scholtes' relaxation as
+the retries of a simulation. The residual is that of both projections [Acary, Bremond, Huber 2018],
+over the size of r.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from common import Array, machine, table
+
+from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver
+
+SOLVED = 1e-8
+GRADUAL = tuple(10.0**-k for k in range(11))
+OTHERS = ("GFC", "RFC", "rfc", "FC2D", "FrictionContactProblem", "ACinputs")
+"""Files with mass matrices, rolling, of the plane, or no problem at all."""
+
+DENSE, BLOCKS = 0, 1
+"""How a file holds its matrix."""
+
+
+class Problem(NamedTuple):
+    """One problem: W (3n, 3n), q (3n,), mu (n,); entries of a contact: normal, two tangents."""
+
+    name: str
+    W: Array
+    q: Array
+    mu: Array
+
+    @property
+    def kind(self) -> str:
+        """The mechanism it is a step of."""
+        return re.split(r"[-_\d]", self.name)[0]
+
+
+def read(path: Path) -> Problem | None:
+    """Return the problem of a file; None where it is of the plane or of another form."""
+    tokens = iter(path.read_text().split())
+
+    def whole(count: int = 1) -> list[int]:
+        return [int(next(tokens)) for _ in range(count)]
+
+    def real(count: int) -> Array:
+        return np.array([float(next(tokens)) for _ in range(count)])
+
+    try:
+        dimension, contacts, storage = whole(3)
+        n, m = whole(2)
+        if dimension != 3 or storage not in (DENSE, BLOCKS) or not n == m == 3 * contacts:
+            return None
+        W = _dense(whole, real) if storage == DENSE else _blocks(n, m, whole, real)
+        return Problem(path.stem.removesuffix(".hdf5"), W, real(n), real(contacts))
+    except (StopIteration, ValueError, RuntimeError):
+        return None
+
+
+def _dense(whole, real) -> Array:  # type: ignore[no-untyped-def]
+    rows, columns = whole(2)
+    values: Array = real(rows * columns).reshape(rows, columns)
+    return values
+
+
+def _blocks(n: int, m: int, whole, real) -> Array:  # type: ignore[no-untyped-def]
+    W = np.zeros((n, m))
+    count, rows, columns = whole(3)
+    ends = [[0, *whole(k)] for k in (rows, columns)]
+    filled = whole(2)
+    starts, where = whole(filled[0]), whole(filled[1])
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            j = where[k]
+            size = [ends[axis][x + 1] - ends[axis][x] for axis, x in ((0, i), (1, j))]
+            if whole() != [k] or k >= count:
+                raise ValueError(f"block {k} is not where it should be")
+            values = real(size[0] * size[1]).reshape(size[1], size[0]).T
+            W[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]] = values
+    return W
+
+
+def stated(problem: Problem) -> Mpcc:
+    """Return the program, whose scales make impulses and slips about one."""
+    n = problem.mu.size
+    diagonal = np.maximum(np.diag(problem.W), 1e-12)
+    speed = np.abs(problem.q).max() or 1.0
+    push = speed / diagonal.mean()
+    m = Mpcc("contacts")
+    normal = m.variable("normal", n, scale=push)
+    tangent = m.variable("tangent", 2 * n, scale=push)
+    r = ca.SX.zeros(3 * n)
+    r[0::3] = normal
+    for k in (0, 1):
+        r[1 + k :: 3] = tangent[k::2]
+    u = ca.DM(problem.W) @ r + ca.DM(problem.q)
+    slip = ca.vertcat(*(u[3 * i + 1 + k] for i in range(n) for k in (0, 1)))
+    rho = 1 / np.maximum(diagonal[1::3], diagonal[2::3])
+    m.complement("press", u[0::3], normal, scale=(speed, push))
+    sizes = (push, speed)
+    m.disc("rub", tangent, slip, radius=ca.DM(problem.mu) * normal, scale=sizes, rho=ca.DM(rho))
+    return m
+
+
+def residual(problem: Problem, x: Array) -> float:
+    """Return by how far r is from its projections, over its size."""
+    n, W = problem.mu.size, problem.W
+    r = np.zeros(3 * n)
+    r[0::3], r[1::3], r[2::3] = x[:n], x[n::2], x[n + 1 :: 2]
+    u = W @ r + problem.q
+    rho = 1 / np.maximum(np.diag(W), 1e-12)
+    off = [np.minimum(r[0::3], rho[0::3] * u[0::3])]
+    ahead = np.column_stack([r[k::3] - rho[1::3] * u[k::3] for k in (1, 2)])
+    limit = problem.mu * np.maximum(r[0::3], 0)
+    size = np.linalg.norm(ahead, axis=1)
+    held = ahead * np.minimum(1, limit / np.maximum(size, 1e-300))[:, None]
+    off += [r[k::3] - held[:, k - 1] for k in (1, 2)]
+    largest = np.max(np.abs(r)) or 1.0
+    return float(np.abs(np.concatenate(off)).max() / largest)
+
+
+def solved(problem: Problem) -> tuple[str, float, float]:
+    """Return what solved the problem, the residual and the time [s] of the solve."""
+    program = stated(problem)
+    scale = float(program.variables[0].scale[0])
+    f = Newton().lower(program)
+    begin = perf_counter()
+    x = np.asarray(f(np.zeros(3 * problem.mu.size), [])[0]).ravel() * scale
+    seconds = perf_counter() - begin
+    if residual(problem, x) < SOLVED:
+        return "Newton", residual(problem, x), seconds
+    solver = Solver(relaxation=Scholtes(), backend=Ipopt(), schedules=(GRADUAL,))
+    built = solver.build(program)
+    begin = perf_counter()
+    solution = built.solve()
+    x = np.concatenate([solution["normal"], solution["tangent"]])
+    seconds += perf_counter() - begin
+    off = residual(problem, x)
+    return ("Ipopt" if off < SOLVED else "none"), off, seconds
+
+
+def problems(folder: Path, most: int) -> Iterator[Problem]:
+    """Yield the problems of a folder with at most ``most`` contacts."""
+    for path in sorted(folder.glob("*.dat")):
+        if path.name.startswith(OTHERS):
+            continue
+        problem = read(path)
+        if problem is None:
+            print(f"{path.name}: of another form", file=sys.stderr)
+        elif problem.mu.size > most:
+            print(f"{path.name}: {problem.mu.size} contacts", file=sys.stderr)
+        else:
+            yield problem
+
+
+def main(arguments: list[str]) -> int:
+    """Run the benchmark; the exit code tells whether all was solved."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--most", type=int, default=40, help="contacts (default 40)")
+    chosen = parser.parse_args(arguments)
+    print(machine())
+    rows: dict[str, list[tuple[int, str, float, float]]] = {}
+    for problem in problems(chosen.folder, chosen.most):
+        by, off, seconds = solved(problem)
+        rows.setdefault(problem.kind, []).append((problem.mu.size, by, off, seconds))
+        print(f"{problem.name}: {problem.mu.size} contacts, {by}, {off:.1e}", file=sys.stderr)
+    lines = [
+        [
+            *(kind, str(len(part)), f"{min(x[0] for x in part)} ... {max(x[0] for x in part)}"),
+            *(str(sum(x[1] == by for x in part)) for by in ("Newton", "Ipopt")),
+            *(f"{max(x[2] for x in part):.1e}", f"{1e3 * np.median([x[3] for x in part]):.2g}"),
+        ]
+        for kind, part in rows.items()
+    ]
+    head = ("kind", "problems", "contacts", "by Newton", "by Ipopt", "largest residual", "ms")
+    print(table(head, lines))
+    return int(any(x[1] == "none" for part in rows.values() for x in part))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
