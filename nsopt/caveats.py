@@ -24,6 +24,9 @@ UNPLACED = 3e-3
 ROOM = 0.1
 """Of h_max, the h_min below which steps can end at impacts."""
 
+BLIND = "contacts=None"
+"""In the step control, that it leaves steps alone where contacts need shorter ones."""
+
 GIVEN = 5e-3
 """Energy that a contact gave, over the same, from which there is a caveat."""
 
@@ -91,20 +94,27 @@ def _unfollowed(data: xr.Dataset) -> Iterator[str]:
     if count > FEW * steps:
         yield (
             f"{count} of {steps} steps were longer than contacts in bores can follow (clearance c, "
-            "h > sqrt(c / a) at a relative acceleration a): lower h_min, so that steps shrink "
-            f"there, or {_smaller(data)}"
+            f"h > sqrt(c / a) at a relative acceleration a): {_following(data)}, so that steps "
+            f"shrink there, or {_smaller(data)}"
         )
+
+
+def _following(data: xr.Dataset) -> str:
+    """Return how steps get to follow contacts."""
+    if BLIND in data.attrs["step_control"]:
+        return "let the step control have FollowContacts()"
+    return "lower h_min"
 
 
 def _unplaced(data: xr.Dataset) -> Iterator[str]:
     off, a = data.attrs["unplaced_energy"], data.attrs
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     if off > UNPLACED * kinetic:
-        shrinks = a["h_min"] < ROOM * a["h_max"]
+        shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
         yield (
             f"impacts are placed at the end of their steps, which changes the energy by up to "
             f"{off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: "
-            + ("take a smaller FollowContacts(placed=)" if shrinks else "lower h_min")
+            + ("take a smaller FollowContacts(placed=)" if shrinks else _following(data))
             + f", so that steps end at impacts, or {_smaller(data)}"
         )
 

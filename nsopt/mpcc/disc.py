@@ -41,7 +41,7 @@ class Disc:
 
     @cached_property
     def on_edge(self) -> ca.SX:
-        """Whether that is not inside; where the radius is zero it never is."""
+        """Whether that is not inside; a radius of zero has no inside."""
         return ca.sumsqr(self.reach) >= self.radius**2
 
     @cached_property
@@ -103,7 +103,8 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """Return the program with its discs as smooth equations, exact as ``sigma`` goes to 0.
 
     z - radius y / m = 0 for y = z - rho F, where m, the larger of radius and |y|, is smoothed by
-    (m - radius)(m - |y|) = sigma: as `NaturalResidual` smooths the smaller of two.
+    (m - radius)(m - |y|) = sigma: as `NaturalResidual` smooths the smaller of two. A radius of
+    unknowns must be zero or more at a solution, by a condition of its own, as that of friction is.
 
     Parameters
     ----------
@@ -113,7 +114,10 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
+    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
     for block in mpcc.discs:
+        if not ca.depends_on(block.radius, x):
+            block = replace(block, radius=ca.fmax(block.radius, 0))
         size = ca.SX(block.scales[0])
         rows = [row for k in range(len(block.labels)) for row in _smoothed(_disc(block, k), sigma)]
         scale = np.repeat(np.asarray(block.scales[0]), 2)

@@ -119,6 +119,7 @@ class Functions:
 
 def _check_scales(mpcc: Mpcc) -> None:
     scales = [v.scale for v in mpcc.variables] + [s for pair in mpcc.pairs for s in pair.scales]
+    scales += [s for disc in mpcc.discs for s in disc.scales]
     scales += [rows.scale for rows in (*mpcc.equalities, *mpcc.inequalities)]
     if any(isinstance(scale, ca.SX) for scale in scales):
         raise ValueError(

@@ -36,7 +36,7 @@ class Newton:
     iterations, damped : int
         At most that many full and damped steps.
     ramp : int
-        In how many parts limits grow, each with as many damped steps.
+        In how many parts limits grow, each with as many damped steps; without those there is none.
     proximal, firm : float
         See `solve_symbolic`; of full and of damped steps. Where bodies jam, many impulses give the
         same motion, and a larger part keeps steps from running along them.
@@ -145,7 +145,7 @@ class _Iteration:
         # Full steps that failed may have led astray.
         out = ca.vertcat(start[:-1], z[-1]) if self.options.damped else z
         out = self._several(size)(out, constants, 1.0)
-        if self.ramp:
+        if self.ramp and self.options.damped:
             out = ramp(self._converged(out), out, start, constants)
         return ca.Function("rescue", [z, start, constants], [out])
 

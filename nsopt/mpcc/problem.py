@@ -242,8 +242,8 @@ class Mpcc:
             May depend on unknowns.
         scale : (scale of z, scale of F), each a float or (m,)
         rho : (m,) of numbers and parameters, optional
-            Size of z over that of F, by which `Newton` tells inside from edge; by default that of
-            the scales. Best is what an F of one takes, as an effective mass.
+            Size of z over that of F, in the projection of z - rho F; by default that of the scales.
+            Best where an F of one is undone by a z of about rho, as by an effective mass.
         labels : m texts, optional
         """
         self._fresh_constraint("disc", name)

@@ -10,6 +10,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
+from nsopt.schemes.terms import metric
 
 LIGHT = 1e-12
 """Mobility [1/kg] of a slip that nothing with a mass takes part in."""
@@ -97,7 +98,7 @@ class Friction:
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
-        self._law = (u, limit, _resistance(T, d.mass(*at[1:])))
+        self._law = (u, limit, _resistance(T, metric(d.mass(*at[1:]))))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
 
     def state(self) -> None:
@@ -147,9 +148,7 @@ def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
 
 def _resistance(T: ca.SX, M: ca.SX) -> ca.SX:
     """Return about the mass that resists each slip (ns,) [kg], of the diagonal of M alone."""
-    diagonal = ca.diag(M)
-    mobility = ca.if_else(diagonal > 0, 1 / diagonal, 0)
-    return 1 / ca.fmax((T**2).T @ mobility, LIGHT)
+    return 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
 
 
 def _each(values: ca.SX, rows: list[int]) -> ca.SX:

@@ -139,7 +139,7 @@ class OneStep(ABC):
         Parameters
         ----------
         slip_creep : float [m/s]
-            Over a horizon, by which dry friction is smoothed at least.
+            Over a horizon, by which dry friction is smoothed.
         """
         mu = self.impulse_of_joints("joint_impulse")
         creep = slip_creep if self.smooths else 0.0

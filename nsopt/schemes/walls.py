@@ -9,13 +9,17 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, metric, square
+from nsopt.schemes.terms import kinetic, metric
 
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
 
 FLAT = 1e-6
 """Least slope of a gap function whose direction counts."""
+
+
+REDUNDANT = 1e-9
+"""Of the trace of C M^-1 C^T, what is added so that redundant joints solve too."""
 
 
 def _zero() -> ca.SX:
@@ -58,7 +62,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     d, D = first.dynamics, first.node.W
     if not (bores := list(d.bores)):
         return ca.SX(0)
-    beyond = h * D[:, bores].T @ ca.solve(metric(first.M), D @ lam)
+    beyond = h * D[:, bores].T @ _response(first, D @ lam)
     return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
 
 
@@ -70,6 +74,7 @@ def unplaced_impact(
     Bodies go on for the rest of the step, and are brought back by the impulse of that time; so
     they met their wall as long before the end as that impulse is a part of the whole impact.
     Meanwhile the directions of walls and joints turn, and momentum changes along the later ones.
+    An estimate: friction is not counted, and in space a body that spins counts as turning them.
 
     Parameters
     ----------
@@ -92,8 +97,20 @@ def unplaced_impact(
     late = ca.mmax(ca.if_else(matters, part, 0))
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
     turned += (second.C - first.C).T @ second.impulses.mu
-    speeds = 2 * kinetic(second.M, second.after)
-    return h * late, late * ca.sqrt(square(second.M, turned) * speeds)
+    given = ca.fmax(ca.dot(turned, _response(second, turned)), 0)
+    return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+
+
+def _response(b: Balance, impulse: ca.SX) -> ca.SX:
+    """Return by how much an impulse changes the velocity of a body held by ideal joints, (nv,)."""
+    M, C = metric(b.M), b.C
+    free = ca.solve(M, impulse)
+    if not C.size1():
+        return free
+    carried = ca.solve(M, C.T)
+    S = C @ carried
+    S += REDUNDANT * ca.trace(S) * ca.SX.eye(C.size1())
+    return free - carried @ ca.solve(S, C @ free)
 
 
 def _normals(d: Dynamics, node: Node) -> ca.SX:

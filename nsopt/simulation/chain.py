@@ -163,7 +163,7 @@ class Chain:
             why,
             tried[:n],
             np.full(n, self._at_end),
-            of["depth"][:, 0],
+            of["depth"][:, 0] * (of["late"][:, 0] == 0),
             of["unplaced"][:, 0],
         )
         return ChainRun(state, accepted, tried[n])

@@ -48,8 +48,8 @@ class StepControl(ABC):
     """The rule by which h is chosen within its bounds; expressions, so that chains compile it.
 
     A new rule is one frozen dataclass. Under every rule h is never above h_max nor below h_min but
-    at the end of the run, a refused step is tried again at half of h, and the last steps share the
-    time that is left.
+    at the end of the run, a step that did not solve is tried again at half of h, one that the rule
+    refuses at its factor, and the last steps share the time that is left.
 
     Attributes
     ----------
@@ -188,6 +188,6 @@ class ErrorControl(StepControl):
 def refused(local_error: float, depth: float, late: float, unplaced: float) -> str:
     """Return the figures in words by which a control refused a step."""
     return (
-        f"local error off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an impact "
-        f"{late:.2g} s before the end, off by {unplaced:.2g} J"
+        f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an "
+        f"impact {late:.2g} s before the end and {unplaced:.2g} J off"
     )

@@ -276,7 +276,7 @@ class Stepper:
             objects([reason]),
             objects([tried]),
             np.array([self._program.scheme.forces_at_end]),
-            end.depth,
+            end.depth * (end.late == 0),
             end.unplaced,
         )
 

@@ -89,6 +89,7 @@ def at(result, times, what="body_position"):
     return np.interp(times, result.data["time"].values, result[what].values[:, 0, 0])
 
 
+@pytest.mark.slow
 def test_stick_slip_of_a_mass_pulled_by_a_spring():
     """The limit cycle: it sticks, breaks away, sticks again; the same as scipy's."""
     k, pull, duration = 2.0, 0.1, 30.0

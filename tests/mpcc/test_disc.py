@@ -46,7 +46,10 @@ def test_a_puck_sticks_and_slides(push, limit, speed):
 
 
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
-@pytest.mark.parametrize(("push", "limit"), [((0.3, 0.4), 0.6), ((3.0, 4.0), 0.5), ((3.0, 4.0), 0)])
+@pytest.mark.parametrize(
+    ("push", "limit"),
+    [((0.3, 0.4), 0.6), ((3.0, 4.0), 0.5), ((3.0, 4.0), 0), ((-3.0, 4.0), -1.0)],
+)
 def test_solvers_agree_with_newton(backend, push, limit):
     x, _, _ = solved(puck(), [*push, limit])
     other = Solver(backend=backend).build(puck()).solve({"f": push, "limit": [limit]}).require()

@@ -33,6 +33,7 @@ def test_is_a_control_like_any_other(check):
     check(DoubleOrHalve(1e-7))
 
 
+@pytest.mark.slow
 def test_it_changes_h_by_halves_and_is_no_less_exact_than_others():
     halves, others = (
         test_controls.pendulum(x(1e-8))["time"].values for x in (DoubleOrHalve, ErrorControl)

@@ -118,6 +118,7 @@ def spun(scheme, h):
     return np.abs(angle - exact)[spinning].max(), abs(angle[-1] - w0**2 / (2 * slowing))
 
 
+@pytest.mark.slow
 @every_scheme
 def test_a_disc_on_three_legs_spins_to_rest(scheme):
     """Under mu m g r: exact but for the step in which it stops, h^2."""

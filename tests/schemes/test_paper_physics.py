@@ -41,6 +41,7 @@ def test_free_fall_through_a_radial_clearance(clearance, time, speed):
         )
 
 
+@pytest.mark.slow
 def test_momentum_of_a_torque_free_body_is_kept_to_first_order():
     J = np.array([0.02, 0.05, 0.06])
     tumbling = Body("b", 1.0, J, velocity=(1, -2, 0.5), angular_velocity=(2, 4, -1))

@@ -90,6 +90,7 @@ def test_reference_case():
     assert 100 < np.max(moment(result)) < 115
 
 
+@pytest.mark.slow
 def test_the_summary_tells_how_far_and_warns_beyond_the_law():
     text = run(5.0).summary()
     assert "cone.excess           5." in text

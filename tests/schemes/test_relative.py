@@ -329,6 +329,7 @@ def scraping(coordinates):
     return assemble(mechanism, [slot, joint_reactions], GRAVITY)
 
 
+@pytest.mark.slow
 def test_friction_of_a_contact_counts_in_the_reaction_that_rubs():
     names = ("body_position",)
     coarse, fine = (both(scraping, names, 0.05, h, MoreauJean()) for h in (1e-3, 2.5e-4))

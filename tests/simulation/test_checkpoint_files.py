@@ -260,6 +260,7 @@ def test_pace_by_the_clock(tmp_path, monkeypatch):
     assert counts.count("head.h5") == 1
 
 
+@pytest.mark.slow
 def test_memory_is_flat_where_few_steps_are_kept():
     def peak(duration):
         tracemalloc.start()

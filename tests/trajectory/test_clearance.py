@@ -68,6 +68,7 @@ def test_a_pendulum_on_a_worn_hinge_moves_as_its_torque_says():
     assert result["q"].values[:, 2] == pytest.approx(angle, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_cost_tends_to_that_of_the_ideal_hinge():
     """With clearance and step; the step's part is of first order, so two grids foretell zero."""
     ideal = lifted(PENDULUM, None, 50).objective
@@ -247,6 +248,7 @@ def tip_off(result):
     return np.hypot(result["tip.x"].values - x, result["tip.y"].values - y)
 
 
+@pytest.mark.slow
 def test_errors_of_a_chain_add_up_and_stay_within_the_tolerance(tolerance):
     """Load presses both bushings the same way: all along nearly the sum of the clearances."""
     problem, result = tolerance

@@ -24,6 +24,7 @@ from tests.schemes.models import G, ball
 from tests.trajectory.differences import TIGHT, difference, named
 
 
+@pytest.mark.slow
 def test_event_times_move_along():
     """A ball of e = 0.8 dropped from 1 m, after its first impact: in closed form."""
     derivatives = sensitivities(

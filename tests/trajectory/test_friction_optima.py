@@ -151,6 +151,7 @@ def viscous_effort(c):
     return quad(lambda t: (expm(A * t)[3, 2:] @ costate / 2) ** 2, 0, 1)[0]
 
 
+@pytest.mark.slow
 @schemes
 def test_a_sled_on_an_oily_floor(scheme):
     """Viscous friction of contacts is of first order: by the speed at the end of a step or node."""

@@ -21,6 +21,7 @@ def shares(result):
     return result.detailed_cost, result.guess_cost
 
 
+@pytest.mark.slow
 def test_the_pendulum_swings_up_within_its_cone(swing):
     """Weaker than its weight, it must gather energy; that of the drives is where it goes."""
     result = swing
