@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+import pytest
 
 from nsopt import ErrorControl
 from nsopt.simulation import StepControl, StepFigures
