@@ -28,9 +28,9 @@ import numpy as np
 from common import Array, machine, table
 
 from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver
+from nsopt.simulation.retry import GRADUAL
 
 SOLVED = 1e-8
-GRADUAL = tuple(10.0**-k for k in range(11))
 OTHERS = ("GFC", "RFC", "rfc", "FC2D", "FrictionContactProblem", "ACinputs")
 """Files with mass matrices, rolling, of the plane, or no problem at all."""
 
@@ -54,45 +54,54 @@ class Problem(NamedTuple):
 
 def read(path: Path) -> Problem | None:
     """Return the problem of a file; None where it is of the plane or of another form."""
-    tokens = iter(path.read_text().split())
-
-    def whole(count: int = 1) -> list[int]:
-        return [int(next(tokens)) for _ in range(count)]
-
-    def real(count: int) -> Array:
-        return np.array([float(next(tokens)) for _ in range(count)])
-
+    numbers = Numbers(path)
     try:
-        dimension, contacts, storage = whole(3)
-        n, m = whole(2)
+        dimension, contacts, storage = numbers.whole(3)
+        n, m = numbers.whole(2)
         if dimension != 3 or storage not in (DENSE, BLOCKS) or not n == m == 3 * contacts:
             return None
-        W = _dense(whole, real) if storage == DENSE else _blocks(n, m, whole, real)
-        return Problem(path.stem.removesuffix(".hdf5"), W, real(n), real(contacts))
-    except (StopIteration, ValueError, RuntimeError):
+        W = _dense(numbers) if storage == DENSE else _blocks(numbers, n)
+        return Problem(path.stem.removesuffix(".hdf5"), W, numbers.real(n), numbers.real(contacts))
+    except (StopIteration, ValueError):
         return None
 
 
-def _dense(whole, real) -> Array:  # type: ignore[no-untyped-def]
-    rows, columns = whole(2)
-    values: Array = real(rows * columns).reshape(rows, columns)
+class Numbers:
+    """The numbers of a file, one after another."""
+
+    def __init__(self, path: Path) -> None:
+        self._words = iter(path.read_text().split())
+
+    def whole(self, count: int = 1) -> list[int]:
+        """Return the next whole numbers."""
+        return [int(next(self._words)) for _ in range(count)]
+
+    def real(self, count: int) -> Array:
+        """Return the next numbers, (count,)."""
+        words = [next(self._words) for _ in range(count)]
+        return np.array([float(word) for word in words])
+
+
+def _dense(numbers: Numbers) -> Array:
+    rows, columns = numbers.whole(2)
+    values: Array = numbers.real(rows * columns).reshape(rows, columns)
     return values
 
 
-def _blocks(n: int, m: int, whole, real) -> Array:  # type: ignore[no-untyped-def]
-    W = np.zeros((n, m))
-    count, rows, columns = whole(3)
-    ends = [[0, *whole(k)] for k in (rows, columns)]
-    filled = whole(2)
-    starts, where = whole(filled[0]), whole(filled[1])
+def _blocks(numbers: Numbers, n: int) -> Array:
+    W = np.zeros((n, n))
+    _, rows, columns = numbers.whole(3)
+    ends = [[0, *numbers.whole(k)] for k in (rows, columns)]
+    filled = numbers.whole(2)
+    starts, where = numbers.whole(filled[0]), numbers.whole(filled[1])
     for i in range(len(starts) - 1):
         for k in range(starts[i], starts[i + 1]):
             j = where[k]
-            size = [ends[axis][x + 1] - ends[axis][x] for axis, x in ((0, i), (1, j))]
-            if whole() != [k] or k >= count:
+            row, column = (slice(ends[a][x], ends[a][x + 1]) for a, x in ((0, i), (1, j)))
+            size = row.stop - row.start, column.stop - column.start
+            if numbers.whole() != [k]:
                 raise ValueError(f"block {k} is not where it should be")
-            values = real(size[0] * size[1]).reshape(size[1], size[0]).T
-            W[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]] = values
+            W[row, column] = numbers.real(size[0] * size[1]).reshape(size, order="F")
     return W
 
 

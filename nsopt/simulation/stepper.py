@@ -205,7 +205,7 @@ class Stepper:
         return solutions, end, fault or self._inexact(end)
 
     def _inexact(self, end: StepEnd) -> Fault | None:
-        """Return the fault of a step whose local error is too large, if h can be smaller."""
+        """Return the fault of a step that the control refuses, if h can be smaller."""
         keeps, factor = (float(x[0]) for x in self._judge(end))
         if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
             return None
