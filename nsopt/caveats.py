@@ -64,6 +64,15 @@ def _other_schemes(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _other_laws(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_by_other_laws"], data.attrs["steps"]
+    if count:
+        yield (
+            f"in {count} of {steps} steps Newton's law of impact would have given energy, or had "
+            "no solution, and Poisson's took its place: take impact=PoissonImpact() for all"
+        )
+
+
 def _below_h_min(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
     if count > FEW * steps:
@@ -208,6 +217,7 @@ def _largest_force(data: xr.Dataset) -> float:
 
 CHECKS = (
     _reversals,
+    _other_laws,
     _other_schemes,
     _below_h_min,
     _unfollowed,

@@ -115,6 +115,7 @@ ATTRIBUTES: dict[str, type] = {
             "store_every",
             "steps_below_h_min",
             "steps_by_other_schemes",
+            "steps_by_other_laws",
             "steps_unfollowed",
             "ideal_joints",
             "redundant_joint_rows",

@@ -110,6 +110,11 @@ class Impact(ABC):
         """
         return e * fresh
 
+    @property
+    def fallback(self) -> Impact | None:
+        """The law that takes an impact in which this one gives energy; none by default."""
+        return None
+
     def gain_remedy(self, d: Dynamics, p: NDArray[np.float64]) -> str:
         """Return what to do where contacts give energy; by default nothing."""
         del d, p
@@ -129,8 +134,13 @@ class Impact(ABC):
 class NewtonImpact(Impact):
     """Newton's law: 0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
 
-    With friction, with several contacts at once, or e that differ, energy may be gained.
+    With friction, with several contacts at once, or e that differ, energy may be gained. An impact
+    where it would be is taken by Poisson's law.
     """
+
+    @property
+    def fallback(self) -> Impact:
+        return PoissonImpact()
 
     def gain_remedy(self, d: Dynamics, p: NDArray[np.float64]) -> str:
         if not np.any(np.asarray(d.restitution(p)) > 0):

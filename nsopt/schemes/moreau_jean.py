@@ -17,7 +17,7 @@ from nsopt.schemes.impact import Impact, NewtonImpact
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.scheme import UnifiedScheme
+from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
@@ -82,6 +82,11 @@ class MoreauJean(UnifiedScheme):
     @property
     def allows_penetration(self) -> bool:
         return not self.project
+
+    @property
+    def fallback(self) -> Scheme | None:
+        law = self.impact.fallback
+        return None if law is None else replace(self, impact=law)
 
     def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
         return self.impact.gain_remedy(dynamics, p)

@@ -98,8 +98,8 @@ class Chain:
         self._call = Evaluator(self.native.function)
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
-        bounds = [run.steps.h_min, run.steps.h_max, run.t_end]
-        self._parameters = ChainParameters(run.p, bounds, scales.numbers).vector
+        self._scales = scales
+        self._parameters = self._bounded(run.steps.h_min, run.steps.h_max, run.t_end)
 
     def begin(self, start: Start) -> Array:
         """Return the state (nz,) of a chain at the start of its run."""
@@ -108,6 +108,16 @@ class Chain:
     def resume(self, z: Array, start: Start, h: float) -> Array:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
+
+    def _bounded(self, *bounds: float) -> Array:
+        """Return the parameters of a run with h_min, h_max, end [s]."""
+        return ChainParameters(self._run.p, bounds, self._scales.numbers).vector
+
+    def step_of(self, h: float, z: Array, start: Start) -> ChainRun:
+        """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
+        # The step is what is left to this end; bounds above that, so that no round-off matters.
+        end, bound = min(start.t + h, self._run.t_end), 2 * h
+        return self._called(self.resume(z, start, bound), self._bounded(bound, bound, end))
 
     def stuck(self, z: Array) -> bool:
         """Tell whether no step was accepted at any h down to h_min."""
@@ -122,8 +132,11 @@ class Chain:
         waiting : tuple of str
             What attempts since the last accepted step failed by in the call before.
         """
+        return self._called(z, self._parameters, waiting)
+
+    def _called(self, z: Array, parameters: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
         begin = perf_counter()
-        state, records = self._call(z, self._parameters)
+        state, records = self._call(z, parameters)
         seconds = perf_counter() - begin
         rows = records.reshape((-1, self._attempt.record))
         return self._recorded(state, rows[rows[:, 0] > 0], seconds, waiting)

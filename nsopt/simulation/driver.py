@@ -15,7 +15,7 @@ from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
-from nsopt.simulation.fallback import BY, FallbackStepper
+from nsopt.simulation.fallback import BY, LAW, FallbackStepper
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -25,6 +25,10 @@ from nsopt.simulation.stepper import Stepper, StepperState
 
 Array = NDArray[np.float64]
 
+SHORTER = (0.3, 0.1)
+"""Of h_min, the steps that compiled code tries before the solvers take over; in still shorter ones
+it would creep where they do not."""
+
 
 class StepCounts(NamedTuple):
     """Steps so far that a reader should know of.
@@ -33,7 +37,7 @@ class StepCounts(NamedTuple):
     ----------
     below_h_min : int
         Those that were smaller, but for the last one.
-    by_other_schemes : int
+    by_other_schemes, by_other_laws : int
         Those that the scheme itself did not solve.
     unfollowed : int
         Those that contacts in bores could not follow.
@@ -43,6 +47,7 @@ class StepCounts(NamedTuple):
 
     below_h_min: int = 0
     by_other_schemes: int = 0
+    by_other_laws: int = 0
     unfollowed: int = 0
     unplaced: float = 0.0
 
@@ -50,10 +55,12 @@ class StepCounts(NamedTuple):
         """Return the counts with more steps."""
         small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
         below = sum(text.startswith("below h_min") for text in small)
-        others = sum(text.rpartition("; ")[2].startswith(BY) for text in accepted.reason)
+        how = [text.rpartition("; ")[2] for text in accepted.reason]
+        others = [text for text in how if text.startswith(BY)]
         return StepCounts(
             self.below_h_min + below,
-            self.by_other_schemes + others,
+            self.by_other_schemes + len(others),
+            self.by_other_laws + sum(LAW in text for text in others),
             self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
             self.unplaced + float(np.sum(accepted.unplaced)),
         )
@@ -164,10 +171,22 @@ class Driver:
         return accepted
 
     def _step_for(self, chain: Chain) -> AcceptedSteps:
-        """Return the step at which the chain is stuck, by a stepper; restart the chain after it."""
-        self._stepper.trial = self.run.steps.h_min
-        step = self._stepper.step(self.start, self.run.t_end).with_earlier(self._refused)
-        self._z, self._refused = chain.resume(self._z, step.end, self._stepper.trial), ()
+        """Return the step at which the chain is stuck, by its code below h_min or by a stepper.
+
+        The chain goes on after it.
+        """
+        h_min, tried = self.run.steps.h_min, self._refused
+        for part in SHORTER:
+            shorter = chain.step_of(part * h_min, self._z, self.start)
+            if len(shorter.accepted):
+                step, trial = shorter.accepted.with_earlier(tried), h_min
+                break
+            tried += shorter.refused
+        else:
+            self._stepper.trial = h_min
+            step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
+            trial = self._stepper.trial
+        self._z, self._refused = chain.resume(self._z, step.end, trial), ()
         return step
 
     @cached_property

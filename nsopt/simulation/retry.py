@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from itertools import pairwise
 
 from nsopt.mpcc import (
@@ -21,6 +22,14 @@ GRADUAL = tuple(10.0**-k for k in range(11))
 """Of sigma, by which Scholtes' relaxation solves jams with friction that one shot does not."""
 
 
+class RetryLevel(IntEnum):
+    """How much an attempt takes: the solver itself, other ways at the same h, steps below h_min."""
+
+    FIRST = 0
+    MORE = 1
+    BELOW_H_MIN = 2
+
+
 @dataclass(frozen=True)
 class Retry:
     """One attempt at a step.
@@ -30,6 +39,7 @@ class Retry:
     label : str
         As recorded in ``step_reason``; empty for the first attempt.
     solver : Solver
+    level : RetryLevel
     warm : bool
         Whether to start from the previous step's solution and multipliers.
     below : (float, float) or None
@@ -38,6 +48,7 @@ class Retry:
 
     label: str
     solver: Solver
+    level: RetryLevel = RetryLevel.FIRST
     warm: bool = False
     below: tuple[float, float] | None = None
 
@@ -84,11 +95,12 @@ class RetryPolicy:
         backend = replace(first, backend=Sqp() if isinstance(first.backend, Ipopt) else Ipopt())
         yield Retry("", first, warm=True)
         yield Retry("cold restart", first)
-        yield Retry("other relaxation", replace(first, relaxation=other))
-        yield Retry("other backend", backend)
+        yield Retry("other relaxation", replace(first, relaxation=other), RetryLevel.MORE)
+        yield Retry("other backend", backend, RetryLevel.MORE)
         gradual = replace(first, relaxation=Scholtes(), backend=Ipopt(), schedules=(GRADUAL,))
-        yield Retry("homotopy", gradual)
+        yield Retry("homotopy", gradual, RetryLevel.MORE)
         for high, low in pairwise((1.0, *self.shrink)):
             label = f"h down to {low:g} h_min"
-            yield Retry(label, first, below=(low, high))
-            yield Retry(f"{label}, other backend", backend, below=(low, high))
+            below = RetryLevel.BELOW_H_MIN
+            yield Retry(label, first, below, below=(low, high))
+            yield Retry(f"{label}, other backend", backend, below, below=(low, high))

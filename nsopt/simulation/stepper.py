@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -18,7 +18,7 @@ from nsopt.simulation.bounds import StepBounds, reasons
 from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
-from nsopt.simulation.retry import Retry, RetryPolicy
+from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 
 Array = NDArray[np.float64]
 
@@ -51,6 +51,11 @@ class StepError(RuntimeError):
     def __init__(self, t: float, tried: list[str], remedy: str = "") -> None:
         super().__init__(_report(t, tried, remedy))
         self.tried = tuple(tried)
+        self._t, self._remedy = t, remedy
+
+    def joined(self, other: StepError) -> StepError:
+        """Return the error of all attempts of both."""
+        return StepError(self._t, [*self.tried, *other.tried], self._remedy or other._remedy)
 
 
 class Stepper:
@@ -103,15 +108,17 @@ class Stepper:
     def trial(self, h: float) -> None:
         self.state = replace(self.state, trial=h)
 
-    def step(self, start: Start, t_end: float, below_h_min: bool = True) -> AcceptedSteps:
+    def step(
+        self, start: Start, t_end: float, levels: Collection[RetryLevel] = tuple(RetryLevel)
+    ) -> AcceptedSteps:
         """Return the next accepted step towards ``t_end`` [s].
 
         Parameters
         ----------
         start : Start
         t_end : float
-        below_h_min : bool
-            Whether h may go below h_min at the end.
+        levels : collection of RetryLevel
+            Of the attempts to make.
 
         Raises
         ------
@@ -123,8 +130,8 @@ class Stepper:
         for retry, bounds in self._attempts(t_end - start.t):
             if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
                 continue
-            if not below_h_min and not retry.keeps_bounds and bounds.h_max < self._steps.h_min:
-                break
+            if retry.level not in levels:
+                continue
             solutions, end, fault = self._solve(retry, start, bounds)
             iterations += sum(s.iterations for s in solutions)
             seconds += sum(s.time for s in solutions)

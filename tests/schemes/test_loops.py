@@ -334,7 +334,7 @@ def test_n_four_bar_by_moreau_jean_keeps_its_branch_but_loses_energy(coordinates
     d = built(n_four_bar, coordinates)
     losses = []
     for h in (2e-4, 1e-4):
-        result = run(d, 5.0, h, MoreauJean())
+        result = run(d, 5.0, h, MoreauJean(), store_every=50)
         theta = crank_angles(result)
         assert theta == pytest.approx(np.repeat(theta[:, :1], 3, axis=1), abs=1e-9)
         losses.append(-np.subtract(*result["total_energy"].values[[0, -1]]))

@@ -69,10 +69,9 @@ def table(rows):
     return "\n".join(lines)
 
 
-MANY = [pytest.mark.slow, pytest.mark.many_steps]
 PARTS = [
     slice(415, 600, 40),
-    pytest.param(slice(0, None, 20), marks=MANY),
+    pytest.param(slice(0, None, 20), marks=pytest.mark.slow),
 ]
 
 

@@ -93,7 +93,7 @@ def within(d, q):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "seed", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9))]
+    "seed", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 3, 7))]
 )
 def test_resistance_is_a_fifth_less_than_that_of_the_quintic(urdf, seed):
     module, d = urdf

@@ -130,7 +130,7 @@ def test_inside_there_is_no_moment():
     [SphericalAngle(), pytest.param(Chord(), marks=pytest.mark.slow)],
     ids=["angle", "chord"],
 )
-@pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_work_around_closed_loops(excess, count):
     """Loops through SO(3), at least 20 % outside, around random points of the edge."""
     power, energy = loops(model(PAPER, RANGE_LAWS[0], excess=excess))
