@@ -23,8 +23,8 @@ class Newton:
     equations must be declared. `match_rows` finds which row is solved for which unknown. Each
     iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
     first and multipliers come last. Full steps; if they do not converge, damped ones that lower
-    the largest residual; then damped ones while limits that depend on unknowns, as those of
-    friction, grow from zero to the whole.
+    the largest residual; then, in a last attempt, damped ones while limits that depend on unknowns,
+    as those of friction, grow from zero to the whole.
 
     Parameters
     ----------
@@ -59,9 +59,10 @@ class Newton:
             raise ValueError(f"iterations must be 1 or more, damped and ramp 0 or more, got {self}")
 
     def lower(self, mpcc: Mpcc) -> ca.Function:
-        """Return the solver as a function (x, p) -> (x, residual, iterations).
+        """Return the solver as a function (x, p, last) -> (x, residual, iterations).
 
-        ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program. The residual is
+        ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program, ``last`` is 0 where
+        a failure only leads to another attempt, as at a smaller h, and 1 elsewhere. The residual is
         the largest scaled one, not a number where the iteration broke down.
 
         Raises
@@ -111,43 +112,45 @@ class _Iteration:
     ramp: int
 
     def function(self) -> ca.Function:
-        """Return (x, p) -> (x, residual, iterations)."""
+        """Return (x, p, last) -> (x, residual, iterations)."""
         n, m = self.residual.numel_in(0), self.residual.numel_in(1)
         x0, p = ca.MX.sym("x", n), ca.MX.sym("p", self.prepare.numel_in(0))
-        constants = self.prepare(p) if m else ca.MX(0, 1)
-        z = self._full(2 * n + 1)(self._packed(x0, constants, 0), constants)
+        last, constants = ca.MX.sym("last"), self.prepare(p) if m else ca.MX(0, 1)
+        z = self._full(2 * n + 1)(self._packed(x0, constants, 0), constants, last)
         return ca.Function(
             f"{self.name}_newton",
-            [x0, p],
+            [x0, p, last],
             [z[:n], _largest(z[n : 2 * n]), z[-1]],
-            ["x0", "p"],
+            ["x0", "p", "last"],
             ["x", "residual", "iterations"],
         )
 
     def _full(self, size: int) -> ca.Function:
         """Return full steps until one converges; if none does, damped ones from the start again."""
         z, constants = self._symbols(size)
-        start = ca.MX.sym("start", size)
-        hold = ca.Function("hold", [z, start, constants], [z])
-        rest = self._rescue(size)
+        start, last = ca.MX.sym("start", size), ca.MX.sym("last")
+        given = [z, start, constants, last]
+        hold, rest = ca.Function("hold", given, [z]), self._rescue(size)
         for k in reversed(range(self.options.iterations)):
-            new = self._step(z, constants, 1.0, 1.0, self.options.proximal)
+            dx = self._direction(z, constants, 1.0, self.options.proximal)
+            new = self._moved(z, dx, constants, 1.0, 1.0)
             goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
-            out = goes_on(self._converged(new), new, start, constants)
-            rest = ca.Function(f"full_{k}", [z, start, constants], [out])
-        return ca.Function("full", [z, constants], [rest(z, z, constants)])
+            out = goes_on(self._converged(new), new, start, constants, last)
+            rest = ca.Function(f"full_{k}", given, [out])
+        return ca.Function("full", [z, constants, last], [rest(z, z, constants, last)])
 
     def _rescue(self, size: int) -> ca.Function:
         z, constants = self._symbols(size)
-        start = ca.MX.sym("start", size)
+        start, last = ca.MX.sym("start", size), ca.MX.sym("last")
         hold = ca.Function("hold", [z, start, constants], [z])
         ramp = ca.Function.if_else("ramp_unless", hold, self._ramp(size))
         # Full steps that failed may have led astray.
         out = ca.vertcat(start[:-1], z[-1]) if self.options.damped else z
         out = self._several(size)(out, constants, 1.0)
         if self.ramp and self.options.damped:
-            out = ramp(self._converged(out), out, start, constants)
-        return ca.Function("rescue", [z, start, constants], [out])
+            done = ca.logic_or(self._converged(out), ca.logic_not(last))
+            out = ramp(done, out, start, constants)
+        return ca.Function("rescue", [z, start, constants, last], [out])
 
     def _ramp(self, size: int) -> ca.Function:
         """Return damped steps at limits that grow, from the start again."""
@@ -175,20 +178,25 @@ class _Iteration:
         """Return one step, of the lengths in DAMPING the one with the least residual."""
         z, constants = self._symbols(size)
         n, share = size // 2, ca.MX.sym("share")
-        firm = self.options.firm
-        best = self._step(z, constants, DAMPING[0], share, firm)
+        dx = self._direction(z, constants, share, self.options.firm)
+        best = self._moved(z, dx, constants, DAMPING[0], share)
         for length in DAMPING[1:]:
-            other = self._step(z, constants, length, share, firm)
+            other = self._moved(z, dx, constants, length, share)
             better = ca.logic_not(_largest(best[n : 2 * n]) <= _largest(other[n : 2 * n]))
             best = ca.if_else(better, other, best)
         return ca.Function("damped", [z, constants, share], [best])
 
-    def _step(
-        self, z: ca.MX, constants: ca.MX, length: float, share: ca.MX | float, proximal: float
+    def _direction(
+        self, z: ca.MX, constants: ca.MX, share: ca.MX | float, proximal: float
     ) -> ca.MX:
         n = z.numel() // 2
-        dx = self.move(z[:n], z[n : 2 * n], constants, share, proximal)
-        return self._packed(z[:n] - length * dx, constants, z[-1] + 1, share)
+        return self.move(z[:n], z[n : 2 * n], constants, share, proximal)
+
+    def _moved(
+        self, z: ca.MX, dx: ca.MX, constants: ca.MX, length: float, share: ca.MX | float
+    ) -> ca.MX:
+        x = z[: dx.numel()] - length * dx
+        return self._packed(x, constants, z[-1] + 1, share)
 
     def _packed(
         self, x: ca.MX, constants: ca.MX, count: ca.MX | int, share: ca.MX | float = 1.0

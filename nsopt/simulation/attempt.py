@@ -106,6 +106,7 @@ class StepAttempt:
         z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
         state, (p, bounds, scales) = layout.state(z), layout.given(parameters)
         h = self._size()(state.t, state.h, bounds)
+        smallest = h <= bounds[0] * AT_H_MIN
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
         edges = np.cumsum([0, *self.sizes]).tolist()
         before = [state.x[a:b] for a, b in pairwise(edges)]
@@ -114,7 +115,7 @@ class StepAttempt:
         for part, old in zip(program.parts, before, strict=True):
             known = ca.vertcat(now, *x)
             guess = warm_guess(part)(known, old)
-            solved, residual, count = self._newton.lower(part)(guess, known)
+            solved, residual, count = self._newton.lower(part)(guess, known, smallest)
             x.append(solved)
             residuals.append(residual)
             iterations.append(count)
