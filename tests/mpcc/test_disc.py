@@ -12,7 +12,7 @@ EXACT = Newton(rough=1e-10)
 
 def solved(mpcc, p, newton=None):
     n = sum(v.scaled.numel() for v in mpcc.variables)
-    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n), p)
+    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n), p, 1)
     return np.asarray(x).ravel(), float(residual), int(count)
 
 
