@@ -150,7 +150,7 @@ def solved(problem: Problem) -> tuple[str, float, float]:
     scale = float(program.variables[0].scale[0])
     f = Newton().lower(program)
     begin = perf_counter()
-    x = np.asarray(f(np.zeros(3 * problem.mu.size), [])[0]).ravel() * scale
+    x = np.asarray(f(np.zeros(3 * problem.mu.size), [], 1)[0]).ravel() * scale
     seconds = perf_counter() - begin
     if residual(problem, x) < SOLVED:
         return "Newton", residual(problem, x), seconds

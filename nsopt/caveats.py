@@ -68,8 +68,8 @@ def _other_laws(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_by_other_laws"], data.attrs["steps"]
     if count:
         yield (
-            f"in {count} of {steps} steps Newton's law of impact would have given energy, or had "
-            "no solution, and Poisson's took its place: take impact=PoissonImpact() for all"
+            f"in {count} of {steps} steps contacts would have given energy by their law of impact, "
+            "and another one took its place (step_reason tells which): take that for the whole run"
         )
 
 

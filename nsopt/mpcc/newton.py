@@ -23,8 +23,8 @@ class Newton:
     equations must be declared. `match_rows` finds which row is solved for which unknown. Each
     iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
     first and multipliers come last. Full steps; if they do not converge, damped ones that lower
-    the largest residual; then, in a last attempt, damped ones while limits that depend on unknowns,
-    as those of friction, grow from zero to the whole.
+    the largest residual; then, where no smaller h is to be tried, damped ones while limits that
+    depend on unknowns, as those of friction, grow from zero to the whole.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Newton:
         """Return the solver as a function (x, p, last) -> (x, residual, iterations).
 
         ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program, ``last`` is 0 where
-        a failure only leads to another attempt, as at a smaller h, and 1 elsewhere. The residual is
+        a failure only leads to a smaller h, and 1 at h_min and elsewhere. The residual is
         the largest scaled one, not a number where the iteration broke down.
 
         Raises

@@ -98,7 +98,7 @@ class ContactAligned(Scheme):
 
     @property
     def fallback(self) -> Scheme:
-        return Variational()
+        return Variational(impact=self.impact)
 
     def add_modes(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales

@@ -5,7 +5,7 @@ From the outside in::
     simulate      checks the arguments; adds steps to the record until the end
     driver        the next accepted steps: by the chain, or by steppers where it is stuck
     chain         attempt after attempt in one call of compiled code
-    stepper       one step by Ipopt or Sqp, with every `retry`; at last by the `fallback` scheme
+    stepper       one step by Ipopt or Sqp, with every `retry`; or by the `fallback` scheme
     program       the equations of one step, and the numbers by which `acceptance` judges its end
     control       h where the scheme does not choose it, within its `bounds`
     record        accepted steps, and the Result they make

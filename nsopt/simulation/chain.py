@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import NamedTuple
@@ -32,9 +32,9 @@ class Compiled:
 
     For schemes whose h is given by a `StepControl`; for `PaperStep`, which finds h itself, it
     means `Sqp` as generated C code, step by step. A step that Newton does not solve, or that is
-    not accepted at any h down to h_min, goes to the solvers and the retries of the driver, and the
-    chain goes on from there. Without a C compiler the same functions run in CasADi's virtual
-    machine.
+    not accepted at any h down to h_min, is tried a little below it, unless h is fixed; then it goes
+    to the solvers and the retries of the driver, and the chain goes on from there. Without a C
+    compiler the same functions run in CasADi's virtual machine.
 
     Parameters
     ----------
@@ -117,7 +117,9 @@ class Chain:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        return self._called(self.resume(z, start, bound), self._bounded(bound, bound, end))
+        run = self._called(self.resume(z, start, bound), self._bounded(bound, bound, end))
+        # Where an event ended the step, more of them were taken.
+        return replace(run, accepted=run.accepted.at(slice(1)))
 
     def stuck(self, z: Array) -> bool:
         """Tell whether no step was accepted at any h down to h_min."""

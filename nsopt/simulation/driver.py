@@ -26,8 +26,8 @@ from nsopt.simulation.stepper import Stepper, StepperState
 Array = NDArray[np.float64]
 
 SHORTER = (0.3, 0.1)
-"""Of h_min, the steps that compiled code tries before the solvers take over; in still shorter ones
-it would creep where they do not."""
+"""Of h_min, the steps that compiled code tries before the solvers take over. In still shorter ones
+a run would take long where the solvers find a step of h_min."""
 
 
 class StepCounts(NamedTuple):
@@ -56,11 +56,10 @@ class StepCounts(NamedTuple):
         small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
         below = sum(text.startswith("below h_min") for text in small)
         how = [text.rpartition("; ")[2] for text in accepted.reason]
-        others = [text for text in how if text.startswith(BY)]
         return StepCounts(
             self.below_h_min + below,
-            self.by_other_schemes + len(others),
-            self.by_other_laws + sum(LAW in text for text in others),
+            self.by_other_schemes + sum(text.startswith(BY) for text in how),
+            self.by_other_laws + sum(LAW in text for text in how),
             self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
             self.unplaced + float(np.sum(accepted.unplaced)),
         )
@@ -175,25 +174,31 @@ class Driver:
 
         The chain goes on after it.
         """
-        h_min, tried = self.run.steps.h_min, self._refused
-        for part in SHORTER:
-            shorter = chain.step_of(part * h_min, self._z, self.start)
+        h_min, tried, z = self.run.steps.h_min, self._refused, self._z
+        left = self.run.t_end - self.start.t
+        for h in (part * h_min for part in SHORTER if self._shortens and part * h_min < left):
+            shorter = chain.step_of(h, z, self.start)
             if len(shorter.accepted):
-                step, trial = shorter.accepted.with_earlier(tried), h_min
+                step, trial, z = shorter.accepted.with_earlier(tried), h_min, shorter.state
                 break
             tried += shorter.refused
         else:
             self._stepper.trial = h_min
             step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
             trial = self._stepper.trial
-        self._z, self._refused = chain.resume(self._z, step.end, trial), ()
+        self._z, self._refused = chain.resume(z, step.end, trial), ()
         return step
 
     @cached_property
     def _stepper(self) -> FallbackStepper:
-        chained = self._chain is not None
-        h_min = self.run.steps.h_min
-        return FallbackStepper(self.method.scheme, self._stepper_of, h_min, chained)
+        chained, h_min = self._chain is not None, self.run.steps.h_min
+        shortened = chained and self._shortens
+        return FallbackStepper(self.method.scheme, self._stepper_of, h_min, chained, shortened)
+
+    @property
+    def _shortens(self) -> bool:
+        """Whether steps below h_min may come before the solvers: not where h is to be fixed."""
+        return self.run.steps.h_min < self.run.steps.h_max
 
     def _stepper_of(self, scheme: Scheme) -> Stepper:
         method, run, solver = self.method, self.run, self.method.first_solver

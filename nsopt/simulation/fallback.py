@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from nsopt.mechanics import Start
 from nsopt.schemes import Scheme
+from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
 from nsopt.simulation.stepper import StepError, Stepper
@@ -13,12 +14,17 @@ from nsopt.simulation.stepper import StepError, Stepper
 BY = "by "
 """Before the name of the scheme, in the reason of a step that another one took."""
 
-LAW = " with "
-"""Before the name of the law of impact, where that is another one too."""
+LAW = "with "
+"""Before the name of the law of impact, where that is another one."""
+
+FIRST, MORE, BELOW_H_MIN = RetryLevel
 
 
 class FallbackStepper:
-    """A `Stepper` whose failed steps are taken below h_min, then by the scheme's fallback.
+    """A `Stepper` whose failed steps are taken below h_min or by the scheme's fallbacks.
+
+    A shorter step of the scheme itself keeps its order, so that comes before its fallbacks; where
+    compiled code has tried it, they come first.
 
     Parameters
     ----------
@@ -27,9 +33,11 @@ class FallbackStepper:
         Returns the stepper of a scheme; called when it is needed.
     h_min : float [s]
     chained : bool
-        Whether a compiled chain has tried the scheme before, a little below h_min too. They then
-        come before all but the first attempts of its solvers, which seldom solve what it did not;
-        and before all of them where steps end early, for to solvers an event is many pairs.
+        Whether compiled code has tried the scheme before. Where its steps end early, the solvers,
+        to which an event is many pairs, then come after the fallbacks.
+    shortened : bool
+        Whether it has tried it below h_min too. The fallbacks then come after the first attempts of
+        the solvers, which seldom solve what it did not.
     """
 
     def __init__(
@@ -38,9 +46,12 @@ class FallbackStepper:
         make: Callable[[Scheme], Stepper],
         h_min: float,
         chained: bool = False,
+        shortened: bool = False,
     ) -> None:
         self._make, self._h_min = make, h_min
-        self._chained, self._own_last = chained, chained and scheme.ends_early
+        self._first: tuple[RetryLevel, ...] = (FIRST,) if shortened else (FIRST, MORE, BELOW_H_MIN)
+        if chained and scheme.ends_early:
+            self._first = ()
         self._steppers = [(scheme, make(scheme))]
 
     @property
@@ -60,49 +71,53 @@ class FallbackStepper:
         StepError
             If every attempt with every scheme failed; with what the scheme itself failed by.
         """
-        first: StepError | None = None
-        tried: tuple[str, ...] = ()
-        for scheme, stepper, levels in self._attempts():
-            own = scheme is self._steppers[0][0]
-            if first is not None or not own:
+        scheme = self._steppers[0][0]
+        own: StepError | None = None
+        tried: list[str] = []
+        for taken, stepper, levels in self._attempts(tried):
+            if tried or taken is not scheme:
                 stepper.trial = self._h_min
             try:
                 accepted = stepper.step(start, t_end, levels)
             except StepError as error:
-                tried = (*tried, *error.tried)
-                first = error if first is None else first.joined(error) if own else first
+                tried += error.tried
+                if taken is scheme:
+                    own = error if own is None else own.joined(error)
                 continue
-            if first is None and own:
+            if not tried and taken is scheme:
                 return accepted
-            return accepted.with_earlier(tried, "" if own else self._named(scheme))
-        assert first is not None  # there is at least one stepper
-        raise first
+            return accepted.with_earlier(tuple(tried), self._named(taken))
+        assert own is not None  # the scheme itself is always tried
+        raise own
 
-    def _named(self, scheme: Scheme) -> str:
-        """Return by which scheme, and which law of impact, a step was taken."""
-        own, other = (getattr(x, "impact", None) for x in (self._steppers[0][0], scheme))
-        law = "" if other in (None, own) else f"{LAW}{type(other).__name__}"
-        return f"{BY}{type(scheme).__name__}{law}"
+    def _named(self, taken: Scheme) -> str:
+        """Return by which scheme, and with which law of impact, if by or with another one."""
+        own = self._steppers[0][0]
+        laws = [getattr(x, "impact", None) for x in (own, taken)]
+        name = f"{BY}{type(taken).__name__}" if type(taken) is not type(own) else ""
+        law = f"{LAW}{type(laws[1]).__name__}" if None not in laws and laws[0] != laws[1] else ""
+        return f"{name} {law}".strip()
 
-    def _attempts(self) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
+    def _attempts(
+        self, tried: list[str]
+    ) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
         """Yield steppers in turn, and which attempts they are to make.
 
-        A shorter step of the scheme itself keeps its order, so it comes before the fallbacks.
+        Another law of impact is none of them, unless contacts gave energy by the scheme's.
         """
-        own = self._steppers[0]
-        first = tuple(RetryLevel)
-        if self._chained:
-            first = () if self._own_last else (RetryLevel.FIRST,)
-        rest = tuple(x for x in RetryLevel if x not in first)
-        if first:
-            yield *own, first
-        k = 1
+        own, k = self._steppers[0], 1
+        if self._first:
+            yield *own, self._first
         while (fallback := self._steppers[k - 1][0].fallback) is not None:
+            gains = any(CONTACT_WORK in text for text in tried)
+            if type(fallback) is type(self._steppers[k - 1][0]) and not gains:
+                break
             if k == len(self._steppers):
                 self._steppers.append((fallback, self._make(fallback)))
-            yield *self._steppers[k], (RetryLevel.FIRST, RetryLevel.MORE)
+            yield *self._steppers[k], (FIRST, MORE)
             k += 1
+        rest = [level for level in RetryLevel if level not in self._first]
         if rest:
             yield *own, rest
-        for scheme, stepper in self._steppers[1:]:
-            yield scheme, stepper, (RetryLevel.BELOW_H_MIN,)
+        for scheme, stepper in self._steppers[1:k]:
+            yield scheme, stepper, (BELOW_H_MIN,)

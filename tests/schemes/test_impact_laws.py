@@ -228,11 +228,12 @@ def test_kanes_paradox_by_newtons_law_is_taken_by_poissons_and_told(scheme):
     expected, *_ = kanes(newton=False)
     v, result = swung(scheme)
     assert np.cumsum(v) == pytest.approx(expected, abs=1e-6)
-    (reason,) = (text for text in result["step_reason"].values if "by" in text)
-    assert reason.endswith("by MoreauJean with PoissonImpact")
+    (reason,) = (text for text in result["step_reason"].values if "with" in text)
+    assert reason.endswith("with PoissonImpact")
+    assert ("by MoreauJean" in reason) == isinstance(scheme, Variational)
     assert any("of work by contacts" in text for text in result["tried"].values)
     assert result.warnings[0].startswith("in 1 of")
-    assert "impact=PoissonImpact()" in result.warnings[0]
+    assert "another one took its place" in result.warnings[0]
 
 
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
@@ -276,7 +277,7 @@ def test_what_lies_still_stays_by_poissons_law(scheme):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", POISSON[::2], ids=name)
-def test_a_rod_that_newtons_law_stops_comes_to_its_end(scheme):
+def test_a_rod_that_gains_by_newtons_law_comes_to_its_end(scheme):
     body = Body(
         "rod",
         1.0,

@@ -24,6 +24,7 @@ from nsopt import (
 from nsopt.mpcc import Newton, native
 from tests.schemes.models import turned, wrapped
 
+HARDLY = Newton(iterations=1, damped=0, tolerance=1e-12, rough=1e-12)
 SCHEMES = [Variational(), MoreauJean(project=True), ContactAligned()]
 
 
@@ -109,13 +110,22 @@ def fine():
 
 
 def test_a_step_that_newton_cannot_solve_goes_to_the_solvers():
-    """One iteration is not enough at any h: the solver takes over and the chain goes on."""
-    none = Newton(iterations=1, damped=0, tolerance=1e-300, rough=1e-300)
-    hard = run(solver=Compiled(newton=none))
+    """One iteration is not enough at the impact: the solver takes over and the chain goes on."""
+    hard = run(solver=Compiled(newton=HARDLY))
     assert hard.attrs["completed"]
-    assert hard.attrs["steps_below_h_min"] == 0
+    assert hard.attrs["steps_below_h_min"] == 0  # h is fixed
     assert any("Newton did not converge" in text for text in hard["tried"].values)
     assert hard["q"].values == pytest.approx(run()["q"].values, abs=1e-9)
+
+
+def test_where_h_may_vary_its_code_goes_below_h_min_first():
+    """With 10 us as h_min one iteration is enough at 3 us or 1 us, but for a few steps."""
+    hard = run(h=(1e-5, 1e-3), solver=Compiled(newton=HARDLY))
+    assert hard.attrs["completed"]
+    h, below = hard["h"].values[1:], hard.attrs["steps_below_h_min"]
+    assert below > 0
+    assert np.sum(np.isclose(h, 3e-6) | np.isclose(h, 1e-6)) == below
+    assert hard["q"].values[-1] == pytest.approx(run(h=(1e-5, 1e-5))["q"].values[-1], abs=1e-6)
 
 
 def test_what_no_scheme_can_step_keeps_what_was_computed():
