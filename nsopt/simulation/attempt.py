@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -106,7 +107,7 @@ class StepAttempt:
         z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
         state, (p, bounds, scales) = layout.state(z), layout.given(parameters)
         h = self._size()(state.t, state.h, bounds)
-        smallest = h <= bounds[0] * AT_H_MIN
+        smallest = _at_h_min(h, bounds)
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
         edges = np.cumsum([0, *self.sizes]).tolist()
         before = [state.x[a:b] for a, b in pairwise(edges)]
@@ -154,7 +155,7 @@ class StepAttempt:
         recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 4)
         h, tried, kinetic = recorded[0], extra[2], extra[3]
         error, depth, late, unplaced = ca.vertsplit(recorded[-1 - len(WALLS) :])
-        smallest = tried <= run[0] * AT_H_MIN
+        smallest = _at_h_min(tried, run)
         figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
@@ -223,6 +224,10 @@ def _entry(values: ca.SX, k: ca.SX) -> ca.SX:
 def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
     """Return t, or ``t_end`` if t misses it only by the round-off of a sum."""
     return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
+
+
+def _at_h_min(h: Any, run: Any) -> Any:
+    return h <= run[0] * AT_H_MIN
 
 
 def _within(h: ca.SX, run: ca.SX) -> ca.SX:

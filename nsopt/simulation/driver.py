@@ -19,15 +19,15 @@ from nsopt.simulation.fallback import BY, LAW, FallbackStepper
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.retry import RetryPolicy
+from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
 from nsopt.simulation.stepper import Stepper, StepperState
 
 Array = NDArray[np.float64]
 
-SHORTER = (0.3, 0.1)
-"""Of h_min, the steps that compiled code tries before the solvers take over. In still shorter ones
-a run would take long where the solvers find a step of h_min."""
+SHORTER = RetryPolicy.shrink[:2]
+"""Of h_min, the steps that compiled code tries before the solvers take over. Shorter ones would
+make a run long where the solvers find a step of h_min."""
 
 
 class StepCounts(NamedTuple):
@@ -37,8 +37,10 @@ class StepCounts(NamedTuple):
     ----------
     below_h_min : int
         Those that were smaller, but for the last one.
-    by_other_schemes, by_other_laws : int
+    by_other_schemes : int
         Those that the scheme itself did not solve.
+    by_other_laws : int
+        Those with another law of impact, where contacts gave energy by the scheme's own.
     unfollowed : int
         Those that contacts in bores could not follow.
     unplaced : float [J]
@@ -176,7 +178,8 @@ class Driver:
         """
         h_min, tried, z = self.run.steps.h_min, self._refused, self._z
         left = self.run.t_end - self.start.t
-        for h in (part * h_min for part in SHORTER if self._shortens and part * h_min < left):
+        sizes = [part * h_min for part in SHORTER] if self._h_varies else []
+        for h in (size for size in sizes if size < left):
             shorter = chain.step_of(h, z, self.start)
             if len(shorter.accepted):
                 step, trial, z = shorter.accepted.with_earlier(tried), h_min, shorter.state
@@ -191,13 +194,16 @@ class Driver:
 
     @cached_property
     def _stepper(self) -> FallbackStepper:
-        chained, h_min = self._chain is not None, self.run.steps.h_min
-        shortened = chained and self._shortens
-        return FallbackStepper(self.method.scheme, self._stepper_of, h_min, chained, shortened)
+        method, first = self.method, tuple(RetryLevel)
+        if self._chain is not None and method.scheme.ends_early:
+            first = ()  # an event is many pairs, which the solvers seldom solve
+        elif self._chain is not None and self._h_varies:
+            first = (RetryLevel.FIRST,)  # compiled code has tried shorter steps
+        return FallbackStepper(method.scheme, self._stepper_of, self.run.steps.h_min, first)
 
     @property
-    def _shortens(self) -> bool:
-        """Whether steps below h_min may come before the solvers: not where h is to be fixed."""
+    def _h_varies(self) -> bool:
+        """Whether h is free: a fixed one is left only when all attempts at it have failed."""
         return self.run.steps.h_min < self.run.steps.h_max
 
     def _stepper_of(self, scheme: Scheme) -> Stepper:

@@ -17,14 +17,11 @@ BY = "by "
 LAW = "with "
 """Before the name of the law of impact, where that is another one."""
 
-FIRST, MORE, BELOW_H_MIN = RetryLevel
-
 
 class FallbackStepper:
     """A `Stepper` whose failed steps are taken below h_min or by the scheme's fallbacks.
 
-    A shorter step of the scheme itself keeps its order, so that comes before its fallbacks; where
-    compiled code has tried it, they come first.
+    Another law of impact is a fallback only where contacts gave energy by the scheme's own.
 
     Parameters
     ----------
@@ -32,12 +29,9 @@ class FallbackStepper:
     make : callable
         Returns the stepper of a scheme; called when it is needed.
     h_min : float [s]
-    chained : bool
-        Whether compiled code has tried the scheme before. Where its steps end early, the solvers,
-        to which an event is many pairs, then come after the fallbacks.
-    shortened : bool
-        Whether it has tried it below h_min too. The fallbacks then come after the first attempts of
-        the solvers, which seldom solve what it did not.
+    first : tuple of RetryLevel
+        Attempts with the scheme itself that come before its fallbacks; the others come after them.
+        By default all do, as a shorter step of the scheme keeps its order.
     """
 
     def __init__(
@@ -45,13 +39,9 @@ class FallbackStepper:
         scheme: Scheme,
         make: Callable[[Scheme], Stepper],
         h_min: float,
-        chained: bool = False,
-        shortened: bool = False,
+        first: tuple[RetryLevel, ...] = tuple(RetryLevel),
     ) -> None:
-        self._make, self._h_min = make, h_min
-        self._first: tuple[RetryLevel, ...] = (FIRST,) if shortened else (FIRST, MORE, BELOW_H_MIN)
-        if chained and scheme.ends_early:
-            self._first = ()
+        self._make, self._h_min, self._first = make, h_min, first
         self._steppers = [(scheme, make(scheme))]
 
     @property
@@ -101,10 +91,7 @@ class FallbackStepper:
     def _attempts(
         self, tried: list[str]
     ) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
-        """Yield steppers in turn, and which attempts they are to make.
-
-        Another law of impact is none of them, unless contacts gave energy by the scheme's.
-        """
+        """Yield steppers in turn, and which attempts they are to make."""
         own, k = self._steppers[0], 1
         if self._first:
             yield *own, self._first
@@ -114,10 +101,10 @@ class FallbackStepper:
                 break
             if k == len(self._steppers):
                 self._steppers.append((fallback, self._make(fallback)))
-            yield *self._steppers[k], (FIRST, MORE)
+            yield *self._steppers[k], (RetryLevel.FIRST, RetryLevel.MORE)
             k += 1
         rest = [level for level in RetryLevel if level not in self._first]
         if rest:
             yield *own, rest
         for scheme, stepper in self._steppers[1:k]:
-            yield scheme, stepper, (BELOW_H_MIN,)
+            yield scheme, stepper, (RetryLevel.BELOW_H_MIN,)

@@ -237,6 +237,13 @@ def test_kanes_paradox_by_newtons_law_is_taken_by_poissons_and_told(scheme):
 
 
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
+def test_a_fallback_keeps_the_law_that_gives_no_energy(scheme):
+    while scheme is not None:
+        assert isinstance(scheme.impact, PoissonImpact)
+        scheme = scheme.fallback
+
+
+@pytest.mark.parametrize("scheme", POISSON, ids=name)
 def test_without_restitution_all_laws_are_one(scheme):
     """And where the centre of mass is above the contact, for any e: the rod stands upright."""
     newton = dict(zip(POISSON, EVERY[:3], strict=True))[scheme]
