@@ -64,9 +64,8 @@ class Body:
             raise ValueError("a body needs a name")
         of_body = f"of body {self.name!r}"
         not_negative(f"mass {of_body}", self.mass)
-        finite(f"position {of_body}", self.position, (3,))
-        finite(f"velocity {of_body}", self.velocity, (3,))
-        finite(f"angular_velocity {of_body}", self.angular_velocity, (3,))
+        for name in ("position", "velocity", "angular_velocity"):
+            finite(f"{name} {of_body}", getattr(self, name), (3,))
         object.__setattr__(self, "orientation", self._euler_parameters(of_body))
         self._check_inertia(of_body)
         if self.point_mass:
@@ -76,29 +75,25 @@ class Body:
         what = f"orientation {of_body}"
         if np.shape(numbers(what, self.orientation)) == (3, 3):
             plain(what, self.orientation)
-            return self._of_matrix(what)
+            A = finite(what, self.orientation, (3, 3))
+            try:
+                return tuple(from_rotation(A))
+            except ValueError as error:
+                raise ValueError(f"{what} is {error}") from None
         p = finite(what, self.orientation, (4,))
-        if abs(np.linalg.norm(p) - 1) > 1e-6:
+        norm = np.linalg.norm(p)
+        if abs(norm - 1) > 1e-6:
             raise ValueError(
                 f"{what} must be a rotation matrix or four Euler parameters of norm 1, got norm "
-                f"{np.linalg.norm(p):.6g}: divide them by their norm"
+                f"{norm:.6g}: divide them by their norm"
             )
-        if parameters_in(self.orientation):
-            return self.orientation
-        return tuple(p / np.linalg.norm(p))
-
-    def _of_matrix(self, what: str) -> Numbers:
-        A = finite(what, self.orientation, (3, 3))
-        try:
-            return tuple(from_rotation(A))
-        except ValueError as error:
-            raise ValueError(f"{what} is {error}") from None
+        return self.orientation if parameters_in(self.orientation) else tuple(p / norm)
 
     def _check_inertia(self, of_body: str) -> None:
         what = f"inertia {of_body}"
         matrix = np.ndim(numbers(what, self.inertia)) == 2
-        J = finite(what, self.inertia, (3, 3) if matrix else (3,))
-        J = J if matrix else np.diag(J)
+        given = finite(what, self.inertia, (3, 3) if matrix else (3,))
+        J = given if matrix else np.diag(given)
         if not np.allclose(J, J.T, rtol=1e-9, atol=0):
             raise ValueError(f"{what} must be symmetric, got {J.tolist()}")
         if not self.physical:

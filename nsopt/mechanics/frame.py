@@ -63,10 +63,8 @@ class Frame:
 
     def __post_init__(self) -> None:
         if self.body is not None and not hasattr(self.body, "point_mass"):
-            raise TypeError(
-                f"a frame sits on a Body or on the ground (None), got {type(self.body).__name__} "
-                f"{self.body!r}"
-            )
+            got = f"{type(self.body).__name__} {self.body!r}"
+            raise TypeError(f"a frame sits on a Body or on the ground (None), got {got}")
         where = f"of a frame on {self.label}"
         finite(f"origin {where}", self.origin, (3,))
         plain(f"axes {where}", self.axes)
@@ -114,9 +112,7 @@ def _rotation(what: str, axes: Numbers) -> NDArray[np.float64]:
     given = numbers(what, axes)
     if given.shape == (3,):
         if not np.all(np.isfinite(given)) or not np.any(given):
-            raise ValueError(
-                f"{what} need a direction of z that is finite and not zero, got {axes}"
-            )
+            raise ValueError(f"{what} need a direction of z, finite and not zero, got {axes}")
         return axes_from_z(given)
     A = finite(what, axes, (3, 3))
     if not np.allclose(A.T @ A, np.eye(3), atol=1e-9) or np.linalg.det(A) < 0:

@@ -94,21 +94,18 @@ def _stops(
     stops: list[Force] = []
     round_about = []
     followers = {mimic.joint for mimic in mechanism.mimics}
-    limited = [
-        x
-        for x in mechanism.actuators
-        if np.all(np.isfinite([x.lower, x.upper])) and x.joint not in followers
-    ]
-    given = stop if isinstance(stop, Mapping) else {}
-    for name in set(given) - {x.joint for x in limited}:
+    own = [x for x in mechanism.actuators if x.joint not in followers]
+    limited = [x for x in own if np.isfinite(x.upper - x.lower)]
+    sliding = {name for name, joint in joints.items() if isinstance(joint, Prismatic)}
+    turning = [x.joint for x in limited if x.joint not in sliding]
+    laws = stop if isinstance(stop, Mapping) else dict.fromkeys(turning, stop)
+    for name in set(laws) - {x.joint for x in limited}:
         raise ValueError(f"a stop is given for joint {name!r}, which has no two limits of its own")
     for x in limited:
-        slides = isinstance(joints[x.joint], Prismatic)
-        law = given.get(x.joint) if isinstance(stop, Mapping) else (None if slides else stop)
-        if law is None:
+        if (law := laws.get(x.joint)) is None:
             continue
         (a, b), name = joints[x.joint].frames, f"{x.joint}_stop"
-        if slides:
+        if x.joint in sliding:
             stops.append(SlideRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
         elif x.upper - x.lower < 2 * np.pi - LEAST_GAP:
             stops.append(TurnRange(name, a, b, x.lower, x.upper, law, joint=x.joint))

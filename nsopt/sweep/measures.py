@@ -83,10 +83,11 @@ def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Datase
         "solve_time": np.nansum(run["solve_time"]),
         "run_time": run_time,
     }
-    return xr.Dataset(
-        {name: _noted(name, value) for name, value in values.items()},
-        attrs={name: attrs[name] for name in PROVENANCE if name in attrs},
-    )
+    noted = {
+        name: xr.DataArray(values[name], attrs={"units": units, "long_name": meaning})
+        for name, (units, meaning) in NOTES.items()
+    }
+    return xr.Dataset(noted, attrs={name: attrs[name] for name in PROVENANCE if name in attrs})
 
 
 def measured(
@@ -116,8 +117,3 @@ def _labelled(value: Any) -> xr.DataArray:
     names = {d: x[f"{d}_name"].values for d in x.dims if f"{d}_name" in x.coords}
     x = x.drop_vars([c for c in x.coords if c not in x.dims or c in names])
     return x.assign_coords(names)
-
-
-def _noted(name: str, value: Any) -> xr.DataArray:
-    units, meaning = NOTES[name]
-    return xr.DataArray(value, attrs={"units": units, "long_name": meaning})

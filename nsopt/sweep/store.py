@@ -73,14 +73,7 @@ def made_by() -> str:
 
 
 def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
-    """Write netCDF; the file appears whole or not at all, also beside another process.
-
-    Parameters
-    ----------
-    data : Dataset
-    path : Path
-    engine : str
-        That of xarray.
+    """Write netCDF by an engine of xarray; the file appears whole or not at all.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from nsopt.checks import positive
@@ -31,8 +32,7 @@ class ActuatorLimits(Condition):
         drives = dynamics.mechanism.actuators
         check_joints("ActuatorLimits", self.joints or (), [x.joint for x in drives])
         chosen = [x for x in drives if not self.joints or x.joint in self.joints]
-        stated = [(x.lower, x.upper, x.velocity, x.effort) for x in chosen]
-        if not np.isfinite(stated).any():
+        if not np.isfinite([(x.lower, x.upper, x.velocity, x.effort) for x in chosen]).any():
             raise ValueError(
                 "ActuatorLimits limits nothing: no actuator of "
                 f"{', '.join(x.joint for x in chosen) or 'the mechanism'} states a range, a speed "
@@ -45,11 +45,11 @@ class ActuatorLimits(Condition):
         for x in d.mechanism.actuators:
             if x.joint not in d.v_owners or (self.joints and x.joint not in self.joints):
                 continue
-            in_v, in_q = d.v_owners.index(x.joint), d.q_owners.index(x.joint)
+            force, velocity = _force_and_velocity(m, x.joint)
             limits = (
-                ("range", m.q[in_q], x.lower, x.upper),
-                ("speed", m.v[in_v], -x.velocity, x.velocity),
-                ("force", m.drive[in_v], -x.effort, x.effort),
+                ("range", m.q[d.q_owners.index(x.joint)], x.lower, x.upper),
+                ("speed", velocity, -x.velocity, x.velocity),
+                ("force", force, -x.effort, x.effort),
             )
             bounds += [
                 Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
@@ -79,8 +79,9 @@ class DriveWithin(Condition):
         check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        low, high = np.array([self.lower]), np.array([self.upper])
-        return [Bound(f"force of {self.joint}", m.drive[_velocity_index(m, self.joint)], low, high)]
+        force, _ = _force_and_velocity(m, self.joint)
+        limits = np.array([self.lower]), np.array([self.upper])
+        return [Bound(f"force of {self.joint}", force, *limits)]
 
 
 @dataclass(frozen=True)
@@ -108,15 +109,12 @@ class PowerLimits(Condition):
         check_joints("PowerLimits", self.joints or (), known)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        driven = [x.joint for x in m.dynamics.mechanism.actuators]
+        joints = self.joints or [x.joint for x in m.dynamics.mechanism.actuators]
         most = np.array([self.power])
-        bounds = []
-        for joint in driven if self.joints is None else self.joints:
-            k = _velocity_index(m, joint)
-            bounds.append(Bound(f"power of {joint}", m.drive[k] * m.v[k], -most, most))
-        return bounds
+        powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
+        return [Bound(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
 
 
-def _velocity_index(m: NodeSample, joint: str) -> int:
-    """Return the index in v of the velocity of a joint."""
-    return m.dynamics.v_owners.index(joint)
+def _force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:
+    k = m.dynamics.v_owners.index(joint)
+    return m.drive[k], m.v[k]
