@@ -42,10 +42,14 @@ class Compiled:
     chunk : int
         Attempts in one call; between calls progress is shown, checkpoints are written and Ctrl-C
         is heard.
+    native : bool
+        Whether C is generated; else the functions run in CasADi's virtual machine, which takes
+        longer for a step, but is ready at once.
     """
 
     newton: Newton = field(default_factory=Newton)
     chunk: int = 500
+    native: bool = True
 
     def __post_init__(self) -> None:
         if self.chunk < 1:
@@ -68,8 +72,9 @@ def _code(
     options: Compiled,
 ) -> _Code:
     attempt = StepAttempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
-    native = compile_native(repeated(attempt.function, options.chunk))
-    return _Code(attempt, native)
+    function = repeated(attempt.function, options.chunk)
+    plain = NativeFunction(function, native=False, cached=False, seconds=0.0)
+    return _Code(attempt, compile_native(function) if options.native else plain)
 
 
 class Chain:

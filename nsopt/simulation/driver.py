@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Solver
+from nsopt.mpcc import Newton, Solver
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
@@ -21,9 +21,12 @@ from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.stepper import Stepper, StepperState
+from nsopt.simulation.stepper import StepError, Stepper, StepperState
 
 Array = NDArray[np.float64]
+
+PLAIN = Compiled(chunk=1, native=False)
+"""For single steps by a fallback, which do not repay a compiler."""
 
 SHORTER = RetryPolicy.shrink[:2]
 """Of h_min, the steps that compiled code tries before the solvers take over. Shorter ones would
@@ -111,14 +114,14 @@ class Driver:
         self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
         self._chain: Chain | None = None
         if isinstance(solver := method.first_solver, Compiled):
-            self._chain = self._chained(solver)
+            self._chain = self._chained(solver, method.scheme)
             self._z = self._chain.begin(run.start)
 
-    def _chained(self, options: Compiled) -> Chain:
+    def _chained(self, options: Compiled, scheme: Scheme) -> Chain:
         method = self.method
         return Chain(
             self._dynamics,
-            method.scheme,
+            scheme,
             method.acceptance,
             method.control,
             options,
@@ -186,11 +189,50 @@ class Driver:
                 break
             tried += shorter.refused
         else:
-            self._stepper.trial = h_min
-            step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
-            trial = self._stepper.trial
+            step, trial = self._step_by_others(tried)
         self._z, self._refused = chain.resume(z, step.end, trial), ()
         return step
+
+    def _step_by_others(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, float]:
+        """Return a step by Newton with a fallback or by a stepper, and the h to try next [s].
+
+        Where contacts jam, many impulses give the same motion, and Newton solves what solvers do
+        not; where h is fixed, what they solve with the scheme itself comes first.
+        """
+        h_min = self.run.steps.h_min
+        if self._h_varies:
+            step, tried = self._by_fallback(tried)
+            if len(step):
+                return step, h_min
+        self._stepper.trial = h_min
+        try:
+            step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
+        except StepError:
+            if self._h_varies:
+                raise
+            step, _ = self._by_fallback(tried)
+            if not len(step):
+                raise
+            return step, h_min
+        return step, self._stepper.trial
+
+    def _by_fallback(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, tuple[str, ...]]:
+        """Return a step of h_min by a fallback with the same law of impact, or none."""
+        scheme, fallback = self.method.scheme, self.method.scheme.fallback
+        while fallback is not None and type(fallback) is not type(scheme):
+            chain = self._chained(replace(PLAIN, newton=self._newton), fallback)
+            by = chain.step_of(self.run.steps.h_min, chain.begin(self.start), self.start)
+            if len(by.accepted):
+                return by.accepted.with_earlier(tried, f"{BY}{type(fallback).__name__}"), tried
+            tried += by.refused
+            scheme, fallback = fallback, fallback.fallback
+        return AcceptedSteps.none(self._dynamics), tried
+
+    @property
+    def _newton(self) -> Newton:
+        solver = self.method.first_solver
+        assert isinstance(solver, Compiled)  # there is a chain
+        return solver.newton
 
     @cached_property
     def _stepper(self) -> FallbackStepper:
