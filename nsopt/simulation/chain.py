@@ -42,14 +42,10 @@ class Compiled:
     chunk : int
         Attempts in one call; between calls progress is shown, checkpoints are written and Ctrl-C
         is heard.
-    native : bool
-        Whether C is generated; else the functions run in CasADi's virtual machine, which takes
-        longer for a step, but is ready at once.
     """
 
     newton: Newton = field(default_factory=Newton)
     chunk: int = 500
-    native: bool = True
 
     def __post_init__(self) -> None:
         if self.chunk < 1:
@@ -70,11 +66,12 @@ def _code(
     acceptance: Acceptance,
     control: StepControl,
     options: Compiled,
+    native: bool,
 ) -> _Code:
     attempt = StepAttempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
-    function = repeated(attempt.function, options.chunk)
-    plain = NativeFunction(function, native=False, cached=False, seconds=0.0)
-    return _Code(attempt, compile_native(function) if options.native else plain)
+    if native:
+        return _Code(attempt, compile_native(repeated(attempt.function, options.chunk)))
+    return _Code(attempt, NativeFunction(attempt.function, False, False, 0.0))
 
 
 class Chain:
@@ -83,9 +80,14 @@ class Chain:
     Bounds of h, the end of the run and scales are parameters beside those of the mechanism, so the
     code is made once for all runs of a sweep.
 
+    Parameters
+    ----------
+    native : bool
+        Whether C is generated; else single attempts run in CasADi's virtual machine, ready at once.
+
     Attributes
     ----------
-    native : NativeFunction
+    code : NativeFunction
     """
 
     def __init__(
@@ -97,10 +99,10 @@ class Chain:
         options: Compiled,
         run: Run,
         scales: Scales,
+        native: bool = True,
     ) -> None:
-        code = _code(dynamics, scheme, acceptance, control, options)
-        self._attempt, self.native = code
-        self._call = Evaluator(self.native.function)
+        self._attempt, self.code = _code(dynamics, scheme, acceptance, control, options, native)
+        self._call = Evaluator(self.code.function)
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
@@ -129,6 +131,10 @@ class Chain:
     def stuck(self, z: Array) -> bool:
         """Tell whether no step was accepted at any h down to h_min."""
         return bool(self._attempt.layout.state(z).status == ChainStatus.STUCK)
+
+    def ended(self, z: Array) -> bool:
+        """Tell whether the chain does not go on: it is stuck, or the end is reached."""
+        return bool(self._attempt.layout.state(z).status != ChainStatus.RUNNING)
 
     def run(self, z: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
         """Return what the next attempts came to.

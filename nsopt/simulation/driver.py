@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Newton, Solver
+from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
 from nsopt.simulation.fallback import BY, LAW, FallbackStepper
+from nsopt.simulation.fallback_chain import Backoff, FallbackChains
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -24,9 +25,6 @@ from nsopt.simulation.run import Run
 from nsopt.simulation.stepper import StepError, Stepper, StepperState
 
 Array = NDArray[np.float64]
-
-PLAIN = Compiled(chunk=1, native=False)
-"""For single steps by a fallback, which do not repay a compiler."""
 
 SHORTER = RetryPolicy.shrink[:2]
 """Of h_min, the steps that compiled code tries before the solvers take over. Shorter ones would
@@ -83,6 +81,7 @@ class DriverState:
         State of the compiled chain.
     refused : tuple of str
         Why the chain refused its attempts since the last accepted step.
+    backoff : Backoff
     steppers : tuple of StepperState
         Of each `Stepper` that was needed, in the order of need.
     """
@@ -91,6 +90,7 @@ class DriverState:
     counts: StepCounts
     chain: Array | None = None
     refused: tuple[str, ...] = ()
+    backoff: Backoff = field(default_factory=Backoff)
     steppers: tuple[StepperState, ...] = ()
 
 
@@ -113,21 +113,16 @@ class Driver:
         self._steppers: list[Stepper] = []
         self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
         self._chain: Chain | None = None
-        if isinstance(solver := method.first_solver, Compiled):
-            self._chain = self._chained(solver, method.scheme)
+        self._backoff = Backoff()
+        if isinstance(method.first_solver, Compiled):
+            self._chain = self._chained(method.scheme, native=True)
             self._z = self._chain.begin(run.start)
 
-    def _chained(self, options: Compiled, scheme: Scheme) -> Chain:
-        method = self.method
-        return Chain(
-            self._dynamics,
-            scheme,
-            method.acceptance,
-            method.control,
-            options,
-            self.run,
-            self._scales,
-        )
+    def _chained(self, scheme: Scheme, native: bool) -> Chain:
+        solver = self.method.first_solver
+        assert isinstance(solver, Compiled)
+        settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
+        return Chain(self._dynamics, scheme, *settings, native=native)
 
     @property
     def done(self) -> bool:
@@ -137,7 +132,7 @@ class Driver:
     @property
     def compile_time(self) -> float:
         """Time to generate and compile the chain, or to find it compiled [s]."""
-        return self._chain.native.seconds if self._chain else 0.0
+        return self._chain.code.seconds if self._chain else 0.0
 
     @property
     def state(self) -> DriverState:
@@ -145,12 +140,13 @@ class Driver:
         z = None if self._chain is None else self._z
         made = [stepper.state for stepper in self._steppers]
         steppers = (*made, *self._restored[len(made) :])
-        return DriverState(self.start, self.counts, z, self._refused, steppers)
+        return DriverState(self.start, self.counts, z, self._refused, self._backoff, steppers)
 
     def restore(self, state: DriverState) -> None:
         """Go on from the state of another driver of the same run; to be called first."""
         self.start, self.counts = state.start, state.counts
-        self._refused, self._restored = state.refused, state.steppers
+        self._refused, self._backoff = state.refused, state.backoff
+        self._restored = state.steppers
         if state.chain is not None:
             self._z = state.chain
 
@@ -169,13 +165,14 @@ class Driver:
         else:
             steps = self._chain.run(self._z, self._refused)
             self._z, self._refused, accepted = steps.state, steps.refused, steps.accepted
+            self._backoff = self._backoff._replace(own=self._backoff.own + len(accepted))
         if len(accepted):
             self.start = accepted.end
             self.counts = self.counts.with_steps(accepted, self.run.steps.h_min)
         return accepted
 
     def _step_for(self, chain: Chain) -> AcceptedSteps:
-        """Return the step at which the chain is stuck, by its code below h_min or by a stepper.
+        """Return the step at which the chain is stuck, by its code below h_min or by others.
 
         The chain goes on after it.
         """
@@ -185,54 +182,41 @@ class Driver:
         for h in (size for size in sizes if size < left):
             shorter = chain.step_of(h, z, self.start)
             if len(shorter.accepted):
-                step, trial, z = shorter.accepted.with_earlier(tried), h_min, shorter.state
+                steps, trial, z = shorter.accepted.with_earlier(tried), h_min, shorter.state
                 break
             tried += shorter.refused
         else:
-            step, trial = self._step_by_others(tried)
-        self._z, self._refused = chain.resume(z, step.end, trial), ()
-        return step
+            steps, trial = self._steps_by_others(tried)
+        self._z, self._refused = chain.resume(z, steps.end, trial), ()
+        return steps
 
-    def _step_by_others(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, float]:
-        """Return a step by Newton with a fallback or by a stepper, and the h to try next [s].
+    def _steps_by_others(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, float]:
+        """Return steps by Newton with a fallback or one by a stepper, and the h to try next [s].
 
-        Where contacts jam, many impulses give the same motion, and Newton solves what solvers do
-        not; where h is fixed, what they solve with the scheme itself comes first.
+        Where h is fixed the stepper comes first: it keeps h and the scheme if it can.
         """
-        h_min = self.run.steps.h_min
-        if self._h_varies:
-            step, tried = self._by_fallback(tried)
-            if len(step):
-                return step, h_min
-        self._stepper.trial = h_min
+        if self._h_varies and (steps := self._steps_by_fallback(tried)):
+            return steps, self.run.steps.h_min
+        self._stepper.trial = self.run.steps.h_min
         try:
             step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
         except StepError:
-            if self._h_varies:
+            if self._h_varies or not (steps := self._steps_by_fallback(tried)):
                 raise
-            step, _ = self._by_fallback(tried)
-            if not len(step):
-                raise
-            return step, h_min
+            return steps, self.run.steps.h_min
         return step, self._stepper.trial
 
-    def _by_fallback(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, tuple[str, ...]]:
-        """Return a step of h_min by a fallback with the same law of impact, or none."""
-        scheme, fallback = self.method.scheme, self.method.scheme.fallback
-        while fallback is not None and type(fallback) is not type(scheme):
-            chain = self._chained(replace(PLAIN, newton=self._newton), fallback)
-            by = chain.step_of(self.run.steps.h_min, chain.begin(self.start), self.start)
-            if len(by.accepted):
-                return by.accepted.with_earlier(tried, f"{BY}{type(fallback).__name__}"), tried
-            tried += by.refused
-            scheme, fallback = fallback, fallback.fallback
-        return AcceptedSteps.none(self._dynamics), tried
+    def _steps_by_fallback(self, tried: tuple[str, ...]) -> AcceptedSteps | None:
+        self._backoff = self._backoff.after_jam
+        return self._fallbacks.steps(self.start, self._backoff.steps, tried)
 
-    @property
-    def _newton(self) -> Newton:
-        solver = self.method.first_solver
-        assert isinstance(solver, Compiled)  # there is a chain
-        return solver.newton
+    @cached_property
+    def _fallbacks(self) -> FallbackChains:
+        return FallbackChains(
+            self.method.scheme,
+            self.run.steps.h_min,
+            lambda fallback: self._chained(fallback, native=False),
+        )
 
     @cached_property
     def _stepper(self) -> FallbackStepper:

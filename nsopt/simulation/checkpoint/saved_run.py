@@ -13,6 +13,7 @@ from nsopt.simulation.checkpoint.folder import HEAD
 from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, damaged, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
 from nsopt.simulation.driver import Driver, DriverState, StepCounts
+from nsopt.simulation.fallback_chain import Backoff
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.history import History
 from nsopt.simulation.stepper import StepperState
@@ -20,7 +21,7 @@ from nsopt.simulation.stepper import StepperState
 POINT = ("x", "lam_x", "lam_g")
 """Arrays of a `Point`."""
 
-FACTS = {"identity", "blocks", "count", "t", "step_counts", "refused", "trial", "warm"}
+FACTS = {"identity", "blocks", "count", "t", "step_counts", "refused", "backoff", "trial", "warm"}
 """Facts of a head."""
 
 PENDING = "pending_"
@@ -102,6 +103,7 @@ def head(run: Identity, history: History, driver: Driver, blocks: Sequence[str])
         "t": state.start.t,
         "step_counts": list(state.counts),
         "refused": list(state.refused),
+        "backoff": list(state.backoff),
         "trial": [stepper.trial for stepper in state.steppers],
         "warm": [[point.warm for point in stepper.points] for stepper in state.steppers],
     }
@@ -121,5 +123,6 @@ def _driver_state(arrays: Arrays, facts: Facts) -> DriverState:
         StepCounts(*facts["step_counts"]),
         arrays.get("z"),
         tuple(facts["refused"]),
+        Backoff(*facts["backoff"]),
         tuple(steppers),
     )

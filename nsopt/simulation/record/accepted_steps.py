@@ -104,14 +104,13 @@ class AcceptedSteps:
         return Start(self.q[-1], self.v[-1], float(self.t[-1]))
 
     def with_earlier(self, tried: tuple[str, ...], how: str = "") -> Self:
-        """Return a single step with attempts that failed before it in front of its own."""
-        attempts = (*tried, *self.tried[0])
-        reasons = [text for text in (str(self.reason[0]), how) if text]
+        """Return the steps with attempts that failed before the first, and how all were taken."""
+        attempts = [(*tried, *self.tried[0]), *self.tried[1:]]
         return replace(
             self,
-            tried=objects([attempts]),
-            retries=np.array([float(len(attempts))]),
-            reason=objects(["; ".join(reasons)]),
+            tried=objects(attempts),
+            retries=np.array([float(len(texts)) for texts in attempts]),
+            reason=objects("; ".join(x for x in (str(text), how) if x) for text in self.reason),
         )
 
     def thinned(self, every: int) -> Self:
