@@ -4,6 +4,7 @@ from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import Rows
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.gauss_seidel import GaussSeidel
 from nsopt.mpcc.ipopt import Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
@@ -59,6 +60,7 @@ __all__ = [
     "ExactPenalty",
     "FirstEventRow",
     "FischerBurmeister",
+    "GaussSeidel",
     "Hessian",
     "Ipopt",
     "IpoptQp",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Mpcc, Newton
+from nsopt.mpcc import GaussSeidel, Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
@@ -57,6 +58,14 @@ RECORDED = (
 class StepAttempt:
     """The function (z, parameters) -> (z, record) that a chain repeats.
 
+    Parameters
+    ----------
+    program : StepProgram
+    control : StepControl
+    newton : Newton
+    guesses : bool
+        Whether Newton starts from `warm_guess`; else from the unknowns in z.
+
     Attributes
     ----------
     function : Function
@@ -66,8 +75,11 @@ class StepAttempt:
         Size of a record.
     """
 
-    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+    def __init__(
+        self, program: StepProgram, control: StepControl, newton: Newton, guesses: bool = True
+    ) -> None:
         self._program, self._control, self._newton = program, control, newton
+        self._guesses = guesses
         self.sizes = [sum(v.scaled.numel() for v in part.variables) for part in program.parts]
         self.layout = ChainLayout.of(program.dynamics, sum(self.sizes))
         z = ca.MX.sym("z", self.layout.nz)
@@ -82,6 +94,27 @@ class StepAttempt:
             [z, parameters],
             list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
         )
+
+    def swept(self, now: Array, sweeps: int) -> Array:
+        """Return unknowns (nx,) of a step by `GaussSeidel`.
+
+        Parameters
+        ----------
+        now : (np,)
+            Parameters of the first program: t, q, v, p, h, scales.
+        sweeps : int
+            In each program.
+        """
+        x: list[Array] = []
+        for guess, gauss_seidel in self._sweepers:
+            known = np.concatenate([now, *x])
+            first = np.asarray(guess(known, np.zeros(guess.numel_out(0)))).ravel()
+            x.append(gauss_seidel.start(first, known, sweeps))
+        return np.concatenate([np.zeros(0), *x])
+
+    @cached_property
+    def _sweepers(self) -> list[tuple[ca.Function, GaussSeidel]]:
+        return [(warm_guess(part), GaussSeidel(part)) for part in self._program.parts]
 
     def fields(self, rows: Array) -> dict[str, Array]:
         """Return the columns of records (n, record) by name, each (n, size)."""
@@ -115,7 +148,7 @@ class StepAttempt:
         residuals, iterations = [], []
         for part, old in zip(program.parts, before, strict=True):
             known = ca.vertcat(now, *x)
-            guess = warm_guess(part)(known, old)
+            guess = warm_guess(part)(known, old) if self._guesses else old
             solved, residual, count = self._newton.lower(part)(guess, known, smallest)
             x.append(solved)
             residuals.append(residual)

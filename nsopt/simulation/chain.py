@@ -67,8 +67,10 @@ def _code(
     control: StepControl,
     options: Compiled,
     native: bool,
+    guesses: bool,
 ) -> _Code:
-    attempt = StepAttempt(StepProgram(dynamics, scheme, acceptance), control, options.newton)
+    program = StepProgram(dynamics, scheme, acceptance)
+    attempt = StepAttempt(program, control, options.newton, guesses)
     if native:
         return _Code(attempt, compile_native(repeated(attempt.function, options.chunk)))
     return _Code(attempt, NativeFunction(attempt.function, False, False, 0.0))
@@ -84,6 +86,8 @@ class Chain:
     ----------
     native : bool
         Whether C is generated; else single attempts run in CasADi's virtual machine, ready at once.
+    guesses : bool
+        See `StepAttempt`.
 
     Attributes
     ----------
@@ -100,8 +104,10 @@ class Chain:
         run: Run,
         scales: Scales,
         native: bool = True,
+        guesses: bool = True,
     ) -> None:
-        self._attempt, self.code = _code(dynamics, scheme, acceptance, control, options, native)
+        how = (acceptance, control, options, native, guesses)
+        self._attempt, self.code = _code(dynamics, scheme, *how)
         self._call = Evaluator(self.code.function)
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
@@ -115,6 +121,12 @@ class Chain:
     def resume(self, z: Array, start: Start, h: float) -> Array:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
+
+    def swept(self, start: Start, h: float, sweeps: int) -> Array:
+        """Return the state of a chain from ``start``, its unknowns by Gauss-Seidel for h [s]."""
+        now = [[start.t], start.q, start.v, self._run.p, [h], self._scales.numbers]
+        x = self._attempt.swept(np.concatenate(now), sweeps)
+        return self._attempt.layout.begin(start, h, x)
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""

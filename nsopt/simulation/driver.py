@@ -115,14 +115,14 @@ class Driver:
         self._chain: Chain | None = None
         self._backoff = Backoff()
         if isinstance(method.first_solver, Compiled):
-            self._chain = self._chained(method.scheme, native=True)
+            self._chain = self._chained(method.scheme)
             self._z = self._chain.begin(run.start)
 
-    def _chained(self, scheme: Scheme, native: bool) -> Chain:
+    def _chained(self, scheme: Scheme, native: bool = True, guesses: bool = True) -> Chain:
         solver = self.method.first_solver
         assert isinstance(solver, Compiled)
         settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
-        return Chain(self._dynamics, scheme, *settings, native=native)
+        return Chain(self._dynamics, scheme, *settings, native, guesses)
 
     @property
     def done(self) -> bool:
@@ -195,13 +195,14 @@ class Driver:
 
         Where h is fixed the stepper comes first: it keeps h and the scheme if it can.
         """
-        if self._h_varies and (steps := self._steps_by_fallback(tried)):
+        early = self._h_varies or not self._fallbacks.other
+        if early and (steps := self._steps_by_fallback(tried)):
             return steps, self.run.steps.h_min
         self._stepper.trial = self.run.steps.h_min
         try:
             step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
         except StepError:
-            if self._h_varies or not (steps := self._steps_by_fallback(tried)):
+            if early or not (steps := self._steps_by_fallback(tried)):
                 raise
             return steps, self.run.steps.h_min
         return step, self._stepper.trial
@@ -215,7 +216,7 @@ class Driver:
         return FallbackChains(
             self.method.scheme,
             self.run.steps.h_min,
-            lambda fallback: self._chained(fallback, native=False),
+            lambda scheme, guesses: self._chained(scheme, False, guesses),
         )
 
     @cached_property

@@ -1,0 +1,176 @@
+"""Projected Gauss-Seidel for complementarity with friction, as a start for Newton."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.problem import Mpcc
+
+Array = NDArray[np.float64]
+
+CHUNK = 100
+"""Sweeps in one call."""
+
+STILL = 1e-15
+"""Scaled change in `CHUNK` sweeps at which they end."""
+
+RANK = 1e-12
+"""Relative size of singular values of the equations that count as zero."""
+
+TINY = 1e-30
+"""For rows that do not depend on their own unknown."""
+
+
+class Projection(NamedTuple):
+    """Unknowns z that are projected on a set, as z - rho F is; (n,) each, scaled."""
+
+    z: ca.SX
+    F: ca.SX
+    lower: ca.SX
+    upper: ca.SX
+
+
+class GaussSeidel:
+    """Sweeps over a linearised program [Jourdan, Alart, Jean 1998, CMAME 155(1-2)].
+
+    Unknowns z of pairs, boxes and discs are projected in turn on the values they may have,
+
+        z_i <- proj(z_i - F_i(z) / (dF_i/dz_i)),
+
+    where the equations are solved for all other unknowns, in least squares. That is slow, but
+    converges from anywhere, also where many z give the same motion and where Newton wanders from
+    mode to mode.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+        Whose H, of pairs, and z, of boxes and discs, are unknowns of their own.
+
+    Raises
+    ------
+    ValueError
+        Otherwise.
+    """
+
+    def __init__(self, mpcc: Mpcc) -> None:
+        x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
+        equations = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
+        kinds = [_joined(part(mpcc)) for part in (_pairs, _boxes, _discs)]
+        z, *rows = (ca.vertcat(*parts) for parts in zip(*kinds, strict=True))
+        self._own = _own_unknowns(mpcc, z, x)
+        self._equations = equations.numel()
+        r = ca.vertcat(equations, *rows)
+        stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
+        self._stated = Evaluator(ca.Function("stated", [x, p], [ca.densify(y) for y in stated]))
+        self._sweeps = Evaluator(_repeated(_sweep(*(part.z.numel() for part in kinds))))
+
+    def start(self, x: Array, p: Array, sweeps: int) -> Array:
+        """Return scaled unknowns (n,) after so many sweeps, or fewer where they come to rest.
+
+        Parameters
+        ----------
+        x : (n,)
+            Scaled unknowns about which the program is linearised.
+        p : (np,)
+            Parameters of the program.
+        sweeps : int
+        """
+        r, J, z0, factor = self._stated(x, p)
+        J, e, own = J.reshape(x.size, r.size).T, self._equations, self._own
+        others = np.setdiff1d(np.arange(x.size), own)
+        J_own, J_others = J[:, own] / factor, J[:, others]
+        inverse = np.linalg.pinv(J_others[:e], RANK)
+        move, per_z = -inverse @ r[:e], -inverse @ J_own[:e]  # of the others, by the equations
+        slope = J_own[e:] + J_others[e:] @ per_z
+        constant = r[e:] + J_others[e:] @ move - slope @ z0
+        z = z0
+        for _ in range(-(-sweeps // CHUNK)):
+            before = z
+            (z,) = self._sweeps(z, constant, slope.ravel(order="F"))
+            if np.max(np.abs(z - before), initial=0.0) <= STILL:
+                break
+        end = np.array(x)
+        end[own] = z / factor
+        end[others] += move + per_z @ (z - z0)
+        return end
+
+
+def _pairs(mpcc: Mpcc) -> Iterator[Projection]:
+    for block in mpcc.pairs:
+        H, G = block.H / ca.SX(block.scales[1]), block.G / ca.SX(block.scales[0])
+        yield Projection(H, G, ca.SX(H.numel(), 1), ca.if_else(block.active, ca.inf, 0))
+
+
+def _boxes(mpcc: Mpcc) -> Iterator[Projection]:
+    for block in mpcc.boxes:
+        size, rate = (ca.SX(scale) for scale in block.scales)
+        yield Projection(block.z / size, block.F / rate, block.lower / size, block.upper / size)
+
+
+def _discs(mpcc: Mpcc) -> Iterator[Projection]:
+    """Yield vectors of two entries, whose upper limits are both the radius."""
+    for block in mpcc.discs:
+        twice = np.repeat(np.arange(len(block.labels)), 2).tolist()
+        size, rho, radius = (ca.SX(y)[twice] for y in (block.scales[0], block.rho, block.radius))
+        yield Projection(
+            block.z / size, rho * block.F / size, ca.SX(size.numel(), 1), radius / size
+        )
+
+
+def _joined(parts: Iterable[Projection]) -> Projection:
+    none = Projection(*(ca.SX(0, 1) for _ in Projection._fields))
+    return Projection(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
+
+
+def _own_unknowns(mpcc: Mpcc, z: ca.SX, x: ca.SX) -> NDArray[np.intp]:
+    """Return the index in x of each z."""
+    rows, columns = (np.array(y, dtype=int) for y in ca.jacobian_sparsity(z, x).get_triplet())
+    alone = np.array_equal(np.sort(rows), np.arange(z.numel()))
+    if not alone or len({*columns}) < z.numel() or mpcc.first_events:
+        raise ValueError(
+            f"GaussSeidel needs pairs, boxes and discs of unknowns of their own, {mpcc.name!r} "
+            "has others: use Newton, Ipopt or Sqp"
+        )
+    return columns[np.argsort(rows)]
+
+
+def _repeated(sweep: ca.Function) -> ca.Function:
+    z, *given = (ca.MX.sym(f"in_{i}", sweep.sparsity_in(i)) for i in range(sweep.n_in()))
+    end = z
+    for _ in range(CHUNK):
+        end = sweep(end, *given)
+    return ca.Function("sweeps", [z, *given], [end])
+
+
+def _sweep(pairs: int, boxes: int, discs: int) -> ca.Function:
+    """Return (z, constants, slopes) -> z of one sweep, over all pairs, then boxes, then discs.
+
+    F, lower and upper limits are ``constants + slopes z``.
+    """
+    n = pairs + boxes + discs
+    z, constants, slopes = ca.SX.sym("z", n), ca.SX.sym("c", 3 * n), ca.SX.sym("s", 3 * n, n)
+    values = [z[i] for i in range(n)]
+
+    def row(i: int) -> ca.SX:
+        return constants[i] + slopes[i, :] @ ca.vertcat(*values)
+
+    def reach(i: int, rate: ca.SX) -> ca.SX:
+        return values[i] - row(i) / ca.fmax(rate, TINY)
+
+    for i in range(pairs + boxes):
+        lower, upper = row(n + i), row(2 * n + i)
+        values[i] = ca.fmin(ca.fmax(reach(i, slopes[i, i]), lower), upper)
+    for i in range(pairs + boxes, n, 2):
+        # A bound of the larger eigenvalue, so that the step of both entries is none too long.
+        rate = slopes[i, i] + slopes[i + 1, i + 1]
+        to, radius = ca.vertcat(reach(i, rate), reach(i + 1, rate)), ca.fmax(row(2 * n + i), 0)
+        size = ca.sqrt(ca.sumsqr(to))
+        values[i], values[i + 1] = ca.vertsplit(to * ca.if_else(size <= radius, 1, radius / size))
+    return ca.Function("sweep", [z, constants, slopes], [ca.vertcat(*values)], {"cse": True})

@@ -1,0 +1,127 @@
+"""Steps by Newton with the fallbacks of a scheme, where its compiled chain is stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nsopt.mechanics import Start
+from nsopt.schemes import Scheme
+from nsopt.simulation.chain import Chain
+from nsopt.simulation.fallback import BY
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+
+MOST = 64
+"""Steps of a fallback, after which at the latest the scheme itself is tried again."""
+
+ATTEMPTS = 4
+"""Attempts for each of these steps, in the mean."""
+
+SWEEPS = (100, 300, 1000, 3000, 10000, 30000)
+"""Of Gauss-Seidel, from which Newton starts in turn."""
+
+
+class Backoff(NamedTuple):
+    """How long a fallback goes on before the scheme itself is tried again.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of the fallback in the last jam.
+    own : int
+        Steps that the scheme itself has taken since.
+    """
+
+    steps: int = 0
+    own: int = 0
+
+    @property
+    def after_jam(self) -> Backoff:
+        """The next one: twice as long where the scheme itself has taken fewer steps since."""
+        return Backoff(min(2 * self.steps, MOST) if self.own < self.steps else 1)
+
+
+class FallbackChains:
+    """Steps by Newton with the fallbacks of a scheme, the last from starts by Gauss-Seidel too.
+
+    In a jam with friction the scheme may have no step, however short, or one whose impulses are
+    not unique, or a jump of velocities far from where they were: solvers of optimization problems
+    find none of these. A scheme without fallbacks is its own.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Fallbacks that are the same scheme with another law of impact are left out: they are for
+        impacts that give energy, which `FallbackStepper` knows.
+    h_min : float [s]
+        First h of a fallback, which has its own from there on.
+    make : callable
+        (scheme, whether Newton guesses where it starts) -> chain; called when it is needed.
+    """
+
+    def __init__(self, scheme: Scheme, h_min: float, make: Callable[[Scheme, bool], Chain]) -> None:
+        self._others, self._h_min, self._make = [*_others(scheme)], h_min, make
+        self._last = [scheme, *self._others][-1]
+        self._chains: dict[tuple[Scheme, bool], Chain] = {}
+
+    @property
+    def other(self) -> bool:
+        """Whether any of them is another scheme."""
+        return bool(self._others)
+
+    def steps(self, start: Start, count: int, tried: tuple[str, ...]) -> AcceptedSteps | None:
+        """Return up to ``count`` accepted steps, None if there is not one.
+
+        Parameters
+        ----------
+        start : Start
+        count : int
+        tried : tuple of str
+            What earlier attempts at the first step failed by.
+        """
+        for scheme in self._others:
+            accepted, refused = self._guessed(self._chain(scheme, True), start, count)
+            if len(accepted):
+                return accepted.with_earlier(tried, f"{BY}{type(scheme).__name__}")
+            tried += refused
+        how = f"{BY}{type(self._last).__name__}" if self._others else ""
+        accepted, refused = self._swept(self._chain(self._last, False), start)
+        return accepted.with_earlier(tried + refused, how) if len(accepted) else None
+
+    def _chain(self, scheme: Scheme, guesses: bool) -> Chain:
+        key = scheme, guesses
+        if key not in self._chains:
+            self._chains[key] = self._make(*key)
+        return self._chains[key]
+
+    def _guessed(
+        self, chain: Chain, start: Start, count: int
+    ) -> tuple[AcceptedSteps, tuple[str, ...]]:
+        z = chain.resume(chain.begin(start), start, self._h_min)
+        refused: tuple[str, ...] = ()
+        blocks: list[AcceptedSteps] = []
+        for _ in range(ATTEMPTS * count):
+            run = chain.run(z, refused)
+            z, refused = run.state, run.refused
+            blocks.append(run.accepted)
+            if chain.ended(z) or sum(map(len, blocks)) >= count:
+                break
+        return AcceptedSteps.joined(blocks), refused
+
+    def _swept(self, chain: Chain, start: Start) -> tuple[AcceptedSteps, tuple[str, ...]]:
+        """Return one step of h_min or none, and what attempts failed by."""
+        tried: tuple[str, ...] = ()
+        for sweeps in SWEEPS:
+            run = chain.step_of(self._h_min, chain.swept(start, self._h_min, sweeps), start)
+            if len(run.accepted):
+                break
+            tried += tuple(f"{text}, from {sweeps} sweeps" for text in run.refused)
+        return run.accepted, tried
+
+
+def _others(scheme: Scheme) -> Iterator[Scheme]:
+    """Yield the fallbacks of a scheme that are other schemes."""
+    last = scheme
+    while (fallback := last.fallback) is not None and type(fallback) is not type(last):
+        yield fallback
+        last = fallback
