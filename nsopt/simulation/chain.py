@@ -124,7 +124,8 @@ class Chain:
 
     def swept(self, start: Start, h: float, sweeps: int) -> Array:
         """Return the state of a chain from ``start``, its unknowns by Gauss-Seidel for h [s]."""
-        now = [[start.t], start.q, start.v, self._run.p, [h], self._scales.numbers]
+        t, size = np.array([start.t]), np.array([h])
+        now = [t, start.q, start.v, self._run.p, size, self._scales.numbers]
         x = self._attempt.swept(np.concatenate(now), sweeps)
         return self._attempt.layout.begin(start, h, x)
 
