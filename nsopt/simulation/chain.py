@@ -114,20 +114,25 @@ class Chain:
         self._scales = scales
         self._parameters = self._bounded(run.steps.h_min, run.steps.h_max, run.t_end)
 
-    def begin(self, start: Start) -> Array:
-        """Return the state (nz,) of a chain at the start of its run."""
-        return self._attempt.layout.begin(start, self._run.steps.h_max)
+    def begin(self, start: Start, h: float | None = None) -> Array:
+        """Return the state (nz,) of a chain at the start of its run, by default with h_max."""
+        return self._attempt.layout.begin(start, h or self._run.steps.h_max)
 
     def resume(self, z: Array, start: Start, h: float) -> Array:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
 
-    def swept(self, start: Start, h: float, sweeps: int) -> Array:
-        """Return the state of a chain from ``start``, its unknowns by Gauss-Seidel for h [s]."""
-        t, size = np.array([start.t]), np.array([h])
-        now = [t, start.q, start.v, self._run.p, size, self._scales.numbers]
-        x = self._attempt.swept(np.concatenate(now), sweeps)
-        return self._attempt.layout.begin(start, h, x)
+    def trial(self, z: Array) -> float:
+        """Return the h of the next attempt [s], but for the end of the run."""
+        return float(self._attempt.layout.state(z).h[0])
+
+    def swept(self, z: Array, sweeps: int) -> Array:
+        """Return a state, stuck or not, with unknowns of the next step by Gauss-Seidel."""
+        t, q, v, h, *_ = self._attempt.layout.state(z)
+        x = self._attempt.swept(
+            np.concatenate([t, q, v, self._run.p, h, self._scales.numbers]), sweeps
+        )
+        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), x)
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nsopt.mechanics import Start
 from nsopt.schemes import Scheme
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.fallback import BY
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
+
+Array = NDArray[np.float64]
 
 MOST = 64
 """Steps of a fallback, after which at the latest the scheme itself is tried again."""
@@ -17,8 +22,8 @@ MOST = 64
 ATTEMPTS = 4
 """Attempts for each of these steps, in the mean."""
 
-SWEEPS = (100, 300, 1000, 3000, 10000, 30000)
-"""Of Gauss-Seidel, from which Newton starts in turn."""
+FEW, SWEEPS = 1000, (100, 300, 1000, 3000, 10000, 30000)
+"""Of Gauss-Seidel, above h_min and there, from which Newton starts in turn."""
 
 
 class Backoff(NamedTuple):
@@ -79,14 +84,14 @@ class FallbackChains:
         tried : tuple of str
             What earlier attempts at the first step failed by.
         """
-        for scheme in self._others:
-            accepted, refused = self._guessed(self._chain(scheme, True), start, count)
+        ways = [(scheme, True) for scheme in self._others] + [(self._last, False)]
+        for scheme, guesses in ways:
+            accepted, refused = self._taken(scheme, guesses, start, count)
             if len(accepted):
-                return accepted.with_earlier(tried, f"{BY}{type(scheme).__name__}")
+                how = f"{BY}{type(scheme).__name__}" if self._others else ""
+                return accepted.with_earlier(tried, how)
             tried += refused
-        how = f"{BY}{type(self._last).__name__}" if self._others else ""
-        accepted, refused = self._swept(self._chain(self._last, False), start)
-        return accepted.with_earlier(tried + refused, how) if len(accepted) else None
+        return None
 
     def _chain(self, scheme: Scheme, guesses: bool) -> Chain:
         key = scheme, guesses
@@ -94,29 +99,30 @@ class FallbackChains:
             self._chains[key] = self._make(*key)
         return self._chains[key]
 
-    def _guessed(
-        self, chain: Chain, start: Start, count: int
+    def _taken(
+        self, scheme: Scheme, guesses: bool, start: Start, count: int
     ) -> tuple[AcceptedSteps, tuple[str, ...]]:
-        z = chain.resume(chain.begin(start), start, self._h_min)
-        refused: tuple[str, ...] = ()
+        """Return up to ``count`` steps, and what attempts at the next one failed by."""
+        chain = self._chain(scheme, guesses)
+        z = chain.begin(start, self._h_min)
+        tried: tuple[str, ...] = ()
         blocks: list[AcceptedSteps] = []
         for _ in range(ATTEMPTS * count):
-            run = chain.run(z, refused)
-            z, refused = run.state, run.refused
+            for ready in [z] if guesses else self._swept(chain, z):
+                run = chain.run(ready, tried)
+                tried = run.refused
+                if len(run.accepted):
+                    break
+            z = run.state
             blocks.append(run.accepted)
             if chain.ended(z) or sum(map(len, blocks)) >= count:
                 break
-        return AcceptedSteps.joined(blocks), refused
+        return AcceptedSteps.joined(blocks), tried
 
-    def _swept(self, chain: Chain, start: Start) -> tuple[AcceptedSteps, tuple[str, ...]]:
-        """Return one step of h_min or none, and what attempts failed by."""
-        tried: tuple[str, ...] = ()
-        for sweeps in SWEEPS:
-            run = chain.step_of(self._h_min, chain.swept(start, self._h_min, sweeps), start)
-            if len(run.accepted):
-                break
-            tried += tuple(f"{text}, from {sweeps} sweeps" for text in run.refused)
-        return run.accepted, tried
+    def _swept(self, chain: Chain, z: Array) -> Iterator[Array]:
+        """Yield states with unknowns by Gauss-Seidel, several at h_min, where h cannot shrink."""
+        for sweeps in SWEEPS if chain.trial(z) <= self._h_min else (FEW,):
+            yield chain.swept(z, sweeps)
 
 
 def _others(scheme: Scheme) -> Iterator[Scheme]:
