@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -14,11 +14,20 @@ from nsopt.mpcc.problem import Mpcc
 
 Array = NDArray[np.float64]
 
-CHUNK = 100
-"""Sweeps in one call."""
+CHUNK = 50
+"""Sweeps in one call, after which they are extrapolated."""
 
-STILL = 1e-15
-"""Scaled change in `CHUNK` sweeps at which they end."""
+MEMORY = 10
+"""Calls after which extrapolation begins anew."""
+
+ASTRAY = 10.0
+"""Times the least change so far, the change at which it begins anew."""
+
+ALIKE = 1e-10
+"""Relative size of singular values of changes that count as zero."""
+
+STILL = 1e-14
+"""Change in `CHUNK` sweeps at which they end, over the largest scaled unknown or one."""
 
 RANK = 1e-12
 """Relative size of singular values of the equations that count as zero."""
@@ -43,9 +52,10 @@ class GaussSeidel:
 
         z_i <- proj(z_i - F_i(z) / (dF_i/dz_i)),
 
-    where the equations are solved for all other unknowns, in least squares. That is slow, but
-    converges from anywhere, also where many z give the same motion and where Newton wanders from
-    mode to mode.
+    where the equations are solved for all other unknowns, in least squares; between sweeps z is
+    extrapolated [Anderson; Walker, Ni 2011, SIAM J. Numer. Anal. 49(4)]. That takes longer than
+    Newton, but converges from anywhere, also where many z give the same motion and where Newton
+    wanders from mode to mode.
 
     Parameters
     ----------
@@ -55,7 +65,7 @@ class GaussSeidel:
     Raises
     ------
     ValueError
-        Otherwise.
+        If they are not, or it has first events.
     """
 
     def __init__(self, mpcc: Mpcc) -> None:
@@ -90,16 +100,36 @@ class GaussSeidel:
         move, per_z = -inverse @ r[:e], -inverse @ J_own[:e]  # of the others, by the equations
         slope = J_own[e:] + J_others[e:] @ per_z
         constant = r[e:] + J_others[e:] @ move - slope @ z0
-        z = z0
-        for _ in range(-(-sweeps // CHUNK)):
-            before = z
-            (z,) = self._sweeps(z, constant, slope.ravel(order="F"))
-            if np.max(np.abs(z - before), initial=0.0) <= STILL:
-                break
+        z = self._rest(z0, constant, slope, sweeps)
         end = np.array(x)
         end[own] = z / factor
         end[others] += move + per_z @ (z - z0)
         return end
+
+    def _rest(self, z: Array, constant: Array, slope: Array, sweeps: int) -> Array:
+        """Return z where sweeps come to rest, or as far as they come."""
+        ends: list[Array] = []
+        moves: list[Array] = []
+        least = np.inf
+        for _ in range(-(-sweeps // CHUNK)):
+            (end,) = self._sweeps(z, constant, slope.ravel(order="F"))
+            size = np.max(np.abs(end - z), initial=0.0)
+            if size <= STILL * max(1.0, np.max(np.abs(end), initial=0.0)):
+                return end
+            if len(ends) == MEMORY or size > ASTRAY * least:
+                ends, moves = [], []
+            ends, moves, least = [*ends, end], [*moves, end - z], min(least, size)
+            z = _extrapolated(ends, moves)
+        return ends[-1]
+
+
+def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
+    """Return the combination of ends whose moves, combined alike, are least."""
+    if len(ends) == 1:
+        return ends[0]
+    weights = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=ALIKE)[0]
+    end: Array = ends[-1] - np.diff(ends, axis=0).T @ weights
+    return end
 
 
 def _pairs(mpcc: Mpcc) -> Iterator[Projection]:
@@ -117,11 +147,14 @@ def _boxes(mpcc: Mpcc) -> Iterator[Projection]:
 def _discs(mpcc: Mpcc) -> Iterator[Projection]:
     """Yield vectors of two entries, whose upper limits are both the radius."""
     for block in mpcc.discs:
-        twice = np.repeat(np.arange(len(block.labels)), 2).tolist()
-        size, rho, radius = (ca.SX(y)[twice] for y in (block.scales[0], block.rho, block.radius))
+        size, rho, radius = (_twice(y) for y in (block.scales[0], block.rho, block.radius))
         yield Projection(
             block.z / size, rho * block.F / size, ca.SX(size.numel(), 1), radius / size
         )
+
+
+def _twice(x: Any) -> ca.SX:
+    return ca.vec(ca.repmat(ca.SX(x).T, 2, 1))
 
 
 def _joined(parts: Iterable[Projection]) -> Projection:

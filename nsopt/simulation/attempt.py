@@ -95,22 +95,32 @@ class StepAttempt:
             list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
         )
 
-    def swept(self, now: Array, sweeps: int) -> Array:
+    def swept(self, now: Array, last: Array, sweeps: int) -> Array:
         """Return unknowns (nx,) of a step by `GaussSeidel`.
 
         Parameters
         ----------
         now : (np,)
             Parameters of the first program: t, q, v, p, h, scales.
+        last : (nx,)
+            Unknowns of the last step.
         sweeps : int
             In each program.
         """
         x: list[Array] = []
-        for guess, gauss_seidel in self._sweepers:
+        before = np.split(last, np.cumsum(self.sizes)[:-1])
+        for (guess, gauss_seidel), old in zip(self._sweepers, before, strict=True):
             known = np.concatenate([now, *x])
-            first = np.asarray(guess(known, np.zeros(guess.numel_out(0)))).ravel()
-            x.append(gauss_seidel.start(first, known, sweeps))
+            x.append(gauss_seidel.start(np.asarray(guess(known, old)).ravel(), known, sweeps))
         return np.concatenate([np.zeros(0), *x])
+
+    @cached_property
+    def sweeps(self) -> bool:
+        """Whether `GaussSeidel` takes the programs, and has something to do."""
+        try:
+            return bool(self._sweepers and self._program.dynamics.contact_names)
+        except ValueError:
+            return False
 
     @cached_property
     def _sweepers(self) -> list[tuple[ca.Function, GaussSeidel]]:
@@ -127,7 +137,7 @@ class StepAttempt:
         """Return in words why the attempt of a record was refused."""
         is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
         if not is_["solved"]:
-            why = "Newton did not converge"
+            why = f"Newton{'' if self._guesses else ', from Gauss-Seidel,'} did not converge"
         elif is_["failed"] >= 0:
             why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
         else:

@@ -122,16 +122,20 @@ class Chain:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
 
+    @property
+    def sweeps(self) -> bool:
+        """Whether `swept` serves the scheme."""
+        return self._attempt.sweeps
+
     def trial(self, z: Array) -> float:
         """Return the h of the next attempt [s], but for the end of the run."""
         return float(self._attempt.layout.state(z).h[0])
 
     def swept(self, z: Array, sweeps: int) -> Array:
         """Return a state, stuck or not, with unknowns of the next step by Gauss-Seidel."""
-        t, q, v, h, *_ = self._attempt.layout.state(z)
-        x = self._attempt.swept(
-            np.concatenate([t, q, v, self._run.p, h, self._scales.numbers]), sweeps
-        )
+        t, q, v, h, last, _ = self._attempt.layout.state(z)
+        now = np.concatenate([t, q, v, self._run.p, h, self._scales.numbers])
+        x = self._attempt.swept(now, last, sweeps)
         return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), x)
 
     def _bounded(self, *bounds: float) -> Array:

@@ -214,8 +214,9 @@ class Driver:
     @cached_property
     def _fallbacks(self) -> FallbackChains:
         return FallbackChains(
+            self._dynamics,
             self.method.scheme,
-            self.run.steps.h_min,
+            self.run.steps,
             lambda scheme, guesses: self._chained(scheme, False, guesses),
         )
 

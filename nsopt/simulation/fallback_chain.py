@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Start
+from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
+from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.fallback import BY
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -22,8 +23,11 @@ MOST = 64
 ATTEMPTS = 4
 """Attempts for each of these steps, in the mean."""
 
-FEW, SWEEPS = 1000, (100, 300, 1000, 3000, 10000, 30000)
+FEW, SWEEPS = 5000, (500, 5000, 50000)
 """Of Gauss-Seidel, above h_min and there, from which Newton starts in turn."""
+
+LONGER = (1.0, 10.0, 100.0)
+"""Times h_min, where steps from Gauss-Seidel begin: an impulse that stops a jam has any h."""
 
 
 class Backoff(NamedTuple):
@@ -55,17 +59,26 @@ class FallbackChains:
 
     Parameters
     ----------
+    dynamics : Dynamics
     scheme : Scheme
         Fallbacks that are the same scheme with another law of impact are left out: they are for
         impacts that give energy, which `FallbackStepper` knows.
-    h_min : float [s]
-        First h of a fallback, which has its own from there on.
+    bounds : StepBounds
+        A fallback begins with h_min, and has h of its own from there on.
     make : callable
         (scheme, whether Newton guesses where it starts) -> chain; called when it is needed.
     """
 
-    def __init__(self, scheme: Scheme, h_min: float, make: Callable[[Scheme, bool], Chain]) -> None:
-        self._others, self._h_min, self._make = [*_others(scheme)], h_min, make
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        scheme: Scheme,
+        bounds: StepBounds,
+        make: Callable[[Scheme, bool], Chain],
+    ) -> None:
+        self._dynamics, self._make = dynamics, make
+        self._h_min, self._h_max = bounds.h_min, bounds.h_max
+        self._others = [*_others(scheme)]
         self._last = [scheme, *self._others][-1]
         self._chains: dict[tuple[Scheme, bool], Chain] = {}
 
@@ -84,9 +97,11 @@ class FallbackChains:
         tried : tuple of str
             What earlier attempts at the first step failed by.
         """
-        ways = [(scheme, True) for scheme in self._others] + [(self._last, False)]
-        for scheme, guesses in ways:
-            accepted, refused = self._taken(scheme, guesses, start, count)
+        ways = [(scheme, True, 1.0) for scheme in self._others]
+        ways += [(self._last, False, factor) for factor in LONGER]
+        for scheme, guesses, factor in ways:
+            h = min(factor * self._h_min, self._h_max)
+            accepted, refused = self._taken(scheme, guesses, start, h, count)
             if len(accepted):
                 how = f"{BY}{type(scheme).__name__}" if self._others else ""
                 return accepted.with_earlier(tried, how)
@@ -100,24 +115,23 @@ class FallbackChains:
         return self._chains[key]
 
     def _taken(
-        self, scheme: Scheme, guesses: bool, start: Start, count: int
+        self, scheme: Scheme, guesses: bool, start: Start, h: float, count: int
     ) -> tuple[AcceptedSteps, tuple[str, ...]]:
         """Return up to ``count`` steps, and what attempts at the next one failed by."""
         chain = self._chain(scheme, guesses)
-        z = chain.begin(start, self._h_min)
+        z = chain.begin(start, h)
         tried: tuple[str, ...] = ()
-        blocks: list[AcceptedSteps] = []
-        for _ in range(ATTEMPTS * count):
+        steps = AcceptedSteps.none(self._dynamics)
+        for _ in range(ATTEMPTS * count if guesses or chain.sweeps else 0):
             for ready in [z] if guesses else self._swept(chain, z):
                 run = chain.run(ready, tried)
                 tried = run.refused
                 if len(run.accepted):
                     break
-            z = run.state
-            blocks.append(run.accepted)
-            if chain.ended(z) or sum(map(len, blocks)) >= count:
+            z, steps = run.state, AcceptedSteps.joined([steps, run.accepted])
+            if chain.ended(z) or len(steps) >= count:
                 break
-        return AcceptedSteps.joined(blocks), tried
+        return steps, tried
 
     def _swept(self, chain: Chain, z: Array) -> Iterator[Array]:
         """Yield states with unknowns by Gauss-Seidel, several at h_min, where h cannot shrink."""
