@@ -1,0 +1,80 @@
+"""Gauss-Seidel on linear programs: against enumeration, and the law of friction by its numbers."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.mpcc import GaussSeidel, Mpcc, Newton
+from tests.mpcc.test_disc import pins
+from tests.mpcc.test_lcp import by_enumeration
+
+pytestmark = pytest.mark.unit
+
+
+def swept(mpcc, p, sweeps=50000):
+    n = sum(v.scaled.numel() for v in mpcc.variables)
+    return GaussSeidel(mpcc).start(np.zeros(n), np.array(p, dtype=float), sweeps)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_lcp_in_other_unknowns_matches_enumeration(seed):
+    """M = W^T W of a motion v that equations give, in units of their own."""
+    rng = np.random.default_rng(seed)
+    W, q = rng.normal(size=(6, 4)), rng.normal(size=4)
+    m = Mpcc("lcp")
+    v = m.variable("v", 6, scale=3.0)
+    z = m.variable("z", 4, lower=0, scale=0.5)
+    m.equal("motion", v - ca.DM(W) @ z, scale=2.0)
+    m.complement("lcp", ca.DM(W.T) @ v + q, z, scale=(0.2, 0.5))
+    x = swept(m, [])
+    expected = by_enumeration(W.T @ W, q)
+    assert 0.5 * x[6:] == pytest.approx(expected, abs=1e-10)
+    assert 3.0 * x[:6] == pytest.approx(W @ expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("push", "speed"), [(0.3, 0.0), (3.0, 1.25), (-3.0, -1.25)], ids=["sticks", "slides", "back"]
+)
+def test_a_box_sticks_and_slides(push, speed):
+    """2 kg, pushed by an impulse, that a friction of 0.5 N s at most resists."""
+    m = Mpcc("box")
+    v, z = m.variable("v", 1), m.variable("z", 1)
+    m.equal("motion", 2 * v - push - z)
+    m.box("friction", z, v, lower=-0.5, upper=0.5)
+    assert swept(m, []) == pytest.approx([speed, 2 * speed - push], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_friction_in_space_meets_the_law(seed):
+    """0 <= W v _|_ lam >= 0, |z| <= mu lam, z against the slip: from the numbers alone."""
+    m, H, mu = pins(seed)
+    start = np.random.default_rng(seed).normal(size=6)
+    v, lam, z = np.split(swept(m, start), [6, 6 + mu.size])
+    gaps, slips = H[: mu.size] @ v, (H[mu.size :] @ v).reshape(-1, 2)
+    z, size = z.reshape(-1, 2), np.linalg.norm(slips, axis=1)
+    assert v == pytest.approx(start + H.T @ np.concatenate([lam, z.ravel()]), abs=1e-9)
+    assert np.minimum(gaps, lam) == pytest.approx(np.zeros(mu.size), abs=1e-7)
+    assert np.all(np.linalg.norm(z, axis=1) <= mu * lam + 1e-7)
+    assert np.sum(z * slips, axis=1) == pytest.approx(-mu * lam * size, abs=1e-7)
+
+
+def test_newton_converges_from_there_where_it_does_not_from_zero():
+    """Full steps wander in a third of the draws of eight contacts on a body."""
+    hard = solved = 0
+    for seed in range(12):
+        m, _, _ = pins(seed, 8)
+        newton, start = Newton(damped=0).lower(m), 3 * np.random.default_rng(seed).normal(size=6)
+        n = newton.numel_in(0)
+        if float(newton(np.zeros(n), start, 1)[1]) > 1e-8:
+            hard += 1
+            solved += float(newton(swept(m, start), start, 1)[1]) < 1e-8
+    assert hard > 0
+    assert solved == hard
+
+
+def test_an_unknown_that_is_not_its_own_is_refused():
+    m = Mpcc("sum")
+    z = m.variable("z", 2)
+    m.complement("both", z, ca.vertcat(z[0] + z[1], z[1]))
+    with pytest.raises(ValueError, match="pairs, boxes and discs of unknowns of their own, 'sum'"):
+        GaussSeidel(m)

@@ -1,0 +1,92 @@
+"""A rod that slides on its tip and jams [Painleve 1895]: no force holds it, an impulse stops it.
+
+Where mu is large, friction presses the tip into the floor by more than the normal force lifts it.
+Then there is no force in Coulomb's cone by which the tip stays on the floor; what there is is an
+impulse, at once, after which the tip sticks [Moreau 1988; Genot, Brogliato 1999, Eur. J. Mech.
+A/Solids 18].
+"""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Body,
+    Compiled,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PlaneContact,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+from tests.schemes.models import G
+
+LENGTH, MASS, MU, SPEED = 0.5, 1.0, 2.0, 1.0  # half length [m], [kg], [1], [m/s]
+INERTIA = MASS * LENGTH**2 / 3
+UP = np.array([0.0, 0.0, 1.0])
+SCHEMES = [Variational(), MoreauJean(), MoreauJean(project=True)]
+
+
+def sliding_rod(heading, tilt, coordinates="absolute"):
+    """Return a rod that slides towards its tip in a direction of the floor, and the arm of the tip.
+
+    ``tilt`` [rad] is its angle with the floor, ``heading`` [rad] that of its velocity with x.
+    """
+    ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
+    axis = np.sin(tilt) * UP - np.cos(tilt) * ahead
+    side = np.cross(UP, ahead)
+    body = Body(
+        "rod",
+        MASS,
+        (1e-4, INERTIA, INERTIA),
+        position=LENGTH * axis,
+        orientation=np.column_stack([axis, side, np.cross(axis, side)]),
+        velocity=SPEED * ahead,
+    )
+    tip = Frame(body, (-LENGTH, 0, 0))
+    floor = PlaneContact("floor", Frame(GROUND), tip, law=ContactLaw(friction=MU))
+    return assemble(Mechanism([body], coordinates=coordinates), [floor], (0, 0, -G)), ahead, axis
+
+
+def after_the_jam(ahead, axis):
+    """Return the velocity (3,) of the centre of mass once the tip has been stopped."""
+    arm = -LENGTH * axis
+
+    def mobility(a, b):
+        return a @ b / MASS + np.cross(arm, a) @ np.cross(arm, b) / INERTIA
+
+    D = np.array([[mobility(a, b) for b in (UP, ahead)] for a in (UP, ahead)])
+    assert D[0, 0] < MU * D[0, 1]  # friction presses more than the normal force lifts: no force
+    normal, tangential = -np.linalg.solve(D, [0, SPEED])
+    assert 0 < -tangential < MU * normal  # the impulse that stops the tip is in the cone
+    return SPEED * ahead + (normal * UP + tangential * ahead) / MASS
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@pytest.mark.parametrize("heading", [0.0, 0.7])
+def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme, heading):
+    dynamics, ahead, axis = sliding_rod(heading, 1.0)
+    steps = StepBounds(1e-6, 1e-3)
+    result = simulate(dynamics, duration=3e-6, steps=steps, scheme=scheme, solver=Compiled())
+    assert result.completed
+    h = result["h"].values[1]
+    assert h <= 1e-6
+    velocity = result["v"].values[1, :3]
+    assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * h)
+    energy = result["total_energy"].values
+    assert energy.max() <= energy[0] + 1e-12
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+def test_after_a_jam_the_rod_goes_on(coordinates):
+    """It turns over its tip, which sticks, then lifts off; nothing drives it."""
+    dynamics, *_ = sliding_rod(0.3, 1.0, coordinates)
+    steps = StepBounds(1e-6, 1e-3)
+    result = simulate(dynamics, duration=0.2, steps=steps, scheme=Variational(), solver=Compiled())
+    assert result.completed
+    assert np.diff(result["total_energy"].values).max() < 1e-6
+    assert np.nanmin(result["gap"].values) > -1e-8
