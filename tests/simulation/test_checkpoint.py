@@ -138,8 +138,9 @@ class Hopeless(Variational):
         (Variational(), Solver(backend=Sqp()), ErrorControl(1e-11), 20),
         (Hopeless(), Solver(backend=Sqp()), LargestStep(), 4),
         (Variational(), Compiled(chunk=1), ErrorControl(1e-11), 200),
+        (Hopeless(), Compiled(chunk=1), LargestStep(), 20),
     ],
-    ids=["paper, SQP", "paper, IPOPT", "IPOPT", "SQP", "fallback", "compiled"],
+    ids=["paper, SQP", "paper, IPOPT", "IPOPT", "SQP", "fallback", "compiled", "both"],
 )
 def test_nothing_else_is_remembered(scheme, solver, control, blocks):
     """A driver made anew for each block, solvers and all, steps as one that goes on, bit by bit."""
