@@ -32,8 +32,8 @@ STILL = 1e-14
 RANK = 1e-12
 """Relative size of singular values of the equations that count as zero."""
 
-TINY = 1e-30
-"""For rows that do not depend on their own unknown."""
+LEAST = 1e-12
+"""Of the largest slope, one that counts as none: F then does not move its z."""
 
 
 class Projection(NamedTuple):
@@ -69,17 +69,27 @@ class GaussSeidel:
     """
 
     def __init__(self, mpcc: Mpcc) -> None:
-        x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+        x, kinds = _unknowns(mpcc), _projections(mpcc)
+        z, *rows = (ca.vertcat(*parts) for parts in zip(*kinds, strict=True))
+        own = _own_unknowns(z, x)
+        if own is None or mpcc.first_events:
+            raise ValueError(
+                f"GaussSeidel needs pairs, boxes and discs of unknowns of their own, "
+                f"{mpcc.name!r} has others: use Newton, Ipopt or Sqp"
+            )
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
         equations = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
-        kinds = [_joined(part(mpcc)) for part in (_pairs, _boxes, _discs)]
-        z, *rows = (ca.vertcat(*parts) for parts in zip(*kinds, strict=True))
-        self._own = _own_unknowns(mpcc, z, x)
-        self._equations = equations.numel()
+        self._own, self._equations = own, equations.numel()
         r = ca.vertcat(equations, *rows)
         stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
         self._stated = Evaluator(ca.Function("stated", [x, p], [ca.densify(y) for y in stated]))
         self._sweeps = Evaluator(_repeated(_sweep(*(part.z.numel() for part in kinds))))
+
+    @staticmethod
+    def takes(mpcc: Mpcc) -> bool:
+        """Tell whether a program is one of these."""
+        z = ca.vertcat(*(part.z for part in _projections(mpcc)))
+        return _own_unknowns(z, _unknowns(mpcc)) is not None and not mpcc.first_events
 
     def start(self, x: Array, p: Array, sweeps: int) -> Array:
         """Return scaled unknowns (n,) after so many sweeps, or fewer where they come to rest.
@@ -93,6 +103,8 @@ class GaussSeidel:
         sweeps : int
         """
         r, J, z0, factor = self._stated(x, p)
+        if not all(np.all(np.isfinite(y)) for y in (r[: self._equations + z0.size], J, z0)):
+            return x  # as where a root has no slope
         J, e, own = J.reshape(x.size, r.size).T, self._equations, self._own
         others = np.setdiff1d(np.arange(x.size), own)
         J_own, J_others = J[:, own] / factor, J[:, others]
@@ -102,7 +114,7 @@ class GaussSeidel:
         constant = r[e:] + J_others[e:] @ move - slope @ z0
         z = self._rest(z0, constant, slope, sweeps)
         end = np.array(x)
-        end[own] = z / factor
+        end[own] += (z - z0) / factor
         end[others] += move + per_z @ (z - z0)
         return end
 
@@ -111,8 +123,10 @@ class GaussSeidel:
         ends: list[Array] = []
         moves: list[Array] = []
         least = np.inf
-        for _ in range(-(-sweeps // CHUNK)):
+        for _ in range(max(1, -(-sweeps // CHUNK))):
             (end,) = self._sweeps(z, constant, slope.ravel(order="F"))
+            if not np.all(np.isfinite(end)):
+                return z
             size = np.max(np.abs(end - z), initial=0.0)
             if size <= STILL * max(1.0, np.max(np.abs(end), initial=0.0)):
                 return end
@@ -120,7 +134,7 @@ class GaussSeidel:
                 ends, moves = [], []
             ends, moves, least = [*ends, end], [*moves, end - z], min(least, size)
             z = _extrapolated(ends, moves)
-        return ends[-1]
+        return end
 
 
 def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
@@ -130,6 +144,15 @@ def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
     weights = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=ALIKE)[0]
     end: Array = ends[-1] - np.diff(ends, axis=0).T @ weights
     return end
+
+
+def _unknowns(mpcc: Mpcc) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+
+
+def _projections(mpcc: Mpcc) -> list[Projection]:
+    """Return all pairs, all boxes and all discs."""
+    return [_joined(part(mpcc)) for part in (_pairs, _boxes, _discs)]
 
 
 def _pairs(mpcc: Mpcc) -> Iterator[Projection]:
@@ -162,16 +185,12 @@ def _joined(parts: Iterable[Projection]) -> Projection:
     return Projection(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
 
 
-def _own_unknowns(mpcc: Mpcc, z: ca.SX, x: ca.SX) -> NDArray[np.intp]:
-    """Return the index in x of each z."""
-    rows, columns = (np.array(y, dtype=int) for y in ca.jacobian_sparsity(z, x).get_triplet())
-    alone = np.array_equal(np.sort(rows), np.arange(z.numel()))
-    if not alone or len({*columns}) < z.numel() or mpcc.first_events:
-        raise ValueError(
-            f"GaussSeidel needs pairs, boxes and discs of unknowns of their own, {mpcc.name!r} "
-            "has others: use Newton, Ipopt or Sqp"
-        )
-    return columns[np.argsort(rows)]
+def _own_unknowns(z: ca.SX, x: ca.SX) -> NDArray[np.intp] | None:
+    """Return the index in x of each z, None if one is not linear in an unknown of its own."""
+    J = ca.jacobian(z, x)
+    rows, columns = (np.array(y, dtype=int) for y in J.sparsity().get_triplet())
+    alone = np.array_equal(np.sort(rows), np.arange(z.numel())) and len({*columns}) == z.numel()
+    return columns[np.argsort(rows)] if alone and not ca.depends_on(J, x) else None
 
 
 def _repeated(sweep: ca.Function) -> ca.Function:
@@ -190,12 +209,13 @@ def _sweep(pairs: int, boxes: int, discs: int) -> ca.Function:
     n = pairs + boxes + discs
     z, constants, slopes = ca.SX.sym("z", n), ca.SX.sym("c", 3 * n), ca.SX.sym("s", 3 * n, n)
     values = [z[i] for i in range(n)]
+    least = LEAST * ca.mmax(ca.vertcat(0, *(slopes[i, i] for i in range(n))))
 
     def row(i: int) -> ca.SX:
         return constants[i] + slopes[i, :] @ ca.vertcat(*values)
 
     def reach(i: int, rate: ca.SX) -> ca.SX:
-        return values[i] - row(i) / ca.fmax(rate, TINY)
+        return values[i] - ca.if_else(rate > least, row(i) / rate, 0)
 
     for i in range(pairs + boxes):
         lower, upper = row(n + i), row(2 * n + i)

@@ -103,7 +103,7 @@ class StepAttempt:
         now : (np,)
             Parameters of the first program: t, q, v, p, h, scales.
         last : (nx,)
-            Unknowns of the last step.
+            Unknowns of the last step or attempt, where it starts as Newton would.
         sweeps : int
             In each program.
         """
@@ -116,11 +116,8 @@ class StepAttempt:
 
     @cached_property
     def sweeps(self) -> bool:
-        """Whether `GaussSeidel` takes the programs, and has something to do."""
-        try:
-            return bool(self._sweepers and self._program.dynamics.contact_names)
-        except ValueError:
-            return False
+        """Whether `GaussSeidel` takes the programs."""
+        return all(GaussSeidel.takes(part) for part in self._program.parts)
 
     @cached_property
     def _sweepers(self) -> list[tuple[ca.Function, GaussSeidel]]:
@@ -137,7 +134,7 @@ class StepAttempt:
         """Return in words why the attempt of a record was refused."""
         is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
         if not is_["solved"]:
-            why = f"Newton{'' if self._guesses else ', from Gauss-Seidel,'} did not converge"
+            why = "Newton did not converge"
         elif is_["failed"] >= 0:
             why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
         else:

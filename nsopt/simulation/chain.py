@@ -16,7 +16,7 @@ from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
 from nsopt.simulation.attempt import StepAttempt
-from nsopt.simulation.bounds import reasons
+from nsopt.simulation.bounds import reasons, until_end
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
@@ -32,8 +32,8 @@ class Compiled:
 
     For schemes whose h is given by a `StepControl`; for `PaperStep`, which finds h itself, it
     means `Sqp` as generated C code, step by step. A step that Newton does not solve, or that is
-    not accepted at any h down to h_min, is tried a little below it, unless h is fixed; then it goes
-    to the solvers and the retries of the driver, and the chain goes on from there. Without a C
+    not accepted at any h down to h_min, is tried a little below it, unless h is fixed, then in the
+    ways of `FallbackChains` and by the solvers; the chain goes on from there. Without a C
     compiler the same functions run in CasADi's virtual machine.
 
     Parameters
@@ -127,16 +127,19 @@ class Chain:
         """Whether `swept` serves the scheme."""
         return self._attempt.sweeps
 
-    def trial(self, z: Array) -> float:
-        """Return the h of the next attempt [s], but for the end of the run."""
-        return float(self._attempt.layout.state(z).h[0])
+    def size(self, z: Array) -> float:
+        """Return the h of the next attempt [s]."""
+        state = self._attempt.layout.state(z)
+        t, h = float(state.t[0]), float(state.h[0])
+        return float(until_end(self._run.t_end - t, h, min(self._run.steps.h_min, h)))
 
     def swept(self, z: Array, sweeps: int) -> Array:
         """Return a state, stuck or not, with unknowns of the next step by Gauss-Seidel."""
-        t, q, v, h, last, _ = self._attempt.layout.state(z)
-        now = np.concatenate([t, q, v, self._run.p, h, self._scales.numbers])
-        x = self._attempt.swept(now, last, sweeps)
-        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), x)
+        t, q, v, h, x, _ = self._attempt.layout.state(z)
+        size = np.array([self.size(z)])
+        now = np.concatenate([t, q, v, self._run.p, size, self._scales.numbers])
+        swept = self._attempt.swept(now, x, sweeps)
+        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), swept)
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""
@@ -214,7 +217,8 @@ class Chain:
             of["depth"][:, 0] * (of["late"][:, 0] == 0),
             of["unplaced"][:, 0],
         )
-        return ChainRun(state, accepted, tried[n])
+        solved = bool(np.all(end["solved"][-1:] > 0))
+        return ChainRun(state, accepted, tried[n], solved)
 
 
 def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
@@ -244,8 +248,11 @@ class ChainRun:
     accepted : AcceptedSteps
     refused : tuple of str
         What the attempts since the last accepted step failed by.
+    solved : bool
+        Whether Newton converged in the last attempt.
     """
 
     state: Array
     accepted: AcceptedSteps
     refused: tuple[str, ...]
+    solved: bool

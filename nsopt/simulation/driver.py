@@ -16,7 +16,7 @@ from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
 from nsopt.simulation.fallback import BY, LAW, FallbackStepper
-from nsopt.simulation.fallback_chain import Backoff, FallbackChains
+from nsopt.simulation.fallback_chain import Backoff, FallbackChains, TakenSteps, Way
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -186,30 +186,40 @@ class Driver:
                 break
             tried += shorter.refused
         else:
-            steps, trial = self._steps_by_others(tried)
+            return self._step_by_others(chain, tried)
         self._z, self._refused = chain.resume(z, steps.end, trial), ()
         return steps
 
-    def _steps_by_others(self, tried: tuple[str, ...]) -> tuple[AcceptedSteps, float]:
-        """Return steps by Newton with a fallback or one by a stepper, and the h to try next [s].
+    def _step_by_others(self, chain: Chain, tried: tuple[str, ...]) -> AcceptedSteps:
+        """Return steps by Newton in other ways, or one by a stepper.
 
-        Where h is fixed the stepper comes first: it keeps h and the scheme if it can.
+        Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
-        early = self._h_varies or not self._fallbacks.other
-        if early and (steps := self._steps_by_fallback(tried)):
-            return steps, self.run.steps.h_min
-        self._stepper.trial = self.run.steps.h_min
-        try:
-            step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
-        except StepError:
-            if early or not (steps := self._steps_by_fallback(tried)):
-                raise
-            return steps, self.run.steps.h_min
-        return step, self._stepper.trial
+        h, ways = self.run.steps.h_min, self._fallbacks
+        first = (*ways.own, *ways.others) if self._h_varies else ways.own
+        taken = self._steps_by(first, tried)
+        if not len(taken.accepted):
+            tried = taken.refused
+            self._stepper.trial = h
+            try:
+                step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
+                taken, h = TakenSteps(step, ()), self._stepper.trial
+            except StepError as error:
+                taken = self._steps_by(
+                    () if self._h_varies else ways.others, (*tried, *error.tried)
+                )
+                if not len(taken.accepted):
+                    raise
+        self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
+        return taken.accepted
 
-    def _steps_by_fallback(self, tried: tuple[str, ...]) -> AcceptedSteps | None:
-        self._backoff = self._backoff.after_jam
-        return self._fallbacks.steps(self.start, self._backoff.steps, tried)
+    def _steps_by(self, ways: tuple[Way, ...], tried: tuple[str, ...]) -> TakenSteps:
+        backoff = self._backoff.after_jam
+        taken = self._fallbacks.steps(ways, self.start, backoff.steps)
+        if not len(taken.accepted):
+            return TakenSteps(taken.accepted, (*tried, *taken.refused))
+        self._backoff = backoff
+        return TakenSteps(taken.accepted.with_earlier(tried), taken.refused)
 
     @cached_property
     def _fallbacks(self) -> FallbackChains:

@@ -1,8 +1,8 @@
-"""Steps by Newton with the fallbacks of a scheme, where its compiled chain is stuck."""
+"""Steps by Newton from other starts and with fallbacks, where a compiled chain is stuck."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +10,23 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
+from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import StepBounds
-from nsopt.simulation.chain import Chain
+from nsopt.simulation.chain import Chain, ChainRun
 from nsopt.simulation.fallback import BY
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 
 Array = NDArray[np.float64]
 
-MOST = 64
-"""Steps of a fallback, after which at the latest the scheme itself is tried again."""
+MOST = 16
+"""Steps of a fallback, after which at the latest the scheme itself is tried again, and Ctrl-C is
+heard."""
 
-ATTEMPTS = 4
+ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
+
+SWEPT = "from Gauss-Seidel"
+"""In the reason of a step, where Newton did not start by itself."""
 
 FEW, SWEEPS = 5000, (500, 5000, 50000)
 """Of Gauss-Seidel, above h_min and there, from which Newton starts in turn."""
@@ -38,7 +43,7 @@ class Backoff(NamedTuple):
     steps : int
         Steps of the fallback in the last jam.
     own : int
-        Steps that the scheme itself has taken since.
+        Steps that its compiled chain has taken since.
     """
 
     steps: int = 0
@@ -50,12 +55,37 @@ class Backoff(NamedTuple):
         return Backoff(min(2 * self.steps, MOST) if self.own < self.steps else 1)
 
 
-class FallbackChains:
-    """Steps by Newton with the fallbacks of a scheme, the last from starts by Gauss-Seidel too.
+class Way(NamedTuple):
+    """A way to take steps where a compiled chain is stuck.
 
-    In a jam with friction the scheme may have no step, however short, or one whose impulses are
-    not unique, or a jump of velocities far from where they were: solvers of optimization problems
-    find none of these. A scheme without fallbacks is its own.
+    Attributes
+    ----------
+    scheme : Scheme
+    sweeps : tuple of int
+        Of Gauss-Seidel at h_min, from which Newton starts in turn; none: it guesses where to start.
+    first : float
+        The h to try first, in h_min.
+    """
+
+    scheme: Scheme
+    sweeps: tuple[int, ...] = ()
+    first: float = 1.0
+
+
+class TakenSteps(NamedTuple):
+    """Accepted steps, maybe none, and what the attempts after the last of them failed by."""
+
+    accepted: AcceptedSteps
+    refused: tuple[str, ...]
+
+
+class FallbackChains:
+    """Steps by Newton where the compiled chain of a scheme is stuck, by other ways than its own.
+
+    In a jam with friction what stops the bodies is an impulse, far from where Newton starts, or
+    many impulses give the same motion; solvers of optimization problems seldom find it. So Newton
+    starts from `GaussSeidel`: with the scheme itself, then with its fallbacks, which may have a
+    step where the scheme has none. Contacts there must be: nothing else is solved so.
 
     Parameters
     ----------
@@ -64,9 +94,13 @@ class FallbackChains:
         Fallbacks that are the same scheme with another law of impact are left out: they are for
         impacts that give energy, which `FallbackStepper` knows.
     bounds : StepBounds
-        A fallback begins with h_min, and has h of its own from there on.
     make : callable
         (scheme, whether Newton guesses where it starts) -> chain; called when it is needed.
+
+    Attributes
+    ----------
+    own, others : tuple of Way
+        With the scheme itself, and with its fallbacks, in the order in which they are tried.
     """
 
     def __init__(
@@ -76,67 +110,72 @@ class FallbackChains:
         bounds: StepBounds,
         make: Callable[[Scheme, bool], Chain],
     ) -> None:
-        self._dynamics, self._make = dynamics, make
+        self._dynamics, self._scheme, self._make = dynamics, scheme, make
         self._h_min, self._h_max = bounds.h_min, bounds.h_max
-        self._others = [*_others(scheme)]
-        self._last = [scheme, *self._others][-1]
         self._chains: dict[tuple[Scheme, bool], Chain] = {}
+        self.own: tuple[Way, ...] = ()
+        self.others: tuple[Way, ...] = ()
+        if not dynamics.contact_names:
+            return
+        others = [*_others(scheme)]
+        last = tuple(Way([scheme, *others][-1], SWEEPS, factor) for factor in LONGER)
+        self.own = (Way(scheme, SWEEPS[:1]),) if others else last
+        self.others = (*map(Way, others), *last) if others else ()
 
-    @property
-    def other(self) -> bool:
-        """Whether any of them is another scheme."""
-        return bool(self._others)
+    def steps(self, ways: Iterable[Way], start: Start, count: int) -> TakenSteps:
+        """Return up to ``count`` steps, by the first of some ways that takes any."""
+        taken, sizes = TakenSteps(AcceptedSteps.none(self._dynamics), ()), set()
+        for way in ways:
+            chain = self._chain(way)
+            z = chain.begin(start, min(way.first * self._h_min, self._h_max))
+            size = (way.scheme, bool(way.sweeps), chain.size(z))
+            if size in sizes or (way.sweeps and not chain.sweeps):
+                continue
+            sizes.add(size)
+            more = self._taken(chain, way, z, count)
+            tried = (*taken.refused, *self._told(way, more.refused))
+            if len(more.accepted):
+                accepted = more.accepted.with_earlier(taken.refused, self._how(way))
+                return TakenSteps(accepted, self._told(way, more.refused))
+            taken = TakenSteps(more.accepted, tried)
+        return taken
 
-    def steps(self, start: Start, count: int, tried: tuple[str, ...]) -> AcceptedSteps | None:
-        """Return up to ``count`` accepted steps, None if there is not one.
+    def _taken(self, chain: Chain, way: Way, z: Array, count: int) -> TakenSteps:
+        taken = TakenSteps(AcceptedSteps.none(self._dynamics), ())
+        for _ in range(ATTEMPTS * count):
+            run = self._attempt(chain, way, z, taken.refused)
+            z = run.state
+            taken = TakenSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
+            if chain.ended(z) or len(taken.accepted) >= count:
+                break
+        return taken
 
-        Parameters
-        ----------
-        start : Start
-        count : int
-        tried : tuple of str
-            What earlier attempts at the first step failed by.
-        """
-        ways = [(scheme, True, 1.0) for scheme in self._others]
-        ways += [(self._last, False, factor) for factor in LONGER]
-        for scheme, guesses, factor in ways:
-            h = min(factor * self._h_min, self._h_max)
-            accepted, refused = self._taken(scheme, guesses, start, h, count)
-            if len(accepted):
-                how = f"{BY}{type(scheme).__name__}" if self._others else ""
-                return accepted.with_earlier(tried, how)
-            tried += refused
-        return None
+    def _attempt(self, chain: Chain, way: Way, z: Array, refused: tuple[str, ...]) -> ChainRun:
+        """Return an attempt; at h_min, where h cannot shrink, several until Newton converges."""
+        if not way.sweeps:
+            return chain.run(z, refused)
+        run: ChainRun | None = None
+        for sweeps in way.sweeps if chain.size(z) <= self._h_min * AT_H_MIN else (FEW,):
+            run = chain.run(chain.swept(z, sweeps), run.refused if run else refused)
+            if run.solved:
+                break
+        assert run is not None  # there are sweeps
+        return run
 
-    def _chain(self, scheme: Scheme, guesses: bool) -> Chain:
-        key = scheme, guesses
+    def _how(self, way: Way) -> str:
+        """Return in words how steps were taken, as far as not by the scheme and Newton alone."""
+        by = f"{BY}{type(way.scheme).__name__}" if way.scheme != self._scheme else ""
+        return f"{by} {SWEPT if way.sweeps else ''}".strip()
+
+    def _told(self, way: Way, refused: tuple[str, ...]) -> tuple[str, ...]:
+        how = self._how(way)
+        return tuple(f"{how}: {text}" for text in refused)
+
+    def _chain(self, way: Way) -> Chain:
+        key = way.scheme, not way.sweeps
         if key not in self._chains:
             self._chains[key] = self._make(*key)
         return self._chains[key]
-
-    def _taken(
-        self, scheme: Scheme, guesses: bool, start: Start, h: float, count: int
-    ) -> tuple[AcceptedSteps, tuple[str, ...]]:
-        """Return up to ``count`` steps, and what attempts at the next one failed by."""
-        chain = self._chain(scheme, guesses)
-        z = chain.begin(start, h)
-        tried: tuple[str, ...] = ()
-        steps = AcceptedSteps.none(self._dynamics)
-        for _ in range(ATTEMPTS * count if guesses or chain.sweeps else 0):
-            for ready in [z] if guesses else self._swept(chain, z):
-                run = chain.run(ready, tried)
-                tried = run.refused
-                if len(run.accepted):
-                    break
-            z, steps = run.state, AcceptedSteps.joined([steps, run.accepted])
-            if chain.ended(z) or len(steps) >= count:
-                break
-        return steps, tried
-
-    def _swept(self, chain: Chain, z: Array) -> Iterator[Array]:
-        """Yield states with unknowns by Gauss-Seidel, several at h_min, where h cannot shrink."""
-        for sweeps in SWEEPS if chain.trial(z) <= self._h_min else (FEW,):
-            yield chain.swept(z, sweeps)
 
 
 def _others(scheme: Scheme) -> Iterator[Scheme]:

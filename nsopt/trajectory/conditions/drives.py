@@ -109,7 +109,8 @@ class PowerLimits(Condition):
         check_joints("PowerLimits", self.joints or (), known)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        joints = self.joints or [x.joint for x in m.dynamics.mechanism.actuators]
+        every = [x.joint for x in m.dynamics.mechanism.actuators]
+        joints = every if self.joints is None else self.joints
         most = np.array([self.power])
         powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
         return [Bound(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
