@@ -72,9 +72,39 @@ def test_newton_converges_from_there_where_it_does_not_from_zero():
     assert solved == hard
 
 
-def test_an_unknown_that_is_not_its_own_is_refused():
-    m = Mpcc("sum")
+@pytest.mark.parametrize("kind", ["sum", "square"])
+def test_an_unknown_that_is_not_its_own_is_refused(kind):
+    m = Mpcc(kind)
     z = m.variable("z", 2)
-    m.complement("both", z, ca.vertcat(z[0] + z[1], z[1]))
-    with pytest.raises(ValueError, match="pairs, boxes and discs of unknowns of their own, 'sum'"):
+    H = {"sum": z[0] + z[1], "square": z[0] ** 2}[kind]
+    m.complement("both", z, ca.vertcat(H, z[1]))
+    assert not GaussSeidel.takes(m)
+    with pytest.raises(
+        ValueError, match=f"pairs, boxes and discs of unknowns of their own, '{kind}"
+    ):
         GaussSeidel(m)
+
+
+def test_an_offset_of_an_unknown_counts():
+    """0 <= z - 2 _|_ z - 1 >= 0."""
+    m = Mpcc("offset")
+    z = m.variable("z", 1)
+    m.complement("pair", z - 1, z - 2)
+    assert swept(m, []) == pytest.approx([2.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("slope", [0.0, -1e-18])
+def test_what_does_not_depend_on_its_own_unknown_stays(slope):
+    """As at a contact that bodies without a freedom of their own press."""
+    m = Mpcc("blocked")
+    z = m.variable("z", 2, guess=1.0)
+    m.complement("pair", ca.vertcat(slope * z[0] - 1.0, 2.0 * z[1] - 1.0), z)
+    assert swept(m, []) == pytest.approx([0.0, 0.5], abs=1e-12)
+
+
+def test_a_start_without_a_slope_is_given_back():
+    m = Mpcc("root")
+    y, z = m.variable("y", 1), m.variable("z", 1)
+    m.equal("root", ca.sqrt(y) - z)
+    m.complement("pair", y - 1, z)
+    assert swept(m, []).tolist() == [0.0, 0.0]

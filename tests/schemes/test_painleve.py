@@ -6,6 +6,8 @@ impulse, at once, after which the tip sticks [Moreau 1988; Genot, Brogliato 1999
 A/Solids 18].
 """
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,8 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme, heading):
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=3e-6, steps=steps, scheme=scheme, solver=Compiled())
     assert result.completed
+    assert str(result["step_reason"].values[1]).endswith("from Gauss-Seidel")
+    assert result.data.attrs["steps_by_other_schemes"] == 0
     h = result["h"].values[1]
     assert h <= 1e-6
     velocity = result["v"].values[1, :3]
@@ -81,9 +85,44 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme, heading):
     assert energy.max() <= energy[0] + 1e-12
 
 
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_where_h_is_fixed_it_stays(scheme):
+    """To the first order: gravity acts for one step."""
+    dynamics, ahead, axis = sliding_rod(0.7, 1.0)
+    result = simulate(
+        dynamics, duration=2e-5, steps=StepBounds(1e-5, 1e-5), scheme=scheme, solver=Compiled()
+    )
+    assert result["h"].values[1:] == pytest.approx(1e-5, rel=1e-9)
+    velocity = result["v"].values[1, :3]
+    assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-5)
+
+
+@dataclass(frozen=True)
+class Hopeless(Variational):
+    """A scheme whose steps are never good, so that its fallbacks take them."""
+
+    def add_step(self, *arguments):
+        step = super().add_step(*arguments)
+        return replace(step, motion_residual=step.motion_residual + 1e6)
+
+
+def test_a_fallback_takes_the_impulse_and_is_told():
+    """What the scheme itself was refused for is on record, attempt by attempt."""
+    dynamics, ahead, axis = sliding_rod(0.7, 1.0)
+    steps = StepBounds(1e-6, 1e-5)
+    result = simulate(dynamics, duration=2e-5, steps=steps, scheme=Hopeless(), solver=Compiled())
+    assert result.data.attrs["steps_by_other_schemes"] == result.data.attrs["steps"]
+    assert "by MoreauJean from Gauss-Seidel" in str(result["step_reason"].values[1])
+    tried = str(result["tried"].values[1])
+    assert tried.count("from Gauss-Seidel: h = 1e-06 s: equation of motion") == 1
+    assert "by MoreauJean: h = 1e-06 s: Newton did not converge" in tried
+    velocity = result["v"].values[1, :3]
+    assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-6)
+
+
 @pytest.mark.parametrize("coordinates", ["absolute", "relative"])
 def test_after_a_jam_the_rod_goes_on(coordinates):
-    """It turns over its tip, which sticks, then lifts off; nothing drives it."""
+    """Nothing drives it."""
     dynamics, *_ = sliding_rod(0.3, 1.0, coordinates)
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=0.2, steps=steps, scheme=Variational(), solver=Compiled())
