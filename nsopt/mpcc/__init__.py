@@ -5,7 +5,7 @@ from nsopt.mpcc.blocks import Rows
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.gauss_seidel import GaussSeidel
-from nsopt.mpcc.ipopt import Ipopt, WarmStart
+from nsopt.mpcc.ipopt import QUIET, Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
@@ -49,6 +49,7 @@ from nsopt.mpcc.structured import Bound, ConstraintBlock, StructuredNlp, constra
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
+    "QUIET",
     "SINGLE",
     "Backend",
     "Bound",

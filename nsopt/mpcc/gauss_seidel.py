@@ -36,7 +36,7 @@ LEAST = 1e-12
 """Of the largest slope, one that counts as none: F then does not move its z."""
 
 
-class Projection(NamedTuple):
+class ProjectedUnknowns(NamedTuple):
     """Unknowns z that are projected on a set, as z - rho F is; (n,) each, scaled."""
 
     z: ca.SX
@@ -69,7 +69,7 @@ class GaussSeidel:
     """
 
     def __init__(self, mpcc: Mpcc) -> None:
-        x, kinds = _unknowns(mpcc), _projections(mpcc)
+        x, kinds = _unknowns(mpcc), _projected(mpcc)
         z, *rows = (ca.vertcat(*parts) for parts in zip(*kinds, strict=True))
         own = _own_unknowns(z, x)
         if own is None or mpcc.first_events:
@@ -88,7 +88,7 @@ class GaussSeidel:
     @staticmethod
     def takes(mpcc: Mpcc) -> bool:
         """Tell whether a program is one of these."""
-        z = ca.vertcat(*(part.z for part in _projections(mpcc)))
+        z = ca.vertcat(*(part.z for part in _projected(mpcc)))
         return _own_unknowns(z, _unknowns(mpcc)) is not None and not mpcc.first_events
 
     def start(self, x: Array, p: Array, sweeps: int) -> Array:
@@ -150,28 +150,30 @@ def _unknowns(mpcc: Mpcc) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
 
 
-def _projections(mpcc: Mpcc) -> list[Projection]:
+def _projected(mpcc: Mpcc) -> list[ProjectedUnknowns]:
     """Return all pairs, all boxes and all discs."""
     return [_joined(part(mpcc)) for part in (_pairs, _boxes, _discs)]
 
 
-def _pairs(mpcc: Mpcc) -> Iterator[Projection]:
+def _pairs(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
     for block in mpcc.pairs:
         H, G = block.H / ca.SX(block.scales[1]), block.G / ca.SX(block.scales[0])
-        yield Projection(H, G, ca.SX(H.numel(), 1), ca.if_else(block.active, ca.inf, 0))
+        yield ProjectedUnknowns(H, G, ca.SX(H.numel(), 1), ca.if_else(block.active, ca.inf, 0))
 
 
-def _boxes(mpcc: Mpcc) -> Iterator[Projection]:
+def _boxes(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
     for block in mpcc.boxes:
         size, rate = (ca.SX(scale) for scale in block.scales)
-        yield Projection(block.z / size, block.F / rate, block.lower / size, block.upper / size)
+        yield ProjectedUnknowns(
+            block.z / size, block.F / rate, block.lower / size, block.upper / size
+        )
 
 
-def _discs(mpcc: Mpcc) -> Iterator[Projection]:
+def _discs(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
     """Yield vectors of two entries, whose upper limits are both the radius."""
     for block in mpcc.discs:
         size, rho, radius = (_twice(y) for y in (block.scales[0], block.rho, block.radius))
-        yield Projection(
+        yield ProjectedUnknowns(
             block.z / size, rho * block.F / size, ca.SX(size.numel(), 1), radius / size
         )
 
@@ -180,9 +182,9 @@ def _twice(x: Any) -> ca.SX:
     return ca.vec(ca.repmat(ca.SX(x).T, 2, 1))
 
 
-def _joined(parts: Iterable[Projection]) -> Projection:
-    none = Projection(*(ca.SX(0, 1) for _ in Projection._fields))
-    return Projection(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
+def _joined(parts: Iterable[ProjectedUnknowns]) -> ProjectedUnknowns:
+    none = ProjectedUnknowns(*(ca.SX(0, 1) for _ in ProjectedUnknowns._fields))
+    return ProjectedUnknowns(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
 
 
 def _own_unknowns(z: ca.SX, x: ca.SX) -> NDArray[np.intp] | None:

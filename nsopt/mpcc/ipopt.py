@@ -70,11 +70,7 @@ class Ipopt(Backend):
             "ipopt.max_iter": self.max_iter,
         }
         options = {
-            "print_time": False,
-            "error_on_fail": False,
-            "show_eval_warnings": False,
-            "ipopt.print_level": 0,
-            "ipopt.sb": "yes",
+            **QUIET,
             "ipopt.honor_original_bounds": "yes",
             **suited,
             **{name: value for name, value in stated.items() if value is not None},
@@ -89,6 +85,17 @@ class Ipopt(Backend):
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
         return NlpsolCall(solver, nlp, callback)
 
+
+QUIET: Mapping[str, Any] = MappingProxyType(
+    {
+        "print_time": False,
+        "error_on_fail": False,
+        "show_eval_warnings": False,
+        "ipopt.print_level": 0,
+        "ipopt.sb": "yes",
+    }
+)
+"""Options by which IPOPT prints nothing, and a failure is told by its status."""
 
 SINGLE: Mapping[str, Any] = MappingProxyType(
     {

@@ -13,6 +13,7 @@ import casadi as ca
 from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.filter_sqp import FilterOptions, FilterSqp, structured_qp
+from nsopt.mpcc.ipopt import QUIET
 from nsopt.mpcc.native import compile_native
 from nsopt.mpcc.padding import PaddedCall, pad
 
@@ -129,11 +130,7 @@ class IpoptQp(QpSolver):
     def options(self) -> dict[str, Any]:
         constant = ("hessian_constant", "jac_c_constant", "jac_d_constant")
         options = {
-            "print_time": False,
-            "error_on_fail": False,
-            "show_eval_warnings": False,
-            "ipopt.print_level": 0,
-            "ipopt.sb": "yes",
+            **QUIET,
             "ipopt.tol": self.tol,
             "ipopt.max_iter": self.max_iter,
             "ipopt.mu_strategy": "adaptive",

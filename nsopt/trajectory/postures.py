@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import QUIET
 from nsopt.trajectory.conditions import Bound, Condition
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -87,15 +88,7 @@ class _Search:
         # Rows of a pose may imply each other: equations of a little width are no equations.
         self._wide = MET / 2 * (self.lower == self.upper)
         program: dict[str, Any] = {"x": q, "f": ca.sumsqr(q - near), "g": ca.densify(g)}
-        options: dict[str, Any] = {
-            "print_time": False,
-            "error_on_fail": False,
-            "show_eval_warnings": False,
-            "ipopt.print_level": 0,
-            "ipopt.sb": "yes",
-            "ipopt.max_iter": 200,
-            "ipopt.constr_viol_tol": MET / 10,
-        }
+        options = {**QUIET, "ipopt.max_iter": 200, "ipopt.constr_viol_tol": MET / 10}
         self._solve = ca.nlpsol("posture", "ipopt", program, options)
 
     def run(self, start: Array) -> tuple[Array, Array]:

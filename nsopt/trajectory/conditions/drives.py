@@ -79,9 +79,8 @@ class DriveWithin(Condition):
         check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        force, _ = _force_and_velocity(m, self.joint)
         limits = np.array([self.lower]), np.array([self.upper])
-        return [Bound(f"force of {self.joint}", force, *limits)]
+        return [Bound(f"force of {self.joint}", _force_and_velocity(m, self.joint)[0], *limits)]
 
 
 @dataclass(frozen=True)
