@@ -61,7 +61,7 @@ def test_friction_in_space_meets_the_law(seed):
 def test_newton_converges_from_there_where_it_does_not_from_zero():
     """Full steps wander in a third of the draws of eight contacts on a body."""
     hard = solved = 0
-    for seed in range(12):
+    for seed in range(5):
         m, _, _ = pins(seed, 8)
         newton, start = Newton(damped=0).lower(m), 3 * np.random.default_rng(seed).normal(size=6)
         n = newton.numel_in(0)

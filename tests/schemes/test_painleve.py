@@ -69,9 +69,8 @@ def after_the_jam(ahead, axis):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-@pytest.mark.parametrize("heading", [0.0, 0.7])
-def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme, heading):
-    dynamics, ahead, axis = sliding_rod(heading, 1.0)
+def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
+    dynamics, ahead, axis = sliding_rod(0.7, 1.0)
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=3e-6, steps=steps, scheme=scheme, solver=Compiled())
     assert result.completed
@@ -85,6 +84,7 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme, heading):
     assert energy.max() <= energy[0] + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_where_h_is_fixed_it_stays(scheme):
     """To the first order: gravity acts for one step."""
@@ -120,6 +120,7 @@ def test_a_fallback_takes_the_impulse_and_is_told():
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["absolute", "relative"])
 def test_after_a_jam_the_rod_goes_on(coordinates):
     """Nothing drives it."""
