@@ -68,7 +68,11 @@ def after_the_jam(ahead, axis):
     return SPEED * ahead + (normal * UP + tangential * ahead) / MASS
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@pytest.mark.parametrize(
+    "scheme",
+    [SCHEMES[0], *(pytest.param(x, marks=pytest.mark.slow) for x in SCHEMES[1:])],
+    ids=repr,
+)
 def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
     dynamics, ahead, axis = sliding_rod(0.7, 1.0)
     steps = StepBounds(1e-6, 1e-3)
@@ -106,6 +110,7 @@ class Hopeless(Variational):
         return replace(step, motion_residual=step.motion_residual + 1e6)
 
 
+@pytest.mark.slow
 def test_a_fallback_takes_the_impulse_and_is_told():
     """What the scheme itself was refused for is on record, attempt by attempt."""
     dynamics, ahead, axis = sliding_rod(0.7, 1.0)
