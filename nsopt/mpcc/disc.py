@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.blocks import Discs, Rows
-from nsopt.mpcc.min_row import Alternative, Holding, MinRow
+from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
 
 TINY = 1e-60
@@ -59,10 +59,14 @@ class Disc:
 
 @dataclass(frozen=True, eq=False)
 class DiscRow(MinRow):
-    """Row k of the two rows of a disc."""
+    """Row k of the two rows of a disc.
+
+    ``disc`` has a radius of zero or more; ``limit`` is what states it, smooth, and less on the way.
+    """
 
     disc: Disc
     k: int
+    limit: ca.SX
 
     @property
     def value(self) -> ca.SX:
@@ -84,13 +88,18 @@ class DiscRow(MinRow):
         margin = ca.if_else(inside, near, slow)
         return Holding(self.value, (Alternative(other, margin, disc.label),))
 
+    @property
+    def projected(self) -> ProjectedUnknown:
+        disc = self.disc
+        return ProjectedUnknown(disc.z[self.k], disc.F[self.k], ca.SX(0), self.limit)
+
 
 def rows_of_discs(block: Discs) -> Iterator[DiscRow]:
     """Yield the rows of a block."""
     for k in range(len(block.labels)):
         disc = _disc(block, k)
-        disc = replace(disc, radius=ca.fmax(disc.radius, 0))
-        yield from (DiscRow(disc, 0), DiscRow(disc, 1))
+        limit, disc = disc.radius, replace(disc, radius=ca.fmax(disc.radius, 0))
+        yield from (DiscRow(disc, 0, limit), DiscRow(disc, 1, limit))
 
 
 def _disc(block: Discs, k: int) -> Disc:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mpcc.disc import DiscRow
 from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.min_map import min_rows
+from nsopt.mpcc.min_row import ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
 
 Array = NDArray[np.float64]
@@ -20,29 +23,52 @@ CHUNK = 50
 MEMORY = 10
 """Calls after which extrapolation begins anew."""
 
-ASTRAY = 10.0
+DIVERGED = 10.0
 """Times the least change so far, the change at which it begins anew."""
 
-ALIKE = 1e-10
+DEPENDENT = 1e-10
 """Relative size of singular values of changes that count as zero."""
 
-STILL = 1e-14
+TOLERANCE = 1e-14
 """Change in `CHUNK` sweeps at which they end, over the largest scaled unknown or one."""
 
 RANK = 1e-12
 """Relative size of singular values of the equations that count as zero."""
 
-LEAST = 1e-12
+NO_SLOPE = 1e-12
 """Of the largest slope, one that counts as none: F then does not move its z."""
 
 
-class ProjectedUnknowns(NamedTuple):
-    """Unknowns z that are projected on a set, as z - rho F is; (n,) each, scaled."""
+class _Projections(NamedTuple):
+    """All projections of a program, (n,) each, scaled; those on discs come last.
+
+    ``stated`` tells whether all that complements is stated so.
+    """
 
     z: ca.SX
     F: ca.SX
     lower: ca.SX
     upper: ca.SX
+    in_discs: int
+    stated: bool
+
+    @classmethod
+    def of(cls, mpcc: Mpcc) -> _Projections:
+        rows = min_rows(mpcc)
+        found = [projected for row in rows if (projected := row.projected) is not None]
+        none = ProjectedUnknown(*(ca.SX(0, 1) for _ in ProjectedUnknown._fields))
+        z, F, lower, upper = (ca.vertcat(*column) for column in zip(none, *found, strict=True))
+        in_discs = sum(isinstance(row, DiscRow) for row in rows)
+        return cls(z, F, lower, upper, in_discs, len(found) == len(rows))
+
+    def own_unknowns(self, x: ca.SX) -> NDArray[np.intp] | None:
+        """Return the index in x of each z, None if one is not linear in an unknown of its own."""
+        J = ca.jacobian(self.z, x)
+        rows, columns = (np.array(y, dtype=int) for y in J.sparsity().get_triplet())
+        n = self.z.numel()
+        alone = np.array_equal(np.sort(rows), np.arange(n)) and len({*columns}) == n
+        linear = alone and not ca.depends_on(J, x)
+        return columns[np.argsort(rows)] if linear and self.stated else None
 
 
 class GaussSeidel:
@@ -69,10 +95,9 @@ class GaussSeidel:
     """
 
     def __init__(self, mpcc: Mpcc) -> None:
-        x, kinds = _unknowns(mpcc), _projected(mpcc)
-        z, *rows = (ca.vertcat(*parts) for parts in zip(*kinds, strict=True))
-        own = _own_unknowns(z, x)
-        if own is None or mpcc.first_events:
+        x, given = _unknowns(mpcc), _Projections.of(mpcc)
+        z, own = given.z, given.own_unknowns(x)
+        if own is None:
             raise ValueError(
                 f"GaussSeidel needs pairs, boxes and discs of unknowns of their own, "
                 f"{mpcc.name!r} has others: use Newton, Ipopt or Sqp"
@@ -80,16 +105,15 @@ class GaussSeidel:
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
         equations = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
         self._own, self._equations = own, equations.numel()
-        r = ca.vertcat(equations, *rows)
+        r = ca.vertcat(equations, given.F, given.lower, given.upper)
         stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
         self._stated = Evaluator(ca.Function("stated", [x, p], [ca.densify(y) for y in stated]))
-        self._sweeps = Evaluator(_repeated(_sweep(*(part.z.numel() for part in kinds))))
+        self._sweeps = Evaluator(_repeated(_sweep(z.numel(), given.in_discs)))
 
     @staticmethod
     def takes(mpcc: Mpcc) -> bool:
         """Tell whether a program is one of these."""
-        z = ca.vertcat(*(part.z for part in _projected(mpcc)))
-        return _own_unknowns(z, _unknowns(mpcc)) is not None and not mpcc.first_events
+        return _Projections.of(mpcc).own_unknowns(_unknowns(mpcc)) is not None
 
     def start(self, x: Array, p: Array, sweeps: int) -> Array:
         """Return scaled unknowns (n,) after so many sweeps, or fewer where they come to rest.
@@ -128,9 +152,9 @@ class GaussSeidel:
             if not np.all(np.isfinite(end)):
                 return z
             size = np.max(np.abs(end - z), initial=0.0)
-            if size <= STILL * max(1.0, np.max(np.abs(end), initial=0.0)):
+            if size <= TOLERANCE * max(1.0, np.max(np.abs(end), initial=0.0)):
                 return end
-            if len(ends) == MEMORY or size > ASTRAY * least:
+            if len(ends) == MEMORY or size > DIVERGED * least:
                 ends, moves = [], []
             ends, moves, least = [*ends, end], [*moves, end - z], min(least, size)
             z = _extrapolated(ends, moves)
@@ -141,58 +165,13 @@ def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
     """Return the combination of ends whose moves, combined alike, are least."""
     if len(ends) == 1:
         return ends[0]
-    weights = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=ALIKE)[0]
+    weights = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=DEPENDENT)[0]
     end: Array = ends[-1] - np.diff(ends, axis=0).T @ weights
     return end
 
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
-
-
-def _projected(mpcc: Mpcc) -> list[ProjectedUnknowns]:
-    """Return all pairs, all boxes and all discs."""
-    return [_joined(part(mpcc)) for part in (_pairs, _boxes, _discs)]
-
-
-def _pairs(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
-    for block in mpcc.pairs:
-        H, G = block.H / ca.SX(block.scales[1]), block.G / ca.SX(block.scales[0])
-        yield ProjectedUnknowns(H, G, ca.SX(H.numel(), 1), ca.if_else(block.active, ca.inf, 0))
-
-
-def _boxes(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
-    for block in mpcc.boxes:
-        size, rate = (ca.SX(scale) for scale in block.scales)
-        yield ProjectedUnknowns(
-            block.z / size, block.F / rate, block.lower / size, block.upper / size
-        )
-
-
-def _discs(mpcc: Mpcc) -> Iterator[ProjectedUnknowns]:
-    """Yield vectors of two entries, whose upper limits are both the radius."""
-    for block in mpcc.discs:
-        size, rho, radius = (_twice(y) for y in (block.scales[0], block.rho, block.radius))
-        yield ProjectedUnknowns(
-            block.z / size, rho * block.F / size, ca.SX(size.numel(), 1), radius / size
-        )
-
-
-def _twice(x: Any) -> ca.SX:
-    return ca.vec(ca.repmat(ca.SX(x).T, 2, 1))
-
-
-def _joined(parts: Iterable[ProjectedUnknowns]) -> ProjectedUnknowns:
-    none = ProjectedUnknowns(*(ca.SX(0, 1) for _ in ProjectedUnknowns._fields))
-    return ProjectedUnknowns(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
-
-
-def _own_unknowns(z: ca.SX, x: ca.SX) -> NDArray[np.intp] | None:
-    """Return the index in x of each z, None if one is not linear in an unknown of its own."""
-    J = ca.jacobian(z, x)
-    rows, columns = (np.array(y, dtype=int) for y in J.sparsity().get_triplet())
-    alone = np.array_equal(np.sort(rows), np.arange(z.numel())) and len({*columns}) == z.numel()
-    return columns[np.argsort(rows)] if alone and not ca.depends_on(J, x) else None
 
 
 def _repeated(sweep: ca.Function) -> ca.Function:
@@ -203,15 +182,14 @@ def _repeated(sweep: ca.Function) -> ca.Function:
     return ca.Function("sweeps", [z, *given], [end])
 
 
-def _sweep(pairs: int, boxes: int, discs: int) -> ca.Function:
-    """Return (z, constants, slopes) -> z of one sweep, over all pairs, then boxes, then discs.
+def _sweep(n: int, in_discs: int) -> ca.Function:
+    """Return (z, constants, slopes) -> z of one sweep over n unknowns, the last of them in discs.
 
     F, lower and upper limits are ``constants + slopes z``.
     """
-    n = pairs + boxes + discs
     z, constants, slopes = ca.SX.sym("z", n), ca.SX.sym("c", 3 * n), ca.SX.sym("s", 3 * n, n)
     values = [z[i] for i in range(n)]
-    least = LEAST * ca.mmax(ca.vertcat(0, *(slopes[i, i] for i in range(n))))
+    least = NO_SLOPE * ca.mmax(ca.vertcat(0, *(slopes[i, i] for i in range(n))))
 
     def row(i: int) -> ca.SX:
         return constants[i] + slopes[i, :] @ ca.vertcat(*values)
@@ -219,10 +197,10 @@ def _sweep(pairs: int, boxes: int, discs: int) -> ca.Function:
     def reach(i: int, rate: ca.SX) -> ca.SX:
         return values[i] - ca.if_else(rate > least, row(i) / rate, 0)
 
-    for i in range(pairs + boxes):
+    for i in range(n - in_discs):
         lower, upper = row(n + i), row(2 * n + i)
         values[i] = ca.fmin(ca.fmax(reach(i, slopes[i, i]), lower), upper)
-    for i in range(pairs + boxes, n, 2):
+    for i in range(n - in_discs, n, 2):
         # A bound of the larger eigenvalue, so that the step of both entries is none too long.
         rate = slopes[i, i] + slopes[i + 1, i + 1]
         to, radius = ca.vertcat(reach(i, rate), reach(i + 1, rate)), ca.fmax(row(2 * n + i), 0)

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 
 from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
 from nsopt.mpcc.disc import rows_of_discs
-from nsopt.mpcc.min_row import Alternative, Holding, MinRow
+from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
 
 
@@ -50,19 +51,35 @@ class PairRow(MinRow):
         row = ca.if_else(first, self.G, self.H)
         return Holding(row, (Alternative(other, margin, self.label),))
 
+    @property
+    def projected(self) -> ProjectedUnknown:
+        return ProjectedUnknown(self.H, self.G, ca.SX(0), ca.if_else(self.active, ca.inf, 0))
+
 
 @dataclass(frozen=True, eq=False)
 class BoxRow(MinRow):
-    """lower <= z <= upper with F: ``low`` is z - lower, ``up`` z - upper, scaled.
+    """lower <= z <= upper with F, which is scaled; z and its bounds are in units of ``size``.
 
     ``meet`` is 1 where bounds that are given meet: F is then free.
     """
 
-    low: ca.SX
-    up: ca.SX
+    z: ca.SX
+    lower: ca.SX
+    upper: ca.SX
+    size: ca.SX
     F: ca.SX
     meet: ca.SX
     label: str
+
+    @cached_property
+    def low(self) -> ca.SX:
+        """How far z is above its lower bound, scaled."""
+        return (self.z - self.lower) / self.size
+
+    @cached_property
+    def up(self) -> ca.SX:
+        """How far z is above its upper bound, scaled."""
+        return (self.z - self.upper) / self.size
 
     @property
     def value(self) -> ca.SX:
@@ -84,6 +101,11 @@ class BoxRow(MinRow):
         margins = (ca.if_else(self.meet, ca.inf, ca.fabs(x - row)) for x in (second, third))
         others = zip((second, third), margins, strict=True)
         return Holding(row, tuple(Alternative(x, margin, self.label) for x, margin in others))
+
+    @property
+    def projected(self) -> ProjectedUnknown:
+        z, lower, upper = (x / self.size for x in (self.z, self.lower, self.upper))
+        return ProjectedUnknown(z, self.F, lower, upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +164,12 @@ def _of_pairs(block: Pairs) -> Iterator[MinRow]:
 
 
 def _of_boxes(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
-    low, up = ((block.z - bound) / ca.SX(block.scales[0]) for bound in (block.lower, block.upper))
-    F = block.F / ca.SX(block.scales[1])
+    size, F = ca.SX(block.scales[0]), block.F / ca.SX(block.scales[1])
     given = not ca.depends_on(ca.vertcat(block.lower, block.upper), x)
     meet = block.lower == block.upper if given else ca.SX(F.sparsity())
     for k, label in enumerate(block.labels):
-        yield BoxRow(low[k], up[k], F[k], meet[k], label)
+        z, lower, upper = (x[k] for x in (block.z, block.lower, block.upper))
+        yield BoxRow(z, lower, upper, size[k], F[k], meet[k], label)
 
 
 def _of_first_event(block: FirstEvent) -> MinRow:

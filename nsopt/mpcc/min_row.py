@@ -23,6 +23,18 @@ class Holding(NamedTuple):
     alternatives: tuple[Alternative, ...]
 
 
+class ProjectedUnknown(NamedTuple):
+    """A z that is z - rho F, for any rho > 0, projected on lower <= z <= upper; scaled scalars.
+
+    Of a disc, z and F are entries of vectors of two, projected on a disc of radius ``upper``.
+    """
+
+    z: ca.SX
+    F: ca.SX
+    lower: ca.SX
+    upper: ca.SX
+
+
 class MinRow(ABC):
     """A row of the min map."""
 
@@ -40,3 +52,8 @@ class MinRow(ABC):
     @abstractmethod
     def holding(self) -> Holding:
         """The expression that holds at given unknowns, chosen by switches without derivatives."""
+
+    @property
+    def projected(self) -> ProjectedUnknown | None:
+        """The unknown whose projection the row states; None if it states another thing."""
+        return None

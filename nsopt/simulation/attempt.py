@@ -95,7 +95,7 @@ class StepAttempt:
             list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
         )
 
-    def swept(self, now: Array, last: Array, sweeps: int) -> Array:
+    def from_gauss_seidel(self, now: Array, last: Array, sweeps: int) -> Array:
         """Return unknowns (nx,) of a step by `GaussSeidel`.
 
         Parameters
@@ -109,18 +109,18 @@ class StepAttempt:
         """
         x: list[Array] = []
         before = np.split(last, np.cumsum(self.sizes)[:-1])
-        for (guess, gauss_seidel), old in zip(self._sweepers, before, strict=True):
+        for (guess, gauss_seidel), old in zip(self._starts, before, strict=True):
             known = np.concatenate([now, *x])
             x.append(gauss_seidel.start(np.asarray(guess(known, old)).ravel(), known, sweeps))
         return np.concatenate([np.zeros(0), *x])
 
     @cached_property
-    def sweeps(self) -> bool:
+    def takes_gauss_seidel(self) -> bool:
         """Whether `GaussSeidel` takes the programs."""
         return all(GaussSeidel.takes(part) for part in self._program.parts)
 
     @cached_property
-    def _sweepers(self) -> list[tuple[ca.Function, GaussSeidel]]:
+    def _starts(self) -> list[tuple[ca.Function, GaussSeidel]]:
         return [(warm_guess(part), GaussSeidel(part)) for part in self._program.parts]
 
     def fields(self, rows: Array) -> dict[str, Array]:
@@ -146,7 +146,7 @@ class StepAttempt:
         program, layout = self._program, self.layout
         z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
         state, (p, bounds, scales) = layout.state(z), layout.given(parameters)
-        h = self._size()(state.t, state.h, bounds)
+        h = self.size(state.t, state.h, bounds)
         smallest = _at_h_min(h, bounds)
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
         edges = np.cumsum([0, *self.sizes]).tolist()
@@ -179,7 +179,8 @@ class StepAttempt:
         )
         return ca.Function("running", [z, parameters], [after, record])
 
-    def _size(self) -> ca.Function:
+    @cached_property
+    def size(self) -> ca.Function:
         """Return (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
         h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))

@@ -16,7 +16,7 @@ from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
 from nsopt.simulation.attempt import StepAttempt
-from nsopt.simulation.bounds import reasons, until_end
+from nsopt.simulation.bounds import reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
@@ -85,7 +85,8 @@ class Chain:
     Parameters
     ----------
     native : bool
-        Whether C is generated; else single attempts run in CasADi's virtual machine, ready at once.
+        Whether C is generated; else single attempts run in CasADi's virtual machine, ready in
+        a second or two.
     guesses : bool
         See `StepAttempt`.
 
@@ -123,23 +124,23 @@ class Chain:
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
 
     @property
-    def sweeps(self) -> bool:
-        """Whether `swept` serves the scheme."""
-        return self._attempt.sweeps
+    def takes_gauss_seidel(self) -> bool:
+        """Whether `from_gauss_seidel` serves the scheme."""
+        return self._attempt.takes_gauss_seidel
 
     def size(self, z: Array) -> float:
         """Return the h of the next attempt [s]."""
-        state = self._attempt.layout.state(z)
-        t, h = float(state.t[0]), float(state.h[0])
-        return float(until_end(self._run.t_end - t, h, min(self._run.steps.h_min, h)))
+        t, _, _, h, _, _ = self._attempt.layout.state(z)
+        steps = self._run.steps
+        return float(self._attempt.size(t, h, [steps.h_min, steps.h_max, self._run.t_end]))
 
-    def swept(self, z: Array, sweeps: int) -> Array:
+    def from_gauss_seidel(self, z: Array, sweeps: int) -> Array:
         """Return a state, stuck or not, with unknowns of the next step by Gauss-Seidel."""
         t, q, v, h, x, _ = self._attempt.layout.state(z)
         size = np.array([self.size(z)])
         now = np.concatenate([t, q, v, self._run.p, size, self._scales.numbers])
-        swept = self._attempt.swept(now, x, sweeps)
-        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), swept)
+        start = self._attempt.from_gauss_seidel(now, x, sweeps)
+        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), start)
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""

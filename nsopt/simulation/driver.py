@@ -16,7 +16,7 @@ from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
 from nsopt.simulation.fallback import BY, LAW, FallbackStepper
-from nsopt.simulation.fallback_chain import Backoff, FallbackChains, TakenSteps, Way
+from nsopt.simulation.fallback_chain import Backoff, Fallback, FallbackChains, FallbackSteps
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -195,31 +195,29 @@ class Driver:
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
-        h, ways = self.run.steps.h_min, self._fallbacks
-        first = (*ways.own, *ways.others) if self._h_varies else ways.own
+        h, own, others = self.run.steps.h_min, self._fallbacks.own, self._fallbacks.others
+        first, last = ((*own, *others), ()) if self._h_varies else (own, others)
         taken = self._steps_by(first, tried)
         if not len(taken.accepted):
             tried = taken.refused
             self._stepper.trial = h
             try:
                 step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
-                taken, h = TakenSteps(step, ()), self._stepper.trial
+                taken, h = FallbackSteps(step, ()), self._stepper.trial
             except StepError as error:
-                taken = self._steps_by(
-                    () if self._h_varies else ways.others, (*tried, *error.tried)
-                )
+                taken = self._steps_by(last, (*tried, *error.tried))
                 if not len(taken.accepted):
                     raise
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
         return taken.accepted
 
-    def _steps_by(self, ways: tuple[Way, ...], tried: tuple[str, ...]) -> TakenSteps:
+    def _steps_by(self, fallbacks: tuple[Fallback, ...], tried: tuple[str, ...]) -> FallbackSteps:
         backoff = self._backoff.after_jam
-        taken = self._fallbacks.steps(ways, self.start, backoff.steps)
+        taken = self._fallbacks.steps(fallbacks, self.start, backoff.steps)
         if not len(taken.accepted):
-            return TakenSteps(taken.accepted, (*tried, *taken.refused))
+            return FallbackSteps(taken.accepted, (*tried, *taken.refused))
         self._backoff = backoff
-        return TakenSteps(taken.accepted.with_earlier(tried), taken.refused)
+        return FallbackSteps(taken.accepted.with_earlier(tried), taken.refused)
 
     @cached_property
     def _fallbacks(self) -> FallbackChains:

@@ -18,18 +18,21 @@ from nsopt.simulation.record.accepted_steps import AcceptedSteps
 
 Array = NDArray[np.float64]
 
-MOST = 16
+MAX_STEPS = 16
 """Steps of a fallback, after which at the latest the scheme itself is tried again, and Ctrl-C is
 heard."""
 
 ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
 
-SWEPT = "from Gauss-Seidel"
+FROM_GAUSS_SEIDEL = "from Gauss-Seidel"
 """In the reason of a step, where Newton did not start by itself."""
 
-FEW, SWEEPS = 5000, (500, 5000, 50000)
-"""Of Gauss-Seidel, above h_min and there, from which Newton starts in turn."""
+SWEEPS = 500, 5000, 50000
+"""Of Gauss-Seidel at h_min, from which Newton starts in turn."""
+
+SWEEPS_ABOVE = 5000
+"""Of Gauss-Seidel above h_min, where a smaller h may be tried instead of more."""
 
 LONGER = (1.0, 10.0, 100.0)
 """Times h_min, where steps from Gauss-Seidel begin: an impulse that stops a jam has any h."""
@@ -43,7 +46,7 @@ class Backoff(NamedTuple):
     steps : int
         Steps of the fallback in the last jam.
     own : int
-        Steps that its compiled chain has taken since.
+        Steps that the compiled chain of the scheme itself has taken since.
     """
 
     steps: int = 0
@@ -52,10 +55,10 @@ class Backoff(NamedTuple):
     @property
     def after_jam(self) -> Backoff:
         """The next one: twice as long where the scheme itself has taken fewer steps since."""
-        return Backoff(min(2 * self.steps, MOST) if self.own < self.steps else 1)
+        return Backoff(min(2 * self.steps, MAX_STEPS) if self.own < self.steps else 1)
 
 
-class Way(NamedTuple):
+class Fallback(NamedTuple):
     """A way to take steps where a compiled chain is stuck.
 
     Attributes
@@ -72,7 +75,7 @@ class Way(NamedTuple):
     first: float = 1.0
 
 
-class TakenSteps(NamedTuple):
+class FallbackSteps(NamedTuple):
     """Accepted steps, maybe none, and what the attempts after the last of them failed by."""
 
     accepted: AcceptedSteps
@@ -99,7 +102,7 @@ class FallbackChains:
 
     Attributes
     ----------
-    own, others : tuple of Way
+    own, others : tuple of Fallback
         With the scheme itself, and with its fallbacks, in the order in which they are tried.
     """
 
@@ -113,66 +116,69 @@ class FallbackChains:
         self._dynamics, self._scheme, self._make = dynamics, scheme, make
         self._h_min, self._h_max = bounds.h_min, bounds.h_max
         self._chains: dict[tuple[Scheme, bool], Chain] = {}
-        self.own: tuple[Way, ...] = ()
-        self.others: tuple[Way, ...] = ()
+        self.own: tuple[Fallback, ...] = ()
+        self.others: tuple[Fallback, ...] = ()
         if not dynamics.contact_names:
             return
         others = [*_others(scheme)]
-        last = tuple(Way([scheme, *others][-1], SWEEPS, factor) for factor in LONGER)
-        self.own = (Way(scheme, SWEEPS[:1]),) if others else last
-        self.others = (*map(Way, others), *last) if others else ()
+        last = tuple(Fallback([scheme, *others][-1], SWEEPS, factor) for factor in LONGER)
+        self.own = (Fallback(scheme, SWEEPS[:1]),) if others else last
+        self.others = (*map(Fallback, others), *last) if others else ()
 
-    def steps(self, ways: Iterable[Way], start: Start, count: int) -> TakenSteps:
-        """Return up to ``count`` steps, by the first of some ways that takes any."""
-        taken, sizes = TakenSteps(AcceptedSteps.none(self._dynamics), ()), set()
-        for way in ways:
-            chain = self._chain(way)
-            z = chain.begin(start, min(way.first * self._h_min, self._h_max))
-            size = (way.scheme, bool(way.sweeps), chain.size(z))
-            if size in sizes or (way.sweeps and not chain.sweeps):
+    def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
+        """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
+        taken, sizes = FallbackSteps(AcceptedSteps.none(self._dynamics), ()), set()
+        for fallback in fallbacks:
+            chain = self._chain(fallback)
+            z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
+            size = (fallback.scheme, bool(fallback.sweeps), chain.size(z))
+            if size in sizes or (fallback.sweeps and not chain.takes_gauss_seidel):
                 continue
             sizes.add(size)
-            more = self._taken(chain, way, z, count)
-            tried = (*taken.refused, *self._told(way, more.refused))
+            more = self._taken(chain, fallback, z, count)
+            tried = (*taken.refused, *self._described(fallback, more.refused))
             if len(more.accepted):
-                accepted = more.accepted.with_earlier(taken.refused, self._how(way))
-                return TakenSteps(accepted, self._told(way, more.refused))
-            taken = TakenSteps(more.accepted, tried)
+                accepted = more.accepted.with_earlier(taken.refused, self._description(fallback))
+                return FallbackSteps(accepted, self._described(fallback, more.refused))
+            taken = FallbackSteps(more.accepted, tried)
         return taken
 
-    def _taken(self, chain: Chain, way: Way, z: Array, count: int) -> TakenSteps:
-        taken = TakenSteps(AcceptedSteps.none(self._dynamics), ())
+    def _taken(self, chain: Chain, fallback: Fallback, z: Array, count: int) -> FallbackSteps:
+        taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
-            run = self._attempt(chain, way, z, taken.refused)
+            run = self._attempt(chain, fallback, z, taken.refused)
             z = run.state
-            taken = TakenSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
+            taken = FallbackSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
             if chain.ended(z) or len(taken.accepted) >= count:
                 break
         return taken
 
-    def _attempt(self, chain: Chain, way: Way, z: Array, refused: tuple[str, ...]) -> ChainRun:
+    def _attempt(
+        self, chain: Chain, fallback: Fallback, z: Array, refused: tuple[str, ...]
+    ) -> ChainRun:
         """Return an attempt; at h_min, where h cannot shrink, several until Newton converges."""
-        if not way.sweeps:
+        if not fallback.sweeps:
             return chain.run(z, refused)
         run: ChainRun | None = None
-        for sweeps in way.sweeps if chain.size(z) <= self._h_min * AT_H_MIN else (FEW,):
-            run = chain.run(chain.swept(z, sweeps), run.refused if run else refused)
+        at_h_min = chain.size(z) <= self._h_min * AT_H_MIN
+        for sweeps in fallback.sweeps if at_h_min else (SWEEPS_ABOVE,):
+            run = chain.run(chain.from_gauss_seidel(z, sweeps), run.refused if run else refused)
             if run.solved:
                 break
         assert run is not None  # there are sweeps
         return run
 
-    def _how(self, way: Way) -> str:
+    def _description(self, fallback: Fallback) -> str:
         """Return in words how steps were taken, as far as not by the scheme and Newton alone."""
-        by = f"{BY}{type(way.scheme).__name__}" if way.scheme != self._scheme else ""
-        return f"{by} {SWEPT if way.sweeps else ''}".strip()
+        by = f"{BY}{type(fallback.scheme).__name__}" if fallback.scheme != self._scheme else ""
+        return f"{by} {FROM_GAUSS_SEIDEL if fallback.sweeps else ''}".strip()
 
-    def _told(self, way: Way, refused: tuple[str, ...]) -> tuple[str, ...]:
-        how = self._how(way)
-        return tuple(f"{how}: {text}" for text in refused)
+    def _described(self, fallback: Fallback, refused: tuple[str, ...]) -> tuple[str, ...]:
+        description = self._description(fallback)
+        return tuple(f"{description}: {text}" for text in refused)
 
-    def _chain(self, way: Way) -> Chain:
-        key = way.scheme, not way.sweeps
+    def _chain(self, fallback: Fallback) -> Chain:
+        key = fallback.scheme, not fallback.sweeps
         if key not in self._chains:
             self._chains[key] = self._make(*key)
         return self._chains[key]

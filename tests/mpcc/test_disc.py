@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import Ipopt, Mpcc, Newton, Solver, Sqp, min_rows
+from tests.mpcc.contacts import check_coulomb, pins
 
 EXACT = Newton(rough=1e-10)
 """Where contacts are redundant, steps converge linearly and would end as soon as they may."""
@@ -56,20 +57,6 @@ def test_solvers_agree_with_newton(backend, push, limit):
     assert other.x[:4] == pytest.approx(x, abs=1e-8)
 
 
-def pins(seed, n=4, given=False):
-    """Contacts of n pins with a random body, friction limits given or mu times normal impulses."""
-    rng = np.random.default_rng(seed)
-    H = rng.normal(size=(3 * n, 6))
-    m = Mpcc("pins")
-    u = m.parameter("u", 6)
-    v, lam, z = m.variable("v", 6), m.variable("lam", n), m.variable("z", 2 * n)
-    m.equal("motion", v - u - H[:n].T @ lam - H[n:].T @ z)
-    m.complement("contact", ca.DM(H[:n]) @ v, lam)
-    limits = rng.uniform(0, 1, n)
-    m.disc("friction", z, ca.DM(H[n:]) @ v, radius=ca.DM(limits) if given else limits * lam)
-    return m, H, limits
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_given_limits_are_a_convex_program(seed):
     """The velocity after is the nearest in the metric of the mass, friction as a cost."""
@@ -89,18 +76,11 @@ def test_given_limits_are_a_convex_program(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_limits_of_normal_impulses_meet_the_law(seed):
-    """0 <= W v _|_ lam >= 0, |z| <= mu lam, z against the slip: from the numbers alone."""
     m, H, mu = pins(seed)
     start = np.random.default_rng(seed).normal(size=6)
     x, residual, _ = solved(m, start, EXACT)
     assert residual < 1e-10
-    v, lam, z = np.split(x, [6, 6 + mu.size])
-    gaps, slips = H[: mu.size] @ v, (H[mu.size :] @ v).reshape(-1, 2)
-    z, size = z.reshape(-1, 2), np.linalg.norm(slips, axis=1)
-    assert v == pytest.approx(start + H.T @ np.concatenate([lam, z.ravel()]), abs=1e-9)
-    assert np.minimum(gaps, lam) == pytest.approx(np.zeros(mu.size), abs=1e-9)
-    assert np.all(np.linalg.norm(z, axis=1) <= mu * lam + 1e-9)
-    assert np.sum(z * slips, axis=1) == pytest.approx(-mu * lam * size, abs=1e-9)
+    check_coulomb(H, mu, start, x)
 
 
 def test_limits_that_grow_solve_where_as_many_steps_from_the_start_do_not():

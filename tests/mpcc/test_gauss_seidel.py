@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import GaussSeidel, Mpcc, Newton
-from tests.mpcc.test_disc import pins
-from tests.mpcc.test_lcp import by_enumeration
+from tests.mpcc.contacts import by_enumeration, check_coulomb, pins
 
 pytestmark = pytest.mark.unit
 
@@ -46,16 +45,9 @@ def test_a_box_sticks_and_slides(push, speed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_friction_in_space_meets_the_law(seed):
-    """0 <= W v _|_ lam >= 0, |z| <= mu lam, z against the slip: from the numbers alone."""
     m, H, mu = pins(seed)
     start = np.random.default_rng(seed).normal(size=6)
-    v, lam, z = np.split(swept(m, start), [6, 6 + mu.size])
-    gaps, slips = H[: mu.size] @ v, (H[mu.size :] @ v).reshape(-1, 2)
-    z, size = z.reshape(-1, 2), np.linalg.norm(slips, axis=1)
-    assert v == pytest.approx(start + H.T @ np.concatenate([lam, z.ravel()]), abs=1e-9)
-    assert np.minimum(gaps, lam) == pytest.approx(np.zeros(mu.size), abs=1e-7)
-    assert np.all(np.linalg.norm(z, axis=1) <= mu * lam + 1e-7)
-    assert np.sum(z * slips, axis=1) == pytest.approx(-mu * lam * size, abs=1e-7)
+    check_coulomb(H, mu, start, swept(m, start), off=1e-7)
 
 
 def test_newton_converges_from_there_where_it_does_not_from_zero():

@@ -1,7 +1,6 @@
 """Linear complementarity problems with positive definite M against enumeration."""
 
 from functools import lru_cache
-from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -11,24 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from nsopt.mpcc import Ipopt, Mpcc, Solver, Sqp
+from tests.mpcc.contacts import by_enumeration
 
 pytestmark = pytest.mark.unit
 
 BACKENDS = {"ipopt": Ipopt(), "sqp": Sqp()}
-
-
-def by_enumeration(M, q):
-    """The one z with z >= 0, w = M z + q >= 0, z.w = 0."""
-    best = None
-    for choice in product([False, True], repeat=q.size):
-        free = np.array(choice)
-        z = np.zeros(q.size)
-        if free.any():
-            z[free] = np.linalg.solve(M[free][:, free], -q[free])
-        violation = max(0.0, -z.min(), -(M @ z + q).min())
-        if best is None or violation < best[0]:
-            best = violation, z
-    return best[1]
 
 
 @lru_cache

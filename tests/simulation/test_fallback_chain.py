@@ -2,7 +2,7 @@
 
 import pytest
 
-from nsopt.simulation.fallback_chain import MOST, Backoff
+from nsopt.simulation.fallback_chain import MAX_STEPS, Backoff
 
 pytestmark = pytest.mark.unit
 
@@ -12,5 +12,5 @@ def test_fallbacks_go_on_twice_as_long_while_the_scheme_takes_fewer_steps():
     for own in (5, 0, 1, 3, 0, 0, 0, 0, 16):
         backoff = backoff.after_jam._replace(own=own)
         lengths.append(backoff.steps)
-    assert lengths == [1, 1, 2, 4, 8, MOST, MOST, MOST, MOST]
+    assert lengths == [1, 1, 2, 4, 8, MAX_STEPS, MAX_STEPS, MAX_STEPS, MAX_STEPS]
     assert backoff.after_jam.steps == 1  # the scheme has taken as many
