@@ -1,4 +1,4 @@
-"""Pure functions: rotations and their Euler parameters, elimination, rank and null space."""
+"""Pure functions: rotations and their Euler parameters, elimination, null space, repetition."""
 
 from nsopt.algebra.elimination import solve_symbolic
 from nsopt.algebra.euler_parameters import (
@@ -13,6 +13,7 @@ from nsopt.algebra.euler_parameters import (
 )
 from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import null_space, rank
+from nsopt.algebra.repetition import repeated
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "null_space",
     "product",
     "rank",
+    "repeated",
     "rotation_matrix",
     "solve_symbolic",
     "turn_over",

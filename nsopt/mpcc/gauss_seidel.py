@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import repeated
 from nsopt.mpcc.disc import DiscRow
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.min_map import min_rows
@@ -108,7 +109,7 @@ class GaussSeidel:
         r = ca.vertcat(equations, given.F, given.lower, given.upper)
         stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
         self._stated = Evaluator(ca.Function("stated", [x, p], [ca.densify(y) for y in stated]))
-        self._sweeps = Evaluator(_repeated(_sweep(z.numel(), given.in_discs)))
+        self._sweeps = Evaluator(repeated(_sweep(z.numel(), given.in_discs), CHUNK))
 
     @staticmethod
     def takes(mpcc: Mpcc) -> bool:
@@ -172,14 +173,6 @@ def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
-
-
-def _repeated(sweep: ca.Function) -> ca.Function:
-    z, *given = (ca.MX.sym(f"in_{i}", sweep.sparsity_in(i)) for i in range(sweep.n_in()))
-    end = z
-    for _ in range(CHUNK):
-        end = sweep(end, *given)
-    return ca.Function("sweeps", [z, *given], [end])
 
 
 def _sweep(n: int, in_discs: int) -> ca.Function:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.algebra import solve_symbolic
+from nsopt.algebra import repeated, solve_symbolic
 from nsopt.mpcc.matching import match_rows
 from nsopt.mpcc.min_map import min_rows, narrowed
 from nsopt.mpcc.problem import Mpcc
@@ -131,13 +131,21 @@ class _Iteration:
         start, last = ca.MX.sym("start", size), ca.MX.sym("last")
         given = [z, start, constants, last]
         hold, rest = ca.Function("hold", given, [z]), self._rescue(size)
+        step = self._full_step(size)
         for k in reversed(range(self.options.iterations)):
-            dx = self._direction(z, constants, 1.0, self.options.proximal)
-            new = self._moved(z, dx, constants, 1.0, 1.0)
+            new, converged = step(z, constants)
             goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
-            out = goes_on(self._converged(new), new, start, constants, last)
-            rest = ca.Function(f"full_{k}", given, [out])
+            rest = ca.Function(
+                f"full_{k}", given, [goes_on(converged, new, start, constants, last)]
+            )
         return ca.Function("full", [z, constants, last], [rest(z, z, constants, last)])
+
+    def _full_step(self, size: int) -> ca.Function:
+        """Return one full step, and whether it has converged."""
+        z, constants = self._symbols(size)
+        dx = self._direction(z, constants, 1.0, self.options.proximal)
+        new = self._moved(z, dx, constants, 1.0, 1.0)
+        return ca.Function("full_step", [z, constants], [new, self._converged(new)])
 
     def _rescue(self, size: int) -> ca.Function:
         z, constants = self._symbols(size)
@@ -166,25 +174,34 @@ class _Iteration:
     def _several(self, size: int) -> ca.Function:
         """Return damped steps until one converges, at a share of limits."""
         z, constants = self._symbols(size)
-        share = ca.MX.sym("share")
-        hold = ca.Function("hold", [z, constants, share], [z])
-        once = ca.Function.if_else("damped_unless", hold, self._damped(size))
-        out = z
-        for _ in range(self.options.damped):
-            out = once(self._converged(out), out, constants, share)
-        return ca.Function("several", [z, constants, share], [out])
+        given = [z, constants, ca.MX.sym("share")]
+        hold = ca.Function("hold", given, [z])
+        if not self.options.damped:
+            return hold
+        unless = ca.Function.if_else("damped_unless", hold, self._damped(size))
+        once = ca.Function("damped_once", given, [unless(self._converged(z), *given)])
+        return repeated(once, self.options.damped)
 
     def _damped(self, size: int) -> ca.Function:
         """Return one step, of the lengths in DAMPING the one with the least residual."""
         z, constants = self._symbols(size)
-        n, share = size // 2, ca.MX.sym("share")
+        share, step = ca.MX.sym("share"), self._step(size)
         dx = self._direction(z, constants, share, self.options.firm)
-        best = self._moved(z, dx, constants, DAMPING[0], share)
+        best, least = step(z, dx, constants, DAMPING[0], share)
         for length in DAMPING[1:]:
-            other = self._moved(z, dx, constants, length, share)
-            better = ca.logic_not(_largest(best[n : 2 * n]) <= _largest(other[n : 2 * n]))
-            best = ca.if_else(better, other, best)
+            other, residual = step(z, dx, constants, length, share)
+            better = ca.logic_not(least <= residual)
+            best, least = (ca.if_else(better, *x) for x in ((other, best), (residual, least)))
         return ca.Function("damped", [z, constants, share], [best])
+
+    def _step(self, size: int) -> ca.Function:
+        """Return a step along dx, and its largest residual."""
+        z, constants = self._symbols(size)
+        n = size // 2
+        dx, length, share = ca.MX.sym("dx", n), ca.MX.sym("length"), ca.MX.sym("share")
+        new = self._moved(z, dx, constants, length, share)
+        given = [z, dx, constants, length, share]
+        return ca.Function("step", given, [new, _largest(new[n : 2 * n])])
 
     def _direction(
         self, z: ca.MX, constants: ca.MX, share: ca.MX | float, proximal: float
@@ -193,7 +210,7 @@ class _Iteration:
         return self.move(z[:n], z[n : 2 * n], constants, share, proximal)
 
     def _moved(
-        self, z: ca.MX, dx: ca.MX, constants: ca.MX, length: float, share: ca.MX | float
+        self, z: ca.MX, dx: ca.MX, constants: ca.MX, length: ca.MX | float, share: ca.MX | float
     ) -> ca.MX:
         x = z[: dx.numel()] - length * dx
         return self._packed(x, constants, z[-1] + 1, share)

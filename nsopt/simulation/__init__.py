@@ -15,7 +15,7 @@ From the outside in::
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.attempt import StepAttempt
 from nsopt.simulation.bounds import StepBounds, until_end
-from nsopt.simulation.chain import Compiled, repeated
+from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
 from nsopt.simulation.control import (
@@ -50,7 +50,6 @@ __all__ = [
     "StepProgram",
     "check_run",
     "objects",
-    "repeated",
     "simulate",
     "until_end",
 ]

@@ -7,10 +7,10 @@ from functools import lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import repeated
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
 from nsopt.schemes import Scales, Scheme
@@ -220,22 +220,6 @@ class Chain:
         )
         solved = bool(np.all(end["solved"][-1:] > 0))
         return ChainRun(state, accepted, tried[n], solved)
-
-
-def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
-    """Return ``count`` or a few more repetitions of (z, p) -> (z, record), records side by side.
-
-    Nested by ``base``, so that the generated code stays short.
-    """
-    if count <= 1:
-        return step
-    inner = repeated(step, -(-count // base), base)
-    z, p = (ca.MX.sym(name, step.numel_in(i)) for i, name in enumerate(("z", "p")))
-    state, records = z, []
-    for _ in range(min(count, base)):
-        state, record = inner(state, p)
-        records.append(record)
-    return ca.Function(f"{step.name()}_{count}", [z, p], [state, ca.horzcat(*records)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import repeated
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
 from nsopt.schemes import Scales, Scheme
@@ -22,7 +23,6 @@ from nsopt.simulation import (
     StepAttempt,
     StepBounds,
     StepProgram,
-    repeated,
     until_end,
 )
 

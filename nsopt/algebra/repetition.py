@@ -1,0 +1,27 @@
+"""Many calls of one CasADi Function in another."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+
+def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
+    """Return ``count`` calls of (z, *given) -> (z, *records), records side by side.
+
+    Nested by powers of ``base``, so that generated code stays short.
+    """
+    size = 1
+    while size * base < count:
+        size *= base
+    parts = [repeated(step, size) if size > 1 else step] * (count // size)
+    if count % size:
+        parts.append(repeated(step, count % size))
+    if len(parts) == 1:
+        return parts[0]
+    z, *given = (ca.MX.sym(f"in_{i}", step.sparsity_in(i)) for i in range(step.n_in()))
+    state, records = z, []
+    for part in parts:
+        state, *record = part.call([state, *given])
+        records.append(record)
+    side_by_side = [ca.horzcat(*record) for record in zip(*records, strict=True)]
+    return ca.Function(f"{step.name()}_{count}", [z, *given], [state, *side_by_side])
