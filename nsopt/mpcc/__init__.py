@@ -1,5 +1,6 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
+from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import Rows
 from nsopt.mpcc.disc import smooth_discs
@@ -21,7 +22,7 @@ from nsopt.mpcc.relaxation import (
     ScholtesAggregated,
 )
 from nsopt.mpcc.schedule import Schedule
-from nsopt.mpcc.settings import SINGLE, Settings
+from nsopt.mpcc.settings import GENERAL, STEP, Settings
 from nsopt.mpcc.solution import (
     PairResidual,
     Residuals,
@@ -49,8 +50,10 @@ from nsopt.mpcc.structured import Bound, ConstraintBlock, StructuredNlp, constra
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
+    "GENERAL",
     "QUIET",
-    "SINGLE",
+    "STEP",
+    "ActiveSet",
     "Backend",
     "Bound",
     "ConstraintBlock",

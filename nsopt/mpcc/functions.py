@@ -12,6 +12,7 @@ from nsopt.mpcc.backend import Nlp, Point
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
+from nsopt.mpcc.lifting import own_unknowns
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.solution import Residuals
@@ -156,16 +157,9 @@ def _signed(e: _Expressions) -> NDArray[np.bool_]:
     without a feasible point wherever the linearised relaxation asks for a negative value, which
     costs SQP most of its failures on steps with impact.
     """
-    pairs = ca.vertcat(e.G, e.H)
-    jacobian = ca.jacobian(pairs, e.x)
-    at_zero = ca.substitute(pairs, e.x, ca.SX.zeros(*e.x.shape))
-    rows, columns = (np.array(i, dtype=int) for i in jacobian.sparsity().get_triplet())
-    alone = np.bincount(rows, minlength=pairs.shape[0]) == 1
     signed = np.zeros(e.x.shape[0], dtype=bool)
-    for i, (row, column) in enumerate(zip(rows, columns, strict=True)):
-        slope = jacobian.nz[i]
-        if alone[row] and slope.is_constant() and float(slope) > 0 and at_zero[row].is_zero():
-            signed[column] = True
+    own = own_unknowns(ca.vertcat(e.G, e.H), e.x)
+    signed[own[own >= 0]] = True
     return signed
 
 

@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.mpcc.backend import Backend, Point
+from nsopt.mpcc.active_set import ActiveSetRun
+from nsopt.mpcc.backend import Backend, Outcome, Point
+from nsopt.mpcc.branch import Branches
 from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.least_norm import least_norm
+from nsopt.mpcc.lifting import lifted
 from nsopt.mpcc.min_map import split_into_pairs
 from nsopt.mpcc.polish import lift, polish
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.schedule import Stage
-from nsopt.mpcc.settings import SINGLE, Settings
+from nsopt.mpcc.settings import STEP, Settings
 from nsopt.mpcc.solution import Solution, Status
 
 _RUNAWAY = 1e12  # scaled unknowns this large come of a relaxed program that is unbounded below
@@ -30,13 +33,14 @@ class Program:
     """An Mpcc compiled for one Solver; solve it for many parameters. Not for several threads."""
 
     def __init__(
-        self, mpcc: Mpcc, backend: Backend, settings: Settings = SINGLE, *, polish: bool = True
+        self, mpcc: Mpcc, backend: Backend, settings: Settings = STEP, *, polish: bool = True
     ) -> None:
         self.name = mpcc.name
         self._settings, self._polish = settings, polish
-        self._functions = Functions(
-            split_into_pairs(mpcc), settings.relaxation, settings.tolerances
-        )
+        general = settings.active_set is not None
+        mpcc = lifted(split_into_pairs(mpcc)) if general else split_into_pairs(mpcc)
+        self._functions = Functions(mpcc, settings.relaxation, settings.tolerances)
+        self._branches = Branches(mpcc, backend) if general and not mpcc.discs else None
         self.layout = self._functions.layout
         self._call = backend.build(self._functions.nlp)
         self._rows = self._functions.nlp.g.shape[0]
@@ -77,7 +81,32 @@ class Program:
             self._settings.retries,
             lambda stage, start, last: self._try(stage, start, case, last=last),
         )
-        return ended(self.layout, trials, self._status(trials[-1]), perf_counter() - begin)
+        status = self._status(trials[-1])
+        if self._branches is not None and not trials[-1].outcome.interrupted:
+            trials, status = self._improved(self._branches, trials, case)
+        return ended(self.layout, trials, status, perf_counter() - begin)
+
+    def _improved(
+        self, branches: Branches, trials: list[Trial], case: Case
+    ) -> tuple[list[Trial], Status]:
+        """Return trials of branches too, the best one last, and whether it is a solution."""
+        options, stage = self._settings.active_set, self._settings.schedules[0][-1]
+        assert options is not None  # there are branches
+
+        def trial(x: Vector, outcome: Outcome) -> Trial:
+            point = Point.cold(x, self._rows)
+            residuals, _, f = self._functions.report(point, stage[0], case)
+            good = residuals.largest <= 1 and np.abs(point.x).max() < _RUNAWAY
+            return Trial((), bool(good), point, outcome, residuals, f)
+
+        def polished(x: Vector) -> Vector | None:
+            return polish(self._functions, x, self._functions.linear(x, case)[0], case)
+
+        end = ActiveSetRun(options, branches, case, trial, polished).run(trials[-1].point)
+        if end.best is None:
+            return trials, self._status(trials[-1], "no branch could be solved")
+        others = [x for x in end.tried if x is not end.best]
+        return [*trials, *others, end.best], self._status(end.best, end.fault)
 
     def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
@@ -142,8 +171,11 @@ class Program:
             return trial
         return replace(trial, ok=True, point=point, residuals=residuals, objective=f)
 
-    def _status(self, trial: Trial) -> Status:
+    def _status(self, trial: Trial, fault: str = "") -> Status:
         said, name = trial.outcome.status, self.name
+        if trial.ok and fault:
+            reason = f"{name}: feasible, not optimal: {fault}"
+            return Status(False, reason, "allow more branches, or start elsewhere", said)
         if trial.ok:
             return Status(True, "all residuals are within tolerance", "", said)
         if trial.residuals.largest <= 1:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.layout import Tolerances
-from nsopt.mpcc.relaxation import FischerBurmeister, Relaxation
+from nsopt.mpcc.relaxation import FischerBurmeister, Relaxation, Scholtes
 from nsopt.mpcc.schedule import Schedule
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices of a `Solver` for one kind of program; the defaults suit a single one.
+    """The choices of a `Solver` for one kind of program; the defaults suit a step.
 
     Parameters
     ----------
-    relaxation, schedules, tolerances, retries
+    relaxation, schedules, tolerances, retries, active_set
         As of `Solver`.
     """
 
@@ -23,7 +24,13 @@ class Settings:
     schedules: tuple[Schedule, ...] = (((1e-10,),),)
     tolerances: Tolerances = field(default_factory=Tolerances)
     retries: int = 8
+    active_set: ActiveSet | None = None
 
 
-SINGLE = Settings()
-"""Of a single program, such as a step."""
+STEP = Settings()
+"""Of a step: small, solved thousands of times, from a start that is near."""
+
+GENERAL = Settings(
+    Scholtes(), (tuple((10.0**-k,) for k in range(9)),), retries=2, active_set=ActiveSet()
+)
+"""Of a program with an objective, from any start."""

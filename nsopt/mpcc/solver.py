@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import Backend
 from nsopt.mpcc.ipopt import Ipopt
 from nsopt.mpcc.layout import Tolerances
@@ -12,7 +13,7 @@ from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.schedule import Schedule, Stage, schedule
-from nsopt.mpcc.settings import SINGLE, Settings
+from nsopt.mpcc.settings import GENERAL, STEP, Settings
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,15 @@ class Solver:
     ----------
     backend : Backend
     relaxation : Relaxation, optional
-        By default `FischerBurmeister` of a single program, over a horizon `Scholtes`, or
-        `FischerBurmeister` where the backend prefers equations (`Sqp`).
+        By default `Scholtes` of a program with an objective, `FischerBurmeister` of one without,
+        such as a step; over a horizon `Scholtes`, or `FischerBurmeister` where the backend prefers
+        equations (`Sqp`).
     schedules : sequence of schedules, optional
         A schedule is a sequence of stages, solved one after the other, each from the last; a stage
         is sigma, or a tuple of sigma and further homotopy numbers of the program. The second
-        schedule is tried where the first ends without a solution. By default ``[(1e-10,)]``, over a
-        horizon those of `nsopt.trajectory.optimize`.
+        schedule is tried where the first ends without a solution. By default from 1 down to 1e-8 by
+        0.1, without an objective ``[(1e-10,)]``, over a horizon those of
+        `nsopt.trajectory.optimize`.
     tolerances : Tolerances, optional
         By default 1e-9, over a horizon 1e-6.
     polish : bool
@@ -40,7 +43,10 @@ class Solver:
         switch it off for programs of a thousand unknowns.
     retries : int, optional
         Failed stages allowed in each schedule, after each of which it goes back, see
-        `nsopt.mpcc.homotopy.follow`. By default 8, over a horizon none.
+        `nsopt.mpcc.homotopy.follow`. By default 2, without an objective 8, over a horizon none.
+    active_set : ActiveSet, optional
+        How a program with an objective goes on from the end of the homotopy to a point that is
+        B-stationary; by default `ActiveSet()`. Other programs have none.
     compiled : bool
         Whether derivatives over a horizon are evaluated by compiled code: two to three times
         faster, after a compiler that takes seconds to minutes once; the code is kept and serves
@@ -59,6 +65,7 @@ class Solver:
     polish: bool = True
     retries: int | None = None
     compiled: bool = False
+    active_set: ActiveSet | None = None
 
     def __post_init__(self) -> None:
         if self.schedules is not None:
@@ -69,7 +76,7 @@ class Solver:
         if self.retries is not None and self.retries < 0:
             raise ValueError(f"retries must be zero or more, got {self.retries}")
 
-    def settings(self, defaults: Settings = SINGLE) -> Settings:
+    def settings(self, defaults: Settings = STEP) -> Settings:
         """Return the settings, those left out by ``defaults``."""
         schedules: tuple[Schedule, ...] = defaults.schedules
         if self.schedules is not None:
@@ -79,8 +86,17 @@ class Solver:
             schedules,
             defaults.tolerances if self.tolerances is None else self.tolerances,
             defaults.retries if self.retries is None else self.retries,
+            None if defaults.active_set is None else self.active_set or defaults.active_set,
         )
 
-    def build(self, mpcc: Mpcc) -> Program:
-        """Compile a snapshot of ``mpcc``; statements made later do not enter."""
-        return Program(mpcc, self.backend, self.settings(), polish=self.polish)
+    def build(self, mpcc: Mpcc, defaults: Settings | None = None) -> Program:
+        """Compile a snapshot of ``mpcc``; statements made later do not enter.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+        defaults : Settings, optional
+            What is left out; by default `GENERAL` with an objective, `STEP` without.
+        """
+        suited = defaults or (STEP if mpcc.objective.is_zero() else GENERAL)
+        return Program(mpcc, self.backend, self.settings(suited), polish=self.polish)

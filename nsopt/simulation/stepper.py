@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Start
-from nsopt.mpcc import Evaluator, Point, Program, Solution
+from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import CONTACT_WORK, EVENTS, Fault, StepEnd
 from nsopt.simulation.bounds import StepBounds, reasons
@@ -229,7 +229,7 @@ class Stepper:
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
         if key not in self._solvers:
-            self._solvers[key] = retry.solver.build(self._program.parts[part])
+            self._solvers[key] = retry.solver.build(self._program.parts[part], STEP)
         return self._solvers[key]
 
     def _guess(

@@ -1,0 +1,80 @@
+"""Branches of a program with complementarity: one half of each pair is zero."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import scipy
+
+from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.functions import Case
+from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.lifting import halves
+from nsopt.mpcc.lpec import Lpec, Mask
+from nsopt.mpcc.problem import Mpcc
+
+
+class Branches:
+    """The branches of a lifted program: nonlinear programs that differ by bounds alone.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+        As `lifted`, of equations, inequalities and pairs.
+    backend : Backend
+
+    Attributes
+    ----------
+    G, H : (m,)
+        Unknowns that are the halves of each pair.
+    """
+
+    def __init__(self, mpcc: Mpcc, backend: Backend) -> None:
+        x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
+        c = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
+        d = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.inequalities))
+        self.G, self.H = halves(mpcc.pairs, x)
+        self._equations = c.numel()
+        g, f = ca.densify(ca.vertcat(c, d)), mpcc.objective
+        lower = np.concatenate([np.zeros(c.numel()), np.full(d.numel(), -np.inf)])
+        nlp = Nlp(f"{mpcc.name}_branch", x, p, f, g, lower, np.zeros(g.numel()), None, False)
+        self._call = backend.build(nlp)
+        outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
+        self._linear = ca.Function("linear", [x, p], outputs)
+
+    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
+        """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
+        lower, upper = self._bounds(closed, case)
+        inside = Point.cold(np.clip(start.x, lower, upper), self._linear.size1_out(1))
+        return self._call(inside, case.p, lower, upper)
+
+    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+        """Return a point (n,) with what is near a bound of a branch on it."""
+        lower, upper = self._bounds(closed, case)
+        x = np.where(x - lower < distance, lower, x)
+        return np.where(upper - x < distance, upper, x)
+
+    def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        lower, upper = case.lower.copy(), case.upper.copy()
+        for half in (self.G, self.H):
+            lower[half] = np.maximum(lower[half], 0.0)
+        upper[np.where(closed, self.G, self.H)] = 0.0
+        return lower, upper
+
+    def at(self, x: Vector, case: Case) -> Lpec:
+        """Return the program linearised at a point (n,)."""
+        slope, rows, J = self._linear(x, case.p)
+        matrix = scipy.sparse.csr_array(J.sparse())
+        c, lower = self._equations, self._bounds(np.zeros(self.G.size, dtype=bool), case)[0]
+        return Lpec(
+            x,
+            lower,
+            case.upper,
+            np.asarray(slope).ravel(),
+            np.asarray(rows).ravel()[c:],
+            matrix[:c],
+            matrix[c:],
+            self.G,
+            self.H,
+        )

@@ -1,0 +1,73 @@
+"""Pairs whose halves are unknowns of their own."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc.blocks import Pairs
+from nsopt.mpcc.problem import Mpcc
+
+
+def lifted(mpcc: Mpcc) -> Mpcc:
+    """Return the program with an unknown for each half of a pair that is none yet.
+
+    Its own equation says what it is. Products of pairs then have two unknowns each, however many G
+    and H depend on, and a branch of the program is a choice of bounds. Unknowns come after all
+    others, named ``block_G`` and ``block_H``.
+    """
+    other = copy(mpcc)
+    other.pairs = ()
+    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    guess = ca.vertcat(ca.SX(0, 1), *(v.guess / ca.SX(v.scale) for v in mpcc.variables))
+    for block in mpcc.pairs:
+        G = _half(other, f"{block.name}_G", block.G, block.scales[0], x, guess)
+        H = _half(other, f"{block.name}_H", block.H, block.scales[1], x, guess)
+        other.pairs += (replace(block, G=G, H=H),)
+    return other
+
+
+def _half(
+    other: Mpcc, name: str, expr: ca.SX, scale: NDArray[np.float64], x: ca.SX, guess: ca.SX
+) -> ca.SX:
+    """Return the half of a block with new unknowns where it needs them."""
+    rows = np.flatnonzero(own_unknowns(expr, x) < 0).tolist()
+    if not rows:
+        return expr
+    start = ca.substitute(expr[rows], x, guess)
+    new = other.variable(name, len(rows), lower=0, scale=scale[rows], guess=start)
+    other.equal(name, expr[rows] - new, scale=scale[rows])
+    half = ca.SX(expr)
+    half[rows] = new
+    return half
+
+
+def own_unknowns(expr: ca.SX, x: ca.SX) -> NDArray[np.intp]:
+    """Return for each row (m,) the index of the unknown that it is a positive multiple of, or -1.
+
+    Parameters
+    ----------
+    expr : SX (m,)
+    x : SX (n,)
+        Scaled unknowns.
+    """
+    jacobian, at_zero = ca.jacobian(expr, x), ca.substitute(expr, x, ca.SX.zeros(*x.shape))
+    rows, columns = (np.array(i, dtype=np.intp) for i in jacobian.sparsity().get_triplet())
+    alone = np.bincount(rows, minlength=expr.shape[0]) == 1
+    own = np.full(expr.shape[0], -1, dtype=np.intp)
+    for i in np.flatnonzero(alone[rows]).tolist():
+        slope = jacobian.nz[i]
+        if slope.is_constant() and float(slope) > 0 and at_zero[int(rows[i])].is_zero():
+            own[rows[i]] = columns[i]
+    return own
+
+
+def halves(pairs: tuple[Pairs, ...], x: ca.SX) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the unknowns that are G and H of each pair of a lifted program, (m,) each."""
+    G = ca.vertcat(ca.SX(0, 1), *(block.G for block in pairs))
+    H = ca.vertcat(ca.SX(0, 1), *(block.H for block in pairs))
+    return own_unknowns(G, x), own_unknowns(H, x)
