@@ -46,6 +46,7 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
+from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
 
@@ -71,6 +72,7 @@ __all__ = [
     "Kind",
     "LimitedMemory",
     "Mpcc",
+    "Multipliers",
     "NativeFunction",
     "NaturalResidual",
     "Newton",
@@ -96,6 +98,8 @@ __all__ = [
     "Solver",
     "Sqp",
     "StageRun",
+    "Stationarity",
+    "StationarityKind",
     "Status",
     "StructuredNlp",
     "StructuredProgram",

@@ -12,8 +12,9 @@ from nsopt.mpcc.backend import Outcome, Point
 from nsopt.mpcc.branch import Branches
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial
-from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.layout import Layout, Vector
 from nsopt.mpcc.lpec import Direction, Lpec, Mask
+from nsopt.mpcc.stationarity import Stationarity, classify
 
 NEAR = 1e-5
 """Scaled distance from a bound at which the bound is tried."""
@@ -22,6 +23,10 @@ LESS = 1e-9
 """By which f must be lower, in proportion to its size, for a branch to be better."""
 
 SHRINK = 10.0
+"""By which the trust region shrinks where no better branch is found."""
+
+SECONDS, PROOF = 1.0, 20.0
+"""Time for linear programs that look for a branch, and for the one that shows there is none."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class ActiveSet:
 
     radius: float = 1.0
     least: float = 1e-5
-    tolerance: float = 1e-6
+    tolerance: float = 1e-5
     branches: int = 50
 
     def __post_init__(self) -> None:
@@ -62,14 +67,14 @@ class Improved(NamedTuple):
     ----------
     best : Trial or None
         None where no branch was solved.
-    fault : str
-        Why the point is not known to be B-stationary; empty if it is.
+    stationarity : Stationarity or None
+        Of that.
     tried : tuple of Trial
         All branches that were solved.
     """
 
     best: Trial | None
-    fault: str
+    stationarity: Stationarity | None
     tried: tuple[Trial, ...]
 
 
@@ -83,6 +88,7 @@ class ActiveSetRun:
 
     options: ActiveSet
     branches: Branches
+    layout: Layout
     case: Case
     judge: Judge
     polish: Callable[[Vector], Vector | None]
@@ -92,20 +98,23 @@ class ActiveSetRun:
         x = start.x
         now = self._solved(start, x[self.branches.G] <= x[self.branches.H])
         if now is None:
-            return Improved(None, "", ())
+            return Improved(None, None, ())
         tried = [now]
         while True:
             lpec = self.branches.at(now.point.x, self.case)
             direction, better = self._step(now, lpec, tried)
             if better is None:
-                return Improved(now, self._fault(direction, lpec), tuple(tried))
+                fall = direction.decrease if direction.proven else np.inf
+                kind = classify(lpec, fall, self._tolerance(lpec), self.layout)
+                return Improved(now, kind, tuple(tried))
             now = better
 
     def _step(self, now: Trial, lpec: Lpec, tried: list[Trial]) -> tuple[Direction, Trial | None]:
         """Return the last direction, and a better branch if there is one."""
         radius = self.options.radius
         while True:
-            direction = lpec.within(radius)
+            last = radius <= self.options.least
+            direction = lpec.within(radius, PROOF if last else SECONDS)
             falls = self._falls(direction, lpec)
             if falls and len(tried) < self.options.branches:
                 start = Point.cold(now.point.x + direction.d, 0)
@@ -115,28 +124,22 @@ class ActiveSetRun:
                     if other.objective < now.objective - LESS * (1 + abs(now.objective)):
                         return direction, other
             # What does not fall within a radius does not within a smaller one.
-            if radius <= self.options.least or (direction.proven and not falls):
+            if last or (direction.proven and not falls):
                 return direction, None
             radius = max(radius / SHRINK, self.options.least)
 
     def _falls(self, direction: Direction, lpec: Lpec) -> bool:
-        size = max(1.0, float(np.abs(lpec.slope).max(initial=0.0)))
-        return direction.decrease > self.options.tolerance * size
+        return direction.decrease > self._tolerance(lpec)
 
-    def _fault(self, direction: Direction, lpec: Lpec) -> str:
-        """Return in words why the point is not known to be B-stationary; empty if it is."""
-        if self._falls(direction, lpec):
-            return (
-                f"the objective falls by {direction.decrease:.2g} for each unit of some direction"
-            )
-        return "" if direction.proven else "its linear program was not solved in time"
+    def _tolerance(self, lpec: Lpec) -> float:
+        return self.options.tolerance * max(1.0, float(np.abs(lpec.slope).max(initial=0.0)))
 
     def _solved(self, start: Point, closed: Mask) -> Trial | None:
         """Return the solution of a branch, None if it meets the program nowhere."""
         outcome = self.branches.solve(start, closed, self.case)
         trial = self.judge(outcome.point.x, outcome)
         trial = self._on_bounds(trial, closed)
-        return trial if trial.ok else None
+        return trial if trial.ok and np.isfinite(trial.objective) else None
 
     def _on_bounds(self, trial: Trial, closed: Mask) -> Trial:
         """Return the trial with what is near a bound on it, where f is not larger there.

@@ -53,6 +53,8 @@ class Nlp:
     complementary : bool
         Whether rows are relaxed complementarity, whose products end far above sigma where a solver
         moves bounds outwards.
+    fixed : int
+        Unknowns that the bounds of a call may fix.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Nlp:
     upper: Vector
     derivatives: Derivatives | None = None
     complementary: bool = True
+    fixed: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import scipy
 from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Vector
-from nsopt.mpcc.lifting import halves
+from nsopt.mpcc.lifting import Halves
 from nsopt.mpcc.lpec import Lpec, Mask
 from nsopt.mpcc.problem import Mpcc
 
@@ -34,11 +34,14 @@ class Branches:
         p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
         c = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
         d = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.inequalities))
-        self.G, self.H = halves(mpcc.pairs, x)
+        self._halves = Halves.of(mpcc.pairs, x)
+        self.G, self.H = self._halves.G, self._halves.H
         self._equations = c.numel()
         g, f = ca.densify(ca.vertcat(c, d)), mpcc.objective
         lower = np.concatenate([np.zeros(c.numel()), np.full(d.numel(), -np.inf)])
-        nlp = Nlp(f"{mpcc.name}_branch", x, p, f, g, lower, np.zeros(g.numel()), None, False)
+        limits = (lower, np.zeros(g.numel()))
+        name, m = f"{mpcc.name}_branch", self.G.size
+        nlp = Nlp(name, x, p, f, g, *limits, complementary=False, fixed=m)
         self._call = backend.build(nlp)
         outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
         self._linear = ca.Function("linear", [x, p], outputs)
@@ -75,6 +78,5 @@ class Branches:
             np.asarray(rows).ravel()[c:],
             matrix[:c],
             matrix[c:],
-            self.G,
-            self.H,
+            *self._halves,
         )

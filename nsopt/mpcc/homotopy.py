@@ -9,6 +9,7 @@ from nsopt.mpcc.backend import Outcome, Point
 from nsopt.mpcc.layout import Layout
 from nsopt.mpcc.schedule import Schedule, Stage, halfway
 from nsopt.mpcc.solution import Residuals, Solution, StageRun, Status
+from nsopt.mpcc.stationarity import Stationarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,13 @@ def follow(
     return [*(trial for trial in trials if trial is not best), best]
 
 
-def ended(layout: Layout, trials: Sequence[Trial], status: Status, time: float) -> Solution:
+def ended(
+    layout: Layout,
+    trials: Sequence[Trial],
+    status: Status,
+    time: float,
+    stationarity: Stationarity | None = None,
+) -> Solution:
     """Return the solution that trials ended with, after ``time`` [s]."""
     last = trials[-1]
     runs = (
@@ -78,7 +85,16 @@ def ended(layout: Layout, trials: Sequence[Trial], status: Status, time: float) 
         )
         for x in trials
     )
-    return Solution(layout, last.point, last.objective, last.residuals, status, tuple(runs), time)
+    return Solution(
+        layout,
+        last.point,
+        last.objective,
+        last.residuals,
+        status,
+        tuple(runs),
+        time,
+        stationarity,
+    )
 
 
 def _along(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -53,15 +54,15 @@ class Ipopt(Backend):
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     def build(self, nlp: Nlp) -> Call:
-        """Compile; a single program once for cold starts and once more for warm ones."""
+        """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
             return self._solver(nlp, _structured(nlp, nlp.derivatives))
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
             return cold
-        warm = self._solver(padded, {**SINGLE, **_warm(self.warm_start)})
-        return _ColdOrWarm(cold, PaddedCall(warm, nlp, padded))
+        suited = {**SINGLE, **_warm(self.warm_start)}
+        return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
 
     def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
         stated = {
@@ -143,10 +144,13 @@ def _warm(start: WarmStart) -> dict[str, Any]:
 class _ColdOrWarm:
     """A Call that takes the warm solver where the start has multipliers."""
 
-    def __init__(self, cold: Call, warm: Call) -> None:
-        self._cold = cold
-        self._warm = warm
+    def __init__(self, cold: Call, make_warm: Callable[[], Call]) -> None:
+        self._cold, self._make_warm = cold, make_warm
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         call = self._warm if start.warm else self._cold
         return call(start, p, lower, upper)
+
+    @cached_property
+    def _warm(self) -> Call:
+        return self._make_warm()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -88,6 +88,10 @@ class Layout:
         Number of rows, in this order in `Functions.rows` (pairs: all G, then all H).
     row_scale : (equations + inequalities + 2 pairs,)
     blocks_of_pairs : tuple of Pairs
+    equality_rows, inequality_rows, pair_rows : dict of name to slice
+        Each counted from its own first row.
+    added : frozenset of str
+        Variables and equations that nobody stated.
     """
 
     variables: dict[str, slice]
@@ -99,6 +103,15 @@ class Layout:
     pairs: int
     row_scale: Vector
     blocks_of_pairs: tuple[Pairs, ...]
+    equality_rows: dict[str, slice]
+    inequality_rows: dict[str, slice]
+    pair_rows: dict[str, slice]
+    added: frozenset[str] = frozenset()
+
+    def stated_by(self, mpcc: Mpcc) -> Layout:
+        """Return the layout that tells what comes from this program, and what was added to it."""
+        stated = {*(v.name for v in mpcc.variables), *(r.name for r in mpcc.equalities)}
+        return replace(self, added=frozenset({*self.variables, *self.equality_rows} - stated))
 
     @classmethod
     def of(cls, mpcc: Mpcc) -> Layout:
@@ -118,6 +131,9 @@ class Layout:
             _joined(G).size,
             _joined([*c, *d, *G, *H]),
             mpcc.pairs,
+            _slices([(r.name, r.scale.size) for r in mpcc.equalities]),
+            _slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
+            _slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
         )
 
     def same_unknowns(self, other: Layout) -> bool:

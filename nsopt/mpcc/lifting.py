@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -66,8 +67,18 @@ def own_unknowns(expr: ca.SX, x: ca.SX) -> NDArray[np.intp]:
     return own
 
 
-def halves(pairs: tuple[Pairs, ...], x: ca.SX) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the unknowns that are G and H of each pair of a lifted program, (m,) each."""
-    G = ca.vertcat(ca.SX(0, 1), *(block.G for block in pairs))
-    H = ca.vertcat(ca.SX(0, 1), *(block.H for block in pairs))
-    return own_unknowns(G, x), own_unknowns(H, x)
+class Halves(NamedTuple):
+    """Unknowns that are G and H of each pair of a lifted program, (m,), and by which factors."""
+
+    G: NDArray[np.intp]
+    H: NDArray[np.intp]
+    factors: NDArray[np.float64]  # (m, 2)
+
+    @classmethod
+    def of(cls, pairs: tuple[Pairs, ...], x: ca.SX) -> Halves:
+        """Return those of scaled pairs; x (n,) are scaled unknowns."""
+        G = ca.vertcat(ca.SX(0, 1), *(b.G / ca.SX(b.scales[0]) for b in pairs))
+        H = ca.vertcat(ca.SX(0, 1), *(b.H / ca.SX(b.scales[1]) for b in pairs))
+        factors = [ca.DM(ca.sum2(ca.jacobian(half, x))) for half in (G, H)]
+        both = np.array(ca.horzcat(*factors)).reshape(-1, 2)
+        return cls(own_unknowns(G, x), own_unknowns(H, x), both)

@@ -21,9 +21,6 @@ Part = tuple[Matrix, Any, Any]
 ON = 1e-7
 """Scaled distance from a bound or an inequality at which a point counts as on it."""
 
-SECONDS = 20.0
-"""Time that a mixed-integer program may take."""
-
 
 class Direction(NamedTuple):
     """The end of an `Lpec`.
@@ -66,7 +63,8 @@ class Lpec:
     equations, inequalities : sparse (c, n), (r, n)
         Jacobians.
     G, H : (m,)
-        Unknowns that are the halves of each pair.
+        Unknowns that are the halves of each pair, up to
+    factors : (m, 2)
     """
 
     x: Vector
@@ -78,9 +76,10 @@ class Lpec:
     inequalities: Matrix
     G: Index
     H: Index
+    factors: Vector
 
-    def within(self, radius: float) -> Direction:
-        """Return the best direction within a radius, d = 0 if none is found."""
+    def within(self, radius: float, seconds: float = np.inf) -> Direction:
+        """Return the best direction found in time within a radius, d = 0 if there is none."""
         n, m = self.x.size, self.G.size
         x_G, x_H = (np.where(np.abs(y) < ON, 0.0, y / radius) for y in self._halves())
         undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
@@ -104,7 +103,7 @@ class Lpec:
             )
             row = scipy.sparse.hstack([d, scipy.sparse.diags_array(-side * reach)], format="csr")
             parts.append((row, -np.inf, -half[undecided] if side > 0 else 1.0))
-        return self._solved(parts, low, high, undecided, closed, radius)
+        return self._solved(parts, low, high, undecided, closed, radius, seconds)
 
     def _solved(
         self,
@@ -114,6 +113,7 @@ class Lpec:
         undecided: Index,
         closed: Mask,
         radius: float,
+        seconds: float,
     ) -> Direction:
         n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
@@ -122,7 +122,7 @@ class Lpec:
             integrality=np.append(np.zeros(n), np.ones(k)),
             bounds=scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k))),
             constraints=rows,
-            options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
+            options={"time_limit": seconds, "mip_rel_gap": 0.0},
         )
         if found.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)

@@ -11,11 +11,11 @@ from nsopt.mpcc.backend import Call, Nlp, Outcome, Point, Vector
 
 
 def pad(nlp: Nlp) -> Nlp:
-    """Return ``nlp`` with as many idle unknowns as its equations exceed its unknowns.
+    """Return ``nlp`` with as many idle unknowns as its equations exceed those that are free.
 
     Redundant equations can outnumber the unknowns; IPOPT refuses that, CasADi warns at each call.
     """
-    excess = int(np.sum(nlp.lower == nlp.upper)) - nlp.x.shape[0]
+    excess = int(np.sum(nlp.lower == nlp.upper)) + nlp.fixed - nlp.x.shape[0]
     if excess <= 0 or nlp.derivatives is not None:
         return nlp
     idle = ca.SX.sym("idle", excess)

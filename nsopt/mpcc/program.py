@@ -23,9 +23,10 @@ from nsopt.mpcc.polish import lift, polish
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import STEP, Settings
-from nsopt.mpcc.solution import Solution, Status
+from nsopt.mpcc.solution import Solution
+from nsopt.mpcc.stationarity import Stationarity
+from nsopt.mpcc.status import RUNAWAY, judged
 
-_RUNAWAY = 1e12  # scaled unknowns this large come of a relaxed program that is unbounded below
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -35,13 +36,13 @@ class Program:
     def __init__(
         self, mpcc: Mpcc, backend: Backend, settings: Settings = STEP, *, polish: bool = True
     ) -> None:
-        self.name = mpcc.name
+        self.name, stated = mpcc.name, mpcc
         self._settings, self._polish = settings, polish
         general = settings.active_set is not None
         mpcc = lifted(split_into_pairs(mpcc)) if general else split_into_pairs(mpcc)
         self._functions = Functions(mpcc, settings.relaxation, settings.tolerances)
         self._branches = Branches(mpcc, backend) if general and not mpcc.discs else None
-        self.layout = self._functions.layout
+        self.layout = self._functions.layout.stated_by(stated)
         self._call = backend.build(self._functions.nlp)
         self._rows = self._functions.nlp.g.shape[0]
 
@@ -81,32 +82,39 @@ class Program:
             self._settings.retries,
             lambda stage, start, last: self._try(stage, start, case, last=last),
         )
-        status = self._status(trials[-1])
+        kind: Stationarity | None = None
         if self._branches is not None and not trials[-1].outcome.interrupted:
-            trials, status = self._improved(self._branches, trials, case)
-        return ended(self.layout, trials, status, perf_counter() - begin)
+            trials, kind = self._improved(self._branches, trials, case)
+        optimized = self._branches is not None
+        status = judged(self.name, self.layout, trials[-1], kind, optimized=optimized)
+        return ended(self.layout, trials, status, perf_counter() - begin, kind)
 
     def _improved(
         self, branches: Branches, trials: list[Trial], case: Case
-    ) -> tuple[list[Trial], Status]:
-        """Return trials of branches too, the best one last, and whether it is a solution."""
+    ) -> tuple[list[Trial], Stationarity | None]:
+        """Return trials of branches too, the best one last, and what it is."""
         options, stage = self._settings.active_set, self._settings.schedules[0][-1]
         assert options is not None  # there are branches
 
         def trial(x: Vector, outcome: Outcome) -> Trial:
             point = Point.cold(x, self._rows)
             residuals, _, f = self._functions.report(point, stage[0], case)
-            good = residuals.largest <= 1 and np.abs(point.x).max() < _RUNAWAY
+            good = residuals.largest <= 1 and np.abs(point.x).max() < RUNAWAY
             return Trial((), bool(good), point, outcome, residuals, f)
 
         def polished(x: Vector) -> Vector | None:
-            return polish(self._functions, x, self._functions.linear(x, case)[0], case)
+            rows = self._functions.linear(x, case)[0]
+            return polish(self._functions, x, rows, case) if np.isfinite(rows).all() else None
 
-        end = ActiveSetRun(options, branches, case, trial, polished).run(trials[-1].point)
+        run = ActiveSetRun(options, branches, self.layout, case, trial, polished)
+        end = run.run(trials[-1].point)
         if end.best is None:
-            return trials, self._status(trials[-1], "no branch could be solved")
-        others = [x for x in end.tried if x is not end.best]
-        return [*trials, *others, end.best], self._status(end.best, end.fault)
+            return trials, None
+        others, found = [x for x in end.tried if x is not end.best], end.stationarity
+        best = end.best
+        if found is not None:
+            best = replace(best, residuals=replace(best.residuals, gradient=found.gradient))
+        return [*trials, *others, best], found
 
     def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
@@ -146,7 +154,7 @@ class Program:
         inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
         outcome = self._call(inside, np.append(case.p, stage), case.solver_lower, case.upper)
         residuals, relaxed, f = self._functions.report(outcome.point, stage[0], case)
-        bounded = np.abs(outcome.point.x).max() < _RUNAWAY
+        bounded = np.abs(outcome.point.x).max() < RUNAWAY
         near = bool(bounded) and relaxed <= self._settings.tolerances.stage
         if not last:
             return Trial(stage, near, outcome.point, outcome, residuals, f)
@@ -170,24 +178,6 @@ class Program:
         if not residuals.largest <= 1:
             return trial
         return replace(trial, ok=True, point=point, residuals=residuals, objective=f)
-
-    def _status(self, trial: Trial, fault: str = "") -> Status:
-        said, name = trial.outcome.status, self.name
-        if trial.ok and fault:
-            reason = f"{name}: feasible, not optimal: {fault}"
-            return Status(False, reason, "allow more branches, or start elsewhere", said)
-        if trial.ok:
-            return Status(True, "all residuals are within tolerance", "", said)
-        if trial.residuals.largest <= 1:
-            reason = (
-                f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
-            )
-            return Status(False, reason, "allow more retries or a finer schedule", said)
-        worst = trial.residuals.worst()
-        remedy = worst.kind.value
-        if not np.isfinite(worst.value):
-            remedy = "the solver met numbers that are not finite: check the guess and the scales"
-        return Status(False, f"{name}: {worst}", remedy, said)
 
 
 def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:

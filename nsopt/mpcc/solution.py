@@ -10,6 +10,7 @@ import numpy as np
 from nsopt.mpcc.backend import Point
 from nsopt.mpcc.layout import Kind, Layout, Section, Vector
 from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.stationarity import Stationarity
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,8 @@ class Solution:
         Every stage that was run, failed ones too.
     time : float [s]
         Of the whole solve.
+    stationarity : Stationarity or None
+        Of a single program with an objective.
     """
 
     layout: Layout
@@ -192,6 +195,10 @@ class Solution:
     status: Status
     stages: tuple[StageRun, ...]
     time: float
+    stationarity: Stationarity | None = None
+
+    def __repr__(self) -> str:
+        return f"Solution({self.status.reason}, objective {self.objective:.6g})"
 
     def __getitem__(self, name: str) -> Vector:
         try:
@@ -204,8 +211,9 @@ class Solution:
 
     @property
     def values(self) -> dict[str, Vector]:
-        """All variables by name, physical units."""
-        return {name: self[name] for name in self.layout.variables}
+        """All variables that were stated, by name; physical units."""
+        layout = self.layout
+        return {name: self[name] for name in layout.variables if name not in layout.added}
 
     @property
     def x(self) -> Vector:
@@ -214,8 +222,17 @@ class Solution:
 
     @property
     def ok(self) -> bool:
-        """Whether all residuals of the original program are finite and within tolerance."""
+        """Whether the point solves the program.
+
+        All residuals of the original program are finite and within tolerance; of a single program
+        with an objective the point is B-stationary, too.
+        """
         return self.status.ok
+
+    @property
+    def feasible(self) -> bool:
+        """Whether all residuals are finite and within tolerance, whatever the objective."""
+        return self.residuals.largest <= 1
 
     @property
     def interrupted(self) -> bool:
@@ -230,6 +247,20 @@ class Solution:
     def worst(self) -> Worst:
         """Return the residual that is largest over its tolerance."""
         return self.residuals.worst()
+
+    def summary(self) -> str:
+        """Return what came out in a few lines of text."""
+        status = self.status
+        lines = [status.reason, f"objective {self.objective:.9g}, {self.worst()} (worst residual)"]
+        if self.stationarity is not None:
+            lines.append(self.stationarity.kind.value)
+        if not self.ok:
+            lines.append(f"remedy: {status.remedy}")
+        lines.append(
+            f"{len(self.stages)} programs, {self.iterations} iterations, {self.time:.3g} s; "
+            f"the solver said {status.solver_status}"
+        )
+        return "\n".join(lines)
 
     def require(self) -> Solution:
         """Return this solution if it is one.

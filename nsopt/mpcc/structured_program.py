@@ -101,7 +101,8 @@ class StructuredProgram:
 def _layout(nlp: StructuredNlp) -> Layout:
     n, nothing = nlp.x.numel(), np.zeros(0)
     named = ({"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())})
-    return Layout(*named, np.ones(n), np.zeros(0, dtype=np.intp), 0, 0, 0, nothing, ())
+    least = np.zeros(0, dtype=np.intp)
+    return Layout(*named, np.ones(n), least, 0, 0, 0, nothing, (), {}, {}, {})
 
 
 def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Ipopt, Mpcc, Solver, Sqp
+from nsopt.mpcc import STEP, Ipopt, Mpcc, Solver, Sqp
 from tests.catalog import QP_SOLVERS
 
 BACKENDS = [Ipopt(), *(Sqp(qp=qp) for qp in QP_SOLVERS)]
@@ -73,7 +73,9 @@ def test_not_a_number_is_named():
 
 
 def test_further_options_reach_the_solver():
-    solution = Solver(backend=Ipopt(options={"ipopt.max_iter": 2}), retries=0).build(good()).solve()
+    solution = (
+        Solver(backend=Ipopt(options={"ipopt.max_iter": 2}), retries=0).build(good(), STEP).solve()
+    )
     assert solution.iterations == 2
     assert solution.status.solver_status == "Maximum_Iterations_Exceeded"
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import (
+    STEP,
     Backend,
     ExactPenalty,
     Ipopt,
@@ -60,7 +61,7 @@ class Brittle(Backend):
 def test_failed_stage_goes_back_not_on():
     backend = Brittle(factor=150.0)
     solver = Solver(backend=backend, schedules=[(1.0, 1e-2, 1e-6, 1e-10)])
-    solution = solver.build(corner()).solve()
+    solution = solver.build(corner(), STEP).solve()
     assert solution.ok, solution.status
     np.testing.assert_allclose(
         backend.sigmas, [1, 1e-2, 1e-6, 1e-4, 1e-6, 1e-10, 1e-8, 1e-10], rtol=1e-9
@@ -73,17 +74,17 @@ def test_failed_stage_goes_back_not_on():
 def test_number_of_retries_is_bounded():
     backend = Brittle(factor=1.0001)
     solver = Solver(backend=backend, schedules=[(1e-10,)], retries=3)
-    solution = solver.build(corner()).solve()
+    solution = solver.build(corner(), STEP).solve()
     assert not solution.ok
     assert len(backend.sigmas) == 4
     assert "not finite" in solution.status.remedy
 
 
 def test_first_failure_of_a_warm_start_restarts_cold():
-    program = Solver(backend=Brittle(factor=1e20), schedules=[(1e-10,)]).build(corner())
+    program = Solver(backend=Brittle(factor=1e20), schedules=[(1e-10,)]).build(corner(), STEP)
     good = program.solve()
     bad = Brittle(factor=1e4)
-    cold = Solver(backend=bad, schedules=[(1e-10,)]).build(corner()).solve({}, good)
+    cold = Solver(backend=bad, schedules=[(1e-10,)]).build(corner(), STEP).solve({}, good)
     np.testing.assert_array_equal(bad.starts[0].x, good.x)
     np.testing.assert_array_equal(bad.starts[1].x, [0.5, 1.5])
     assert bad.sigmas[1] == bad.sigmas[0]
@@ -106,8 +107,8 @@ class Claims(Backend):
 def test_success_is_judged_by_residuals_alone():
     right = Solver(backend=Claims((0.0, 2.0), "Infeasible_Problem_Detected"))
     wrong = Solver(backend=Claims((0.1, 2.0), "Solve_Succeeded"))
-    assert right.build(corner()).solve().ok
-    solution = wrong.build(corner()).solve()
+    assert right.build(corner(), STEP).solve().ok
+    solution = wrong.build(corner(), STEP).solve()
     assert not solution.ok
     assert solution.status.solver_status == "Solve_Succeeded"
     assert "'pair'" in solution.status.reason
@@ -162,7 +163,7 @@ def test_polish_takes_a_degenerate_pair_the_right_way():
 
 
 def test_without_polish_the_relaxed_point_is_returned():
-    solution = Solver(polish=False).build(corner()).solve().require()
+    solution = Solver(polish=False).build(corner(), STEP).solve().require()
     assert solution.residuals.pairs[0].product == pytest.approx(1e-10, rel=1e-3)
 
 
@@ -197,7 +198,7 @@ def test_guess_of_another_program_is_refused():
     other.variable("w", 2)
     guess = Solver().build(other).solve()
     with pytest.raises(ValueError, match="another program, with w"):
-        Solver().build(corner()).solve(guess=guess)
+        Solver().build(corner(), STEP).solve(guess=guess)
 
 
 @pytest.mark.parametrize("schedule", [(), (1e-2, 1.0), (1.0, 0.0), (1.0, 1.0), (np.nan,)])

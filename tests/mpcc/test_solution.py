@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Ipopt, Kind, Mpcc, SolveError, Solver, Sqp, Tolerances
+from nsopt.mpcc import STEP, Ipopt, Kind, Mpcc, SolveError, Solver, Sqp, Tolerances
 
 pytestmark = pytest.mark.unit
 
@@ -18,7 +18,7 @@ def program(solver=None):
     mpcc.less("limit", ca.vertcat(a[0] - 4, f[1] - 30), scale=5)
     mpcc.complement("gap", a, f - [0.5, 1], scale=(1e-3, 10), labels=("left", "right"))
     mpcc.minimize(ca.sumsqr(a) + f[1])
-    return (solver or Solver()).build(mpcc)
+    return (solver or Solver()).build(mpcc, STEP)
 
 
 def perturbed(x):
@@ -84,7 +84,7 @@ def test_stationarity_is_that_of_the_lagrangian():
     x = mpcc.variable("x", 2, guess=[1.0, 0.2])
     mpcc.equal("circle", ca.sumsqr(x) - 1)
     mpcc.minimize(x[0] + x[1])
-    solution = Solver(polish=False).build(mpcc).solve().require()
+    solution = Solver(polish=False).build(mpcc, STEP).solve().require()
     lam = solution.point.lam_g[0]
     by_hand = np.abs(1 + 2 * lam * solution["x"] + solution.point.lam_x).max()
     assert solution.residuals.stationarity == pytest.approx(by_hand, abs=1e-15)
@@ -97,9 +97,9 @@ def test_stationarity_is_judged_on_demand():
     x = mpcc.variable("x", 1, lower=-1, upper=1, guess=0.5)
     mpcc.minimize(x)
     lazy = Ipopt(max_iter=1)
-    assert Solver(backend=lazy).build(mpcc).solve().ok
+    assert Solver(backend=lazy).build(mpcc, STEP).solve().ok
     strict = Solver(backend=lazy, tolerances=Tolerances(stationarity=1e-6), retries=0)
-    solution = strict.build(mpcc).solve()
+    solution = strict.build(mpcc, STEP).solve()
     assert not solution.ok
     assert solution.worst().kind is Kind.STATIONARITY
 

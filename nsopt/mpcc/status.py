@@ -1,0 +1,83 @@
+"""What the end of a solve is called, why, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nsopt.mpcc.homotopy import Trial
+from nsopt.mpcc.layout import Kind, Layout
+from nsopt.mpcc.solution import Status
+from nsopt.mpcc.stationarity import Stationarity
+
+RUNAWAY = 1e12
+"""Scaled unknowns this large come of a program that is unbounded below."""
+
+IN_WORDS = {
+    "Infeasible_Problem_Detected": "near this point no direction lessens the violation",
+    "Restoration_Failed": "the search for a feasible point failed",
+    "Maximum_Iterations_Exceeded": "the iterations ran out",
+    "Diverging_Iterates": "the iterates grow without bound",
+}
+"""Of what solvers say."""
+
+
+def judged(
+    name: str, layout: Layout, trial: Trial, found: Stationarity | None, *, optimized: bool
+) -> Status:
+    """Return the status of a program's last trial.
+
+    Parameters
+    ----------
+    name : str
+    layout : Layout
+    trial : Trial
+    found : Stationarity or None
+        What the point is; None where that was not found out.
+    optimized : bool
+        Whether a solution must be stationary.
+    """
+    said = trial.outcome.status
+    if trial.ok and not np.isfinite(trial.objective):
+        reason = f"{name}: the objective is not a finite number at the end"
+        return Status(False, reason, "check the guess and the bounds of what it depends on", said)
+    if trial.ok and optimized and (found is None or not found.optimal):
+        reason = f"{name}: feasible, not optimal: {_lacking(found)}"
+        return Status(False, reason, "allow more branches, or start elsewhere", said)
+    if trial.ok:
+        what = "all residuals are within tolerance" if found is None else found.kind.value
+        return Status(True, f"{name}: {what}", "", said)
+    largest = int(np.argmax(np.abs(trial.point.x)))
+    if np.abs(trial.point.x[largest]) >= RUNAWAY:
+        slots = layout.variables.items()
+        unknown = next(of for of, slot in slots if slot.start <= largest < slot.stop)
+        reason = f"{name}: {unknown!r} grows without bound, to {trial.point.x[largest]:.2g} scales"
+        remedy = f"the objective may have no least value: give {unknown!r} bounds"
+        return Status(False, reason, remedy, said)
+    if trial.residuals.largest <= 1:
+        reason = f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
+        return Status(False, reason, "allow more retries or a finer schedule", said)
+    worst = trial.residuals.worst()
+    if not np.isfinite(worst.value):
+        remedy = "the solver met numbers that are not finite: check the guess and the scales"
+        return Status(False, f"{name}: {worst}", remedy, said)
+    words = f"; {IN_WORDS[said]}" if said in IN_WORDS else ""
+    return Status(False, f"{name}: {worst}{words}", _remedy(worst.kind, trial), said)
+
+
+def _remedy(kind: Kind, trial: Trial) -> str:
+    if kind is Kind.COMPLEMENTARITY and trial.stage and trial.stage[0] < SMALL:
+        return "start the schedule at sigma = 1, go down by 0.1, or choose Scholtes' relaxation"
+    return kind.value
+
+
+SMALL = 1e-6
+"""Sigma from which on a smaller one hardly brings products closer to zero."""
+
+
+def _lacking(found: Stationarity | None) -> str:
+    """Return in words why a feasible point is not known to be optimal."""
+    if found is None:
+        return "no branch of it could be solved"
+    if not np.isfinite(found.fall):
+        return "whether a direction lowers the objective was not found out in time"
+    return f"the objective falls by {found.fall:.2g} for each unit of some direction"

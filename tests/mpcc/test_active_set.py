@@ -1,0 +1,257 @@
+"""Phase II and what a point is called: against enumeration, by hand, and by finite differences."""
+
+from itertools import product
+
+import casadi as ca
+import numpy as np
+import pytest
+import scipy
+
+from nsopt.mpcc import STEP, ActiveSet, Ipopt, Mpcc, SolveError, Solver, Sqp, StationarityKind
+
+pytestmark = pytest.mark.unit
+
+BACKENDS = pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+
+
+def nearest(seed, m):
+    """|A z - b|^2 over 0 <= z[:m] _|_ z[m:] >= 0, from zero."""
+    rng = np.random.default_rng(seed)
+    A, b = rng.normal(size=(2 * m + 1, 2 * m)), rng.normal(size=2 * m + 1)
+    mpcc = Mpcc("nearest")
+    z = mpcc.variable("z", 2 * m)
+    mpcc.complement("pairs", z[:m], z[m:])
+    mpcc.minimize(ca.sumsqr(ca.DM(A) @ z - b))
+    return mpcc, A, b
+
+
+def by_branches(A, b, m):
+    """Return the least f of each branch, with its unknowns that may be positive."""
+    for choice in product([False, True], repeat=m):
+        free = np.concatenate([choice, np.logical_not(choice)])
+        yield scipy.optimize.nnls(A[:, free], b)[1] ** 2, free
+
+
+@BACKENDS
+@pytest.mark.parametrize("seed", range(6))
+def test_no_branch_of_a_solution_is_better(backend, seed):
+    m = 4
+    mpcc, A, b = nearest(seed, m)
+    solution = Solver(backend=backend).build(mpcc).solve().require()
+    positive = solution["z"] > 1e-6
+    values = [f for f, free in by_branches(A, b, m) if not np.any(positive & ~free)]
+    assert solution.objective == pytest.approx(min(values), abs=1e-7)
+
+
+@BACKENDS
+def test_a_worse_branch_is_left(backend):
+    """From (0, 0.5), where the homotopy alone ends, by the origin to (2, 0)."""
+    mpcc = Mpcc("two")
+    z = mpcc.variable("z", 2, upper=3, guess=[0.0, 0.5])
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize((z[0] - 2) ** 2 + (z[1] - 0.5) ** 2)
+    solver = Solver(backend=backend, schedules=[(1e-10,)])
+    alone = solver.build(mpcc, STEP).solve().require()
+    assert alone["z"] == pytest.approx([0, 0.5], abs=1e-4)
+    solution = solver.build(mpcc).solve().require()
+    assert solution["z"] == pytest.approx([2, 0], abs=1e-6)
+
+
+def pulled(*slope):
+    """The slope over a pair whose halves are at most one; all unknowns start at zero."""
+    mpcc = Mpcc("pulled")
+    z = mpcc.variable("z", 2, upper=1)
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize(slope[0] * z[0] + slope[1] * z[1])
+    return mpcc
+
+
+def held(mpcc, x):
+    """What a point is, without going on from it."""
+    stay = Solver(schedules=[(1e-10,)], active_set=ActiveSet(branches=1, radius=1e-5))
+    return stay.build(mpcc).solve({}, {"z": x})
+
+
+@pytest.mark.parametrize(
+    ("slope", "kind"),
+    [((1, 2), "S"), ((1, 0), "S"), ((0, -1), "M"), ((-1, -2), "C"), ((1, -1), "W")],
+)
+def test_kinds_at_the_origin_by_the_signs_of_the_slope(slope, kind):
+    """The multipliers of both halves are the slope."""
+    from nsopt.mpcc.branch import Branches
+    from nsopt.mpcc.functions import Functions
+    from nsopt.mpcc.layout import Tolerances
+    from nsopt.mpcc.relaxation import Scholtes
+    from nsopt.mpcc.stationarity import classify
+
+    mpcc = pulled(*slope)
+    functions = Functions(mpcc, Scholtes(), Tolerances())
+    lpec = Branches(mpcc, Ipopt()).at(np.zeros(2), functions.case(np.zeros(0)))
+    fall = lpec.within(1e-5).decrease
+    assert fall == pytest.approx(max(0, *(-x for x in slope)), abs=1e-9)
+    found = classify(lpec, fall, 1e-6, functions.layout)
+    assert found.kind is StationarityKind[kind]
+    assert found.biactive == 1
+    assert found.optimal == (kind == "S")
+    assert found.multipliers.pairs["pair"][0] == pytest.approx(slope, abs=1e-9)
+
+
+@BACKENDS
+def test_b_stationary_without_multipliers_of_both_signs(backend):
+    """[Scheel, Scholtes 2000, example 3]: the origin is least, and not S-stationary."""
+    mpcc = Mpcc("tent")
+    z = mpcc.variable("z", 3, guess=0.5)
+    mpcc.less("roof", ca.vertcat(z[2] - 4 * z[0], z[2] - 4 * z[1]))
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize(z[0] + z[1] - z[2])
+    solution = Solver(backend=backend).build(mpcc).solve().require()
+    assert solution["z"] == pytest.approx(np.zeros(3), abs=1e-6)
+    assert solution.stationarity.kind is StationarityKind.B
+    assert solution.stationarity.biactive == 1
+    assert "B-stationary" in solution.summary()
+
+
+def test_multipliers_are_what_the_objective_costs():
+    """By solving again with every row moved: f falls by its multiplier, in physical units."""
+
+    def best(moved=0.0, of=None):
+        mpcc = Mpcc("costs")
+        x = mpcc.variable("x", 2, upper=[3.0 + moved * (of == "x"), 9], scale=[0.1, 5.0], guess=1)
+        y = mpcc.variable("y", 2, scale=20.0, guess=1)
+        shift = {name: moved * (of == name) for name in ("sum", "cap", "G", "H")}
+        mpcc.equal("sum", x[0] + x[1] + y[0] - 5 - shift["sum"], scale=4.0)
+        mpcc.less("cap", y[1] + x[0] - 2.5 - shift["cap"], scale=0.2)
+        H = ca.vertcat(y[0] + 0.5 * x[1] - 2 - shift["H"], y[1] - shift["H"])
+        mpcc.complement("pair", ca.vertcat(y[0], x[0] - 1) - shift["G"], H, scale=(3.0, 0.5))
+        mpcc.minimize(ca.sumsqr(x - ca.DM([4, 2])) + ca.sumsqr(y - ca.DM([1, 2])))
+        return Solver().build(mpcc).solve().require()
+
+    centre, e = best(), 1e-3
+    assert centre.stationarity.biactive == 0
+    found = centre.stationarity.multipliers
+    G, H = found.pairs["pair"].T
+    by_name = {
+        "sum": found.equality["sum"].sum(),
+        "cap": found.inequality["cap"].sum(),
+        "G": -G.sum(),
+        "H": -H.sum(),
+        "x": found.bounds["x"][0],
+    }
+    assert max(abs(x) for x in by_name.values()) > 0.1
+    for name, multiplier in by_name.items():
+        slope = (best(e, name).objective - best(-e, name).objective) / (2 * e)
+        assert -multiplier == pytest.approx(slope, abs=1e-4), name
+
+
+def test_halves_that_depend_on_much_are_unknowns_inside_only():
+    rng = np.random.default_rng(3)
+    M, q = rng.normal(size=(4, 4)), rng.normal(size=4)
+    mpcc = Mpcc("lcp")
+    z = mpcc.variable("z", 4, guess=1.0)
+    mpcc.complement("pair", ca.DM(M @ M.T + np.eye(4)) @ z + q, z)
+    mpcc.minimize(ca.sumsqr(z))
+    solution = Solver().build(mpcc).solve().require()
+    assert list(solution.values) == ["z"]
+    assert list(solution.stationarity.multipliers.equality) == []
+    w = (M @ M.T + np.eye(4)) @ solution["z"] + q
+    assert np.minimum(w, solution["z"]) == pytest.approx(np.zeros(4), abs=1e-8)
+
+
+def adversaries():
+    """Yield programs that have no solution, or are not solved by what they are given."""
+    solver = Solver()
+
+    def unbounded(m):
+        x = m.variable("x", 1)
+        m.minimize(x[0])
+
+    def unbounded_pair(m):
+        z = m.variable("z", 2, guess=0.5)
+        m.complement("pair", z[0], z[1])
+        m.minimize(-z[0] - z[1])
+
+    def unbounded_square(m):
+        x = m.variable("x", 2, guess=0.5)
+        m.minimize(x[0] ** 2 - x[1] ** 2)
+
+    def infeasible(m):
+        z = m.variable("z", 2, guess=0.5)
+        m.complement("pair", z[0] + 1, z[1] + 1)
+        m.less("limits", ca.vertcat(z[0], z[1]) * -1 + 0.5)
+        m.minimize(ca.sumsqr(z))
+
+    def contradiction(m):
+        x = m.variable("x", 1)
+        m.equal("one", x - 1)
+        m.equal("two", x - 2)
+        m.minimize(x**2)
+
+    def empty_bounds(m):
+        z = m.variable("z", 2, lower=1, upper=2, guess=1.5)
+        m.complement("pair", z[0], z[1])
+        m.minimize(ca.sumsqr(z))
+
+    def root_of_negative(m):
+        x = m.variable("x", 1, upper=-1)
+        m.minimize(ca.sqrt(x[0]))
+
+    for state in (
+        unbounded,
+        unbounded_pair,
+        unbounded_square,
+        infeasible,
+        contradiction,
+        empty_bounds,
+        root_of_negative,
+    ):
+        yield pytest.param(state, solver, id=state.__name__)
+        yield pytest.param(state, Solver(backend=Sqp()), id=f"{state.__name__}, sqp")
+
+    def far(m):
+        x = m.variable("x", 2, guess=[-1.2, 1.0])
+        m.minimize(100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2)
+
+    for backend in (Sqp(max_iter=2), Ipopt(max_iter=2)):
+        yield pytest.param(far, Solver(backend=backend), id=f"far, two steps of {backend!r:.5}")
+
+    def worse_branch(m):
+        z = m.variable("z", 2, upper=5, guess=[0.0, 1.0])
+        m.complement("pair", z[0], z[1])
+        m.minimize((z[0] - 2) ** 2 + z[1])
+
+    stay = ActiveSet(branches=1, radius=1e-5)
+    for backend in (Ipopt(), Sqp()):
+        solver = Solver(backend=backend, schedules=[(1e-10,)], active_set=stay)
+        yield pytest.param(worse_branch, solver, id=f"worse branch, {backend!r:.5}")
+
+
+@pytest.mark.parametrize(("state", "solver"), list(adversaries()))
+def test_what_is_not_solved_is_not_called_so(state, solver):
+    mpcc = Mpcc("adversary")
+    state(mpcc)
+    solution = solver.build(mpcc).solve()
+    if state.__name__ == "worse_branch" and solution.ok:  # it may also have gone the better way
+        assert solution["z"] == pytest.approx([2, 0], abs=1e-4)
+        return
+    assert not solution.ok
+    assert solution.status.remedy
+    with pytest.raises(SolveError):
+        solution.require()
+
+
+def test_what_is_only_feasible_is_told():
+    mpcc = Mpcc("slope")
+    x = mpcc.variable("x", 1, lower=-1, upper=1, guess=0.5)
+    mpcc.minimize(x)
+    solution = Solver(backend=Ipopt(max_iter=1)).build(mpcc).solve()
+    assert solution.feasible
+    assert not solution.ok
+    assert "feasible, not optimal" in solution.status.reason
+    assert "falls by 1 " in solution.status.reason
+    assert "not optimal" in repr(solution)
+
+
+@pytest.mark.parametrize("wrong", [{"radius": 0}, {"least": 2}, {"tolerance": 0}, {"branches": 0}])
+def test_options_are_checked(wrong):
+    with pytest.raises(ValueError, match="least <= radius"):
+        ActiveSet(**wrong)
