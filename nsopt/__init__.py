@@ -26,9 +26,11 @@ from nsopt.mechanics import (
     joint_resistance,
 )
 from nsopt.mpcc import (
+    ActiveSet,
     ExactPenalty,
     FischerBurmeister,
     Ipopt,
+    Mpcc,
     NaturalResidual,
     Scholtes,
     ScholtesAggregated,
@@ -64,6 +66,7 @@ from nsopt.sweep import Grid, Samples, sweep
 __all__ = [
     "GROUND",
     "Acceptance",
+    "ActiveSet",
     "Actuator",
     "Body",
     "Checkpoint",
@@ -84,6 +87,7 @@ __all__ = [
     "Mechanism",
     "Mimic",
     "MoreauJean",
+    "Mpcc",
     "NaturalResidual",
     "NewtonImpact",
     "PaperStep",

@@ -31,7 +31,7 @@ SECONDS, PROOF = 1.0, 20.0
 
 @dataclass(frozen=True)
 class ActiveSet:
-    """The method of [Nurkanovic, Leyffer 2025]: branches chosen by linear programs, solved as NLPs.
+    """Branches chosen by linear programs, solved as NLPs [Nurkanovic, Leyffer, arXiv:2501.13835].
 
     At the solution of a branch an `Lpec` proposes a direction. Where none lowers f within a small
     radius, the point is B-stationary. Else the branch that the direction leads to is solved, and
