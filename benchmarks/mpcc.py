@@ -133,7 +133,7 @@ def fall(program: Linear, x: Array) -> float:
             bounds=bounds,
         )
         worst = max(worst, -float(end.fun))
-    return worst / max(1.0, float(np.abs(slope).max()))
+    return worst / max(float(np.abs(y).max()) for y in (slope, program.q, np.array([1e-12])))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import casadi as ca
 
 
 def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
-    """Return ``count`` calls of (z, *given) -> (z, *records), records side by side.
+    """Return ``count`` calls, one or more, of (z, *given) -> (z, *records), records side by side.
 
     Nested by powers of ``base``, so that generated code stays short.
     """

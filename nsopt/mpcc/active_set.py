@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.mpcc.backend import Outcome, Point
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.backend import Outcome
 from nsopt.mpcc.branch import Branches
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial
 from nsopt.mpcc.layout import Layout, Vector
-from nsopt.mpcc.lpec import Direction, Lpec, Mask
-from nsopt.mpcc.stationarity import Stationarity, classify
+from nsopt.mpcc.lpec import Lpec, Mask
+from nsopt.mpcc.stationarity import Stationarity, StationarityKind, classify
 
 NEAR = 1e-5
 """Scaled distance from a bound at which the bound is tried."""
@@ -25,8 +26,8 @@ LESS = 1e-9
 SHRINK = 10.0
 """By which the trust region shrinks where no better branch is found."""
 
-SECONDS, PROOF = 1.0, 20.0
-"""Time for linear programs that look for a branch, and for the one that shows there is none."""
+PROOF = 100
+"""Times as many nodes for the linear program that shows that there is no descent."""
 
 
 @dataclass(frozen=True)
@@ -42,104 +43,120 @@ class ActiveSet:
     radius, least : float
         The first one and the smallest of the trust region, in scaled units.
     tolerance : float
-        Fall of the linear f over the radius that counts as none, where the gradient is 1 or less;
-        in proportion where it is more.
+        Descent of the linear f over the radius that counts as none, over the largest entry of its
+        gradient at the program's guess and at the points that were reached.
     branches : int
         Nonlinear programs at most.
+    nodes : int
+        Of the tree of a mixed-integer linear program that looks for a branch, at most; a hundred
+        times as many of the one that shows that there is no descent.
     """
 
     radius: float = 1.0
     least: float = 1e-5
-    tolerance: float = 1e-5
+    tolerance: float = 1e-6
     branches: int = 50
+    nodes: int = 100
 
     def __post_init__(self) -> None:
-        if not 0 < self.least <= self.radius or not self.tolerance > 0 or self.branches < 1:
-            raise ValueError(
-                f"0 < least <= radius, tolerance > 0 and branches >= 1 are needed, got {self}"
-            )
+        if not 0 < self.least <= self.radius or not self.tolerance > 0:
+            raise ValueError(f"0 < least <= radius and tolerance > 0 are needed, got {self}")
+        if self.branches < 1 or self.nodes < 1:
+            raise ValueError(f"branches and nodes must be 1 or more, got {self}")
 
 
-class Improved(NamedTuple):
+class ActiveSetEnd(NamedTuple):
     """The end of an active-set method.
 
     Attributes
     ----------
     best : Trial or None
-        None where no branch was solved.
-    stationarity : Stationarity or None
-        Of that.
+        None where no point met the program.
+    found : Stationarity
+        What it is.
     tried : tuple of Trial
-        All branches that were solved.
+        All branches that were solved, failed ones too.
     """
 
     best: Trial | None
-    stationarity: Stationarity | None
+    found: Stationarity
     tried: tuple[Trial, ...]
 
 
-Judge = Callable[[Vector, Outcome], Trial]
-"""(x, end of the solver) -> trial, ok where x meets the program."""
+NOTHING = Stationarity(StationarityKind.NONE, 0, np.inf, np.zeros(0), None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ActiveSetRun:
-    """One run of an `ActiveSet`."""
+    """One run of an `ActiveSet`.
+
+    Parameters
+    ----------
+    judge : callable
+        (x, end of the solver) -> trial, ok where x meets the program.
+    refine : callable
+        trial -> trial, closer to the active constraints if it can be.
+    """
 
     options: ActiveSet
     branches: Branches
     layout: Layout
     case: Case
-    judge: Judge
-    polish: Callable[[Vector], Vector | None]
+    judge: Callable[[Vector, Outcome], Trial]
+    refine: Callable[[Trial], Trial]
+    tried: list[Trial] = field(default_factory=list)
 
-    def run(self, start: Point) -> Improved:
-        """Improve a point that is feasible or nearly so."""
-        x = start.x
-        now = self._solved(start, x[self.branches.G] <= x[self.branches.H])
-        if now is None:
-            return Improved(None, None, ())
-        tried = [now]
+    def run(self, start: Trial) -> ActiveSetEnd:
+        """Improve on a point that meets the program, or nearly."""
+        x = start.point.x
+        first = self._solved(x, x[self.branches.G] <= x[self.branches.H])
+        now = first if first.ok or not start.ok else start
+        if not now.ok:
+            return ActiveSetEnd(None, NOTHING, tuple(self.tried))
+        steepest = self.branches.at(self.case.guess, self.case).steepness
+        steepest = steepest if np.isfinite(steepest) else 0.0
         while True:
             lpec = self.branches.at(now.point.x, self.case)
-            direction, better = self._step(now, lpec, tried)
+            steepest = max(steepest, lpec.steepness) if lpec.finite else steepest
+            tolerance = self.options.tolerance * steepest
+            better = self._better(now, lpec, tolerance) if lpec.finite else None
             if better is None:
-                fall = direction.decrease if direction.proven else np.inf
-                kind = classify(lpec, fall, self._tolerance(lpec), self.layout)
-                return Improved(now, kind, tuple(tried))
+                break
             now = better
+        descent = np.nan
+        if lpec.finite:
+            last = lpec.within(self.options.least, self.options.nodes * PROOF)
+            descent = last.descent if last.proven else np.inf
+        found = classify(lpec, descent, tolerance, self.layout)
+        return ActiveSetEnd(now, found, tuple(self.tried))
 
-    def _step(self, now: Trial, lpec: Lpec, tried: list[Trial]) -> tuple[Direction, Trial | None]:
-        """Return the last direction, and a better branch if there is one."""
-        radius = self.options.radius
+    def _better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
+        """Return a better branch, None if there is none within any radius."""
+        radius, options = self.options.radius, self.options
         while True:
-            last = radius <= self.options.least
-            direction = lpec.within(radius, PROOF if last else SECONDS)
-            falls = self._falls(direction, lpec)
-            if falls and len(tried) < self.options.branches:
-                start = Point.cold(now.point.x + direction.d, 0)
-                other = self._solved(start, direction.closed)
-                if other is not None:
-                    tried.append(other)
-                    if other.objective < now.objective - LESS * (1 + abs(now.objective)):
-                        return direction, other
-            # What does not fall within a radius does not within a smaller one.
-            if last or (direction.proven and not falls):
-                return direction, None
-            radius = max(radius / SHRINK, self.options.least)
+            direction = lpec.within(radius, options.nodes)
+            # A direction within a smaller radius falls by less, but by more over the radius.
+            if direction.proven and direction.descent * radius <= tolerance * options.least:
+                return None
+            if direction.descent > tolerance:
+                if len(self.tried) >= options.branches or interrupted():
+                    return None
+                other = self._solved(now.point.x + direction.d, direction.closed)
+                less = now.objective - LESS * max(abs(now.objective), tolerance)
+                if other.ok and other.objective < less:
+                    return other
+            if radius <= options.least:
+                return None
+            radius = max(radius / SHRINK, options.least)
 
-    def _falls(self, direction: Direction, lpec: Lpec) -> bool:
-        return direction.decrease > self._tolerance(lpec)
-
-    def _tolerance(self, lpec: Lpec) -> float:
-        return self.options.tolerance * max(1.0, float(np.abs(lpec.slope).max(initial=0.0)))
-
-    def _solved(self, start: Point, closed: Mask) -> Trial | None:
-        """Return the solution of a branch, None if it meets the program nowhere."""
-        outcome = self.branches.solve(start, closed, self.case)
+    def _solved(self, x: Vector, closed: Mask) -> Trial:
+        """Return the end of a branch."""
+        outcome = self.branches.solve(x, closed, self.case)
         trial = self.judge(outcome.point.x, outcome)
-        trial = self._on_bounds(trial, closed)
-        return trial if trial.ok and np.isfinite(trial.objective) else None
+        if np.isfinite(trial.residuals.rows).all():
+            trial = self._on_bounds(trial, closed)
+        self.tried.append(trial)
+        return trial
 
     def _on_bounds(self, trial: Trial, closed: Mask) -> Trial:
         """Return the trial with what is near a bound on it, where f is not larger there.
@@ -148,9 +165,9 @@ class ActiveSetRun:
         barrier parameter.
         """
         x = self.branches.on_bounds(trial.point.x, closed, self.case, NEAR)
-        for end in (x, self.polish(x)):
-            if end is not None:
-                moved = self.judge(end, trial.outcome)
-                if moved.ok and not moved.objective > trial.objective + NEAR**2:
-                    return moved
+        moved = self.refine(self.judge(x, trial.outcome))
+        more = moved.objective - trial.objective
+        size = max(abs(trial.objective), abs(moved.objective))
+        if moved.ok and (not trial.ok or more <= LESS * size):
+            return moved
         return trial

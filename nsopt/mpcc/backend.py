@@ -118,6 +118,11 @@ class Backend(ABC):
         """
         return False
 
+    @property
+    def exact(self) -> Backend:
+        """The solver with tolerances by which solutions show that they are stationary."""
+        return self
+
     @abstractmethod
     def build(self, nlp: Nlp) -> Call:
         """Compile ``nlp`` into a call (start, p, lower bound of x, upper bound of x) -> Outcome.

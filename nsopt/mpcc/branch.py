@@ -42,14 +42,14 @@ class Branches:
         limits = (lower, np.zeros(g.numel()))
         name, m = f"{mpcc.name}_branch", self.G.size
         nlp = Nlp(name, x, p, f, g, *limits, complementary=False, fixed=m)
-        self._call = backend.build(nlp)
+        self._call = backend.exact.build(nlp)
         outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
         self._linear = ca.Function("linear", [x, p], outputs)
 
-    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
+    def solve(self, x: Vector, closed: Mask, case: Case) -> Outcome:
         """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
         lower, upper = self._bounds(closed, case)
-        inside = Point.cold(np.clip(start.x, lower, upper), self._linear.size1_out(1))
+        inside = Point.cold(np.clip(x, lower, upper), self._linear.size1_out(1))
         return self._call(inside, case.p, lower, upper)
 
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:

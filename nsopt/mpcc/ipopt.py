@@ -22,6 +22,10 @@ class WarmStart:
     mu: float = 1e-8
     push: float = 1e-9
 
+    def __post_init__(self) -> None:
+        if not self.mu > 0 or not self.push > 0:
+            raise ValueError(f"mu and push must be positive, got {self}")
+
 
 @dataclass(frozen=True)
 class Ipopt(Backend):

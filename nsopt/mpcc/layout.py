@@ -27,7 +27,8 @@ class Tolerances:
         Largest of min(G, H) and G H, whichever is the smaller, in scaled units.
     stationarity : float
         Largest entry of the gradient of the relaxed program's Lagrangian. Not judged by default:
-        where both of a pair vanish, multipliers need not exist.
+        where both of a pair vanish, multipliers need not exist. With an objective it is
+        `ActiveSet.tolerance` that counts.
     stage : float
         Largest violation of the relaxed program at a stage that is not the last.
     """

@@ -17,9 +17,9 @@ from nsopt.mpcc.problem import Mpcc
 def lifted(mpcc: Mpcc) -> Mpcc:
     """Return the program with an unknown for each half of a pair that is none yet.
 
-    Its own equation says what it is. Products of pairs then have two unknowns each, however many G
-    and H depend on, and a branch of the program is a choice of bounds. Unknowns come after all
-    others, named ``block_G`` and ``block_H``.
+    An equation of the same name and scale says what it is. Products of pairs then have two unknowns
+    each, however many G and H depend on, and a branch of the program is a choice of bounds. The new
+    unknowns come after all others.
     """
     other = copy(mpcc)
     other.pairs = ()
@@ -39,7 +39,12 @@ def _half(
     rows = np.flatnonzero(own_unknowns(expr, x) < 0).tolist()
     if not rows:
         return expr
-    start = ca.substitute(expr[rows], x, guess)
+    taken = [v.name for v in other.variables] + [p.name for p in other.parameters]
+    taken += [row.name for row in (*other.equalities, *other.inequalities)]
+    taken += [disc.name for disc in other.discs]
+    while name in taken:
+        name += "_"
+    start = ca.fmax(ca.substitute(expr[rows], x, guess), 0)  # zero where that is no number
     new = other.variable(name, len(rows), lower=0, scale=scale[rows], guess=start)
     other.equal(name, expr[rows] - new, scale=scale[rows])
     half = ca.SX(expr)

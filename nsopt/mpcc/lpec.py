@@ -31,15 +31,15 @@ class Direction(NamedTuple):
         Step within the trust region.
     closed : (m,)
         Of which pairs G is zero after it; of the others H is.
-    decrease : float
+    descent : float
         By how much the linear f falls, over the radius.
     proven : bool
-        Whether none falls further.
+        Whether no direction has more.
     """
 
     d: Vector
     closed: Mask
-    decrease: float
+    descent: float
     proven: bool
 
 
@@ -78,22 +78,40 @@ class Lpec:
     H: Index
     factors: Vector
 
-    def within(self, radius: float, seconds: float = np.inf) -> Direction:
-        """Return the best direction found in time within a radius, d = 0 if there is none."""
+    @property
+    def finite(self) -> bool:
+        """Whether all numbers of the linear program are."""
+        parts = (self.slope, self.rows, self.equations.data, self.inequalities.data)
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+    @property
+    def steepness(self) -> float:
+        """The largest entry of the slope."""
+        return float(np.abs(self.slope).max(initial=0.0))
+
+    def within(self, radius: float, nodes: int = 10_000) -> Direction:
+        """Return the best direction within a radius, d = 0 if none is found.
+
+        Parameters
+        ----------
+        radius : float
+        nodes : int
+            Of the tree of branches that are looked at.
+        """
         n, m = self.x.size, self.G.size
         x_G, x_H = (np.where(np.abs(y) < ON, 0.0, y / radius) for y in self._halves())
         undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
         closed = x_G <= x_H
         # In units of the radius, so that the tolerances of the solver are small beside d.
-        low = np.maximum(_room(self.lower - self.x, radius), -1.0)
-        high = np.minimum(-_room(self.x - self.upper, radius), 1.0)
+        low = np.maximum(_slack(self.lower - self.x, radius), -1.0)
+        high = np.minimum(-_slack(self.x - self.upper, radius), 1.0)
         decided = np.setdiff1d(np.arange(m), undecided)
         zero = np.where(closed[decided], self.G[decided], self.H[decided])
         high[zero] = low[zero] = -np.minimum(x_G, x_H)[decided]
         k = undecided.size
         parts = [
             _part(self.equations, k, 0.0, 0.0),
-            _part(self.inequalities, k, -np.inf, -_room(self.rows, radius)),
+            _part(self.inequalities, k, -np.inf, -_slack(self.rows, radius)),
         ]
         for half, unknown, side in ((x_G, self.G, 1.0), (x_H, self.H, -1.0)):
             # Of G: d <= -x_G where the binary is 0, free where it is 1; of H the other way round.
@@ -103,7 +121,7 @@ class Lpec:
             )
             row = scipy.sparse.hstack([d, scipy.sparse.diags_array(-side * reach)], format="csr")
             parts.append((row, -np.inf, -half[undecided] if side > 0 else 1.0))
-        return self._solved(parts, low, high, undecided, closed, radius, seconds)
+        return self._solved(parts, low, high, undecided, closed, radius, nodes)
 
     def _solved(
         self,
@@ -113,29 +131,32 @@ class Lpec:
         undecided: Index,
         closed: Mask,
         radius: float,
-        seconds: float,
+        nodes: int,
     ) -> Direction:
         n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
+        steepness = self.steepness or 1.0  # the tolerance of the solver is absolute
         found = scipy.optimize.milp(
-            np.append(self.slope, np.zeros(k)),
+            np.append(self.slope / steepness, np.zeros(k)),
             integrality=np.append(np.zeros(n), np.ones(k)),
             bounds=scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k))),
             constraints=rows,
-            options={"time_limit": seconds, "mip_rel_gap": 0.0},
+            options={"node_limit": nodes, "mip_rel_gap": 0.0},
         )
         if found.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)
         closed = closed.copy()
         closed[undecided] = found.x[n:] < 0.5
-        return Direction(radius * found.x[:n], closed, -float(found.fun), found.status == 0)
+        return Direction(
+            radius * found.x[:n], closed, -steepness * float(found.fun), found.status == 0
+        )
 
     def _halves(self) -> tuple[Vector, Vector]:
         return np.maximum(self.x[self.G], 0.0), np.maximum(self.x[self.H], 0.0)
 
 
-def _room(values: Vector, radius: float) -> Vector:
-    """Return values that are zero or less in units of the radius, zero where the point is on."""
+def _slack(values: Vector, radius: float) -> Vector:
+    """Return values of zero or less in units of the radius, zero where a limit is reached."""
     return np.where(values > -ON, 0.0, values / radius)
 
 

@@ -38,10 +38,15 @@ class Program:
     ) -> None:
         self.name, stated = mpcc.name, mpcc
         self._settings, self._polish = settings, polish
-        general = settings.active_set is not None
-        mpcc = lifted(split_into_pairs(mpcc)) if general else split_into_pairs(mpcc)
-        self._functions = Functions(mpcc, settings.relaxation, settings.tolerances)
-        self._branches = Branches(mpcc, backend) if general and not mpcc.discs else None
+        self._optimized = settings.active_set is not None
+        mpcc, tolerances = split_into_pairs(mpcc), settings.tolerances
+        if self._optimized:
+            mpcc, tolerances = lifted(mpcc), replace(tolerances, stationarity=np.inf)
+            if not mpcc.pairs and not mpcc.discs:  # nothing is relaxed
+                settings = replace(settings, schedules=(settings.schedules[0][-1:],))
+                self._settings = settings
+        self._functions = Functions(mpcc, settings.relaxation, tolerances)
+        self._branches = Branches(mpcc, backend) if self._optimized and not mpcc.discs else None
         self.layout = self._functions.layout.stated_by(stated)
         self._call = backend.build(self._functions.nlp)
         self._rows = self._functions.nlp.g.shape[0]
@@ -58,9 +63,9 @@ class Program:
         parameters : mapping of name to (size,) array
             Every parameter of the program.
         guess : Solution, its Point, mapping of name to (size,) array in physical units, or None
-            A Solution of any Program of the same Mpcc carries x, and its multipliers where the
-            numbers of constraints agree. Variables that a mapping leaves out start from the
-            program's own guess.
+            A Solution of any Program of the same Mpcc carries x, and its multipliers where it has
+            some and the numbers of constraints agree. Variables that a mapping leaves out start
+            from the program's own guess.
 
         Returns
         -------
@@ -77,44 +82,49 @@ class Program:
         cold = Point.cold(case.guess, self._rows)
         trials = follow(
             self._settings.schedules,
-            self._start(guess, cold),
+            self._start(guess, cold, case),
             cold,
             self._settings.retries,
             lambda stage, start, last: self._try(stage, start, case, last=last),
         )
-        kind: Stationarity | None = None
-        if self._branches is not None and not trials[-1].outcome.interrupted:
-            trials, kind = self._improved(self._branches, trials, case)
-        optimized = self._branches is not None
-        status = judged(self.name, self.layout, trials[-1], kind, optimized=optimized)
-        return ended(self.layout, trials, status, perf_counter() - begin, kind)
+        found: Stationarity | None = None
+        if self._branches is not None and not any(x.outcome.interrupted for x in trials):
+            trials, found = self._improved(self._branches, trials, case)
+        status = judged(self.name, self.layout, trials[-1], found, optimized=self._optimized)
+        return ended(self.layout, trials, status, perf_counter() - begin, found)
 
     def _improved(
         self, branches: Branches, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity | None]:
         """Return trials of branches too, the best one last, and what it is."""
-        options, stage = self._settings.active_set, self._settings.schedules[0][-1]
+        options = self._settings.active_set
         assert options is not None  # there are branches
-
-        def trial(x: Vector, outcome: Outcome) -> Trial:
-            point = Point.cold(x, self._rows)
-            residuals, _, f = self._functions.report(point, stage[0], case)
-            good = residuals.largest <= 1 and np.abs(point.x).max() < RUNAWAY
-            return Trial((), bool(good), point, outcome, residuals, f)
-
-        def polished(x: Vector) -> Vector | None:
-            rows = self._functions.linear(x, case)[0]
-            return polish(self._functions, x, rows, case) if np.isfinite(rows).all() else None
-
-        run = ActiveSetRun(options, branches, self.layout, case, trial, polished)
-        end = run.run(trials[-1].point)
+        run = ActiveSetRun(
+            options,
+            branches,
+            self.layout,
+            case,
+            lambda x, outcome: self._trial(x, outcome, case),
+            lambda trial: self._refined(trial, case),
+        )
+        end = run.run(trials[-1])
         if end.best is None:
-            return trials, None
-        others, found = [x for x in end.tried if x is not end.best], end.stationarity
-        best = end.best
-        if found is not None:
-            best = replace(best, residuals=replace(best.residuals, gradient=found.gradient))
-        return [*trials, *others, best], found
+            return [*end.tried, *trials], None
+        others, best, found = [x for x in end.tried if x is not end.best], end.best, end.found
+        best = replace(best, residuals=replace(best.residuals, gradient=found.gradient))
+        return [*trials[:-1], *others, best] if best in trials else [*trials, *others, best], found
+
+    def _trial(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
+        """Return a trial of a branch, ok where x meets the program."""
+        point = Point.cold(x, self._rows)
+        residuals, _, f = self._functions.report(point, self._sigma, case)
+        good = residuals.largest <= 1 and np.abs(x).max() < RUNAWAY and np.isfinite(f)
+        return Trial((), bool(good), point, outcome, residuals, f)
+
+    @property
+    def _sigma(self) -> float:
+        """The last sigma of the homotopy."""
+        return self._settings.schedules[0][-1][0]
 
     def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
@@ -125,21 +135,35 @@ class Program:
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
         return self._functions.case(p)
 
-    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point) -> Point:
+    def _start(
+        self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point, case: Case
+    ) -> Point:
         if guess is None:
             return cold
         if isinstance(guess, Point):
             return self._warm(guess, cold)
         if isinstance(guess, Solution):
-            if not self.layout.same_unknowns(guess.layout):
+            if self.layout.same_unknowns(guess.layout):
+                return self._warm(guess.point, cold)
+            if guess.values.keys() != self.layout.variables.keys() - self.layout.added:
                 raise ValueError(
                     f"program {self.name!r}: the guess is a Solution of another program, with "
-                    f"{', '.join(guess.layout.variables)}: give a mapping of name to array"
+                    f"{', '.join(guess.values)}: give a mapping of name to array"
                 )
-            return self._warm(guess.point, cold)
+            guess = guess.values
         x = cold.x * self.layout.scale
         _fill(x, self.layout.variables, guess, f"guess for {self.name!r}")
-        return Point.cold(x / self.layout.scale, self._rows)
+        return Point.cold(self._completed(x / self.layout.scale, case), self._rows)
+
+    def _completed(self, x: Vector, case: Case) -> Vector:
+        """Return x with halves of pairs that were made unknowns as their equations give them."""
+        added = self.layout.added & self.layout.equality_rows.keys() & self.layout.variables.keys()
+        if added:
+            rows = self._functions.linear(x, case)[0]
+            for name in added:
+                halves = self.layout.variables[name]
+                x[halves] = np.nan_to_num(x[halves] + rows[self.layout.equality_rows[name]])
+        return x
 
     def _warm(self, point: Point, cold: Point) -> Point:
         """Return what of ``point`` can be used here: all, x alone, or nothing of it."""
@@ -163,7 +187,7 @@ class Program:
 
     def _refined(self, trial: Trial, case: Case) -> Trial:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
-        if self._polish:
+        if self._polish and np.isfinite(trial.residuals.rows).all():
             x = polish(self._functions, trial.point.x, trial.residuals.rows, case)
             trial = self._moved(trial, x, case)
         if trial.ok:
@@ -174,7 +198,7 @@ class Program:
         if x is None or x is trial.point.x:
             return trial
         point = replace(trial.point, x=lift(x, case))
-        residuals, _, f = self._functions.report(point, trial.stage[0], case)
+        residuals, _, f = self._functions.report(point, self._sigma, case)
         if not residuals.largest <= 1:
             return trial
         return replace(trial, ok=True, point=point, residuals=residuals, objective=f)

@@ -175,7 +175,8 @@ class Solution:
     ----------
     layout : Layout
     point : Point
-        Scaled x (n,) and the multipliers of the relaxed program, in scaled units.
+        Scaled x (n,), what was added to the program last, and the multipliers of the relaxed
+        program in scaled units, zero where a branch was solved: see ``stationarity``.
     objective : float
         Without the relaxation's penalty.
     residuals : Residuals
@@ -253,7 +254,7 @@ class Solution:
         status = self.status
         lines = [status.reason, f"objective {self.objective:.9g}, {self.worst()} (worst residual)"]
         if self.stationarity is not None:
-            lines.append(self.stationarity.kind.value)
+            lines.append(str(self.stationarity))
         if not self.ok:
             lines.append(f"remedy: {status.remedy}")
         lines.append(

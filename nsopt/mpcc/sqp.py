@@ -228,6 +228,11 @@ class Sqp(Backend):
         """Yes: the rows of `Scholtes` leave quadratic programs without a minimum."""
         return True
 
+    @property
+    def exact(self) -> Sqp:
+        """With ``tol_du`` 1e-8 where it is not given."""
+        return replace(self, tol_du=1e-8 if self.tol_du is None else self.tol_du)
+
     def build(self, nlp: Nlp) -> Call:
         """Compile the quadratic programs and the iteration around them."""
         if nlp.derivatives is not None:

@@ -31,10 +31,10 @@ class StationarityKind(Enum):
     """
 
     S = "S-stationary: both multipliers of pairs with G = H = 0 are zero or more"
-    B = "B-stationary: no direction lowers the objective"
+    B = "B-stationary: no direction lowers the objective to first order"
     M = "M-stationary: of each pair with G = H = 0 both multipliers are positive or one is zero"
     C = "C-stationary: of each pair with G = H = 0 both multipliers have one sign"
-    W = "weakly stationary: only on the branch where both halves of pairs with G = H = 0 stay zero"
+    W = "weakly stationary: where both halves of pairs with G = H = 0 stay zero, at least"
     NONE = "not stationary"
 
 
@@ -65,8 +65,10 @@ class Stationarity:
     kind : StationarityKind
     biactive : int
         Pairs with G = H = 0.
-    fall : float
-        By how much the objective falls for each unit of the best direction, in scaled unknowns.
+    descent : float
+        By how much the objective falls for each unit of the best direction, to first order, in
+        scaled unknowns; infinite where that was not found out, not a number where derivatives are
+        not finite.
     gradient : (n,)
         Of the objective, with the multipliers of the Lagrangian, in scaled units.
     multipliers : Multipliers or None
@@ -75,41 +77,51 @@ class Stationarity:
 
     kind: StationarityKind
     biactive: int
-    fall: float
+    descent: float
     gradient: Vector
     multipliers: Multipliers | None
 
     @property
     def optimal(self) -> bool:
-        """Whether no direction lowers the objective."""
+        """Whether no direction lowers the objective to first order."""
         return self.kind in (StationarityKind.S, StationarityKind.B)
 
+    def __str__(self) -> str:
+        if self.optimal and not self.biactive:
+            return "stationary: no direction lowers the objective to first order"
+        return self.kind.value
 
-def classify(lpec: Lpec, fall: float, tolerance: float, layout: Layout) -> Stationarity:
-    """Return what a point is, given the fall of the objective there.
+
+def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> Stationarity:
+    """Return what a point is, given the descent of the objective there.
 
     Parameters
     ----------
     lpec : Lpec
-    fall : float
+    descent : float
         Infinite where it is not known.
     tolerance : float
-        Of the fall, and of entries of the gradient of the Lagrangian; scaled units.
+        Of the descent, and of the gradient of the Lagrangian in the norm that is dual to that of
+        directions, the sum of its entries; scaled units.
     layout : Layout
     """
+    if not lpec.finite:
+        return Stationarity(StationarityKind.NONE, 0, np.nan, lpec.slope, None)
     system = _System.of(lpec)
     zero_G, zero_H = lpec.x[lpec.G] < ON, lpec.x[lpec.H] < ON
     both = np.flatnonzero(zero_G & zero_H)
     for kind, signs in _kinds(both.size):
         if kind is StationarityKind.B:
-            if fall <= tolerance:
-                return Stationarity(kind, both.size, fall, lpec.slope, None)
+            if descent <= tolerance:
+                return Stationarity(kind, both.size, descent, lpec.slope, None)
+            continue
+        if kind is StationarityKind.S and tolerance < descent < np.inf:
             continue
         lam = system.solved(zero_G, zero_H, dict(zip(both.tolist(), signs, strict=True)), tolerance)
         if lam is not None:
             gradient = lpec.slope + system.columns @ lam
-            return Stationarity(kind, both.size, fall, gradient, system.named(lam, layout))
-    return Stationarity(StationarityKind.NONE, both.size, fall, lpec.slope, None)
+            return Stationarity(kind, both.size, descent, gradient, system.named(lam, layout))
+    return Stationarity(StationarityKind.NONE, both.size, descent, lpec.slope, None)
 
 
 def _kinds(n: int) -> Iterator[tuple[StationarityKind, tuple[Signs, ...]]]:
@@ -137,8 +149,10 @@ class _System:
 
     @classmethod
     def of(cls, lpec: Lpec) -> _System:
-        halves = np.concatenate([lpec.G, lpec.H])
-        at_low = np.setdiff1d(np.flatnonzero(lpec.x - lpec.lower < ON), halves)
+        signs = np.zeros(lpec.x.size, dtype=bool)  # bounds that are those of pairs
+        for half in (lpec.G, lpec.H):
+            signs[half] = lpec.lower[half] <= 0
+        at_low = np.flatnonzero((lpec.x - lpec.lower < ON) & ~signs)
         at_high = np.flatnonzero(lpec.upper - lpec.x < ON)
         on_row, on_bound = np.flatnonzero(lpec.rows > -ON), np.concatenate([at_low, at_high])
         side = np.concatenate([-np.ones(at_low.size), np.ones(at_high.size)])
@@ -168,22 +182,25 @@ class _System:
                 for k in range(zero.size)
             ]
         n, k = self.columns.shape
-        room = scipy.sparse.csr_array(np.ones((n, 1)))
-        slope = self.lpec.slope
+        size = scipy.sparse.identity(n)
+        steepness = self.lpec.steepness or 1.0  # the tolerance of the solver is absolute
+        slope = self.lpec.slope / steepness
         rows = scipy.sparse.vstack(
             [
-                scipy.sparse.hstack([self.columns, -room]),
-                scipy.sparse.hstack([-self.columns, -room]),
+                scipy.sparse.hstack([self.columns, -size]),
+                scipy.sparse.hstack([-self.columns, -size]),
             ],
             format="csr",
         )
         end = scipy.optimize.linprog(
-            np.append(np.zeros(k), 1.0),
+            np.append(np.zeros(k), np.ones(n)),
             A_ub=rows,
             b_ub=np.concatenate([-slope, slope]),
-            bounds=[*bounds, PLUS],
+            bounds=bounds + [PLUS] * n,
         )
-        return end.x[:-1] if end.x is not None and end.x[-1] <= tolerance else None
+        if end.x is None or steepness * float(end.fun or 0.0) > tolerance:
+            return None
+        return steepness * end.x[:k]
 
     def named(self, lam: Vector, layout: Layout) -> Multipliers:
         """Return multipliers by name, of physical rows."""

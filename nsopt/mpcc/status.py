@@ -41,10 +41,10 @@ def judged(
         reason = f"{name}: the objective is not a finite number at the end"
         return Status(False, reason, "check the guess and the bounds of what it depends on", said)
     if trial.ok and optimized and (found is None or not found.optimal):
-        reason = f"{name}: feasible, not optimal: {_lacking(found)}"
+        reason = f"{name}: feasible, not optimal: {_unknown(found)}"
         return Status(False, reason, "allow more branches, or start elsewhere", said)
     if trial.ok:
-        what = "all residuals are within tolerance" if found is None else found.kind.value
+        what = "all residuals are within tolerance" if found is None else str(found)
         return Status(True, f"{name}: {what}", "", said)
     largest = int(np.argmax(np.abs(trial.point.x)))
     if np.abs(trial.point.x[largest]) >= RUNAWAY:
@@ -74,10 +74,12 @@ SMALL = 1e-6
 """Sigma from which on a smaller one hardly brings products closer to zero."""
 
 
-def _lacking(found: Stationarity | None) -> str:
+def _unknown(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
-        return "no branch of it could be solved"
-    if not np.isfinite(found.fall):
-        return "whether a direction lowers the objective was not found out in time"
-    return f"the objective falls by {found.fall:.2g} for each unit of some direction"
+        return "whether a direction lowers the objective is not found out for programs with discs"
+    if np.isnan(found.descent):
+        return "derivatives there are not finite numbers"
+    if np.isinf(found.descent):
+        return "it has too many branches to find out whether a direction lowers the objective"
+    return f"the objective falls by {found.descent:.2g} for each unit of some direction"
