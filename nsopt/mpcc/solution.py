@@ -252,8 +252,8 @@ class Solution:
     def summary(self) -> str:
         """Return what came out in a few lines of text."""
         status = self.status
-        lines = [status.reason, f"objective {self.objective:.9g}, {self.worst()} (worst residual)"]
-        if self.stationarity is not None:
+        lines = [status.reason, f"objective {self.objective:.9g}; worst residual: {self.worst()}"]
+        if self.stationarity is not None and not self.ok:
             lines.append(str(self.stationarity))
         if not self.ok:
             lines.append(f"remedy: {status.remedy}")

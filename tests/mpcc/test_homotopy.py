@@ -174,7 +174,7 @@ def test_multipliers_shorten_a_warm_start(relaxation):
     z = mpcc.variable("z", 3, guess=1.0)
     mpcc.complement("pair", z[:2], ca.vertcat(z[2], z[0] + z[2]))
     mpcc.minimize(ca.sumsqr(z - ca.vertcat(2 + t, 1, 3 - t)))
-    program = Solver(relaxation=relaxation, schedules=[(1e-8,)]).build(mpcc)
+    program = Solver(relaxation=relaxation, schedules=[(1e-8,)]).build(mpcc, STEP)
     before = program.solve({"t": 0.0}).require()
     cold = program.solve({"t": 1e-3}).require()
     x_alone = program.solve({"t": 1e-3}, before.values).require()
