@@ -23,6 +23,9 @@ NEAR = 1e-5
 LESS = 1e-9
 """By which f must be lower, in proportion to its size, for a branch to be better."""
 
+FLOOR = 1e-10
+"""Slope of f, in scaled units, that counts as none, however small f is."""
+
 SHRINK = 10.0
 """By which the trust region shrinks where no better branch is found."""
 
@@ -44,7 +47,8 @@ class ActiveSet:
         The first one and the smallest of the trust region, in scaled units.
     tolerance : float
         Descent of the linear f over the radius that counts as none, over the largest entry of its
-        gradient at the program's guess and at the points that were reached.
+        gradient at the program's guess and at the points that were reached, and over the root of
+        the number of unknowns.
     branches : int
         Nonlinear programs at most.
     nodes : int
@@ -113,12 +117,11 @@ class ActiveSetRun:
         now = first if first.ok or not start.ok else start
         if not now.ok:
             return ActiveSetEnd(None, NOTHING, tuple(self.tried))
-        steepest = self.branches.at(self.case.guess, self.case).steepness
-        steepest = steepest if np.isfinite(steepest) else 0.0
+        steepest = self.branches.steepness(self.case.guess, self.case)
         while True:
             lpec = self.branches.at(now.point.x, self.case)
-            steepest = max(steepest, lpec.steepness) if lpec.finite else steepest
-            tolerance = self.options.tolerance * steepest
+            steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
+            tolerance = (self.options.tolerance * steepest + FLOOR) * np.sqrt(lpec.x.size)
             better = self._better(now, lpec, tolerance) if lpec.finite else None
             if better is None:
                 break

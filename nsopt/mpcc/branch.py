@@ -9,9 +9,12 @@ import scipy
 from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Vector
-from nsopt.mpcc.lifting import Halves
+from nsopt.mpcc.lifting import Halves, fixed_unknowns
 from nsopt.mpcc.lpec import Lpec, Mask
 from nsopt.mpcc.problem import Mpcc
+
+SMALL = 1e-8
+"""Gradient of an objective beyond which it is not weighted more."""
 
 
 class Branches:
@@ -41,7 +44,11 @@ class Branches:
         lower = np.concatenate([np.zeros(c.numel()), np.full(d.numel(), -np.inf)])
         limits = (lower, np.zeros(g.numel()))
         name, m = f"{mpcc.name}_branch", self.G.size
-        nlp = Nlp(name, x, p, f, g, *limits, complementary=False, fixed=m)
+        # Tolerances of solvers are absolute: a small objective would be solved less exactly.
+        weight = ca.SX.sym("weight")
+        program = (x, ca.vertcat(p, weight), weight * f, g)
+        fixed = m + fixed_unknowns(mpcc)
+        nlp = Nlp(name, *program, *limits, complementary=False, fixed=fixed)
         self._call = backend.exact.build(nlp)
         outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
         self._linear = ca.Function("linear", [x, p], outputs)
@@ -50,7 +57,14 @@ class Branches:
         """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
         lower, upper = self._bounds(closed, case)
         inside = Point.cold(np.clip(x, lower, upper), self._linear.size1_out(1))
-        return self._call(inside, case.p, lower, upper)
+        steepness = max(self.steepness(inside.x, case), self.steepness(case.guess, case))
+        weight = float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
+        return self._call(inside, np.append(case.p, weight), lower, upper)
+
+    def steepness(self, x: Vector, case: Case) -> float:
+        """Return the largest entry of the objective's gradient, zero where it is not finite."""
+        size = float(np.abs(np.asarray(self._linear(x, case.p)[0])).max(initial=0.0))
+        return size if np.isfinite(size) else 0.0
 
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
         """Return a point (n,) with what is near a bound of a branch on it."""

@@ -12,7 +12,7 @@ from nsopt.mpcc.backend import Nlp, Point
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
-from nsopt.mpcc.lifting import own_unknowns
+from nsopt.mpcc.lifting import fixed_unknowns, own_unknowns
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.solution import Residuals
@@ -87,7 +87,7 @@ class Functions:
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
         self.layout = Layout.of(mpcc)
-        self.nlp = _relaxed(mpcc.name, e, relaxation)
+        self.nlp = _relaxed(mpcc.name, e, relaxation, fixed_unknowns(mpcc))
         self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
         self._signed = _signed(e)
         self._limits = Evaluator(_limits(mpcc, e.p))
@@ -136,7 +136,7 @@ def _over(expr: ca.SX, scale: Vector) -> ca.SX:
     return expr / ca.SX(ca.DM(scale))
 
 
-def _relaxed(name: str, e: _Expressions, relaxation: Relaxation) -> Nlp:
+def _relaxed(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nlp:
     rows, lower, upper = relaxation.constraints(e.G, e.H, e.sigma)
     c, d = e.c.shape[0], e.d.shape[0]
     return Nlp(
@@ -147,6 +147,7 @@ def _relaxed(name: str, e: _Expressions, relaxation: Relaxation) -> Nlp:
         ca.densify(ca.vertcat(e.c, e.d, rows)),
         np.concatenate([np.zeros(c), np.full(d, -np.inf), lower]),
         np.concatenate([np.zeros(c + d), upper]),
+        fixed=fixed,
     )
 
 

@@ -96,6 +96,7 @@ QUIET: Mapping[str, Any] = MappingProxyType(
         "print_time": False,
         "error_on_fail": False,
         "show_eval_warnings": False,
+        "calc_lam_p": False,
         "ipopt.print_level": 0,
         "ipopt.sb": "yes",
     }

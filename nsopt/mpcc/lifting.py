@@ -26,8 +26,8 @@ def lifted(mpcc: Mpcc) -> Mpcc:
     x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
     guess = ca.vertcat(ca.SX(0, 1), *(v.guess / ca.SX(v.scale) for v in mpcc.variables))
     for block in mpcc.pairs:
-        G = _half(other, f"{block.name}_G", block.G, block.scales[0], x, guess)
-        H = _half(other, f"{block.name}_H", block.H, block.scales[1], x, guess)
+        G = _half(other, f"G of {block.name}", block.G, block.scales[0], x, guess)
+        H = _half(other, f"H of {block.name}", block.H, block.scales[1], x, guess)
         other.pairs += (replace(block, G=G, H=H),)
     return other
 
@@ -70,6 +70,13 @@ def own_unknowns(expr: ca.SX, x: ca.SX) -> NDArray[np.intp]:
         if slope.is_constant() and float(slope) > 0 and at_zero[int(rows[i])].is_zero():
             own[rows[i]] = columns[i]
     return own
+
+
+def fixed_unknowns(mpcc: Mpcc) -> int:
+    """Return how many unknowns bounds that are numbers fix."""
+    bounds = [(v.lower, v.upper) for v in mpcc.variables]
+    known = [b for b in bounds if b[0].is_constant() and b[1].is_constant()]
+    return sum(int(np.sum(np.array(ca.DM(low)) == np.array(ca.DM(up)))) for low, up in known)
 
 
 class Halves(NamedTuple):

@@ -74,6 +74,8 @@ def _newton(
     best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
         free = np.flatnonzero((current > case.solver_lower) & (current < case.upper))
+        if not np.isfinite(jacobian).all():
+            return None
         try:
             step = np.linalg.lstsq(jacobian[active[:, None], free], rows[active], RANK)[0]
         except np.linalg.LinAlgError:  # the SVD of a Jacobian with NaN does not converge

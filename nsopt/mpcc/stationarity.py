@@ -210,7 +210,7 @@ class _System:
         equality, on_row, on_bound, G, H = np.split(lam, edges)
         inequality, bounds = np.zeros(r), np.zeros(lpec.x.size)
         inequality[self.on_row] = on_row
-        bounds[self.on_bound] = self.side * on_bound
+        np.add.at(bounds, self.on_bound, self.side * on_bound)  # a fixed one is on both
         sizes = np.column_stack([rows[c + r : c + r + m], rows[c + r + m :]])
         both = np.column_stack([G, H]) / (lpec.factors * sizes)
         return Multipliers(

@@ -12,6 +12,9 @@ from nsopt.mpcc.stationarity import Stationarity
 RUNAWAY = 1e12
 """Scaled unknowns this large come of a program that is unbounded below."""
 
+FAR = 1e8
+"""The same, at a point that is not optimal."""
+
 IN_WORDS = {
     "Infeasible_Problem_Detected": "near this point no direction lessens the violation",
     "Restoration_Failed": "the search for a feasible point failed",
@@ -40,19 +43,20 @@ def judged(
     if trial.ok and not np.isfinite(trial.objective):
         reason = f"{name}: the objective is not a finite number at the end"
         return Status(False, reason, "check the guess and the bounds of what it depends on", said)
-    if trial.ok and optimized and (found is None or not found.optimal):
-        reason = f"{name}: feasible, not optimal: {_unknown(found)}"
-        return Status(False, reason, "allow more branches, or start elsewhere", said)
-    if trial.ok:
+    missing = optimized and (found is None or not found.optimal)
+    if trial.ok and not missing:
         what = "all residuals are within tolerance" if found is None else str(found)
         return Status(True, f"{name}: {what}", "", said)
     largest = int(np.argmax(np.abs(trial.point.x)))
-    if np.abs(trial.point.x[largest]) >= RUNAWAY:
+    if np.abs(trial.point.x[largest]) >= (FAR if optimized else RUNAWAY):
         slots = layout.variables.items()
         unknown = next(of for of, slot in slots if slot.start <= largest < slot.stop)
         reason = f"{name}: {unknown!r} grows without bound, to {trial.point.x[largest]:.2g} scales"
         remedy = f"the objective may have no least value: give {unknown!r} bounds"
         return Status(False, reason, remedy, said)
+    if trial.ok:
+        reason = f"{name}: feasible, not optimal: {_unknown(found)}"
+        return Status(False, reason, "start elsewhere, or scale unknowns and objective", said)
     if trial.residuals.largest <= 1:
         reason = f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
         return Status(False, reason, "allow more retries or a finer schedule", said)
@@ -61,17 +65,10 @@ def judged(
         remedy = "the solver met numbers that are not finite: check the guess and the scales"
         return Status(False, f"{name}: {worst}", remedy, said)
     words = f"; {IN_WORDS[said]}" if said in IN_WORDS else ""
-    return Status(False, f"{name}: {worst}{words}", _remedy(worst.kind, trial), said)
-
-
-def _remedy(kind: Kind, trial: Trial) -> str:
-    if kind is Kind.COMPLEMENTARITY and trial.stage and trial.stage[0] < SMALL:
-        return "start the schedule at sigma = 1, go down by 0.1, or choose Scholtes' relaxation"
-    return kind.value
-
-
-SMALL = 1e-6
-"""Sigma from which on a smaller one hardly brings products closer to zero."""
+    remedy = worst.kind.value
+    if optimized and worst.kind is Kind.COMPLEMENTARITY:
+        remedy = "check that G or H of this pair can be zero, or give a better guess"
+    return Status(False, f"{name}: {worst}{words}", remedy, said)
 
 
 def _unknown(found: Stationarity | None) -> str:

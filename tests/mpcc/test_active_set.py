@@ -213,17 +213,11 @@ def adversaries():
         x = m.variable("x", 200, lower=-1, upper=1)
         m.minimize(9e-6 * ca.sum1(x))
 
-    def roots(m):
-        x, y = m.variable("x", 1, lower=0, guess=1), m.variable("y", 1)
-        m.equal("root", ca.sqrt(x) - y)
-        m.minimize(x)
-
     for state in (far, far_and_flat):
         for backend in (Sqp(max_iter=2), Ipopt(max_iter=2)):
             name = f"{state.__name__}, two steps of {type(backend).__name__}"
             yield pytest.param(state, Solver(backend=backend, retries=0), id=name)
     yield pytest.param(flat_in_many, Solver(backend=Ipopt(max_iter=1)), id="flat in many")
-    yield pytest.param(roots, Solver(), id="no derivatives at the solution")
 
 
 @pytest.mark.parametrize(("state", "solver"), list(adversaries()))
@@ -288,11 +282,11 @@ def far_off():
 
 def test_names_of_halves_that_are_taken():
     mpcc = Mpcc("names")
-    z, taken = mpcc.variable("z", 2, guess=0.5), mpcc.variable("pair_G", 1, guess=0.5)
+    z, taken = mpcc.variable("z", 2, guess=0.5), mpcc.variable("G of pair", 1, guess=0.5)
     mpcc.complement("pair", z[0] + taken, z[1])
     mpcc.minimize(ca.sumsqr(z - 1) + (taken - 1) ** 2)
     solution = Solver().build(mpcc).solve().require()
-    assert list(solution.values) == ["z", "pair_G"]
+    assert list(solution.values) == ["z", "G of pair"]
     assert solution.objective == pytest.approx(1)
 
 
@@ -317,6 +311,44 @@ def test_a_bound_of_a_half_has_a_multiplier_of_its_own():
     assert found.kind is StationarityKind.S
     assert found.multipliers.bounds["z"] == pytest.approx([-3, 0], abs=1e-6)
     assert found.multipliers.pairs["pair"][0] == pytest.approx([0, -2], abs=1e-6)
+
+
+def test_a_fixed_variable_has_the_multiplier_of_both_its_bounds():
+    mpcc = Mpcc("fixed")
+    x, y = mpcc.variable("x", 1, lower=2, upper=2), mpcc.variable("y", 1)
+    mpcc.equal("same", y - 3 * x)
+    mpcc.minimize(x**2 + y)
+    found = Solver().build(mpcc).solve().require().stationarity.multipliers
+    assert found.bounds["x"] == pytest.approx([-4 - 3], abs=1e-6)
+    assert found.equality["same"] == pytest.approx([-1], abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_an_objective_without_a_slope_at_its_guess_and_its_least(size):
+    """Nash's game of two as a complementarity problem, in MacMPEC nash1."""
+    mpcc = Mpcc("nash")
+    x = mpcc.variable("x", 2, lower=0, upper=10)
+    y, lam = mpcc.variable("y", 2), mpcc.variable("lam", 2)
+    own = ca.vertcat(2 * y[0] + 8 / 3 * y[1] - 34, 1.25 * y[0] + 2 * y[1] - 24.25)
+    mpcc.equal("players", own + lam)
+    mpcc.complement("limits", ca.vertcat(15 - x[1] - y[0], 15 - x[0] - y[1]), lam)
+    mpcc.minimize(size * ca.sumsqr(x - y) / 2)
+    solution = Solver().build(mpcc).solve().require()
+    assert solution["x"] == pytest.approx(solution["y"], abs=1e-4)
+
+
+def test_nothing_is_printed_where_derivatives_end_or_all_is_fixed(capfd):
+    root = Mpcc("root")
+    x = root.variable("x", 2)
+    root.complement("pair", ca.sqrt(x[0]), x[1])
+    root.minimize((x[0] + 1) ** 2 + (x[1] - 1) ** 2)
+    Solver().build(root).solve()
+    fixed = Mpcc("fixed")
+    x = fixed.variable("x", 2, lower=1, upper=1)
+    fixed.equal("sum", x[0] + x[1] - 2)
+    fixed.minimize(ca.sumsqr(x))
+    assert Solver().build(fixed).solve().ok
+    assert capfd.readouterr() == ("", "")
 
 
 def test_discs_with_an_objective_are_not_called_solved():
