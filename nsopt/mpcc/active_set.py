@@ -15,7 +15,7 @@ from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial
 from nsopt.mpcc.layout import Layout, Vector
 from nsopt.mpcc.lpec import Lpec, Mask
-from nsopt.mpcc.stationarity import Stationarity, StationarityKind, classify
+from nsopt.mpcc.stationarity import Stationarity, classify
 
 NEAR = 1e-5
 """Scaled distance from a bound at which the bound is tried."""
@@ -76,18 +76,15 @@ class ActiveSetEnd(NamedTuple):
     ----------
     best : Trial or None
         None where no point met the program.
-    found : Stationarity
+    found : Stationarity or None
         What it is.
     tried : tuple of Trial
         All branches that were solved, failed ones too.
     """
 
     best: Trial | None
-    found: Stationarity
+    found: Stationarity | None
     tried: tuple[Trial, ...]
-
-
-NOTHING = Stationarity(StationarityKind.NONE, 0, np.inf, np.zeros(0), None)
 
 
 @dataclass(eq=False)
@@ -116,7 +113,7 @@ class ActiveSetRun:
         first = self._solved(x, x[self.branches.G] <= x[self.branches.H])
         now = first if first.ok or not start.ok else start
         if not now.ok:
-            return ActiveSetEnd(None, NOTHING, tuple(self.tried))
+            return ActiveSetEnd(None, None, tuple(self.tried))
         steepest = self.branches.steepness(self.case.guess, self.case)
         while True:
             lpec = self.branches.at(now.point.x, self.case)

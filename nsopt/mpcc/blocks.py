@@ -99,6 +99,11 @@ class FirstEvent:
     labels: tuple[str, ...]
 
 
+def stacked(parts: Iterable[ca.SX]) -> ca.SX:
+    """Return columns below each other, (0, 1) of none."""
+    return ca.vertcat(ca.SX(0, 1), *parts)
+
+
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:
     """Return ``value`` as an SX column; a scalar is spread over ``size`` rows.
 

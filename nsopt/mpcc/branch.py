@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.lifting import Halves, fixed_unknowns
@@ -33,10 +34,10 @@ class Branches:
     """
 
     def __init__(self, mpcc: Mpcc, backend: Backend) -> None:
-        x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
-        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
-        c = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
-        d = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.inequalities))
+        x = stacked(v.scaled for v in mpcc.variables)
+        p = stacked(block.symbol for block in mpcc.parameters)
+        c = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
+        d = stacked(r.expr / ca.SX(r.scale) for r in mpcc.inequalities)
         self._halves = Halves.of(mpcc.pairs, x)
         self.G, self.H = self._halves.G, self._halves.H
         self._equations = c.numel()

@@ -14,7 +14,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc.blocks import Discs, Rows
+from nsopt.mpcc.blocks import Discs, Rows, stacked
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
 
@@ -123,7 +123,7 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
-    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    x = stacked(v.scaled for v in mpcc.variables)
     for block in mpcc.discs:
         if not ca.depends_on(block.radius, x):
             block = replace(block, radius=ca.fmax(block.radius, 0))

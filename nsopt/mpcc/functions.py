@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Nlp, Point
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
@@ -49,13 +50,13 @@ class _Expressions:
     @classmethod
     def of(cls, mpcc: Mpcc, sigma: ca.SX) -> _Expressions:
         return cls(
-            _stack([v.scaled for v in mpcc.variables]),
-            _stack([p.symbol for p in mpcc.parameters]),
+            stacked([v.scaled for v in mpcc.variables]),
+            stacked([p.symbol for p in mpcc.parameters]),
             sigma,
-            _stack([_over(r.expr, r.scale) for r in mpcc.equalities]),
-            _stack([_over(r.expr, r.scale) for r in mpcc.inequalities]),
-            _stack([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
-            _stack([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
+            stacked([_over(r.expr, r.scale) for r in mpcc.equalities]),
+            stacked([_over(r.expr, r.scale) for r in mpcc.inequalities]),
+            stacked([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
+            stacked([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
             mpcc.objective,
         )
 
@@ -128,10 +129,6 @@ def _check_scales(mpcc: Mpcc) -> None:
         )
 
 
-def _stack(parts: list[ca.SX]) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *parts)
-
-
 def _over(expr: ca.SX, scale: Vector) -> ca.SX:
     return expr / ca.SX(ca.DM(scale))
 
@@ -166,7 +163,7 @@ def _signed(e: _Expressions) -> NDArray[np.bool_]:
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
     def scaled(parts: list[ca.SX]) -> ca.SX:
-        return ca.densify(_stack(parts))
+        return ca.densify(stacked(parts))
 
     lower = scaled([_over(v.lower, v.scale) for v in mpcc.variables])
     upper = scaled([_over(v.upper, v.scale) for v in mpcc.variables])

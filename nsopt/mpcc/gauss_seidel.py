@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import repeated
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.disc import DiscRow
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.min_map import min_rows
@@ -103,8 +104,8 @@ class GaussSeidel:
                 f"GaussSeidel needs pairs, boxes and discs of unknowns of their own, "
                 f"{mpcc.name!r} has others: use Newton, Ipopt or Sqp"
             )
-        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
-        equations = ca.vertcat(ca.SX(0, 1), *(r.expr / ca.SX(r.scale) for r in mpcc.equalities))
+        p = stacked(block.symbol for block in mpcc.parameters)
+        equations = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
         self._own, self._equations = own, equations.numel()
         r = ca.vertcat(equations, given.F, given.lower, given.upper)
         stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
@@ -172,7 +173,7 @@ def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
 
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    return stacked(v.scaled for v in mpcc.variables)
 
 
 def _sweep(n: int, in_discs: int) -> ca.Function:

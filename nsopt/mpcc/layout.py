@@ -14,6 +14,9 @@ from nsopt.mpcc.problem import Mpcc
 
 Vector = NDArray[np.float64]
 
+ACTIVE = 1e-8
+"""Scaled distance at which a bound or an inequality counts as met with equality."""
+
 
 @dataclass(frozen=True)
 class Tolerances:

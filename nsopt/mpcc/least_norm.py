@@ -6,8 +6,7 @@ import numpy as np
 import scipy
 
 from nsopt.mpcc.functions import Case, Functions
-from nsopt.mpcc.layout import Vector
-from nsopt.mpcc.polish import ACTIVE
+from nsopt.mpcc.layout import ACTIVE, Vector
 
 RANK = 1e-9  # singular values below RANK times the largest count as zero
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.layout import ACTIVE, Vector
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -17,9 +17,6 @@ Matrix = Any
 """scipy.sparse.csr_array"""
 Part = tuple[Matrix, Any, Any]
 """Rows and their lower and upper bounds."""
-
-ON = 1e-7
-"""Scaled distance from a bound or an inequality at which a point counts as on it."""
 
 
 class Direction(NamedTuple):
@@ -99,7 +96,7 @@ class Lpec:
             Of the tree of branches that are looked at.
         """
         n, m = self.x.size, self.G.size
-        x_G, x_H = (np.where(np.abs(y) < ON, 0.0, y / radius) for y in self._halves())
+        x_G, x_H = (np.where(np.abs(y) < ACTIVE, 0.0, y / radius) for y in self._halves())
         undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
         closed = x_G <= x_H
         # In units of the radius, so that the tolerances of the solver are small beside d.
@@ -157,7 +154,7 @@ class Lpec:
 
 def _slack(values: Vector, radius: float) -> Vector:
     """Return values of zero or less in units of the radius, zero where a limit is reached."""
-    return np.where(values > -ON, 0.0, values / radius)
+    return np.where(values > -ACTIVE, 0.0, values / radius)
 
 
 def _part(J: Matrix, more: int, lower: Vector | float, upper: Vector | float) -> Part:

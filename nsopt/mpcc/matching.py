@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.min_map import min_rows
 from nsopt.mpcc.problem import Mpcc
 
@@ -131,9 +132,9 @@ class _Pivots:
     """
 
     def __init__(self, mpcc: Mpcc, jacobian: ca.Function) -> None:
-        x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
-        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
-        own = ca.vertcat(ca.SX(0, 1), *(row.own for row in min_rows(mpcc)))
+        x = stacked(v.scaled for v in mpcc.variables)
+        p = stacked(block.symbol for block in mpcc.parameters)
+        own = stacked(row.own for row in min_rows(mpcc))
         minima = ca.Function("own", [x, p], [ca.jacobian(own, x)])
         self.pattern = np.asarray(ca.DM(jacobian.sparsity_out(0), 1.0).full(), dtype=bool)
         blocks = [block.symbol.numel() for block in mpcc.parameters]

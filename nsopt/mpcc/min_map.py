@@ -20,7 +20,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
+from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs, stacked
 from nsopt.mpcc.disc import rows_of_discs
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
@@ -146,7 +146,7 @@ class FirstEventRow(MinRow):
 
 def min_rows(mpcc: Mpcc) -> list[MinRow]:
     """Return the rows of a program's pairs, boxes, discs and first events, in this order."""
-    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    x = stacked(v.scaled for v in mpcc.variables)
     rows: list[MinRow] = []
     for pairs in mpcc.pairs:
         rows += _of_pairs(pairs)
@@ -181,7 +181,7 @@ def narrowed(mpcc: Mpcc, share: ca.SX) -> Mpcc:
 
     As friction: the coefficients times ``share``.
     """
-    x = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in mpcc.variables))
+    x = stacked(v.scaled for v in mpcc.variables)
     other = copy(mpcc)
     other.boxes = tuple(
         replace(b, lower=b.lower * share, upper=b.upper * share)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from nsopt.algebra import repeated, solve_symbolic
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.matching import match_rows
 from nsopt.mpcc.min_map import min_rows, narrowed
 from nsopt.mpcc.problem import Mpcc
@@ -73,7 +74,7 @@ class Newton:
         """
         check_square(mpcc)
         x = ca.vertcat(*(v.scaled for v in mpcc.variables))
-        p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in mpcc.parameters))
+        p = stacked(block.symbol for block in mpcc.parameters)
         r = ca.SX.sym("r", x.numel())
         share, proximal = ca.SX.sym("share"), ca.SX.sym("proximal")
         # What does not depend on x is computed once in a solve: first what the rows need, which
@@ -288,7 +289,7 @@ def _move(
 def _rows(mpcc: Mpcc) -> ca.SX:
     """Return the scaled equations, then the min map."""
     equations = (b.expr / ca.SX(b.scale) for b in mpcc.equalities)
-    return _stacked([*equations, *(row.value for row in min_rows(mpcc))])
+    return stacked([*equations, *(row.value for row in min_rows(mpcc))])
 
 
 def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
@@ -303,11 +304,7 @@ def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX,
     reduced, symbols, values = ca.extract_parametric(
         ca.cse(expressions), p, {"extract_trivial": True}
     )
-    return reduced, _stacked(symbols), _stacked(values)
-
-
-def _stacked(parts: list[ca.SX]) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *parts)
+    return reduced, stacked(symbols), stacked(values)
 
 
 def _largest(r: ca.MX) -> ca.MX:

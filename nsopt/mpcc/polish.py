@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.functions import Case, Functions
-from nsopt.mpcc.layout import Layout, Vector
+from nsopt.mpcc.layout import ACTIVE, Layout, Vector
 
-ACTIVE = 1e-8  # scaled distance at which a bound or an inequality counts as met with equality
 NEGATIVE = 1e-10  # scaled; below, a half of a pair counts as negative
 ROUND_OFF = 1e-13  # scaled; less than this below a bound counts as at the bound
 REACH = 1e-3  # a polish that moves further than this has left the solution it was given

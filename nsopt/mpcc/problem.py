@@ -24,6 +24,7 @@ from nsopt.mpcc.blocks import (
     labels_of,
     only_known,
     positive,
+    stacked,
 )
 
 
@@ -329,7 +330,7 @@ class Mpcc:
     def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
         """Return the unknowns of this program as one more block of parameters."""
         fresh("parameter", self.name, [p.name for p in known])
-        unknowns = ca.vertcat(ca.SX(0, 1), *(v.scaled for v in self.variables))
+        unknowns = stacked(v.scaled for v in self.variables)
         return ParameterBlock(self.name, unknowns)
 
     def minimize(self, expr: Any) -> None:

@@ -25,7 +25,7 @@ from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import STEP, Settings
 from nsopt.mpcc.solution import Solution
 from nsopt.mpcc.stationarity import Stationarity
-from nsopt.mpcc.status import RUNAWAY, judged
+from nsopt.mpcc.status import RUNAWAY, status_of
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -90,7 +90,7 @@ class Program:
         found: Stationarity | None = None
         if self._branches is not None and not any(x.outcome.interrupted for x in trials):
             trials, found = self._improved(self._branches, trials, case)
-        status = judged(self.name, self.layout, trials[-1], found, optimized=self._optimized)
+        status = status_of(self.name, self.layout, trials[-1], found, optimized=self._optimized)
         return ended(self.layout, trials, status, perf_counter() - begin, found)
 
     def _improved(
@@ -108,11 +108,11 @@ class Program:
             lambda trial: self._refined(trial, case),
         )
         end = run.run(trials[-1])
-        if end.best is None:
+        if end.best is None or end.found is None:
             return [*end.tried, *trials], None
-        others, best, found = [x for x in end.tried if x is not end.best], end.best, end.found
-        best = replace(best, residuals=replace(best.residuals, gradient=found.gradient))
-        return [*trials[:-1], *others, best] if best in trials else [*trials, *others, best], found
+        others = [x for x in (*trials, *end.tried) if x is not end.best]
+        residuals = replace(end.best.residuals, gradient=end.found.gradient)
+        return [*others, replace(end.best, residuals=residuals)], end.found
 
     def _trial(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
         """Return a trial of a branch, ok where x meets the program."""
@@ -198,7 +198,8 @@ class Program:
         if x is None or x is trial.point.x:
             return trial
         point = replace(trial.point, x=lift(x, case))
-        residuals, _, f = self._functions.report(point, self._sigma, case)
+        sigma = trial.stage[0] if trial.stage else self._sigma
+        residuals, _, f = self._functions.report(point, sigma, case)
         if not residuals.largest <= 1:
             return trial
         return replace(trial, ok=True, point=point, residuals=residuals, objective=f)

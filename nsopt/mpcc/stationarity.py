@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 import scipy
 
-from nsopt.mpcc.layout import Layout, Vector
-from nsopt.mpcc.lpec import ON, Index, Lpec, Mask
+from nsopt.mpcc.layout import ACTIVE, Layout, Vector
+from nsopt.mpcc.lpec import Index, Lpec, Mask
 
 MANY = 6
 """Pairs with both halves zero up to which their combinations are tried."""
@@ -108,7 +108,7 @@ def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> St
     if not lpec.finite:
         return Stationarity(StationarityKind.NONE, 0, np.nan, lpec.slope, None)
     system = _System.of(lpec)
-    zero_G, zero_H = lpec.x[lpec.G] < ON, lpec.x[lpec.H] < ON
+    zero_G, zero_H = lpec.x[lpec.G] < ACTIVE, lpec.x[lpec.H] < ACTIVE
     both = np.flatnonzero(zero_G & zero_H)
     for kind, signs in _kinds(both.size):
         if kind is StationarityKind.B:
@@ -152,9 +152,9 @@ class _System:
         signs = np.zeros(lpec.x.size, dtype=bool)  # bounds that are those of pairs
         for half in (lpec.G, lpec.H):
             signs[half] = lpec.lower[half] <= 0
-        at_low = np.flatnonzero((lpec.x - lpec.lower < ON) & ~signs)
-        at_high = np.flatnonzero(lpec.upper - lpec.x < ON)
-        on_row, on_bound = np.flatnonzero(lpec.rows > -ON), np.concatenate([at_low, at_high])
+        at_low = np.flatnonzero((lpec.x - lpec.lower < ACTIVE) & ~signs)
+        at_high = np.flatnonzero(lpec.upper - lpec.x < ACTIVE)
+        on_row, on_bound = np.flatnonzero(lpec.rows > -ACTIVE), np.concatenate([at_low, at_high])
         side = np.concatenate([-np.ones(at_low.size), np.ones(at_high.size)])
         unit = scipy.sparse.identity(lpec.x.size, format="csc")
         parts = [

@@ -13,7 +13,7 @@ RUNAWAY = 1e12
 """Scaled unknowns this large come of a program that is unbounded below."""
 
 FAR = 1e8
-"""The same, at a point that is not optimal."""
+"""The same, where the point meets the program but is not optimal."""
 
 IN_WORDS = {
     "Infeasible_Problem_Detected": "near this point no direction lessens the violation",
@@ -21,10 +21,10 @@ IN_WORDS = {
     "Maximum_Iterations_Exceeded": "the iterations ran out",
     "Diverging_Iterates": "the iterates grow without bound",
 }
-"""Of what solvers say."""
+"""What solvers say, in words."""
 
 
-def judged(
+def status_of(
     name: str, layout: Layout, trial: Trial, found: Stationarity | None, *, optimized: bool
 ) -> Status:
     """Return the status of a program's last trial.
@@ -55,7 +55,7 @@ def judged(
         remedy = f"the objective may have no least value: give {unknown!r} bounds"
         return Status(False, reason, remedy, said)
     if trial.ok:
-        reason = f"{name}: feasible, not optimal: {_unknown(found)}"
+        reason = f"{name}: feasible, not optimal: {_why_not_optimal(found)}"
         return Status(False, reason, "start elsewhere, or scale unknowns and objective", said)
     if trial.residuals.largest <= 1:
         reason = f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
@@ -71,7 +71,7 @@ def judged(
     return Status(False, f"{name}: {worst}{words}", remedy, said)
 
 
-def _unknown(found: Stationarity | None) -> str:
+def _why_not_optimal(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
         return "whether a direction lowers the objective is not found out for programs with discs"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Derivatives, Nlp
+from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.derivatives import Entries, block_derivatives
 
 Array = NDArray[np.float64]
@@ -95,7 +96,7 @@ def constraint_block(
         Of the objective.
     columns : (n, nw)
     """
-    rows = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
+    rows = stacked(b.value for b in bounds)
     outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
     n, nothing = len(columns), np.zeros(0)
     lower, upper = (
