@@ -114,8 +114,8 @@ def _parts(value: Any) -> list[Any]:
 def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     """Return a copy of nested sequences and dataclasses with other parameter values.
 
-    Every dataclass on the way is constructed anew, so all its checks run on the new values; what
-    was one object stays one object.
+    Every dataclass with a Parameter in it is constructed anew, so all its checks run on the new
+    values; what was one object stays one object.
     """
     return _substitute(value, numbers, {})
 
@@ -123,15 +123,19 @@ def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
 def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
     if isinstance(value, Parameter):
         return Parameter(value.name, numbers.get(value.name, value.value))
-    if callable(value) or not _walk(value):
+    if callable(value):
         return value
     if id(value) not in done:
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            changed = {
-                field.name: _substitute(getattr(value, field.name), numbers, done)
-                for field in dataclasses.fields(value)
-            }
-            done[id(value)] = dataclasses.replace(value, **changed)
-        else:
-            done[id(value)] = tuple(_substitute(part, numbers, done) for part in value)
+        parts = _parts(value)
+        new = [_substitute(part, numbers, done) for part in parts]
+        changed = any(a is not b for a, b in zip(new, parts, strict=True))
+        done[id(value)] = _rebuilt(value, new) if changed else value
     return done[id(value)]
+
+
+def _rebuilt(value: Any, parts: list[Any]) -> Any:
+    """Return a dataclass or sequence like ``value`` of other parts."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return dataclasses.replace(value, **dict(zip(names, parts, strict=True)))
+    return tuple(parts)

@@ -22,6 +22,22 @@ def pytest_xdist_auto_num_workers():
     return max(2, len(usable(0)))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Begin each process's share with what is slow, so that none waits for a long last test."""
+    processes = getattr(config, "workerinput", {}).get("workercount", 1)
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    shares = [share(part, k, processes) for k in range(processes) for part in (slow, fast)]
+    items[:] = [item for part in shares for item in part]
+
+
+def share(tests, k, processes):
+    """Return the k-th of as many neighbouring parts as there are processes."""
+    first, last = (len(tests) * i // processes for i in (k, k + 1))
+    return tests[first:last]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compiled_code(tmp_path_factory):
     """One cache of compiled code for all processes of a run, and no other run's."""

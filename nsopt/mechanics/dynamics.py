@@ -350,7 +350,7 @@ class Dynamics:
 
         ``refuse`` as for `Coordinates.start`.
         """
-        mechanism, _, _ = self.restated(self.values(numbers))
+        mechanism = self.restated(self.values(numbers))[0] if numbers else self.mechanism
         q, v = mechanism.generalized_coordinates.start(refuse)
         return self._with_internal(q), v
 

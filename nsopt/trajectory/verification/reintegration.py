@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Evaluator
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Transcription
@@ -43,7 +44,7 @@ def step_defect(transcription: Transcription, fine: Trajectory, drive: Array, p:
     drive : (2 n + 1, nv)
         Actuator forces there.
     """
-    n, change = transcription.dynamics.nv, _equations_of_motion(transcription)
+    n, change = transcription.dynamics.nv, Evaluator(_equations_of_motion(transcription))
     steps = transcription.horizon.steps
     h, worst = fine.duration / steps, 0.0
     for k in range(steps):
@@ -54,7 +55,7 @@ def step_defect(transcription: Transcription, fine: Trajectory, drive: Array, p:
             s: float, y: Array, k: int = k, forces: Array = forces, inputs: Array = inputs
         ) -> Array:
             tau, u = quadratic(forces, s), quadratic(inputs, s)
-            return h * np.asarray(change((k + s) * h, y[:n], y[n:], tau, u, p)).ravel()
+            return h * change(np.array([(k + s) * h]), y[:n], y[n:], tau, u, p)[0]
 
         begin = np.concatenate([fine.q[2 * k], fine.v[2 * k]])
         solution = scipy.integrate.solve_ivp(
