@@ -28,6 +28,15 @@ NEVER = sys.maxsize
 Asked = Callable[[], bool]
 
 
+class Interrupt(KeyboardInterrupt):
+    """The KeyboardInterrupt of a command.
+
+    Of a plain one that passes through ``exec`` of a text, as of every dataclass while a module is
+    imported, Python remembers that nobody handled it, and dies of SIGINT at the end of ``-m``. A
+    script that does not handle a plain one is to die so, for its shell to end as well.
+    """
+
+
 @dataclass
 class _Scope:
     """A scope that raises KeyboardInterrupt at the signal of number ``patience``."""
@@ -63,12 +72,12 @@ def interruptible() -> Iterator[Asked]:
     """
     with _scope(1) as asked:
         if asked():
-            raise KeyboardInterrupt
+            raise _interrupt()
         try:
             yield asked
         except Exception:
             if asked() and _raised():
-                raise KeyboardInterrupt from None
+                raise _interrupt() from None
             raise
 
 
@@ -132,10 +141,14 @@ def _press(number: int, frame: FrameType | None) -> None:
     scope = _scopes[-1] if _scopes else _Scope(1)
     scope.heard += 1
     if scope.heard >= scope.patience:
-        raise KeyboardInterrupt
+        raise _interrupt()
     if scope.notice and scope.heard == 1:
         with suppress(Exception):  # the signal may have come within another print
             print(f"\n{scope.notice}", file=sys.stderr)
+
+
+def _interrupt() -> KeyboardInterrupt:
+    return Interrupt() if _COMMAND else KeyboardInterrupt()
 
 
 def _exit_at_once(number: int, frame: FrameType | None) -> None:
@@ -154,6 +167,8 @@ def _is_command() -> bool:
     return called == "-m" or Path(called).stem == "nsopt"  # "-m" while it looks for nsopt.__main__
 
 
-if _is_command():  # in the first line of nsopt, so that imports may be interrupted too
+_COMMAND = _is_command()
+
+if _COMMAND:  # in the first line of nsopt, so that imports may be interrupted too
     for _number in SIGNALS:  # also in the background of a script, where Ctrl-C is ignored at first
         signal.signal(_number, _exit_at_once)

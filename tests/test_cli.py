@@ -120,6 +120,8 @@ def test_plot_and_info(dropped):
         (["drop.py", "--h-min", "0.1"], ["h_min", "h_max", "0.1"]),
         (["drop.py", "--t-end", "-1"], ["duration", "-1"]),
         (["drop.py", "--scheme", "euler"], ["euler", "paper"]),
+        (["drop.py", "--impact", "poisson"], ["--impact", "variational", "paper"]),
+        (["drop.py", "--scheme", "variational", "--impact", "glocker"], ["glocker", "poisson"]),
         (["drop.py", "--solver", "snopt"], ["snopt", "ipopt"]),
         (["drop.py", "--out", "drop.py/x.nc"], ["drop.py"]),
         (["drop.py", "--out", "."], ["folder"]),
@@ -191,10 +193,15 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 """
 
 
+def test_a_law_of_impact_is_chosen_by_name(folder):
+    call("run", "drop.py", "--scheme", "moreau-jean", "--impact", "poisson", "--t-end", 0.01)
+    assert "PoissonImpact" in Result.open("results/drop.nc").data.attrs["scheme"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "last"),
-    [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "tried")],
+    [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "by MoreauJean")],
 )
 def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
     """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
@@ -205,8 +212,13 @@ def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
     assert result["time"].values[-1] == pytest.approx(0.05, abs=1.1e-3)
     assert result["q"].values[-1, 2] >= -1e-10
     assert "STOPPED EARLY" in outcome.output
-    for word in ("t = 0.0", "drive", "cold restart", "other backend", last):
-        assert word in outcome.stderr
+    error, where = outcome.stderr[outcome.stderr.index("error:") :].splitlines()
+    for word in ("t = 0.0", "'drive' off by", "cold restart", "other backend", last):
+        assert word in error
+    assert where == "each attempt: nsopt info results/driven.nc"
+    told = call(*where.split()[3:]).output.partition("why it ended")[2]
+    assert told.count("'drive' off by") > 3
+    assert ("by MoreauJean: " in told) == ("compiled" in chosen)
     assert "--resume" not in outcome.stderr  # it would stop there again
 
 

@@ -51,7 +51,7 @@ calls, ask, InterruptCallback.eval_buffer = 0, InterruptCallback.eval_buffer, he
 """
 VIEWING = """
 import nsopt.plots.browser
-nsopt.plots.browser.page = lambda *_: hold()
+nsopt.plots.browser.page = lambda *_: exec("hold()", globals())  # as dataclasses are made
 """
 SAVING = """
 from nsopt import Result

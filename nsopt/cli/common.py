@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -50,7 +51,7 @@ INTERRUPTED = EXIT_CODE
 
 def command_name(kind: type) -> str:
     """Return the name of a class on the command line: ``moreau-jean`` of `MoreauJean`."""
-    name = kind.__name__.removesuffix("Step")
+    name = kind.__name__.removesuffix("Step").removesuffix("Impact")
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
@@ -66,6 +67,11 @@ def _solver(backend: Callable[[], Backend]) -> Solver:
 
 
 SCHEMES = variants(schemes, Scheme)  # type: ignore[type-abstract]
+IMPACTS = variants(schemes, schemes.Impact)  # type: ignore[type-abstract]
+SchemeName = Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")]
+ImpactName = Annotated[
+    str | None, typer.Option(help=f"Law of impact, where the scheme has one: {', '.join(IMPACTS)}.")
+]
 HORIZON_BACKENDS = variants(mpcc, Backend)  # type: ignore[type-abstract]
 SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
     **{name: partial(_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
@@ -104,6 +110,18 @@ def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
     if name not in table:
         raise ValueError(f"unknown {kind} {name!r}: choose one of {', '.join(table)}")
     return table[name]()
+
+
+def choose_scheme(name: str, impact: str | None) -> Scheme:
+    """Return a new scheme, with the named law of impact if one is given."""
+    scheme = choose(SCHEMES, name, "scheme")
+    if impact is None:
+        return scheme
+    law = choose(IMPACTS, impact, "law of impact")
+    if not hasattr(scheme, "impact"):
+        able = ", ".join(name for name, kind in SCHEMES.items() if hasattr(kind(), "impact"))
+        raise ValueError(f"--impact is of {able}; {name} has a law of its own")
+    return replace(scheme, impact=law)  # type: ignore[type-var]
 
 
 def load(name: str, how: Callable[[str], T]) -> T:

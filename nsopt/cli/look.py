@@ -115,6 +115,8 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
     )
     print(f"{'options':<22}{attrs['scheme']}\n{'':<22}{attrs['solver']}")
     print(f"{'data':<22}{f'as saved, sha256 {saved}' if saved else 'without a hash'}")
+    for k, text in enumerate(opened.stop_reason.splitlines()[1:]):
+        print(f"{'' if k else 'why it ended':<22}{text}")
     tried = data["tried"].values
     retried = np.flatnonzero(tried != "")
     for t, text in zip(data["time"].values[retried[:SHOWN]], tried[retried[:SHOWN]], strict=True):

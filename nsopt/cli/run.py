@@ -12,12 +12,14 @@ import typer
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
-    SCHEMES,
     SOLVERS,
     STOPPED_EARLY,
+    ImpactName,
     Out,
+    SchemeName,
     Settings,
     choose,
+    choose_scheme,
     load,
     plain_errors,
     result_path,
@@ -54,7 +56,8 @@ def run(
             "energy and take longer."
         ),
     ] = None,
-    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    scheme: SchemeName = "paper",
+    impact: ImpactName = None,
     solver: Annotated[
         str,
         typer.Option(
@@ -95,7 +98,7 @@ def run(
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
         target = result_path(context, out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
-        chosen_scheme = choose(SCHEMES, scheme, "scheme")
+        chosen_scheme = choose_scheme(scheme, impact)
         chosen_solver = choose(SOLVERS, solver, "solver")
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
@@ -175,8 +178,10 @@ def report(result: Result, target: Path) -> None:
             save(overview(result), picture)
         print(f"{'picture':<22}{picture}")
     if not result.completed:
-        reason, remedy = result.stop_reason, _remedy(result)
+        (reason, _, attempts), remedy = result.stop_reason.partition("\n"), _remedy(result)
         print(f"error: {reason}", file=sys.stderr)
+        if attempts:
+            print(f"each attempt: nsopt info {target}", file=sys.stderr)
         # A step that nothing solved would not be solved the second time.
         if remedy and (result.interrupted or reason.startswith("stopped")):
             print(remedy, file=sys.stderr)

@@ -11,10 +11,12 @@ import typer
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
-    SCHEMES,
     SOLVERS,
     STOPPED_EARLY,
+    ImpactName,
+    SchemeName,
     choose,
+    choose_scheme,
     claim,
     load,
     plain_errors,
@@ -36,7 +38,8 @@ def run_sweep(
         ),
     ],
     t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
-    scheme: Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")] = "paper",
+    scheme: SchemeName = "paper",
+    impact: ImpactName = None,
     solver: Annotated[str, typer.Option(help=f"First choice: {', '.join(SOLVERS)}.")] = "ipopt",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
@@ -65,7 +68,7 @@ def run_sweep(
                 chosen,
                 grid,
                 duration=None if t_end is None else t_end - begin,
-                scheme=choose(SCHEMES, scheme, "scheme"),
+                scheme=choose_scheme(scheme, impact),
                 solver=choose(SOLVERS, solver, "solver"),
                 workers=workers,
                 folder=folder,

@@ -15,14 +15,15 @@ from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
-from nsopt.simulation.fallback import BY, LAW, FallbackStepper
+from nsopt.simulation.fallback import LAW, FallbackStepper
 from nsopt.simulation.fallback_chain import Backoff, Fallback, FallbackChains, FallbackSteps
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.stepper import StepError, Stepper, StepperState
+from nsopt.simulation.step_error import BY, StepError
+from nsopt.simulation.stepper import Stepper, StepperState
 
 Array = NDArray[np.float64]
 
@@ -207,7 +208,7 @@ class Driver:
             except StepError as error:
                 taken = self._steps_by(last, (*tried, *error.tried))
                 if not len(taken.accepted):
-                    raise
+                    raise error.among(taken.refused) from None
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
         return taken.accepted
 

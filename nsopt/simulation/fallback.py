@@ -9,10 +9,8 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
-from nsopt.simulation.stepper import StepError, Stepper
-
-BY = "by "
-"""Before the name of the scheme, in the reason of a step that another one took."""
+from nsopt.simulation.step_error import BY, StepError
+from nsopt.simulation.stepper import Stepper
 
 LAW = "with "
 """Before the name of the law of impact, where that is another one."""
@@ -59,7 +57,7 @@ class FallbackStepper:
         Raises
         ------
         StepError
-            If every attempt with every scheme failed; with what the scheme itself failed by.
+            If every attempt with every scheme failed, by what the scheme itself failed.
         """
         scheme = self._steppers[0][0]
         own: StepError | None = None
@@ -70,7 +68,7 @@ class FallbackStepper:
             try:
                 accepted = stepper.step(start, t_end, levels)
             except StepError as error:
-                tried += error.tried
+                tried += [self._labelled(attempt, taken) for attempt in error.tried]
                 if taken is scheme:
                     own = error if own is None else own.joined(error)
                 continue
@@ -78,7 +76,12 @@ class FallbackStepper:
                 return accepted
             return accepted.with_earlier(tuple(tried), self._named(taken))
         assert own is not None  # the scheme itself is always tried
-        raise own
+        raise own.among(tried)
+
+    def _labelled(self, attempt: str, taken: Scheme) -> str:
+        """Return the text of an attempt, with the scheme that made it where it is another one."""
+        label, separator, text = attempt.partition(": ")
+        return f"{label} {self._named(taken)}".strip() + separator + text
 
     def _named(self, taken: Scheme) -> str:
         """Return by which scheme, and with which law of impact, if by or with another one."""

@@ -13,8 +13,8 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain, ChainRun
-from nsopt.simulation.fallback import BY
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.step_error import BY
 
 Array = NDArray[np.float64]
 

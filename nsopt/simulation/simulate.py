@@ -30,7 +30,7 @@ from nsopt.simulation.method import Method
 from nsopt.simulation.progress import ProgressBar
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import Run
-from nsopt.simulation.stepper import StepError
+from nsopt.simulation.step_error import StepError
 
 
 def simulate(

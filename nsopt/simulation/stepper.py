@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigure
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
+from nsopt.simulation.step_error import RESTARTED, StepError
 
 Array = NDArray[np.float64]
 
@@ -38,24 +38,6 @@ class StepperState:
 
     trial: float
     points: tuple[Point, ...] = ()
-
-
-class StepError(RuntimeError):
-    """A step that no attempt solved; the message says when, what failed and what was tried.
-
-    Attributes
-    ----------
-    tried : tuple of str
-    """
-
-    def __init__(self, t: float, tried: list[str], remedy: str = "") -> None:
-        super().__init__(_report(t, tried, remedy))
-        self.tried = tuple(tried)
-        self._t, self._remedy = t, remedy
-
-    def joined(self, other: StepError) -> StepError:
-        """Return the error of all attempts of both."""
-        return StepError(self._t, [*self.tried, *other.tried], self._remedy or other._remedy)
 
 
 class Stepper:
@@ -137,7 +119,7 @@ class Stepper:
             seconds += sum(s.time for s in solutions)
             label = retry.label or "warm start"
             failed = [a for s in solutions for a in s.stages[:-1] if not a.ok]
-            tried += [f"{label}: restarted after {a.solver_status}" for a in failed]
+            tried += [f"{label}: {RESTARTED} {a.solver_status}" for a in failed]
             if fault is None:
                 points = tuple(s.point for s in solutions)
                 self.state = StepperState(self._next_trial(end, bounds), points)
@@ -177,7 +159,7 @@ class Stepper:
             size *= self._shorter
             yield cold.at_given_h(f"h = {size:.3g} s"), StepBounds(size, size)
         if h > h_min:
-            for retry in ordinary:
+            for retry in (x for x in ordinary if not x.warm):
                 yield retry.at_given_h(f"{retry.label}, h_min"), StepBounds(h_min, h_min)
         for retry in self._retries:
             if not retry.keeps_bounds:
@@ -286,11 +268,3 @@ class Stepper:
             end.depth * (end.late == 0),
             end.unplaced,
         )
-
-
-def _report(t: float, tried: list[str], remedy: str) -> str:
-    faults = Counter(line.split(": ", 1)[1].split(" off by")[0] for line in tried)
-    return (
-        f"no step from t = {t:.9g} s: {faults.most_common(1)[0][0]}; tried {'; '.join(tried)}. "
-        f"{remedy or 'Try smaller step bounds or another solver'}"
-    )

@@ -91,7 +91,7 @@ class Job:
         final = True
         try:
             result = self._simulate(row)
-            stop_reason = result.stop_reason
+            stop_reason = result.stop_reason.partition("\n")[0]
             if result.completed:
                 measures = measured(result, self.measures, row)
         except Exception as error:  # one point must not end the others

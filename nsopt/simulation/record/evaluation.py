@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +12,25 @@ from nsopt.mpcc import Evaluator
 
 Array = NDArray[np.float64]
 
-BLOCK = 500
+BLOCK = 512
 """Number of times evaluated in one call."""
+
+
+@lru_cache(maxsize=128)  # of a sweep, or of runs to compare, all need the same ones
+def _mapped(function: ca.Function, count: int) -> ca.Function:
+    """Return a function with dense outputs, evaluated ``count`` times."""
+    inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
+    outputs = [ca.densify(out) for out in function.call(inputs)]
+    return ca.Function("dense", inputs, outputs).map(count)
 
 
 class AtTimes:
     """An SX function to evaluate at many times, at most ``times`` in one go."""
 
     def __init__(self, function: ca.Function, times: int) -> None:
-        self._function, self._block = function, max(min(times, BLOCK), 1)
-        inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
-        outputs = [ca.densify(out) for out in function.call(inputs)]
-        self._evaluate = Evaluator(ca.Function("dense", inputs, outputs).map(self._block))
+        least = 1 << max(times - 1, 0).bit_length()  # few different sizes, so that they are shared
+        self._function, self._block = function, min(least, BLOCK)
+        self._evaluate = Evaluator(_mapped(function, self._block))
 
     def __call__(self, *arguments: Array) -> list[Array]:
         """Return the outputs at n times, each (n, size), matrices column by column.

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -117,11 +118,17 @@ class History:
         return Result(data)
 
 
+@lru_cache(maxsize=16)
 def model_hash(dynamics: Dynamics) -> str:
     """Return a hash of all functions of a mechanism, contact laws included."""
     members = (getattr(dynamics, f.name) for f in fields(dynamics))
     functions = (f.serialize() for f in members if isinstance(f, ca.Function))
     return hashlib.sha256("".join(functions).encode()).hexdigest()[:16]
+
+
+@cache
+def _version(package: str) -> str:
+    return version(package)
 
 
 def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
@@ -146,8 +153,8 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         for frame in member.frames
     ]
     return {
-        "nsopt_version": version("nsopt"),
-        "casadi_version": version("casadi"),
+        "nsopt_version": _version("nsopt"),
+        "casadi_version": _version("casadi"),
         "numpy_version": np.__version__,
         "model_hash": model_hash(dynamics),
         "parameters": json.dumps(values),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -148,6 +149,7 @@ def _solutions(A: Array, b: Array) -> Array:
         return x
 
 
+@lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
     """Return M, C^T, the projection on self-stresses (nc, nc), and the rates of the joints."""
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
@@ -159,6 +161,7 @@ def _matrices(d: Dynamics) -> ca.Function:
     return ca.Function("matrices", inputs, [d.mass(q, p), C.T, held, rates])
 
 
+@lru_cache(maxsize=16)
 def _forces(d: Dynamics) -> ca.Function:
     """Return forces on the mechanism, and the bias of its joints."""
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}

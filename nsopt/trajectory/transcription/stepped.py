@@ -257,25 +257,28 @@ class Stepped(Transcription):
         return np.arange(self.size - n, self.size, dtype=np.intp)
 
     def limits(self) -> tuple[Array, Array]:
-        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        both = zip(self._limits_of(self.inner), self._limits_of(self.last), strict=True)
+        low, high = (np.concatenate([np.tile(x, self.horizon.steps), y]) for x, y in both)
         least, most = self.horizon.bounds
-        edges = self.model.state_offsets
-        for first, node in self._nodes():
-            if not self.scheme.allows_penetration:
-                # Without these bounds the first iterations move pins far out of their bores.
-                eccentricities = slice(first + edges[2], first + edges[3])
-                low[eccentricities], high[eccentricities] = -1.5, 1.5
-            k = first + edges[-1]
-            for v in node.mpcc.variables:
-                size = v.scaled.numel()
-                low[k : k + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
-                high[k : k + size] = np.asarray(ca.evalf(v.upper / ca.SX(v.scale))).ravel()
-                k += size
         times = np.array([first for first, _ in self._nodes()])
         low[times], high[times] = 0.0, most
         low[times[-1]], high[times[0]] = least, 0.0
         if self.horizon.fixed:
             low[times] = high[times] = np.linspace(0, least, len(times))
+        return low, high
+
+    def _limits_of(self, node: NodeTemplate) -> tuple[Array, Array]:
+        """Return bounds of the unknowns of a node, (size,) each."""
+        low, high = np.full(node.size, -np.inf), np.full(node.size, np.inf)
+        *_, first, last, k = self.model.state_offsets
+        if not self.scheme.allows_penetration:
+            # Without these bounds the first iterations move pins far out of their bores.
+            low[first:last], high[first:last] = -1.5, 1.5  # of eccentricities
+        for v in node.mpcc.variables:
+            size = v.scaled.numel()
+            low[k : k + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
+            high[k : k + size] = np.asarray(ca.evalf(v.upper / ca.SX(v.scale))).ravel()
+            k += size
         return low, high
 
     def start_from(self, guess: Guess) -> Array:
