@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import Result
-from tests.test_cli import call
+from tests.cli.commands import call
 
 FILE = '''"""A stone dropped from 1 m."""
 

@@ -1,9 +1,6 @@
 """The command line, as a user calls it."""
 
-import errno
 import os
-import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,61 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 from nsopt import Result
-from nsopt.cli import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, app
+from nsopt.cli import INTERRUPTED, STOPPED_EARLY
 from nsopt.cli.look import PICTURES
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import problem_files, problem_folder
-from nsopt.simulation.checkpoint import writer
+from tests.cli.commands import DROP, call, complaint
 
-README = Path(__file__).parents[1] / "README.md"
-DROP = '''"""A ball dropped on a plane."""
-from nsopt import *
-ball = Body("ball", mass=Parameter("mass", 1.0), position=(0, 0, HEIGHT), point_mass=True)
-ground = PlaneContact("ground", Frame(GROUND), Frame(ball))
-dynamics = assemble(Mechanism([ball]), [ground], gravity=(0, 0, -9.81))
-problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-2))
-'''
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "drop.py").write_text(DROP.replace("HEIGHT", "0.05"))
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def drop(tmp_path_factory):
-    """The results of one run of the ball."""
-    there = tmp_path_factory.mktemp("drop")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(there)
-        Path("drop.py").write_text(DROP.replace("HEIGHT", "0.05"))
-        call("run", "drop.py", "--solver", "sqp")
-    return there / "results"
-
-
-@pytest.fixture
-def dropped(folder, drop):
-    """A folder where the ball was run."""
-    shutil.copytree(drop, folder / "results")
-    return folder
-
-
-def call(*arguments, code=0):
-    outcome = CliRunner().invoke(app, [str(a) for a in arguments])
-    assert outcome.exit_code == code, outcome.output
-    return outcome
-
-
-def complaint(*arguments):
-    """Return the one line that a bad call prints."""
-    lines = [x for x in call(*arguments, code=BAD_INPUT).stderr.splitlines() if "error: " in x]
-    assert len(lines) == 1
-    return lines[0]
+README = Path(__file__).parents[2] / "README.md"
 
 
 def test_list_names_every_problem():
@@ -298,80 +249,6 @@ def test_an_unfinished_run_is_told_of(folder):
     assert "note: results/drop.checkpoint holds an unfinished run" in outcome.stderr
     assert (keep / "head.h5").exists()  # too short a run to write one
     assert "is damaged" in complaint("run", "drop.py", "--solver", "sqp", "--resume")
-
-
-def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(writer, "write", full)
-    outcome = call("run", "drop.py", "--solver", "sqp", "--checkpoint-every", 1e-9,
-                   code=STOPPED_EARLY)  # fmt: skip
-    lines = [line for line in outcome.stderr.splitlines() if "error: " in line]
-    assert len(lines) == 1
-    for word in ("stopped at t = 0.0", "results/drop.checkpoint", "No space left"):
-        assert word in lines[0]
-    assert "--resume" not in outcome.stderr  # nothing is there
-    assert Result.open("results/drop.nc")["time"].values[-1] == pytest.approx(0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
-def test_a_full_disk_where_the_result_is_saved(folder):
-    """A file may not become larger than 50 kB."""
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-
-    command = [sys.executable, "-m", "nsopt", "run", "drop.py", "--solver", "sqp"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, preexec_fn=limit)
-    assert done.returncode == NOT_SAVED
-    errors = [line for line in done.stderr.splitlines() if line and "%|" not in line]
-    assert errors == ["error: cannot write 'results/drop.nc': File too large"]
-    assert not list(Path("results").iterdir())
-
-
-@pytest.mark.parametrize(
-    ("command", "file"),
-    [
-        (["plot"], "x.png"),
-        (["plot"], "x.pdf"),
-        (["plot", "--what", "animation"], "x.gif"),
-        (["view"], "x.html"),
-    ],
-)
-def test_a_full_disk_where_a_picture_is_drawn(dropped, command, file):
-    """A file may not become larger than 5 kB: one error, no half picture."""
-    was = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, was[1]))
-    try:
-        told = call(*command, "results/drop.nc", "--out", file, code=NOT_SAVED)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, was)
-    assert told.stderr.splitlines() == [f"error: cannot write '{file}': File too large"]
-    assert sorted(x.name for x in Path().iterdir()) == ["drop.py", "results"]
-
-
-@pytest.mark.slow
-def test_a_full_disk_where_a_sweep_is_saved(folder):
-    """Points are smaller than 8 kB, the whole is not."""
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000))
-
-    command = [sys.executable, "-m", "nsopt", "sweep", "drop.py", "--solver", "sqp", "--workers",
-               "1", "--set", "mass=1,2"]  # fmt: skip
-    for _ in range(2):
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, preexec_fn=limit
-        )
-        errors = [x for x in done.stderr.splitlines() if x and "%|" not in x]
-        assert errors == ["error: cannot write 'results/drop_sweep/sweep.nc': File too large"]
-        assert done.returncode == NOT_SAVED
-        assert [x.name for x in Path("results/drop_sweep").iterdir()] == ["points"]
-        assert len(list(Path("results/drop_sweep/points").iterdir())) == 2
-    call(*command[3:])
-    assert Path("results/drop_sweep/sweep.nc").is_file()
 
 
 def test_tolerance_and_store_every_reach_the_run(folder):
