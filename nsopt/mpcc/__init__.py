@@ -5,7 +5,6 @@ from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import Rows
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
-from nsopt.mpcc.gauss_seidel import GaussSeidel
 from nsopt.mpcc.ipopt import QUIET, Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
@@ -13,6 +12,7 @@ from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
+from nsopt.mpcc.proximal_point import ProximalPoint
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
     FischerBurmeister,
@@ -65,7 +65,6 @@ __all__ = [
     "ExactPenalty",
     "FirstEventRow",
     "FischerBurmeister",
-    "GaussSeidel",
     "Hessian",
     "Ipopt",
     "IpoptQp",
@@ -83,6 +82,7 @@ __all__ = [
     "Piqp",
     "Point",
     "Program",
+    "ProximalPoint",
     "Proxqp",
     "QpSolver",
     "Qrqp",

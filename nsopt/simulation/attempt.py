@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import GaussSeidel, Mpcc, Newton
+from nsopt.mpcc import Mpcc, Newton, ProximalPoint
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
@@ -20,6 +20,8 @@ from nsopt.simulation.program import StepProgram
 Array = NDArray[np.float64]
 
 AT_H_MIN = 1 + 1e-9
+CREEP = 4.0
+"""Times h_min: where Newton only solves steps that short, a run would take forever."""
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""
@@ -95,8 +97,8 @@ class StepAttempt:
             list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
         )
 
-    def from_gauss_seidel(self, now: Array, last: Array, sweeps: int) -> Array:
-        """Return unknowns (nx,) of a step by `GaussSeidel`.
+    def from_proximal_point(self, now: Array, last: Array) -> Array:
+        """Return unknowns (nx,) of a step by `ProximalPoint`.
 
         Parameters
         ----------
@@ -104,24 +106,28 @@ class StepAttempt:
             Parameters of the first program: t, q, v, p, h, scales.
         last : (nx,)
             Unknowns of the last step or attempt, where it starts as Newton would.
-        sweeps : int
-            In each program.
         """
         x: list[Array] = []
         before = np.split(last, np.cumsum(self.sizes)[:-1])
-        for (guess, gauss_seidel), old in zip(self._starts, before, strict=True):
+        for (guess, proximal), old in zip(self._starts, before, strict=True):
             known = np.concatenate([now, *x])
-            x.append(gauss_seidel.start(np.asarray(guess(known, old)).ravel(), known, sweeps))
+            x.append(proximal.start(np.asarray(guess(known, old)).ravel(), known))
         return np.concatenate([np.zeros(0), *x])
 
     @cached_property
-    def takes_gauss_seidel(self) -> bool:
-        """Whether `GaussSeidel` takes the programs."""
-        return all(GaussSeidel.takes(part) for part in self._program.parts)
+    def takes_proximal_point(self) -> bool:
+        """Whether `ProximalPoint` takes the programs."""
+        return all(ProximalPoint.takes(part) for part in self._program.parts)
 
     @cached_property
-    def _starts(self) -> list[tuple[ca.Function, GaussSeidel]]:
-        return [(warm_guess(part), GaussSeidel(part)) for part in self._program.parts]
+    def _starts(self) -> list[tuple[ca.Function, ProximalPoint]]:
+        return [(warm_guess(part), ProximalPoint(part)) for part in self._program.parts]
+
+    @property
+    def _creep(self) -> float:
+        """Of h_min, the h at which a step that Newton does not solve is left to `ProximalPoint`."""
+        rough = any(part.boxes or part.discs for part in self._program.parts)
+        return CREEP if self._guesses and rough and self.takes_proximal_point else 0.0
 
     def fields(self, rows: Array) -> dict[str, Array]:
         """Return the columns of records (n, record) by name, each (n, size)."""
@@ -211,8 +217,10 @@ class StepAttempt:
         accepted = ChainState(
             t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)
         )
+        low = ca.logic_and(ca.logic_not(solved), tried <= self._creep * run[0])
+        stuck = ca.logic_or(smallest, low)
         refused = before._replace(
-            h=ca.fmax(shorter, run[0]), status=ca.if_else(smallest, ChainStatus.STUCK, running)
+            h=ca.fmax(shorter, run[0]), status=ca.if_else(stuck, ChainStatus.STUCK, running)
         )
         state = ca.if_else(good, accepted.column, refused.column)
         k = ca.fmax(failed, 0)

@@ -124,9 +124,9 @@ class Chain:
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
 
     @property
-    def takes_gauss_seidel(self) -> bool:
-        """Whether `from_gauss_seidel` serves the scheme."""
-        return self._attempt.takes_gauss_seidel
+    def takes_proximal_point(self) -> bool:
+        """Whether `from_proximal_point` serves the scheme."""
+        return self._attempt.takes_proximal_point
 
     def size(self, z: Array) -> float:
         """Return the h of the next attempt [s]."""
@@ -134,12 +134,12 @@ class Chain:
         steps = self._run.steps
         return float(self._attempt.size(t, h, [steps.h_min, steps.h_max, self._run.t_end]))
 
-    def from_gauss_seidel(self, z: Array, sweeps: int) -> Array:
-        """Return a state, stuck or not, with unknowns of the next step by Gauss-Seidel."""
+    def from_proximal_point(self, z: Array) -> Array:
+        """Return a state, stuck or not, with unknowns of the next step by `ProximalPoint`."""
         t, q, v, h, x, _ = self._attempt.layout.state(z)
         size = np.array([self.size(z)])
         now = np.concatenate([t, q, v, self._run.p, size, self._scales.numbers])
-        start = self._attempt.from_gauss_seidel(now, x, sweeps)
+        start = self._attempt.from_proximal_point(now, x)
         return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), start)
 
     def _bounded(self, *bounds: float) -> Array:

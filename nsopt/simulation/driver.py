@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
+from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
@@ -179,6 +180,11 @@ class Driver:
         """
         h_min, tried, z = self.run.steps.h_min, self._refused, self._z
         left = self.run.t_end - self.start.t
+        if chain.size(z) > h_min * AT_H_MIN:
+            taken = self._steps_by(self._fallbacks.longer, tried)
+            if len(taken.accepted):
+                return self._resumed(chain, taken, taken.accepted.h[-1])
+            tried = taken.refused
         sizes = [part * h_min for part in SHORTER] if self._h_varies else []
         for h in (size for size in sizes if size < left):
             shorter = chain.step_of(h, z, self.start)
@@ -209,6 +215,10 @@ class Driver:
                 taken = self._steps_by(last, (*tried, *error.tried))
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
+        return self._resumed(chain, taken, h)
+
+    def _resumed(self, chain: Chain, taken: FallbackSteps, h: float) -> AcceptedSteps:
+        """Return steps after which the chain goes on with h."""
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
         return taken.accepted
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
-from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import StepBounds
-from nsopt.simulation.chain import Chain, ChainRun
+from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.step_error import BY
 
@@ -25,17 +24,11 @@ heard."""
 ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
 
-FROM_GAUSS_SEIDEL = "from Gauss-Seidel"
+FROM_PROXIMAL_POINT = "from proximal points"
 """In the reason of a step, where Newton did not start by itself."""
 
-SWEEPS = 500, 5000, 50000
-"""Of Gauss-Seidel at h_min, from which Newton starts in turn."""
-
-SWEEPS_ABOVE = 5000
-"""Of Gauss-Seidel above h_min, where a smaller h may be tried instead of more."""
-
 LONGER = (1.0, 10.0, 100.0)
-"""Times h_min, where steps from Gauss-Seidel begin: an impulse that stops a jam has any h."""
+"""Times h_min, where steps from proximal points begin: an impulse that stops a jam has any h."""
 
 
 class Backoff(NamedTuple):
@@ -64,14 +57,14 @@ class Fallback(NamedTuple):
     Attributes
     ----------
     scheme : Scheme
-    sweeps : tuple of int
-        Of Gauss-Seidel at h_min, from which Newton starts in turn; none: it guesses where to start.
+    proximal : bool
+        Whether Newton starts from `ProximalPoint`; otherwise it guesses where to start.
     first : float
         The h to try first, in h_min.
     """
 
     scheme: Scheme
-    sweeps: tuple[int, ...] = ()
+    proximal: bool = False
     first: float = 1.0
 
 
@@ -87,7 +80,7 @@ class FallbackChains:
 
     In a jam with friction what stops the bodies is an impulse, far from where Newton starts, or
     many impulses give the same motion; solvers of optimization problems seldom find it. So Newton
-    starts from `GaussSeidel`: with the scheme itself, then with its fallbacks, which may have a
+    starts from `ProximalPoint`: with the scheme itself, then with its fallbacks, which may have a
     step where the scheme has none. Contacts there must be: nothing else is solved so.
 
     Parameters
@@ -102,6 +95,8 @@ class FallbackChains:
 
     Attributes
     ----------
+    longer : tuple of Fallback
+        With the scheme itself above h_min, where Newton does not solve a step nearly as short.
     own, others : tuple of Fallback
         With the scheme itself, and with its fallbacks, in the order in which they are tried.
     """
@@ -116,13 +111,15 @@ class FallbackChains:
         self._dynamics, self._scheme, self._make = dynamics, scheme, make
         self._h_min, self._h_max = bounds.h_min, bounds.h_max
         self._chains: dict[tuple[Scheme, bool], Chain] = {}
+        self.longer: tuple[Fallback, ...] = ()
         self.own: tuple[Fallback, ...] = ()
         self.others: tuple[Fallback, ...] = ()
         if not dynamics.contact_names:
             return
         others = [*_others(scheme)]
-        last = tuple(Fallback([scheme, *others][-1], SWEEPS, factor) for factor in LONGER)
-        self.own = (Fallback(scheme, SWEEPS[:1]),) if others else last
+        last = tuple(Fallback([scheme, *others][-1], True, factor) for factor in LONGER)
+        self.longer = tuple(Fallback(scheme, True, factor) for factor in reversed(LONGER[1:]))
+        self.own = (Fallback(scheme, True),) if others else last
         self.others = (*map(Fallback, others), *last) if others else ()
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
@@ -131,8 +128,8 @@ class FallbackChains:
         for fallback in fallbacks:
             chain = self._chain(fallback)
             z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
-            size = (fallback.scheme, bool(fallback.sweeps), chain.size(z))
-            if size in sizes or (fallback.sweeps and not chain.takes_gauss_seidel):
+            size = (fallback.scheme, fallback.proximal, chain.size(z))
+            if size in sizes or (fallback.proximal and not chain.takes_proximal_point):
                 continue
             sizes.add(size)
             more = self._taken(chain, fallback, z, count)
@@ -146,39 +143,25 @@ class FallbackChains:
     def _taken(self, chain: Chain, fallback: Fallback, z: Array, count: int) -> FallbackSteps:
         taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
-            run = self._attempt(chain, fallback, z, taken.refused)
+            begun = chain.from_proximal_point(z) if fallback.proximal else z
+            run = chain.run(begun, taken.refused)
             z = run.state
             taken = FallbackSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
             if chain.ended(z) or len(taken.accepted) >= count:
                 break
         return taken
 
-    def _attempt(
-        self, chain: Chain, fallback: Fallback, z: Array, refused: tuple[str, ...]
-    ) -> ChainRun:
-        """Return an attempt; at h_min, where h cannot shrink, several until Newton converges."""
-        if not fallback.sweeps:
-            return chain.run(z, refused)
-        run: ChainRun | None = None
-        at_h_min = chain.size(z) <= self._h_min * AT_H_MIN
-        for sweeps in fallback.sweeps if at_h_min else (SWEEPS_ABOVE,):
-            run = chain.run(chain.from_gauss_seidel(z, sweeps), run.refused if run else refused)
-            if run.solved:
-                break
-        assert run is not None  # there are sweeps
-        return run
-
     def _description(self, fallback: Fallback) -> str:
         """Return in words how steps were taken, as far as not by the scheme and Newton alone."""
         by = f"{BY}{type(fallback.scheme).__name__}" if fallback.scheme != self._scheme else ""
-        return f"{by} {FROM_GAUSS_SEIDEL if fallback.sweeps else ''}".strip()
+        return f"{by} {FROM_PROXIMAL_POINT if fallback.proximal else ''}".strip()
 
     def _described(self, fallback: Fallback, refused: tuple[str, ...]) -> tuple[str, ...]:
         description = self._description(fallback)
         return tuple(f"{description}: {text}" for text in refused)
 
     def _chain(self, fallback: Fallback) -> Chain:
-        key = fallback.scheme, not fallback.sweeps
+        key = fallback.scheme, not fallback.proximal
         if key not in self._chains:
             self._chains[key] = self._make(*key)
         return self._chains[key]
