@@ -55,7 +55,7 @@ class _Scope:
     patience: int
     notice: str = ""
     heard: int = 0
-    last: int = 0
+    last: signal.Signals = signal.SIGINT
     dropped: bool = False
 
 
@@ -154,7 +154,7 @@ def _press(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGTERM:
         _told_to_end.set()
     scope = _scopes[-1] if _scopes else _Scope(1)
-    scope.heard, scope.last, scope.dropped = scope.heard + 1, number, False
+    scope.heard, scope.last, scope.dropped = scope.heard + 1, signal.Signals(number), False
     if scope.heard >= scope.patience:
         raise _interrupt()
     if scope.notice and scope.heard == 1:
