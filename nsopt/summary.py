@@ -176,9 +176,9 @@ def _largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
     So that of equal forces the first is the largest.
     """
     begin, x = block
-    force = np.linalg.norm(x, axis=-1)
-    k, j = np.unravel_index(int(np.argmax(force)), force.shape)
-    return float(force[k, j]), -(begin + int(k)), int(j)
+    squared = np.einsum("kji,kji->kj", x, x)
+    k, j = np.unravel_index(int(np.argmax(squared)), squared.shape)
+    return float(np.sqrt(squared[k, j])), -(begin + int(k)), int(j)
 
 
 def ranges(data: xr.Dataset) -> list[Row]:
