@@ -10,7 +10,7 @@ import xarray as xr
 from nsopt.blocks import blocks, largest
 
 FEW = 0.01
-"""Part of the steps that may be taken otherwise than asked for, without a word."""
+"""Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
 
 NOTABLE_GAIN = 0.01
 """Energy gained, over the largest kinetic energy, from which there is a caveat."""
@@ -56,12 +56,24 @@ def _smaller(data: xr.Dataset) -> str:
 
 
 def _other_schemes(data: xr.Dataset) -> Iterator[str]:
-    count, steps = data.attrs["steps_by_other_schemes"], data.attrs["steps"]
-    if count > FEW * steps:
+    if max(parts_by_other_schemes(data)) > FEW:
         yield (
-            f"{count} of {steps} steps were taken by another scheme than "
+            f"{by_other_schemes(data)}, were taken by another scheme than "
             f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, {_smaller(data)}"
         )
+
+
+def parts_by_other_schemes(data: xr.Dataset) -> tuple[float, float]:
+    """Return the parts of the steps and of the time that other schemes than the run's took."""
+    t, a = data["time"].values, data.attrs
+    return a["steps_by_other_schemes"] / a["steps"], a["time_by_other_schemes"] / (t[-1] - t[0])
+
+
+def by_other_schemes(data: xr.Dataset) -> str:
+    """Return these parts in words."""
+    _, time = parts_by_other_schemes(data)
+    a = data.attrs
+    return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
 
 
 def _other_laws(data: xr.Dataset) -> Iterator[str]:

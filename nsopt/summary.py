@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
-from nsopt.caveats import caveats
+from nsopt.caveats import by_other_schemes, caveats
 
 Row = tuple[str, str]
 
@@ -95,6 +95,7 @@ def steps(data: xr.Dataset) -> list[Row]:
     built = attrs["compile_time"]
     code = f"; {built:.2g} s to make or find its code" if built else ""
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
+    others = "by other schemes", by_other_schemes(data)
     return [
         (
             "step size h",
@@ -102,6 +103,7 @@ def steps(data: xr.Dataset) -> list[Row]:
         ),
         ("h below h_min", f"{below} steps ({100 * below / count:.2g} %), events not counted"),
         ("retried steps", str(retried)),
+        *([others] if attrs["steps_by_other_schemes"] else []),
         (
             "solver",
             f"{seconds:.3g} s, {each:.3g} {unit} and "
