@@ -80,8 +80,8 @@ class GaussSeidel:
 
         z_i <- proj(z_i - F_i(z) / (dF_i/dz_i)),
 
-    where the equations are solved for all other unknowns, in least squares; between sweeps z is
-    extrapolated [Anderson; Walker, Ni 2011, SIAM J. Numer. Anal. 49(4)]. That takes longer than
+    where the equations, scaled alike, are solved for all other unknowns in least squares; between
+    sweeps z is extrapolated [Anderson; Walker, Ni 2011, SIAM J. Numer. Anal. 49(4)]. That takes longer than
     Newton, but converges from anywhere, also where many z give the same motion and where Newton
     wanders from mode to mode.
 
@@ -134,7 +134,7 @@ class GaussSeidel:
         J, e, own = J.reshape(x.size, r.size).T, self._equations, self._own
         others = np.setdiff1d(np.arange(x.size), own)
         J_own, J_others = J[:, own] / factor, J[:, others]
-        inverse = np.linalg.pinv(J_others[:e], RANK)
+        inverse = _inverse(J_others[:e])
         move, per_z = -inverse @ r[:e], -inverse @ J_own[:e]  # of the others, by the equations
         slope = J_own[e:] + J_others[e:] @ per_z
         constant = r[e:] + J_others[e:] @ move - slope @ z0
@@ -170,6 +170,20 @@ def _extrapolated(ends: Sequence[Array], moves: Sequence[Array]) -> Array:
     weights = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=DEPENDENT)[0]
     end: Array = ends[-1] - np.diff(ends, axis=0).T @ weights
     return end
+
+
+def _inverse(A: Array) -> Array:
+    """Return the pseudo-inverse of A with columns, then rows, scaled to a norm of one.
+
+    As impulses are in proportion to h and velocities are not, what is small without that is not
+    dependent.
+    """
+    columns = np.linalg.norm(A, axis=0)
+    columns[columns == 0] = 1
+    rows = np.linalg.norm(A / columns, axis=1)
+    rows[rows == 0] = 1
+    scaled: Array = np.linalg.pinv(A / columns / rows[:, None], RANK)
+    return scaled / columns[:, None] / rows
 
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:
