@@ -81,9 +81,9 @@ class GaussSeidel:
         z_i <- proj(z_i - F_i(z) / (dF_i/dz_i)),
 
     where the equations, scaled alike, are solved for all other unknowns in least squares; between
-    sweeps z is extrapolated [Anderson; Walker, Ni 2011, SIAM J. Numer. Anal. 49(4)]. That takes longer than
-    Newton, but converges from anywhere, also where many z give the same motion and where Newton
-    wanders from mode to mode.
+    sweeps z is extrapolated [Anderson; Walker, Ni 2011, SIAM J. Numer. Anal. 49(4)]. That takes
+    longer than Newton, but converges from anywhere, also where many z give the same motion and
+    where Newton wanders from mode to mode.
 
     Parameters
     ----------

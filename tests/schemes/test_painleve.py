@@ -33,10 +33,11 @@ UP = np.array([0.0, 0.0, 1.0])
 SCHEMES = [Variational(), MoreauJean(), MoreauJean(project=True)]
 
 
-def sliding_rod(heading, tilt, coordinates="absolute"):
+def sliding_rod(heading, tilt, coordinates="absolute", height=0.0):
     """Return a rod that slides towards its tip in a direction of the floor, and the arm of the tip.
 
-    ``tilt`` [rad] is its angle with the floor, ``heading`` [rad] that of its velocity with x.
+    ``tilt`` [rad] is its angle with the floor, ``heading`` [rad] that of its velocity with x,
+    ``height`` [m] that of the tip.
     """
     ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
     axis = np.sin(tilt) * UP - np.cos(tilt) * ahead
@@ -45,7 +46,7 @@ def sliding_rod(heading, tilt, coordinates="absolute"):
         "rod",
         MASS,
         (1e-4, INERTIA, INERTIA),
-        position=LENGTH * axis,
+        position=LENGTH * axis + height * UP,
         orientation=np.column_stack([axis, side, np.cross(axis, side)]),
         velocity=SPEED * ahead,
     )
@@ -125,28 +126,23 @@ def test_a_jam_in_the_last_step(scheme, duration):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-@pytest.mark.parametrize("left", [5e-7, 5e-5])
+@pytest.mark.parametrize(
+    ("scheme", "left"),
+    # Contacts of `MoreauJean` close at the start of the step after.
+    [(SCHEMES[0], 5e-7), (SCHEMES[0], 5e-5), *((scheme, 1.5e-4) for scheme in SCHEMES)],
+)
 def test_a_rod_that_lands_in_the_last_steps_and_jams(scheme, left):
     """Its fall ends that long before the run does [s]; the impulse stops the tip, fall and all."""
     duration = 1e-3
     fall = duration - left
-    dynamics, ahead, axis = sliding_rod(0.7, 1.0)
-    start = dynamics.start
-    raised = start.q.copy()
-    raised[2] += G * fall**2 / 2
-    result = simulate(
-        dynamics,
-        replace(start, q=raised),
-        duration,
-        steps=StepBounds(1e-6, 1e-4),
-        scheme=scheme,
-        solver=Compiled(),
-    )
+    dynamics, ahead, axis = sliding_rod(0.7, 1.0, height=G * fall**2 / 2)
+    steps = StepBounds(1e-6, 1e-4)
+    result = simulate(dynamics, duration=duration, steps=steps, scheme=scheme, solver=Compiled())
     assert result.completed
     assert result["time"].values[-1] == duration
-    assert np.all(result["impulse"].values[1:][result["time"].values[1:] < fall] == 0)
-    assert result["impulse"].values[-10:].sum() > 0.1
+    falling = result["time"].values[1:] < fall
+    assert np.all(result["impulse"].values[1:][falling] == 0)
+    assert result["impulse"].values[1:][~falling].sum() > 0.1
     # Gravity adds to the fall what is less than a step's worth.
     expected = after_the_jam(ahead, axis, fall=G * fall)
     assert result["v"].values[-1, :3] == pytest.approx(expected, abs=2 * G * 1e-4)
@@ -180,10 +176,9 @@ def test_what_a_fixed_h_leaves_to_fallbacks_is_on_record():
     assert result["retries"].values[1] == len(tried)
     compiled = [text for text in tried if "h = " in text]
     assert {text.partition("h = ")[2].partition(" s")[0] for text in compiled} == {"1e-05"}
-    own = [k for k, text in enumerate(tried) if "by MoreauJean" not in text]
-    last = tried.index("by MoreauJean: h = 1e-05 s: Newton did not converge")
-    assert last == len(tried) - 1  # what keeps the scheme, in whatever way, comes before
-    assert any("h down to 0.001 h_min" in tried[k] for k in own)
+    # What keeps the scheme, in whatever way, comes first.
+    assert tried[-1] == "by MoreauJean: h = 1e-05 s: Newton did not converge"
+    assert any(text.startswith("h down to 0.001 h_min: ") for text in tried)
 
 
 @dataclass(frozen=True)
