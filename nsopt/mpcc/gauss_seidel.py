@@ -182,8 +182,8 @@ def _inverse(A: Array) -> Array:
     columns[columns == 0] = 1
     rows = np.linalg.norm(A / columns, axis=1)
     rows[rows == 0] = 1
-    scaled: Array = np.linalg.pinv(A / columns / rows[:, None], RANK)
-    return scaled / columns[:, None] / rows
+    inverse: Array = np.linalg.pinv(A / columns / rows[:, None], RANK) / columns[:, None] / rows
+    return inverse
 
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:
