@@ -17,8 +17,8 @@ import xarray as xr
 HASH = "data_hash"
 """Attribute of a saved result."""
 
-BLOCK = 1 << 20
-"""Bytes that are read at once: such that they are hashed from the cache of a core."""
+BLOCK = 1 << 22
+"""Bytes that are read at once."""
 
 ENCODED = "texts"
 """Attribute of a variable of texts: the name of the table that its numbers are rows of."""
@@ -267,17 +267,12 @@ def _hash(file: h5py.File) -> str:
 
 
 def _blocks(x: h5py.Dataset) -> Iterator[Any]:
-    """Yield the data of a variable; each block is overwritten by the next."""
     if not x.shape:
         yield np.atleast_1d(x[()])
         return
-    count = x.shape[0] if x.size else 0
-    rows = min(count, max(1, BLOCK * x.shape[0] // max(x.nbytes, 1)))
-    block = np.empty((rows, *x.shape[1:]), x.dtype)
-    for begin in range(0, count, max(rows, 1)):
-        n = min(rows, count - begin)
-        x.read_direct(block, np.s_[begin : begin + n], np.s_[:n])
-        yield block[:n]
+    rows = max(1, BLOCK * x.shape[0] // max(x.nbytes, 1))
+    for begin in range(0, x.shape[0] if x.size else 0, rows):
+        yield np.ascontiguousarray(x[begin : begin + rows])
 
 
 def _attributes(x: Any) -> dict[str, Any]:

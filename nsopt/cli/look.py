@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -104,13 +103,11 @@ def view(
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
     """Print summary, provenance and variables of a saved result."""
-    with plain_errors(), ThreadPoolExecutor(1) as pool:
-        checked = pool.submit(check_hash, result)  # beside all else, as it takes as long
+    with plain_errors():
         opened = Result.open(result, lazy=True)
-        summary = opened.summary()
-        saved = checked.result()
+        saved = check_hash(result)
     data, attrs = opened.data, opened.data.attrs
-    print(summary)
+    print(opened.summary())
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
     print(
         f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "
