@@ -77,7 +77,9 @@ def moving(coordinates):
     return Start(last["q"], last["v"]), last["body_position"][1], last["body_velocity"][1]
 
 
-@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+@pytest.mark.parametrize(
+    "coordinates", [pytest.param("absolute", marks=pytest.mark.slow), "relative"]
+)
 @pytest.mark.parametrize("kind", SCHEMES)
 @pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=repr)
 def test_an_over_constrained_loop_of_one_freedom_turns_back(coordinates, kind, impact):
