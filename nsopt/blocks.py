@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-BLOCK = 1 << 22
+BLOCK = 1 << 23
 """Bytes of a variable that are looked at at once."""
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 from nsopt.blocks import blocks, largest
 
 FEW = 0.01
-"""Part of the steps that may be taken otherwise than asked for, without a word."""
+"""Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
 
 NOTABLE_GAIN = 0.01
 """Energy gained, over the largest kinetic energy, from which there is a caveat."""
@@ -56,12 +56,24 @@ def _smaller(data: xr.Dataset) -> str:
 
 
 def _other_schemes(data: xr.Dataset) -> Iterator[str]:
-    count, steps = data.attrs["steps_by_other_schemes"], data.attrs["steps"]
-    if count > FEW * steps:
+    if max(parts_by_other_schemes(data)) > FEW:
         yield (
-            f"{count} of {steps} steps were taken by another scheme than "
+            f"{by_other_schemes(data)}, were taken by another scheme than "
             f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, {_smaller(data)}"
         )
+
+
+def parts_by_other_schemes(data: xr.Dataset) -> tuple[float, float]:
+    """Return the parts of the steps and of the time that other schemes than the run's took."""
+    t, a = data["time"].values, data.attrs
+    return a["steps_by_other_schemes"] / a["steps"], a["time_by_other_schemes"] / (t[-1] - t[0])
+
+
+def by_other_schemes(data: xr.Dataset) -> str:
+    """Return these parts in words."""
+    _, time = parts_by_other_schemes(data)
+    a = data.attrs
+    return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
 
 
 def _other_laws(data: xr.Dataset) -> Iterator[str]:
@@ -153,7 +165,7 @@ def _gained(data: xr.Dataset) -> Iterator[str]:
     gained = float(np.max(np.maximum.accumulate(loss) - loss))
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     # Forces do some work within the tolerance of joints; of a mechanism at rest it is all there is.
-    if gained > max(NOTABLE_GAIN * kinetic, CLOSED * _largest_force(data)):
+    if gained > NOTABLE_GAIN * kinetic and gained > CLOSED * _largest_force(data):
         yield (
             f"{gained:.2g} J were added by the discretisation, {100 * gained / kinetic:.2g} % of "
             f"the largest kinetic energy: {_smaller(data)}"
@@ -166,7 +178,7 @@ def _net_gain(data: xr.Dataset) -> Iterator[str]:
     energy = data["total_energy"].values
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     gained = float(energy[-1] - energy[0])
-    if gained > max(NET_GAIN * kinetic, CLOSED * _largest_force(data)):
+    if gained > NET_GAIN * kinetic and gained > CLOSED * _largest_force(data):
         yield (
             f"the energy rose by {gained:.2g} J from start to end, {100 * gained / kinetic:.2g} % "
             f"of the largest kinetic energy, though nothing drives: {_smaller(data)}"
@@ -174,13 +186,17 @@ def _net_gain(data: xr.Dataset) -> Iterator[str]:
 
 
 def _given(data: xr.Dataset) -> Iterator[str]:
-    taken = np.cumsum(np.nan_to_num(data["contact_loss"].values), axis=0)  # none at the start
-    if not taken.size:
+    if not data.sizes["contact"]:
         return
-    given = np.max(np.maximum.accumulate(taken) - taken, axis=0)
+    taken = most = given = np.zeros(data.sizes["contact"])
+    for _, loss in blocks(data["contact_loss"]):
+        sums = taken + np.nancumsum(loss, axis=0)  # none at the start
+        highest = np.maximum(most, np.maximum.accumulate(sums))
+        given = np.maximum(given, np.max(highest - sums, axis=0))
+        taken, most = sums[-1], highest[-1]
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     k = int(np.argmax(given))
-    if given[k] > max(GIVEN * kinetic, CLOSED * _largest_force(data)):
+    if given[k] > GIVEN * kinetic and given[k] > CLOSED * _largest_force(data):
         yield (
             f"contact {str(data['contact'].values[k])!r} gave {given[k]:.2g} J, "
             f"{100 * given[k] / kinetic:.2g} % of the largest kinetic energy, where it should take "

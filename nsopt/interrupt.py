@@ -4,6 +4,9 @@ Scopes nest, and the innermost one decides. Ctrl-C is forgotten when the outermo
 SIGTERM is not: a process that is told to end keeps what it has, and begins nothing more. Nothing is
 changed outside the main thread, where signals do not arrive, nor where a program handles or ignores
 a signal by itself.
+
+Python drops what is raised while an object is deleted, in ``__del__``, callbacks of weak references
+and of the garbage collector: such a signal is heard again right after it.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ import os
 import signal
 import sys
 import threading
+import time
+from _thread import interrupt_main, start_new_thread
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -24,6 +29,9 @@ EXIT_CODE = 130
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NEVER = sys.maxsize
+
+PAUSE = 1e-3
+"""Time [s] after which a signal is heard again whose exception Python dropped."""
 
 Asked = Callable[[], bool]
 
@@ -39,11 +47,16 @@ class Interrupt(KeyboardInterrupt):
 
 @dataclass
 class _Scope:
-    """A scope that raises KeyboardInterrupt at the signal of number ``patience``."""
+    """A scope that raises KeyboardInterrupt at the signal of number ``patience``.
+
+    ``last`` is the signal heard last, ``dropped`` tells whether Python dropped what it raised.
+    """
 
     patience: int
     notice: str = ""
     heard: int = 0
+    last: signal.Signals = signal.SIGINT
+    dropped: bool = False
 
 
 _scopes: list[_Scope] = []
@@ -67,14 +80,15 @@ def forget() -> None:
 def interruptible() -> Iterator[Asked]:
     """Raise KeyboardInterrupt at once, also for what an enclosing scope only remembers.
 
-    CasADi makes another exception of it, so any one that arises then counts as an interrupt. Python
-    drops one that arises while an object is deleted: ask `interrupted` at the end.
+    CasADi makes another exception of it, so any one that arises then counts as an interrupt.
     """
     with _scope(1) as asked:
         if asked():
             raise _interrupt()
         try:
             yield asked
+            if len(_scopes) == 1 and _scopes[0].dropped:  # of an inner one the outer may ask
+                raise _interrupt()
         except Exception:
             if asked() and _raised():
                 raise _interrupt() from None
@@ -108,7 +122,8 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
     _scopes.append(scope)
     previous = {} if depth else _installed()
     try:
-        yield interrupted
+        with nullcontext() if depth else _dropped_ones_raised_again():
+            yield interrupted
     finally:
         scope.patience = NEVER  # nothing may break off what follows
         for number, handler in previous.items():
@@ -139,12 +154,44 @@ def _press(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGTERM:
         _told_to_end.set()
     scope = _scopes[-1] if _scopes else _Scope(1)
-    scope.heard += 1
+    scope.heard, scope.last, scope.dropped = scope.heard + 1, signal.Signals(number), False
     if scope.heard >= scope.patience:
         raise _interrupt()
     if scope.notice and scope.heard == 1:
         with suppress(Exception):  # the signal may have come within another print
             print(f"\n{scope.notice}", file=sys.stderr)
+
+
+@contextmanager
+def _dropped_ones_raised_again() -> Iterator[None]:
+    """Have Python tell of KeyboardInterrupts that it drops, and raise them again."""
+    told = sys.unraisablehook
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt) and _raised():
+            _scopes[-1].dropped = True
+            # What is raised here is dropped too, and a thread of `threading` takes locks that may
+            # be held by what was going on.
+            start_new_thread(_press_again, (_scopes[-1],))
+        else:
+            told(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        if sys.unraisablehook is hook:
+            sys.unraisablehook = told
+
+
+def _press_again(scope: _Scope) -> None:
+    """Send the main thread the signal of a scope again, unless that has ended meanwhile."""
+    time.sleep(PAUSE)
+    if scope.dropped and any(x is scope for x in _scopes):
+        if os.name == "posix":
+            signal.pthread_kill(threading.main_thread().ident or 0, scope.last)  # ends its waits
+        else:
+            interrupt_main(scope.last)
 
 
 def _interrupt() -> KeyboardInterrupt:

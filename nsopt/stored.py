@@ -123,7 +123,17 @@ ATTRIBUTES: dict[str, type] = {
         ),
         Integral,
     ),
-    **dict.fromkeys(("h_min", "h_max", "compile_time", "unplaced_energy", *_NUMBERS), Real),
+    **dict.fromkeys(
+        (
+            "h_min",
+            "h_max",
+            "compile_time",
+            "time_by_other_schemes",
+            "unplaced_energy",
+            *_NUMBERS,
+        ),
+        Real,
+    ),
 }
 """Attributes of every result, and what they are."""
 

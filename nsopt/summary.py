@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
-from nsopt.caveats import caveats
+from nsopt.caveats import by_other_schemes, caveats
 
 Row = tuple[str, str]
 
@@ -95,6 +95,7 @@ def steps(data: xr.Dataset) -> list[Row]:
     built = attrs["compile_time"]
     code = f"; {built:.2g} s to make or find its code" if built else ""
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
+    others = "by other schemes", by_other_schemes(data)
     return [
         (
             "step size h",
@@ -102,6 +103,7 @@ def steps(data: xr.Dataset) -> list[Row]:
         ),
         ("h below h_min", f"{below} steps ({100 * below / count:.2g} %), events not counted"),
         ("retried steps", str(retried)),
+        *([others] if attrs["steps_by_other_schemes"] else []),
         (
             "solver",
             f"{seconds:.3g} s, {each:.3g} {unit} and "
@@ -176,9 +178,9 @@ def _largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
     So that of equal forces the first is the largest.
     """
     begin, x = block
-    force = np.linalg.norm(x, axis=-1)
-    k, j = np.unravel_index(int(np.argmax(force)), force.shape)
-    return float(force[k, j]), -(begin + int(k)), int(j)
+    squared = np.einsum("kji,kji->kj", x, x)
+    k, j = np.unravel_index(int(np.argmax(squared)), squared.shape)
+    return float(np.sqrt(squared[k, j])), -(begin + int(k)), int(j)
 
 
 def ranges(data: xr.Dataset) -> list[Row]:

@@ -15,6 +15,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.caveats import caveats
+from nsopt.summary import summary
 from tests.simulation.test_checkpoint import Hopeless
 
 
@@ -89,7 +90,10 @@ def test_a_contact_that_gives_energy_is_named():
 def test_steps_of_another_scheme_are_told():
     result = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3), Hopeless())
     (text,) = result.warnings
-    assert text.startswith("10 of 10 steps were taken by another scheme than Hopeless")
+    assert text.startswith(
+        "10 of 10 steps, 100 % of the time, were taken by another scheme than Hopeless"
+    )
+    assert "10 of 10 steps" in result.summary().split("retried steps")[1]
 
 
 def test_what_is_right_has_no_caveat():
@@ -135,3 +139,15 @@ def test_energy_from_nowhere_is_told():
     assert "nothing drives" in text
     data["external_work"].values[-1] = 1.0  # something does
     assert caveats(data) == ()
+
+
+def test_few_long_steps_of_another_scheme_are_told():
+    """One of a hundred steps, for a half of the time."""
+    data = run(top((1.0, 2.0, 3.0)), 0.1, (1e-3, 1e-3)).data.copy(deep=True)
+    assert "by other schemes" not in summary(data)
+    data.attrs |= {"steps_by_other_schemes": 1, "time_by_other_schemes": 0.05}
+    (text,) = caveats(data)
+    assert text.startswith("1 of 100 steps, 50 % of the time, were taken by another scheme")
+    data.attrs["time_by_other_schemes"] = 5e-4
+    assert caveats(data) == ()
+    assert "by other schemes      1 of 100 steps, 0.5 % of the time" in summary(data)

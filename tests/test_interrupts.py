@@ -1,8 +1,11 @@
 """Ctrl-C and SIGTERM in a program: what was computed is kept, and nothing runs on."""
 
+import gc
 import json
 import signal
 import sys
+import time
+import weakref
 from dataclasses import replace
 from functools import cache
 
@@ -93,6 +96,93 @@ def test_another_exception_that_is_made_of_it_is_an_interrupt():
 
     with pytest.raises(KeyboardInterrupt), interruptible():
         made_of_it()
+
+
+class Deleted:
+    """Whose deletion is interrupted, as any other thing at a random moment."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        press(self.number)
+
+
+class Referred:
+    """To which there is a weak reference, with a callback."""
+
+
+def drop_of_deletion(number):
+    Deleted(number)
+
+
+def drop_of_weak_reference(number):
+    held = Referred()
+    reference = weakref.ref(held, lambda _: press(number))
+    del held
+    assert reference() is None
+
+
+def drop_of_collection(number):
+    def callback(phase, _):
+        if phase == "start":
+            gc.callbacks.remove(callback)
+            press(number)
+
+    gc.callbacks.append(callback)
+    gc.collect()
+
+
+DROPS = [drop_of_deletion, drop_of_weak_reference, drop_of_collection]
+
+
+def then_wait(drop, number):
+    drop(number)
+    while True:
+        time.sleep(0.01)
+
+
+def pressed_then_wait(drop, number):
+    with deferred_interrupt():
+        press(number)
+        then_wait(drop, number)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("drop", DROPS)
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("scope", [interruptible, uninterrupted])
+def test_what_python_drops_is_raised_again(capfd, drop, number, scope):
+    """At once; where its scope ends before, at the end of that."""
+    hook = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), scope():
+        pressed_then_wait(drop, number)
+    forget()
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        then_wait(drop, number)
+    forget()
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        drop(number)
+    assert sys.unraisablehook is hook
+    assert "ignored" not in capfd.readouterr().err
+
+
+@pytest.mark.unit
+def test_other_exceptions_that_python_drops_are_told_as_before(monkeypatch):
+    class Failing:
+        def __del__(self):
+            raise ValueError
+
+    class Breaking:
+        def __del__(self):
+            raise KeyboardInterrupt  # of its own
+
+    told = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: told.append(dropped.exc_type))
+    with interruptible():
+        Failing()
+        Breaking()
+    assert told == [ValueError, KeyboardInterrupt]
 
 
 @pytest.mark.unit

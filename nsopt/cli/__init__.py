@@ -21,7 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help=(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
-        "Start with: nsopt run revolute_pendulum, then open the picture it names.\n\n"
+        "Start with: nsopt run revolute_pendulum --h-min 2.5e-4 --h-max 5e-4, then open the "
+        "picture it names.\n\n"
         "Exit codes: 0 done; 2 bad input, nothing was run; 3 a run stopped early, what was "
         "computed is saved; 4 the result could not be saved; 130 interrupted (Ctrl-C or SIGTERM), "
         "what was computed is saved."

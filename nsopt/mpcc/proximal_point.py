@@ -63,8 +63,8 @@ class _Projected(NamedTuple):
 class ProximalPoint:
     """Linearised programs solved by proximal points, until the program itself is solved.
 
-    Unknowns z of pairs, boxes and discs are projections of z - F(z), where the equations are
-    solved for all other unknowns, in least squares; `LinearProjections` solves that at each
+    Unknowns z of pairs, boxes and discs are projections of z - F(z), where the equations, scaled
+    alike, are solved for all other unknowns in least squares; `LinearProjections` solves that at each
     linearisation. It takes a thousand times longer than a step of `Newton`, but also where many z
     give the same motion, and where Newton wanders from mode to mode.
 
@@ -131,7 +131,7 @@ class ProximalPoint:
         e, own = self._equations, self._own
         others = np.setdiff1d(np.arange(x.size), own)
         J_own, J_others = J[:, own] / factor, J[:, others]
-        inverse = np.linalg.pinv(J_others[:e], RANK)
+        inverse = _inverse(J_others[:e])
         move, per_z = -inverse @ r[:e], -inverse @ J_own[:e]  # of the others, by the equations
         slopes = J_own[e:] + J_others[e:] @ per_z
         program = LinearProjections(self._rows, r[e:] + J_others[e:] @ move - slopes @ z, slopes)
@@ -145,6 +145,20 @@ class ProximalPoint:
     @cached_property
     def _rows(self) -> ProjectionRows:
         return ProjectionRows(self._own.size, self._in_discs)
+
+
+def _inverse(A: Array) -> Array:
+    """Return the pseudo-inverse of A with columns, then rows, scaled to a norm of one.
+
+    As impulses are in proportion to h and velocities are not, what is small without that is not
+    dependent.
+    """
+    columns = np.linalg.norm(A, axis=0)
+    columns[columns == 0] = 1
+    rows = np.linalg.norm(A / columns, axis=1)
+    rows[rows == 0] = 1
+    inverse: Array = np.linalg.pinv(A / columns / rows[:, None], RANK) / columns[:, None] / rows
+    return inverse
 
 
 def _unknowns(mpcc: Mpcc) -> ca.SX:

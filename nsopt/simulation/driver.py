@@ -48,6 +48,8 @@ class StepCounts(NamedTuple):
         Those that contacts in bores could not follow.
     unplaced : float [J]
         By which impacts are off that are placed at the end of their steps.
+    time_by_other_schemes : float [s]
+        Sum of their h, which are often longer than those of the scheme.
     """
 
     below_h_min: int = 0
@@ -55,18 +57,21 @@ class StepCounts(NamedTuple):
     by_other_laws: int = 0
     unfollowed: int = 0
     unplaced: float = 0.0
+    time_by_other_schemes: float = 0.0
 
     def with_steps(self, accepted: AcceptedSteps, h_min: float) -> StepCounts:
         """Return the counts with more steps."""
         small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
         below = sum(text.startswith("below h_min") for text in small)
         how = [text.rpartition("; ")[2] for text in accepted.reason]
+        by_others = np.array([text.startswith(BY) for text in how], dtype=bool)
         return StepCounts(
             self.below_h_min + below,
-            self.by_other_schemes + sum(text.startswith(BY) for text in how),
+            self.by_other_schemes + int(np.sum(by_others)),
             self.by_other_laws + sum(LAW in text for text in how),
             self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
             self.unplaced + float(np.sum(accepted.unplaced)),
+            self.time_by_other_schemes + float(np.sum(accepted.h[by_others])),
         )
 
 

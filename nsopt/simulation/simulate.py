@@ -136,6 +136,7 @@ def simulate(
             "stop_reason": stop_reason,
             "steps_below_h_min": driver.counts.below_h_min,
             "steps_by_other_schemes": driver.counts.by_other_schemes,
+            "time_by_other_schemes": driver.counts.time_by_other_schemes,
             "steps_by_other_laws": driver.counts.by_other_laws,
             "steps_unfollowed": driver.counts.unfollowed,
             "unplaced_energy": driver.counts.unplaced,

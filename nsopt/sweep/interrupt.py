@@ -9,10 +9,7 @@ T = TypeVar("T")
 
 
 def heard_between(arriving: Generator[T]) -> Generator[T]:
-    """Yield results as they arrive; Ctrl-C interrupts the wait, but not the caller's work on one.
-
-    An interrupt that Python dropped is heard when the next result has arrived.
-    """
+    """Yield results as they arrive; Ctrl-C interrupts the wait, not the caller's work on one."""
     with uninterrupted():
         try:
             while True:

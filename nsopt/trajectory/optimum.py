@@ -49,6 +49,7 @@ def record(
             "duration": float(motion.t[-1]),
             "steps_below_h_min": 0,
             "steps_by_other_schemes": 0,
+            "time_by_other_schemes": 0.0,
             "steps_by_other_laws": 0,
             "steps_unfollowed": 0,
             "unplaced_energy": 0.0,

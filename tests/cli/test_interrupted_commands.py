@@ -53,6 +53,18 @@ VIEWING = """
 import nsopt.plots.browser
 nsopt.plots.browser.page = lambda *_: exec("hold()", globals())  # as dataclasses are made
 """
+REFERRING = """
+import weakref
+import nsopt.plots.browser
+
+def page(*_):
+    held = type("Held", (), {})()
+    reference = weakref.ref(held, lambda _: hold())  # which Python lets nothing be raised in
+    del held
+    hold()
+
+nsopt.plots.browser.page = page
+"""
 SAVING = """
 from nsopt import Result
 from nsopt.interrupt import interrupted
@@ -137,10 +149,11 @@ def test_what_is_complete_is_saved(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
-def test_an_interrupted_view_leaves_the_page_there_was(tmp_path, number):
+@pytest.mark.parametrize("where", [VIEWING, REFERRING], ids=["making", "deleting"])
+def test_an_interrupted_view_leaves_the_page_there_was(tmp_path, where, number):
     load_optimization("double_integrator").solve().save(tmp_path / "cart.nc")
     (tmp_path / "cart.html").write_text("earlier")
-    process = begin(tmp_path, VIEWING, "view", "cart.nc")
+    process = begin(tmp_path, where, "view", "cart.nc")
     assert ended(process, tmp_path, number) == ("", "error: interrupted\n")
     assert (tmp_path / "cart.html").read_text() == "earlier"
     assert not list(tmp_path.glob("*partial*"))

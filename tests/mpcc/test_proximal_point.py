@@ -77,6 +77,75 @@ def test_an_unknown_that_is_not_its_own_is_refused(kind):
         ProximalPoint(m)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_joint_that_is_stated_thrice(seed):
+    """As by rows that are independent; of the reactions the force is known."""
+    rng = np.random.default_rng(seed)
+    rows, W, u = rng.normal(size=(2, 6)), rng.normal(size=(6, 3)), rng.normal(size=6)
+    redundant = rng.normal(size=(3, 2)) @ rows
+    C = np.vstack([rows, redundant])
+    m = Mpcc("loop")
+    v, mu, z = m.variable("v", 6), m.variable("mu", 5), m.variable("z", 3)
+    m.equal("motion", v - ca.DM(u) - ca.DM(C.T) @ mu - ca.DM(W) @ z)
+    m.equal("joint", ca.DM(C) @ v)
+    m.complement("contact", ca.DM(W.T) @ v, z)
+    free = np.eye(6) - rows.T @ np.linalg.solve(rows @ rows.T, rows)
+    impulse = by_enumeration(W.T @ free @ W, W.T @ free @ u)
+    motion = free @ (u + W @ impulse)
+    x = found(m, [])
+    assert x[:6] == pytest.approx(motion, abs=1e-9)
+    assert x[11:] == pytest.approx(impulse, abs=1e-9)
+    assert C.T @ x[6:11] == pytest.approx(motion - u - W @ impulse, abs=1e-9)
+
+
+def test_equations_that_disagree_are_met_in_least_squares():
+    """As of a loop that is off by a little: v = 1 and v = 1.2 and, in another unit, v = 1.4."""
+    m = Mpcc("off")
+    v, z = m.variable("v", 1), m.variable("z", 1)
+    for k, (weight, value) in enumerate([(1, 1.0), (1, 1.2), (2, 1.4)]):
+        m.equal(f"closure {k}", weight * (v - value))
+    m.complement("pair", 2 * z - v, z)
+    assert found(m, []) == pytest.approx([1.2, 0.6], abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-7, 1e7])
+def test_units_do_not_make_equations_dependent(size):
+    """A body held by a joint, whose impulse is in units far from those of its velocity."""
+    m = Mpcc("units")
+    v, mu, z = m.variable("v", 2), m.variable("mu", 1, scale=size), m.variable("z", 1)
+    rows = ca.DM([[1.0, 0.5]])
+    m.equal("motion", v - ca.DM([1.0, -2.0]) - rows.T @ mu - ca.vertcat(0, z), scale=size)
+    m.equal("joint", rows @ v)
+    m.complement("contact", v[1], z)
+    # (1, -2) is along the joint and closes the contact: both together stop the body.
+    assert found(m, []) == pytest.approx([0, 0, -1.0 / size, 2.5], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_both_phases_of_poissons_law(seed):
+    """Each by enumeration: the second gives back e times the impulses of the first, or more."""
+    rng = np.random.default_rng(seed)
+    W, u, e = rng.normal(size=(6, 3)), rng.normal(size=6), rng.uniform(0.1, 0.9)
+    m = Mpcc("impact")
+    with m.before("compression") as earlier:
+        v_c, lam = earlier.variable("v_c", 6), earlier.variable("lam", 3)
+        earlier.equal("motion", v_c - ca.DM(u) - ca.DM(W) @ lam)
+        earlier.complement("compressed", ca.DM(W.T) @ v_c, lam)
+    v, more = m.variable("v", 6), m.variable("more", 3)
+    m.equal("motion", v - v_c - ca.DM(W) @ (e * lam + more))
+    m.complement("rebound", ca.DM(W.T) @ v, more)
+    (first,) = m.earlier
+    x = found(first, [])
+    compression = by_enumeration(W.T @ W, W.T @ u)
+    assert x[6:] == pytest.approx(compression, abs=1e-9)
+    end = found(m, x)
+    given = e * compression
+    reached = u + W @ (compression + given)
+    rest = by_enumeration(W.T @ W, W.T @ reached)
+    assert end[6:] == pytest.approx(rest, abs=1e-9)
+    assert end[:6] == pytest.approx(reached + W @ rest, abs=1e-9)
+
+
 def test_an_offset_of_an_unknown_counts():
     """0 <= z - 2 _|_ z - 1 >= 0."""
     m = Mpcc("offset")

@@ -30,6 +30,17 @@ from tests.simulation.checkpoints import CASE_A, assert_same, run
 PAPER = StepBounds(5e-4, 1e-3)
 
 
+@dataclass(frozen=True)
+class Hopeless(Variational):
+    """A scheme whose steps are never good, so that another one takes them."""
+
+    fallback = Variational()
+
+    def add_step(self, *arguments):
+        step = super().add_step(*arguments)
+        return replace(step, motion_residual=step.motion_residual + 1e6)
+
+
 @pytest.fixture
 def stopped(monkeypatch):
     """Return a function that runs until a block does not come, as if the process had ended."""
@@ -62,6 +73,12 @@ RUNS = {
         "steps": StepBounds(5e-5, 1e-4),
         "solver": Compiled(Newton(tolerance=1e-16, rough=1e-15), chunk=5),
         "duration": 0.006,
+    },
+    "compiled, by another scheme": {
+        "steps": StepBounds(1e-4, 1e-3),
+        "scheme": Hopeless(),
+        "solver": Compiled(chunk=5),
+        "duration": 0.05,
     },
     "IPOPT": {
         "duration": 0.025,
@@ -109,23 +126,25 @@ def test_the_stuck_run_is_stuck():
     assert np.sum(result["retries"].values[1:] > 0) < len(result["retries"]) - 1
 
 
+@pytest.mark.parametrize("every", [1, 7])
+def test_another_scheme_goes_on(tmp_path, stopped, every):
+    """After the checkpoint as before it, and its steps are counted over both parts."""
+    options = RUNS["compiled, by another scheme"] | {"store_every": every}
+    keep = Checkpoint(tmp_path / "run", steps=3)
+    before = stopped(4, checkpoint=keep, **options)
+    result = run(checkpoint=replace(keep, resume=True), **options)
+    assert {"by Variational" in text for text in result["step_reason"].values[1:]} == {True}
+    attrs = result.data.attrs
+    assert attrs["steps_by_other_schemes"] == attrs["steps"] > before.data.attrs["steps"] > 0
+    assert attrs["time_by_other_schemes"] == pytest.approx(options["duration"], rel=1e-12)
+
+
 @pytest.mark.slow
 def test_chunks_leave_no_trace():
     """The state of a chain is all its memory: where its calls begin makes no difference."""
     options = RUNS["compiled, with error control"] | {"store_every": 7}
     small, large = (run(solver=Compiled(chunk=n), **options) for n in (20, 500))
     assert_same(small, large)
-
-
-@dataclass(frozen=True)
-class Hopeless(Variational):
-    """A scheme whose steps are never good, so that another one takes them."""
-
-    fallback = Variational()
-
-    def add_step(self, *arguments):
-        step = super().add_step(*arguments)
-        return replace(step, motion_residual=step.motion_residual + 1e6)
 
 
 @pytest.mark.slow
@@ -150,7 +169,7 @@ def test_nothing_else_is_remembered(scheme, solver, control, blocks):
     arguments = (d, where, Method(scheme, solver, control, Acceptance()))
     one, other = Driver(*arguments), Driver(*arguments)
     one.counts = other.counts = StepCounts(3, 2)
-    tried = []
+    tried, how = [], []
     for _ in range(blocks):
         fresh = Driver(*arguments)
         fresh.restore(other.state)
@@ -160,8 +179,14 @@ def test_nothing_else_is_remembered(scheme, solver, control, blocks):
             assert getattr(a, name).tolist() == getattr(b, name).tolist(), name
         assert one.counts == other.counts
         tried += a.tried.tolist()
+        how += [text.partition("; ")[2] for text in b.reason]
     # There must be something to remember.
     assert any(tried) == (control != LargestStep() or scheme == Hopeless())
+    by_others = scheme == Hopeless()
+    assert {"by Variational" in text for text in how} == {by_others}
+    assert one.counts.by_other_schemes == 2 + by_others * len(how)
+    taken = by_others * (one.start.t - start.t)
+    assert one.counts.time_by_other_schemes == pytest.approx(taken, abs=1e-15)
 
 
 KILLED = """
