@@ -77,13 +77,14 @@ class _Problem(NamedTuple):
     slopes: Array
 
     def value(self, z: Array) -> Array:
+        value: Array
         (value,) = self.rows.value(z, self.constants, self.slopes.ravel(order="F"))
         return value
 
     def direction(self, z: Array) -> Array:
         """Return Newton's step, in least squares where it is not unique."""
-        r, J = self.rows.with_jacobian(z, self.constants, self.slopes.ravel(order="F"))
-        J = J.reshape(z.size, z.size).T
+        r, flat = self.rows.with_jacobian(z, self.constants, self.slopes.ravel(order="F"))
+        J = flat.reshape(z.size, z.size).T
         if not np.all(np.isfinite(J)):
             return np.zeros_like(z)
         direction: Array = np.linalg.lstsq(J, r, rcond=1e-13)[0]
@@ -102,7 +103,7 @@ class _Problem(NamedTuple):
         return best, least
 
     def _stepped(self, z: Array, r: Array, dz: Array, otherwise: float) -> tuple[Array, Array]:
-        size = np.linalg.norm(r)
+        size = float(np.linalg.norm(r))
         for length in LENGTHS:
             end = z - length * dz
             r = self.value(end)

@@ -64,9 +64,9 @@ class ProximalPoint:
     """Linearised programs solved by proximal points, until the program itself is solved.
 
     Unknowns z of pairs, boxes and discs are projections of z - F(z), where the equations, scaled
-    alike, are solved for all other unknowns in least squares; `LinearProjections` solves that at each
-    linearisation. It takes a thousand times longer than a step of `Newton`, but also where many z
-    give the same motion, and where Newton wanders from mode to mode.
+    alike, are solved for all other unknowns in least squares; `LinearProjections` solves that at
+    each linearisation. It takes hundreds of times longer than `Newton`, but also solves what has
+    many z that give the same motion, and what Newton wanders in from mode to mode.
 
     Parameters
     ----------

@@ -85,7 +85,6 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
     assert str(result["step_reason"].values[1]).endswith("from proximal points")
     assert result.data.attrs["steps_by_other_schemes"] == 0
     h = result["h"].values[1]
-    assert h <= 1e-6
     velocity = result["v"].values[1, :3]
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * h)
     energy = result["total_energy"].values
