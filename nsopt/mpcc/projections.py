@@ -16,6 +16,9 @@ Array = NDArray[np.float64]
 NO_SLOPE = 1e-12
 """Of the largest slope, one that counts as none: F then does not move its z."""
 
+RANK = 1e-13
+"""Relative size of singular values of a slope that count as zero."""
+
 FIRST, SHRINK, GROW = 1e-3, 0.3, 10.0
 """Proximal part in the first point, over the own slope of F; how it changes after one that was
 found, and after one that was not."""
@@ -87,8 +90,7 @@ class _Problem(NamedTuple):
         J = flat.reshape(z.size, z.size).T
         if not np.all(np.isfinite(J)):
             return np.zeros_like(z)
-        direction: Array = np.linalg.lstsq(J, r, rcond=1e-13)[0]
-        return direction
+        return np.asarray(np.linalg.lstsq(J, r, rcond=RANK)[0], dtype=float)
 
     def newton(self, z: Array, tolerance: float) -> tuple[Array, float]:
         """Return the z of least residual on the way of a semismooth Newton, and that residual."""
