@@ -245,10 +245,8 @@ class Driver:
 
     def _stepper_of(self, scheme: Scheme) -> Stepper:
         method, run, d = self.method, self.run, self._dynamics
-        solver, program = (
-            method.first_solver(d),
-            StepProgram(d, scheme, method.acceptance, self._scales),
-        )
+        program = StepProgram(d, scheme, method.acceptance, self._scales)
+        solver = method.first_solver(d)
         retry = RetryPolicy(solver if isinstance(solver, Solver) else Solver())
         stepper = Stepper(program, retry, method.control, run.steps, self._scales, run.p)
         if (k := len(self._steppers)) < len(self._restored):
