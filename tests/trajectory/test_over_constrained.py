@@ -78,7 +78,8 @@ def best(closing, coordinates, costs):
 def test_redundant_rows_change_no_optimum(coordinates, costs):
     """All loads are in the plane, so redundant pins bear what those of a plane loop bear."""
     plain, built_so = (best(closing, coordinates, costs) for closing in (PointOnLine, Revolute))
-    assert plain.completed and built_so.completed
+    assert plain.completed
+    assert built_so.completed
     assert built_so.data.attrs["redundant_joint_rows"] == 3
     values = [x.data.attrs["objective"] for x in (plain, built_so)]
     assert values[1] == pytest.approx(values[0], rel=1e-7)
