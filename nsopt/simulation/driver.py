@@ -121,12 +121,12 @@ class Driver:
         self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
         self._chain: Chain | None = None
         self._backoff = Backoff()
-        if isinstance(method.first_solver, Compiled):
+        if isinstance(method.first_solver(dynamics), Compiled):
             self._chain = self._chained(method.scheme)
             self._z = self._chain.begin(run.start)
 
     def _chained(self, scheme: Scheme, native: bool = True, guesses: bool = True) -> Chain:
-        solver = self.method.first_solver
+        solver = self.method.first_solver(self._dynamics)
         assert isinstance(solver, Compiled)
         settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
         return Chain(self._dynamics, scheme, *settings, native, guesses)
@@ -259,8 +259,9 @@ class Driver:
         return self.run.steps.h_min < self.run.steps.h_max
 
     def _stepper_of(self, scheme: Scheme) -> Stepper:
-        method, run, solver = self.method, self.run, self.method.first_solver
-        program = StepProgram(self._dynamics, scheme, method.acceptance, self._scales)
+        method, run, d = self.method, self.run, self._dynamics
+        program = StepProgram(d, scheme, method.acceptance, self._scales)
+        solver = method.first_solver(d)
         retry = RetryPolicy(solver if isinstance(solver, Solver) else Solver())
         stepper = Stepper(program, retry, method.control, run.steps, self._scales, run.p)
         if (k := len(self._steppers)) < len(self._restored):

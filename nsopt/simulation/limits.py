@@ -112,7 +112,7 @@ def _singular(M: Array) -> bool:
 
 
 def _unknowns(d: Dynamics, method: Method) -> Iterator[str]:
-    solver = method.first_solver
+    solver = method.first_solver(d)
     if not isinstance(solver, Solver) or not isinstance(solver.backend, Sqp):
         return
     count = d.nv + len(d.closure_names) + len(d.contact_names) + len(d.slip_contacts)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nsopt.mpcc import Solver, Sqp
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Piqp, Solver, Sqp
 from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.chain import Compiled
@@ -46,17 +47,18 @@ class Method:
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
 
-    @property
-    def first_solver(self) -> Solver | Compiled:
-        """The solver that is tried first: a scheme that chooses h itself cannot be chained."""
+    def first_solver(self, dynamics: Dynamics) -> Solver | Compiled:
+        """Return the solver that is tried first: a scheme that chooses h itself is not chained.
+
+        Its compiled quadratic programs fail where joints are redundant.
+        """
         if self.scheme.chooses_h and isinstance(self.solver, Compiled):
-            return Solver(backend=Sqp(native=True))
+            return Solver(backend=Sqp(qp=Piqp()) if dynamics.redundant else Sqp(native=True))
         return self.solver
 
-    @property
-    def solver_name(self) -> str:
-        """Name of the solver that is tried first."""
-        solver = self.first_solver
+    def solver_name(self, dynamics: Dynamics) -> str:
+        """Return the name of the solver that is tried first."""
+        solver = self.first_solver(dynamics)
         return type(solver.backend if isinstance(solver, Solver) else solver).__name__
 
     @property

@@ -128,7 +128,7 @@ def simulate(
     return history.result(
         {
             "title": title,
-            **_method_attributes(method),
+            **_method_attributes(method, dynamics),
             "h_min": steps.h_min,
             "h_max": steps.h_max,
             "duration": duration,
@@ -146,7 +146,7 @@ def simulate(
     )
 
 
-def _method_attributes(method: Method) -> dict[str, Any]:
+def _method_attributes(method: Method, dynamics: Dynamics) -> dict[str, Any]:
     """Return the attributes of a result that describe the method of its steps."""
     control = method.own_control
     return {
@@ -154,7 +154,7 @@ def _method_attributes(method: Method) -> dict[str, Any]:
         "acceptance": json.dumps(asdict(method.acceptance)),
         "scheme_name": type(method.scheme).__name__,
         "solver": repr(method.solver),
-        "solver_name": method.solver_name,
+        "solver_name": method.solver_name(dynamics),
         "step_control": "" if control is None else repr(control),
     }
 
