@@ -23,13 +23,13 @@ def by_enumeration(M, q):
     return best[1]
 
 
-def pins(seed, n=4, given=False):
+def pins(seed, n=4, given=False, freedoms=6):
     """Contacts of n pins with a random body, friction limits given or mu times normal impulses."""
     rng = np.random.default_rng(seed)
-    H = rng.normal(size=(3 * n, 6))
+    H = rng.normal(size=(3 * n, freedoms))
     m = Mpcc("pins")
-    u = m.parameter("u", 6)
-    v, lam, z = m.variable("v", 6), m.variable("lam", n), m.variable("z", 2 * n)
+    u = m.parameter("u", freedoms)
+    v, lam, z = m.variable("v", freedoms), m.variable("lam", n), m.variable("z", 2 * n)
     m.equal("motion", v - u - H[:n].T @ lam - H[n:].T @ z)
     m.complement("contact", ca.DM(H[:n]) @ v, lam)
     limits = rng.uniform(0, 1, n)
@@ -39,7 +39,7 @@ def pins(seed, n=4, given=False):
 
 def check_coulomb(H, mu, start, x, off=1e-9):
     """Assert 0 <= W v _|_ lam >= 0, |z| <= mu lam, z against the slip: from the numbers alone."""
-    v, lam, z = np.split(x, [6, 6 + mu.size])
+    v, lam, z = np.split(x, np.cumsum([H.shape[1], mu.size]))
     gaps, slips = H[: mu.size] @ v, (H[mu.size :] @ v).reshape(-1, 2)
     z, size = z.reshape(-1, 2), np.linalg.norm(slips, axis=1)
     assert v == pytest.approx(start + H.T @ np.concatenate([lam, z.ravel()]), abs=1e-9)

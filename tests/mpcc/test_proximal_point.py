@@ -50,6 +50,15 @@ def test_friction_in_space_meets_the_law(seed):
     check_coulomb(H, mu, start, found(m, start))
 
 
+@pytest.mark.parametrize("freedoms", [1, 2, 3])
+def test_jams_of_few_freedoms(freedoms):
+    """Nine rough contacts, of which many impulses give the body the same motion."""
+    for seed in range(10):
+        m, H, mu = pins(seed, 9, freedoms=freedoms)
+        start = np.random.default_rng(seed).normal(size=freedoms)
+        check_coulomb(H, mu, start, found(m, start))
+
+
 def test_newton_converges_from_there_where_it_does_not_from_zero():
     """Full steps wander in a third of the draws of eight contacts on a body."""
     hard = solved = 0
