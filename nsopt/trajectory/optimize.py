@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -17,6 +17,7 @@ from nsopt.mpcc import (
     Kind,
     Point,
     Relaxation,
+    Scholtes,
     Settings,
     Solution,
     Solver,
@@ -38,6 +39,7 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
@@ -145,7 +147,9 @@ def optimize(
         nlp = transcription.nlp()
         start = starting_point(transcription, nlp, guess)
         settings = _settings(transcription, guess, start, solver)
-        program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
+        program = StructuredProgram(
+            nlp, solver.backend, settings, solver.compiled, _by_halves(transcription)
+        )
         built = perf_counter() - begin
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         solution = program.solve(p, *transcription.limits(), start)
@@ -158,6 +162,7 @@ def optimize(
             "compile_time": built,
             "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
             **_of_guess(transcription, nlp, start, numbers),
+            "stationarity": what_it_is(transcription, settings, solution),
             "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
         }
         backend = type(solver.backend).__name__.lower()
@@ -217,6 +222,13 @@ def transcribed(
     return Stepped(*stated, scheme or Variational(), p, relaxation)
 
 
+def _by_halves(transcription: Transcription) -> Callable[[], StructuredNlp] | None:
+    """Return how the same program is stated with G and H as rows, None where it is so already."""
+    if not isinstance(transcription, Stepped) or transcription.relaxation.states_halves:
+        return None
+    return replace(transcription, relaxation=Scholtes()).nlp
+
+
 def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
     """Return the starting point of a solve.
 
@@ -244,7 +256,9 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
     settings = horizon_settings(solver)
     last = transcription.last_stage
     if not transcription.unilateral:
-        return replace(settings, schedules=((last,),))
+        return replace(settings, schedules=((last,),), active_set=None)
+    if transcription.smoothed:
+        settings = replace(settings, active_set=None)
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = [
         tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
@@ -290,7 +304,7 @@ def _fault(
     """Return why a motion is no solution; nothing where it is one."""
     if solution.ok:
         return ""
-    if solution.interrupted:
+    if solution.interrupted or (solution.feasible and solution.stationarity is not None):
         return solution.status.reason
     x = transcription
     ending = Ending(

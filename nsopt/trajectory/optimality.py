@@ -1,0 +1,25 @@
+"""What kind of point an optimum is, in words."""
+
+from __future__ import annotations
+
+from nsopt.mpcc import Settings, Solution
+from nsopt.trajectory.transcription.base import Transcription
+
+
+def what_it_is(transcription: Transcription, settings: Settings, solution: Solution) -> str:
+    """Return in one line what kind of point a motion is; nothing where it meets no program."""
+    found = solution.stationarity
+    if found is not None:
+        if solution.ok:
+            pairs = f", {found.biactive} pairs with both halves zero" if found.biactive else ""
+            return f"B-stationary: no direction lowers the cost to first order{pairs}"
+        return solution.status.reason
+    if not solution.ok:
+        return ""
+    if not transcription.unilateral:
+        return "stationary: no direction lowers the cost to first order"
+    if transcription.smoothed:
+        return "not found out: friction in space is smoothed"
+    if settings.active_set is None:
+        return "not found out: phase II is off"
+    return "not found out"
