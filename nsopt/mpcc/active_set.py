@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.backend import Outcome, Point
-from nsopt.mpcc.branch import BranchProgram
+from nsopt.mpcc.branch import BranchProgram, without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial
 from nsopt.mpcc.layout import Vector
@@ -182,6 +182,7 @@ class ActiveSetRun:
 
     def _solved(self, start: Point, closed: Mask) -> Trial:
         """Return the end of a branch."""
+        closed = without_excess(closed, self.branches.G, self.branches.H)
         outcome = self.branches.solve(start, closed, self.case)
         trial = self.judge(outcome.point.x, outcome)
         if np.isfinite(trial.residuals.rows).all():

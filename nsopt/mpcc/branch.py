@@ -26,6 +26,26 @@ def weight_of(steepness: float) -> float:
     return float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
 
 
+def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
+    """Return the same branch with no half at zero in a pair whose other half is so by another pair.
+
+    Parameters
+    ----------
+    closed, G, H : (m,)
+        Of which pairs G is zero, and unknowns that are their halves.
+    """
+    closed = closed.copy()
+    size = int(max(G.max(initial=0), H.max(initial=0))) + 1
+    shared = np.bincount(np.concatenate([G, H]), minlength=size) > 1
+    zero = np.bincount(np.where(closed, G, H), minlength=size)
+    for k in np.flatnonzero(shared[G] | shared[H]).tolist():
+        own, other = (G[k], H[k]) if closed[k] else (H[k], G[k])
+        if zero[other]:
+            zero[own], zero[other] = zero[own] - 1, zero[other] + 1
+            closed[k] = not closed[k]
+    return closed
+
+
 class BranchProgram(ABC):
     """The branches of a program with complementarity: they differ by bounds of unknowns alone.
 

@@ -70,11 +70,13 @@ class Certificate(NamedTuple):
         G, H = halves
         # Of halves the multipliers are those of the rows that say what they are.
         given = -(at.slope + at.J.T @ lam)
+        fixed = np.zeros(end.x.size, dtype=bool)
         for own, other in ((G, H), (H, G)):
-            near, fixed = end.x[own] <= radius, end.x[other] > radius
-            usable = np.where(fixed, given[own], np.minimum(given[own], 0.0))
-            lam_x[own] = np.where(near, usable, 0.0)
-            lost_x[own] = np.abs(lam_x[own]) * np.abs(end.x[own])
+            np.logical_or.at(fixed, own, end.x[other] > radius)
+        half = np.union1d(G, H)
+        usable = np.where(fixed[half], given[half], np.minimum(given[half], 0.0))
+        lam_x[half] = np.where(end.x[half] <= radius, usable, 0.0)
+        lost_x[half] = np.abs(lam_x[half] * end.x[half])
         gradient = at.slope + at.J.T @ lam + lam_x
         descent = np.abs(gradient).sum() + (lost.sum() + lost_x.sum()) / radius
         both = (end.x[G] <= radius) & (end.x[H] <= radius)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import scipy
@@ -16,11 +18,25 @@ from nsopt.mpcc.stationarity import Stationarity, StationarityKind
 from nsopt.mpcc.structured import StructuredNlp
 
 
+NEARBY = 1e-3
+"""Distance from a point at which halves are compared."""
+
+LARGER = 10.0
+"""Times the multipliers at the start, from which those at the end are doubted."""
+
+RELATIVE = 1e-6
+"""Descent that multipliers may leave, in proportion to the slope of the objective."""
+
+DIGITS = 12
+"""To which halves that are the same agree."""
+
+
 class StructuredBranches(BranchProgram):
     """The branches of a structured program.
 
-    Unknowns (n + 2m,) are those of the program, then G, then H of each pair; rows (r + 2m,) those
-    that are not of pairs, then G(x) - G = 0 and H(x) - H = 0.
+    Unknowns (n + m,) are those of the program, then what is G or H of a pair, once also where it is
+    that of several, such as the last gap; rows (r + m,) those that are not of pairs, then one for
+    each half y that says y(x) - y = 0.
 
     Parameters
     ----------
@@ -29,38 +45,44 @@ class StructuredBranches(BranchProgram):
     derivatives : Derivatives
         Its own.
     backend : Backend
+    x, p : (n,), (k,)
+        Numbers at which halves are compared, with homotopy numbers.
     """
 
-    def __init__(self, nlp: StructuredNlp, derivatives: Derivatives, backend: Backend) -> None:
-        self._nlp, self._n, m = nlp, nlp.x.numel(), len(nlp.halves)
-        self.G, self.H = (self._n + side * m + np.arange(m, dtype=np.intp) for side in (0, 1))
-        self._order = np.concatenate([nlp.stated, *nlp.halves.T])
-        nothing = np.zeros(2 * m)
+    def __init__(
+        self, nlp: StructuredNlp, derivatives: Derivatives, backend: Backend, x: Vector, p: Vector
+    ) -> None:
+        self._nlp, self._n = nlp, nlp.x.numel()
+        rows = nlp.halves.T.ravel()
+        first, self._which = _alike(derivatives, x, p, rows)
+        self._m, pairs = first.size, len(nlp.halves)
+        self.G, self.H = self._n + self._which[:pairs], self._n + self._which[pairs:]
+        self._order = np.concatenate([nlp.stated, rows[first]])
+        nothing = np.zeros(self._m)
         self._lower = np.concatenate([nlp.lower[nlp.stated], nothing])
         self._upper = np.concatenate([nlp.upper[nlp.stated], nothing])
-        self._lifted = self._derivatives(derivatives, m)
-        self._call = backend.exact.build(self._program(m))
+        self._lifted = self._derivatives(derivatives)
+        self._call = backend.exact.build(self._program(pairs))
 
-    def _derivatives(self, own: Derivatives, m: int) -> Derivatives:
+    def _derivatives(self, own: Derivatives) -> Derivatives:
         """Return the derivatives of the lifted program, of a weighted objective."""
-        n, rows = self._n, self._order.tolist()
-        x, p = ca.MX.sym("x", n + 2 * m), ca.MX.sym("p", self._nlp.p.numel() + 1)
+        n, m, rows = self._n, self._m, self._order.tolist()
+        x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", self._nlp.p.numel() + 1)
         sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", len(rows))
         at, weight = (x[:n], p[:-1]), p[-1]
         f, slope = own.grad_f(*at)
         g, J = own.jac_g(*at)
-        unit = ca.DM.eye(2 * m)
-        lift = ca.vertcat(ca.DM(len(rows) - 2 * m, 2 * m), -unit)
+        lift = ca.vertcat(ca.DM(len(rows) - m, m), -ca.DM.eye(m))
         pick = ca.DM.triplet(
             rows, list(range(len(rows))), ca.DM.ones(len(rows)), g.numel(), len(rows)
         )
         H = own.hess_lag(*at, weight * sigma, ca.MX(pick) @ lam)
-        names, held = ["x", "p"], ca.vertcat(ca.MX.zeros(len(rows) - 2 * m), x[n:])
+        names, held = ["x", "p"], ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
         return Derivatives(
             ca.Function(
                 "branch_grad_f",
                 [x, p],
-                [weight * f, ca.vertcat(weight * slope, ca.MX.zeros(2 * m))],
+                [weight * f, ca.vertcat(weight * slope, ca.MX.zeros(m))],
                 names,
                 ["f", "g"],
             ),
@@ -74,37 +96,37 @@ class StructuredBranches(BranchProgram):
             ca.Function(
                 "branch_hess_l",
                 [x, p, sigma, lam],
-                [ca.diagcat(H, ca.MX(2 * m, 2 * m))],
+                [ca.diagcat(H, ca.MX(m, m))],
                 [*names, "lam_f", "lam_g"],
                 ["H"],
             ),
         )
 
-    def _program(self, m: int) -> Nlp:
-        n, nlp, rows = self._n, self._nlp, self._order.tolist()
-        x, p = ca.MX.sym("x", n + 2 * m), ca.MX.sym("p", nlp.p.numel() + 1)
+    def _program(self, pairs: int) -> Nlp:
+        n, m, nlp, rows = self._n, self._m, self._nlp, self._order.tolist()
+        x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", nlp.p.numel() + 1)
         f = p[-1] * ca.sum1(nlp.terms(x[:n], p[:-1]))
-        held = ca.vertcat(ca.MX.zeros(len(rows) - 2 * m), x[n:])
+        held = ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
         g = nlp.rows(x[:n], p[:-1])[rows] - held
         limits = (self._lower, self._upper)
-        return Nlp("branch", x, p, f, g, *limits, self._lifted, fixed=m, near=True)
+        return Nlp("branch", x, p, f, g, *limits, self._lifted, fixed=pairs, near=True)
 
     def lifted(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.
 
         Where a product is relaxed, its multiplier is shared out by what the other half is.
         """
-        nlp, rows = self._nlp, nlp_rows(self._nlp, point.x, case.p)
-        halves = np.maximum(rows[nlp.halves].T.ravel(), 0.0)
-        x = np.append(point.x, halves)
-        lam = point.lam_g.copy()
-        own = lam[nlp.halves]
+        nlp, rows = self._nlp, np.asarray(self._nlp.rows(point.x, case.p)).ravel()
+        lam, own = point.lam_g, point.lam_g[nlp.halves]
         if nlp.products.size:
             other = np.maximum(rows[nlp.halves[:, ::-1]], 0.0)
             own = own + lam[nlp.products][:, None] * other
-        flat = own.T.ravel()
-        lam_g = np.concatenate([lam[nlp.stated], flat])
-        return Point(x, np.append(point.lam_x, flat), lam_g, point.warm)
+        of_halves = np.bincount(self._which, own.T.ravel(), self._m)
+        halves = np.maximum(rows[self._order[-self._m :]], 0.0)
+        lam_g = np.concatenate([lam[nlp.stated], of_halves])
+        return Point(
+            np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
+        )
 
     def stated(self, point: Point) -> Point:
         """Return what `lifted` was made of: multipliers of products are zero."""
@@ -119,22 +141,26 @@ class StructuredBranches(BranchProgram):
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
         outcome = self._call(weighted, np.append(case.p, weight), lower, upper)
         end = outcome.point
-        point = Point(end.x, end.lam_x / weight, end.lam_g / weight)
-        return Outcome(
-            point,
-            outcome.status,
-            outcome.success,
-            outcome.iterations,
-            outcome.time,
-            outcome.interrupted,
-        )
+        own = Point(end.x, end.lam_x / weight, end.lam_g / weight)
+        return replace(outcome, point=self._smaller(own, start, case, RELATIVE / weight))
+
+    def _smaller(self, own: Point, start: Point, case: Case, tolerance: float) -> Point:
+        """Return a point with the multipliers of its start, if these are small and hold there too.
+
+        Where rows depend on each other, those of an interior-point method on a branch are large.
+        """
+        size = np.abs(start.lam_g).max(initial=0.0)
+        if not start.warm or np.abs(own.lam_g).max(initial=0.0) <= LARGER * size:
+            return own
+        earlier = replace(start, x=own.x)
+        return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
 
     def steepness(self, x: Vector, case: Case) -> float:
         size = float(np.abs(self._slope(x, case)).max(initial=0.0))
         return size if np.isfinite(size) else 0.0
 
     def _slope(self, x: Vector, case: Case) -> Vector:
-        whole = np.append(x, np.zeros(self._n + 2 * self.G.size - x.size))
+        whole = np.append(x, np.zeros(self._n + self._m - x.size))
         slope = self._lifted.grad_f(whole, np.append(case.p, 1.0))[1]
         return np.asarray(slope).ravel()
 
@@ -149,8 +175,8 @@ class StructuredBranches(BranchProgram):
         return lower, upper
 
     def _sides(self, case: Case) -> tuple[Vector, Vector]:
-        k = 2 * self.G.size
-        return np.append(case.lower, np.zeros(k)), np.append(case.upper, np.full(k, np.inf))
+        most = np.full(self._m, np.inf)
+        return np.append(case.lower, np.zeros(self._m)), np.append(case.upper, most)
 
     def _linear(self, x: Vector, case: Case) -> Linearised:
         g, J = self._lifted.jac_g(x, np.append(case.p, 1.0))
@@ -205,6 +231,19 @@ class StructuredBranches(BranchProgram):
         return Stationarity(kind, int(both.sum()), descent, lpec.slope, None)
 
 
-def nlp_rows(nlp: StructuredNlp, x: Vector, p: Vector) -> Vector:
-    """Return the rows at a point."""
-    return np.asarray(nlp.rows(x, p)).ravel()
+def _alike(
+    derivatives: Derivatives, x: Vector, p: Vector, rows: Index
+) -> tuple[Index, Index]:
+    """Return which of some rows differ, (m,), and which of these each is: by value and slope.
+
+    They are compared near a point, as slopes may vanish at it.
+    """
+    rng = np.random.default_rng(0)
+    g, J = derivatives.jac_g(x + NEARBY * rng.uniform(size=x.size), p)
+    along = J.sparse().tocsr()[rows] @ rng.uniform(1, 2, size=(x.size, 2))
+    seen = np.round(np.column_stack([np.asarray(g).ravel()[rows], along]), DIGITS)
+    unknown = np.flatnonzero(~np.isfinite(seen).all(axis=1))
+    seen[unknown] = np.inf
+    seen[unknown, 0] = unknown  # each for itself
+    _, first, which = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    return first, which.ravel()

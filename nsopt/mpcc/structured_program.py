@@ -121,7 +121,7 @@ class StructuredProgram:
             derivatives = nlp.derivatives(compiled=self._compiled)
             judge = RowResiduals(nlp, derivatives, self._settings.tolerances)
             start = Point.cold(start.x, nlp.lower.size)
-        branches = StructuredBranches(nlp, derivatives, self._backend)
+        branches = StructuredBranches(nlp, derivatives, self._backend, start.x, case.p)
 
         def judged(point: Point, outcome: Outcome) -> Trial:
             residuals, f = judge.report(branches.stated(point), case.p, case)

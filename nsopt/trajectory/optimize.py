@@ -21,6 +21,7 @@ from nsopt.mpcc import (
     Settings,
     Solution,
     Solver,
+    StationarityKind,
     StructuredNlp,
     StructuredProgram,
     Tolerances,
@@ -162,6 +163,7 @@ def optimize(
             "compile_time": built,
             "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
             **_of_guess(transcription, nlp, start, numbers),
+            "stationarity_kind": solution.stationarity.kind.name if solution.stationarity else "",
             "stationarity": what_it_is(transcription, settings, solution),
             "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
         }
@@ -248,6 +250,8 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     x, lam_x, lam_g = (data[name].values for name in names)
     same_rows = len(lam_g) == len(nlp.lower)
     same_rows &= data.attrs["scheme"] == transcription.description[1]
+    # Where there are no multipliers of the signs of limits, those of a branch lead astray.
+    same_rows &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
     return Point(x, lam_x, lam_g) if same_rows else Point.cold(x, len(nlp.lower))
 
 
