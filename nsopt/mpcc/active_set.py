@@ -112,19 +112,24 @@ class ActiveSetRun:
     refine: Callable[[Trial], Trial]
     tried: list[Trial] = field(default_factory=list)
     begun: float = field(default=0.0, init=False)
+    proven: float | None = field(default=None, init=False)
 
     def run(self, start: Trial) -> ActiveSetEnd:
         """Improve on a point that meets the program, or nearly."""
         self.begun, x = perf_counter(), start.point.x
+        steepest = self.branches.steepness(self.case.guess, self.case)
+        if start.ok:
+            steepest = max(steepest, self.branches.steepness(x, self.case))
+            found = self._settled(start, self._tolerance(x, steepest))
+            if found is not None:
+                return ActiveSetEnd(start, found, ())
         first = self._solved(start.point, x[self.branches.G] <= x[self.branches.H])
         now = first if first.ok or not start.ok else start
         if not now.ok:
             return ActiveSetEnd(None, None, tuple(self.tried))
-        steepest = self.branches.steepness(self.case.guess, self.case)
         while True:
             steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
-            tolerance = self.options.tolerance * steepest + FLOOR
-            tolerance *= np.sqrt(now.point.x.size)
+            tolerance = self._tolerance(now.point.x, steepest)
             found = self._settled(now, tolerance)
             if found is not None:
                 return ActiveSetEnd(now, found, tuple(self.tried))
@@ -139,14 +144,18 @@ class ActiveSetRun:
         found = self.branches.classified(now.point, lpec, descent, tolerance)
         return ActiveSetEnd(now, found, tuple(self.tried))
 
+    def _tolerance(self, x: Vector, steepest: float) -> float:
+        """Return the descent that counts as none, given the steepest slope so far."""
+        return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
+
     def _settled(self, now: Trial, tolerance: float) -> Stationarity | None:
         """Return what a point is if its own multipliers show that it is stationary."""
         return self.branches.settled(now.point, self.options.least, tolerance, self.case)
 
     def _descent(self, lpec: Lpec) -> float:
         """Return by how much the linear f falls within the least radius, infinite if unknown."""
-        if self._stopped:
-            return np.inf
+        if self.proven is not None or self._stopped:
+            return np.inf if self.proven is None else self.proven
         last = lpec.within(self.options.least, self.options.nodes * PROOF, self._left)
         return last.descent if last.proven else np.inf
 
@@ -166,6 +175,7 @@ class ActiveSetRun:
             direction = lpec.within(radius, options.nodes, self._left)
             # A direction within a smaller radius falls by less, but by more over the radius.
             if direction.proven and direction.descent * radius <= tolerance * options.least:
+                self.proven = direction.descent * radius / options.least
                 return None
             if direction.descent > tolerance:
                 if len(self.tried) >= options.branches or self._stopped:

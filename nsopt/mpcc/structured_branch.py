@@ -21,6 +21,9 @@ from nsopt.mpcc.structured import StructuredNlp
 NEARBY = 1e-3
 """Distance from a point at which halves are compared."""
 
+AWAY = 1e3
+"""By how much halves grow from the start of a branch at most."""
+
 LARGER = 10.0
 """Times the multipliers at the start, from which those at the end are doubted."""
 
@@ -136,8 +139,11 @@ class StructuredBranches(BranchProgram):
 
     def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
         lower, upper = self._bounds(closed, case)
+        # A pair at zero may leave others free: nothing keeps these where they are.
+        own = slice(self._n, None)
+        upper[own] = np.minimum(upper[own], start.x[own] + AWAY)
         inside = np.clip(start.x, lower, upper)
-        weight = weight_of(max(self.steepness(inside, case), self.steepness(case.guess, case)))
+        weight = weight_of(self.steepness(inside, case))
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
         outcome = self._call(weighted, np.append(case.p, weight), lower, upper)
         end = outcome.point
@@ -156,12 +162,19 @@ class StructuredBranches(BranchProgram):
         return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
 
     def steepness(self, x: Vector, case: Case) -> float:
+        """Return the largest entry of the objective's gradient, plus that of its Hessian.
+
+        A horizon's guess may be so far that the gradient there tells nothing; at the end it may be
+        zero. By the Hessian it is that within a scaled unit.
+        """
+        at = (x, np.append(case.p, 1.0), 1.0, np.zeros(self._lower.size))
+        curvature = np.asarray(self._lifted.hess_lag(*at).nonzeros())
         size = float(np.abs(self._slope(x, case)).max(initial=0.0))
+        size += float(np.abs(curvature).max(initial=0.0))
         return size if np.isfinite(size) else 0.0
 
     def _slope(self, x: Vector, case: Case) -> Vector:
-        whole = np.append(x, np.zeros(self._n + self._m - x.size))
-        slope = self._lifted.grad_f(whole, np.append(case.p, 1.0))[1]
+        slope = self._lifted.grad_f(x, np.append(case.p, 1.0))[1]
         return np.asarray(slope).ravel()
 
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
@@ -210,12 +223,13 @@ class StructuredBranches(BranchProgram):
     def settled(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
-        found = self.certificate(end, radius, case)
-        if not found.descent <= tolerance:
-            return None
-        return Stationarity(
-            StationarityKind.S, found.biactive, found.descent, found.gradient, None
-        )
+        none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # nothing to gain at all
+        for point in (end, none):
+            found = self.certificate(point, radius, case)
+            if found.descent <= tolerance:
+                what = (StationarityKind.S, found.biactive, found.descent, found.gradient)
+                return Stationarity(*what, None)
+        return None
 
     def certificate(self, end: Point, radius: float, case: Case) -> Certificate:
         """Return what the multipliers of a point show."""

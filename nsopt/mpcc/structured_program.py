@@ -129,6 +129,7 @@ class StructuredProgram:
             return Trial((), ok, point, outcome, residuals, f)
 
         first = replace(origin, point=branches.lifted(start, case))
+        case = replace(case, guess=first.point.x)
         run = ActiveSetRun(
             options,
             branches,
@@ -139,7 +140,9 @@ class StructuredProgram:
         end = run.run(first)
         best, found = end.best, end.found
         limit = origin.objective + worse + CLOSE * abs(origin.objective)
-        if best is None or found is None or best is first or not best.objective <= limit:
+        if best is first and found is not None:
+            return _marked([*end.tried, *trials]), self._judge.layout, found
+        if best is None or found is None or not best.objective <= limit:
             slope = origin.residuals.gradient
             unknown = Stationarity(StationarityKind.NONE, 0, np.inf, slope, None)
             result = [*end.tried, *trials]
