@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -14,12 +15,13 @@ from nsopt.mpcc.certificate import Certificate, Linearised
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import ACTIVE, Vector
 from nsopt.mpcc.lpec import Index, Lpec, Mask
+from nsopt.mpcc.padding import PaddedCall, pad
 from nsopt.mpcc.stationarity import Stationarity, StationarityKind
 from nsopt.mpcc.structured import StructuredNlp
 
 
 NEARBY = 1e-3
-"""Distance from a point at which halves are compared."""
+"""Distance from a point within which slopes of the objective and halves are compared."""
 
 AWAY = 1e3
 """By how much halves grow from the start of a branch at most."""
@@ -65,7 +67,7 @@ class StructuredBranches(BranchProgram):
         self._lower = np.concatenate([nlp.lower[nlp.stated], nothing])
         self._upper = np.concatenate([nlp.upper[nlp.stated], nothing])
         self._lifted = self._derivatives(derivatives)
-        self._call = backend.exact.build(self._program(pairs))
+        self._backend, self._built = backend.exact, cast("PaddedCall | None", None)
 
     def _derivatives(self, own: Derivatives) -> Derivatives:
         """Return the derivatives of the lifted program, of a weighted objective."""
@@ -105,14 +107,22 @@ class StructuredBranches(BranchProgram):
             ),
         )
 
-    def _program(self, pairs: int) -> Nlp:
+    def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve a branch; what does that is made where the first one comes."""
+        if self._built is None:
+            nlp = self._program(int(np.sum(lower == upper)))
+            padded = pad(nlp)
+            self._built = PaddedCall(self._backend.build(padded), nlp, padded)
+        return self._built(start, p, lower, upper)
+
+    def _program(self, fixed: int) -> Nlp:
         n, m, nlp, rows = self._n, self._m, self._nlp, self._order.tolist()
         x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", nlp.p.numel() + 1)
         f = p[-1] * ca.sum1(nlp.terms(x[:n], p[:-1]))
         held = ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
         g = nlp.rows(x[:n], p[:-1])[rows] - held
         limits = (self._lower, self._upper)
-        return Nlp("branch", x, p, f, g, *limits, self._lifted, fixed=pairs, near=True)
+        return Nlp("branch", x, p, f, g, *limits, self._lifted, fixed=fixed, near=True)
 
     def lifted(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.
@@ -162,15 +172,14 @@ class StructuredBranches(BranchProgram):
         return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
 
     def steepness(self, x: Vector, case: Case) -> float:
-        """Return the largest entry of the objective's gradient, plus that of its Hessian.
+        """Return the largest entry of the objective's gradient within a small distance.
 
-        A horizon's guess may be so far that the gradient there tells nothing; at the end it may be
-        zero. By the Hessian it is that within a scaled unit.
+        At an end it may be zero, and a guess may be so far that the gradient there tells nothing.
         """
         at = (x, np.append(case.p, 1.0), 1.0, np.zeros(self._lower.size))
         curvature = np.asarray(self._lifted.hess_lag(*at).nonzeros())
         size = float(np.abs(self._slope(x, case)).max(initial=0.0))
-        size += float(np.abs(curvature).max(initial=0.0))
+        size += NEARBY * float(np.abs(curvature).max(initial=0.0))
         return size if np.isfinite(size) else 0.0
 
     def _slope(self, x: Vector, case: Case) -> Vector:
