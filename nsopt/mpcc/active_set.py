@@ -130,7 +130,7 @@ class ActiveSetRun:
         while True:
             steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
             tolerance = self._tolerance(now.point.x, steepest)
-            found = self._settled(now, tolerance)
+            now, found = self._settled_nearby(now, tolerance)
             if found is not None:
                 return ActiveSetEnd(now, found, tuple(self.tried))
             lpec = self.branches.at(now.point.x, self.case)
@@ -151,6 +151,19 @@ class ActiveSetRun:
     def _settled(self, now: Trial, tolerance: float) -> Stationarity | None:
         """Return what a point is if its own multipliers show that it is stationary."""
         return self.branches.settled(now.point, self.options.least, tolerance, self.case)
+
+    def _settled_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
+        """Return the trial and what it is, or that with both halves of more pairs at zero."""
+        found = self._settled(now, tolerance)
+        x = None if found else self.branches.snapped(now.point.x, self.case, NEAR)
+        if x is None:
+            return now, found
+        counted = replace(now.outcome, iterations=0, time=0.0)
+        moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
+        more = moved.objective - now.objective
+        if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
+            found = self._settled(moved, tolerance)
+        return (now, None) if found is None else (moved, found)
 
     def _descent(self, lpec: Lpec) -> float:
         """Return by how much the linear f falls within the least radius, infinite if unknown."""

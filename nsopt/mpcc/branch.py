@@ -70,6 +70,10 @@ class BranchProgram(ABC):
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
         """Return a point (n,) with what is near a bound of a branch on it, if that is of use."""
 
+    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+        """Return a point (n,) with halves that are near zero there; None where that is no use."""
+        del x, case, distance
+
     @abstractmethod
     def at(self, x: Vector, case: Case) -> Lpec:
         """Return the program linearised at a point (n,)."""

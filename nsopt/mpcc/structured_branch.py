@@ -8,6 +8,7 @@ from typing import cast
 import casadi as ca
 import numpy as np
 import scipy
+import scipy.sparse.linalg
 
 from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.branch import BranchProgram, weight_of
@@ -20,8 +21,14 @@ from nsopt.mpcc.stationarity import Stationarity, StationarityKind
 from nsopt.mpcc.structured import StructuredNlp
 
 
+WITHIN = 0.1
+"""Distance from a point within which the slope of the objective counts."""
+
+STEEP = 10.0
+"""Largest slope that a solver is given; complementarity then ends well below the tolerance."""
+
 NEARBY = 1e-3
-"""Distance from a point within which slopes of the objective and halves are compared."""
+"""Distance from a point at which halves are compared."""
 
 AWAY = 1e3
 """By how much halves grow from the start of a branch at most."""
@@ -31,6 +38,9 @@ LARGER = 10.0
 
 RELATIVE = 1e-6
 """Descent that multipliers may leave, in proportion to the slope of the objective."""
+
+TINY = 1e-12
+"""Added to the normal equations of rows, which may depend on each other."""
 
 DIGITS = 12
 """To which halves that are the same agree."""
@@ -153,12 +163,12 @@ class StructuredBranches(BranchProgram):
         own = slice(self._n, None)
         upper[own] = np.minimum(upper[own], start.x[own] + AWAY)
         inside = np.clip(start.x, lower, upper)
-        weight = weight_of(self.steepness(inside, case))
+        weight = STEEP * weight_of(self.steepness(inside, case))
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
         outcome = self._call(weighted, np.append(case.p, weight), lower, upper)
         end = outcome.point
         own = Point(end.x, end.lam_x / weight, end.lam_g / weight)
-        return replace(outcome, point=self._smaller(own, start, case, RELATIVE / weight))
+        return replace(outcome, point=self._smaller(own, start, case, STEEP * RELATIVE / weight))
 
     def _smaller(self, own: Point, start: Point, case: Case, tolerance: float) -> Point:
         """Return a point with the multipliers of its start, if these are small and hold there too.
@@ -172,14 +182,16 @@ class StructuredBranches(BranchProgram):
         return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
 
     def steepness(self, x: Vector, case: Case) -> float:
-        """Return the largest entry of the objective's gradient within a small distance.
+        """Return the largest entry of the objective's gradient, and how it changes nearby.
 
         At an end it may be zero, and a guess may be so far that the gradient there tells nothing.
+        By the mean curvature, as that of a high power may be huge at one node.
         """
         at = (x, np.append(case.p, 1.0), 1.0, np.zeros(self._lower.size))
-        curvature = np.asarray(self._lifted.hess_lag(*at).nonzeros())
+        curvature = np.abs(self._lifted.hess_lag(*at).nonzeros())
+        curvature = curvature[curvature > 0]
         size = float(np.abs(self._slope(x, case)).max(initial=0.0))
-        size += NEARBY * float(np.abs(curvature).max(initial=0.0))
+        size += WITHIN * float(curvature.mean()) if curvature.size else 0.0
         return size if np.isfinite(size) else 0.0
 
     def _slope(self, x: Vector, case: Case) -> Vector:
@@ -190,6 +202,24 @@ class StructuredBranches(BranchProgram):
         """Return x itself: a polish that would meet the equations again is dense."""
         del closed, case, distance
         return x
+
+    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+        """Return the nearest point whose halves near zero are there, by a Newton step.
+
+        An interior-point method ends as far from a bound without a multiplier as the root of its
+        barrier parameter.
+        """
+        near = np.zeros(x.size, dtype=bool)
+        near[self._n :] = x[self._n :] < distance
+        moved = np.where(near, 0.0, x)
+        if np.array_equal(moved, x):
+            return None
+        linear = self._linear(moved, case)
+        equal, free = self._lower == self._upper, ~near & ((linear.bounds[0] < linear.bounds[1]))
+        J, off = linear.J[equal][:, free], (self._lower - linear.rows)[equal]
+        square = (J @ J.T + TINY * scipy.sparse.eye_array(off.size)).tocsc()
+        moved[free] += J.T @ scipy.sparse.linalg.spsolve(square, off)
+        return moved
 
     def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
         lower, upper = self._sides(case)

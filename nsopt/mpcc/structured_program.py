@@ -134,7 +134,7 @@ class StructuredProgram:
             options,
             branches,
             case,
-            lambda _, outcome: judged(outcome.point, outcome),
+            lambda x, outcome: judged(replace(outcome.point, x=x), outcome),
             lambda trial: trial,
         )
         end = run.run(first)
