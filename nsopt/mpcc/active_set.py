@@ -120,7 +120,11 @@ class ActiveSetRun:
         steepest = self.branches.steepness(self.case.guess, self.case)
         if start.ok:
             steepest = max(steepest, self.branches.steepness(x, self.case))
-            found = self._settled(start, self._tolerance(x, steepest))
+            tolerance = self._tolerance(x, steepest)
+            found = self._settled(start, tolerance)
+            if found is None and self._stopped:
+                lpec = self.branches.at(x, self.case)
+                found = self.branches.classified(start.point, lpec, np.inf, tolerance)
             if found is not None:
                 return ActiveSetEnd(start, found, ())
         first = self._solved(start.point, x[self.branches.G] <= x[self.branches.H])

@@ -73,6 +73,7 @@ class BranchProgram(ABC):
     def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
         """Return a point (n,) with halves that are near zero there; None where that is no use."""
         del x, case, distance
+        return None
 
     @abstractmethod
     def at(self, x: Vector, case: Case) -> Lpec:
@@ -95,11 +96,10 @@ class BranchProgram(ABC):
         case : Case
         """
         del end, radius, tolerance, case
+        return None
 
     @abstractmethod
-    def classified(
-        self, end: Point, lpec: Lpec, descent: float, tolerance: float
-    ) -> Stationarity:
+    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         """Return what a point is, arguments as for `classify`."""
 
 
@@ -174,8 +174,6 @@ class Branches(BranchProgram):
             *self._halves,
         )
 
-    def classified(
-        self, end: Point, lpec: Lpec, descent: float, tolerance: float
-    ) -> Stationarity:
+    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         del end
         return classify(lpec, descent, tolerance, self._layout)

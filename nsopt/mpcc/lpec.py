@@ -120,7 +120,9 @@ class Lpec:
             )
             row = scipy.sparse.hstack([d, scipy.sparse.diags_array(-side * reach)], format="csr")
             parts.append((row, -np.inf, -half[undecided] if side > 0 else 1.0))
-        limits = {"node_limit": nodes} | ({"time_limit": seconds} if seconds < np.inf else {})
+        limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
+        if seconds < np.inf:
+            limits["time_limit"] = seconds
         return self._solved(parts, low, high, undecided, closed, radius, limits)
 
     def _solved(
@@ -131,7 +133,7 @@ class Lpec:
         undecided: Index,
         closed: Mask,
         radius: float,
-        limits: dict[str, float],
+        limits: Any,
     ) -> Direction:
         n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
@@ -141,7 +143,7 @@ class Lpec:
             integrality=np.append(np.zeros(n), np.ones(k)),
             bounds=scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k))),
             constraints=rows,
-            options={**limits, "mip_rel_gap": 0.0},
+            options=limits,
         )
         if found.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)

@@ -39,9 +39,7 @@ def _structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     derivatives = Derivatives(
         ca.Function("padded_grad_f", [x, p], [f, slope], names, ["f", "g"]),
         ca.Function("padded_jac_g", [x, p], [g, J], names, ["g", "J"]),
-        ca.Function(
-            "padded_hess_l", [x, p, sigma, lam], [H], [*names, "lam_f", "lam_g"], ["H"]
-        ),
+        ca.Function("padded_hess_l", [x, p, sigma, lam], [H], [*names, "lam_f", "lam_g"], ["H"]),
     )
     return replace(nlp, x=x, p=p, f=f, g=g, derivatives=derivatives)
 

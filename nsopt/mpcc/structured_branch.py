@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import cast
 
 import casadi as ca
@@ -17,9 +18,8 @@ from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import ACTIVE, Vector
 from nsopt.mpcc.lpec import Index, Lpec, Mask
 from nsopt.mpcc.padding import PaddedCall, pad
-from nsopt.mpcc.stationarity import Stationarity, StationarityKind
+from nsopt.mpcc.stationarity import Stationarity, StationarityKind, weaker
 from nsopt.mpcc.structured import StructuredNlp
-
 
 WITHIN = 0.1
 """Distance from a point within which the slope of the objective counts."""
@@ -160,8 +160,8 @@ class StructuredBranches(BranchProgram):
     def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
         lower, upper = self._bounds(closed, case)
         # A pair at zero may leave others free: nothing keeps these where they are.
-        own = slice(self._n, None)
-        upper[own] = np.minimum(upper[own], start.x[own] + AWAY)
+        halves = slice(self._n, None)
+        upper[halves] = np.minimum(upper[halves], start.x[halves] + AWAY)
         inside = np.clip(start.x, lower, upper)
         weight = STEEP * weight_of(self.steepness(inside, case))
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
@@ -215,7 +215,7 @@ class StructuredBranches(BranchProgram):
         if np.array_equal(moved, x):
             return None
         linear = self._linear(moved, case)
-        equal, free = self._lower == self._upper, ~near & ((linear.bounds[0] < linear.bounds[1]))
+        equal, free = self._lower == self._upper, ~near & (linear.bounds[0] < linear.bounds[1])
         J, off = linear.J[equal][:, free], (self._lower - linear.rows)[equal]
         square = (J @ J.T + TINY * scipy.sparse.eye_array(off.size)).tocsc()
         moved[free] += J.T @ scipy.sparse.linalg.spsolve(square, off)
@@ -243,10 +243,7 @@ class StructuredBranches(BranchProgram):
     def at(self, x: Vector, case: Case) -> Lpec:
         linear = self._linear(x, case)
         (low, high), g, J = linear.limits, linear.rows, linear.J
-        equal = low == high
-        above, below = np.flatnonzero(~equal & (high < np.inf)), np.flatnonzero(
-            ~equal & (low > -np.inf)
-        )
+        equal, above, below = self._sorted
         return Lpec(
             x,
             *linear.bounds,
@@ -274,19 +271,36 @@ class StructuredBranches(BranchProgram):
         """Return what the multipliers of a point show."""
         return Certificate.of(self._linear(end.x, case), end, (self.G, self.H), radius)
 
-    def classified(
-        self, end: Point, lpec: Lpec, descent: float, tolerance: float
-    ) -> Stationarity:
+    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         both = (lpec.x[self.G] < ACTIVE) & (lpec.x[self.H] < ACTIVE)
-        kind = StationarityKind.NONE
-        if descent <= tolerance:
-            kind = StationarityKind.B
+        kind = StationarityKind.B
+        if not descent <= tolerance:
+            kind = StationarityKind.NONE
+            if np.abs(self._gradient(end, lpec)).sum() <= tolerance:
+                kind = weaker(-end.lam_x[self.G[both]], -end.lam_x[self.H[both]])
         return Stationarity(kind, int(both.sum()), descent, lpec.slope, None)
 
+    def _gradient(self, end: Point, lpec: Lpec) -> Vector:
+        """Return the gradient (n + m,) of the Lagrangian, without multipliers of wrong signs."""
+        equal, above, below = self._sorted
+        limits = np.concatenate([end.lam_g[above], -end.lam_g[below]])
+        rows = lpec.equations.T @ end.lam_g[equal]
+        gradient: Vector = lpec.slope + rows + lpec.inequalities.T @ np.maximum(limits, 0)
+        return gradient + end.lam_x
 
-def _alike(
-    derivatives: Derivatives, x: Vector, p: Vector, rows: Index
-) -> tuple[Index, Index]:
+    @cached_property
+    def _sorted(self) -> tuple[Index, Index, Index]:
+        """Equations, rows with an upper limit, and rows with a lower one."""
+        low, high = self._lower, self._upper
+        equal, above, below = low == high, high < np.inf, low > -np.inf
+        return (
+            np.flatnonzero(equal),
+            np.flatnonzero(~equal & above),
+            np.flatnonzero(~equal & below),
+        )
+
+
+def _alike(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
     """Return which of some rows differ, (m,), and which of these each is: by value and slope.
 
     They are compared near a point, as slopes may vanish at it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nsopt.mpcc import Settings, Solution
 from nsopt.trajectory.transcription.base import Transcription
+from nsopt.trajectory.transcription.stepped import Stepped
 
 
 def what_it_is(transcription: Transcription, settings: Settings, solution: Solution) -> str:
@@ -18,8 +19,13 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return ""
     if not transcription.unilateral:
         return "stationary: no direction lowers the cost to first order"
-    if transcription.smoothed:
+    if smoothed(transcription):
         return "not found out: friction in space is smoothed"
     if settings.active_set is None:
         return "not found out: phase II is off"
     return "not found out"
+
+
+def smoothed(transcription: Transcription) -> bool:
+    """Return whether friction in space is smoothed, so that branches of pairs do not tell it."""
+    return isinstance(transcription, Stepped) and transcription.inner.smoothed

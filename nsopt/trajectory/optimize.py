@@ -40,7 +40,7 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimality import what_it_is
+from nsopt.trajectory.optimality import smoothed, what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
@@ -101,12 +101,14 @@ def optimize(
     Returns
     -------
     Result
-        With ``objective``, ``status``, ``detailed_cost`` (the share of each cost) and
+        With ``objective``, ``status``, in ``attrs`` ``stationarity`` (in a line what kind of point
+        it is, or why that is not found out), ``detailed_cost`` (the share of each cost) and
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
         ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
         step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,
         where ``verify`` checks the motion). If no solution was found ``completed`` is False,
-        ``stop_reason`` says what is violated and where, and the motion is the last iterate. So it
+        ``stop_reason`` says what is violated and where, and the motion is the last iterate; or that
+        all conditions are kept, and some branch of the contacts has less cost. So it
         is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with "interrupted".
 
     Raises
@@ -261,7 +263,7 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
     last = transcription.last_stage
     if not transcription.unilateral:
         return replace(settings, schedules=((last,),), active_set=None)
-    if transcription.smoothed:
+    if smoothed(transcription):
         settings = replace(settings, active_set=None)
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = [

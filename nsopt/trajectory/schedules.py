@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from nsopt.mpcc import ActiveSet, FischerBurmeister, Schedule, Scholtes, Settings, Solver, Tolerances
+from nsopt.mpcc import (
+    ActiveSet,
+    FischerBurmeister,
+    Schedule,
+    Scholtes,
+    Settings,
+    Solver,
+    Tolerances,
+)
 
 
 class Stage(NamedTuple):

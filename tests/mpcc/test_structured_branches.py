@@ -29,6 +29,8 @@ pytestmark = pytest.mark.unit
 
 LOOSE = Tolerances(equality=1e-6, inequality=1e-6, bounds=1e-6)
 N = 5
+OWN = np.array([0, 1, 2, 4, 3])
+"""Unknowns of a step: s, x, y, and s after it twice, the second in the node of the first."""
 EVERY = (PairRow.G, PairRow.H, PairRow.RELAXED)
 
 
@@ -55,13 +57,13 @@ def walk(relaxation=None, size=1.0, pull=(1.0, 1.0)):
     ]
     cost = size * ((after - 0.3) ** 2 + (x - pull[0]) ** 2 + (y - pull[1]) ** 2)
     first = 4 * np.arange(N)[:, None]
-    block = constraint_block("step", (w, data, p), bounds, cost, first + [0, 1, 2, 4, 3])
+    block = constraint_block("step", (w, data, p), bounds, cost, first + OWN)
     start = constraint_block(
         "start",
         (w, data, p),
         [Bound("start", s - p[0], 0 * one, 0 * one)],
         ca.SX(0),
-        first[:1] + [0, 1, 2, 4, 3],
+        first[:1] + OWN,
     )
     return StructuredNlp([block, start], 4 * N + 1, 3, complementary=True)
 
@@ -89,7 +91,11 @@ def least(p, size=1.0, pull=(1.0, 1.0)):
 
         limit = {"type": "ineq", "fun": lambda z, g=signs: p[1] - p[0] - np.cumsum(g * z)}
         end = minimize(
-            cost, np.full(N, 0.1), bounds=[(0, None)] * N, constraints=[limit], options={"ftol": 1e-12}
+            cost,
+            np.full(N, 0.1),
+            bounds=[(0, None)] * N,
+            constraints=[limit],
+            options={"ftol": 1e-12},
         )
         if end.success and limit["fun"](end.x).min() > -1e-9:
             yield size * end.fun, signs * end.x

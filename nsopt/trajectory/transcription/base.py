@@ -116,11 +116,6 @@ class Transcription(ABC):
         return False
 
     @property
-    def smoothed(self) -> bool:
-        """Whether conditions that are not smooth are so in the program, other than by pairs."""
-        return False
-
-    @property
     @abstractmethod
     def size(self) -> int:
         """Number of unknowns."""

@@ -76,10 +76,6 @@ class Stepped(Transcription):
     def unilateral(self) -> bool:
         return bool(self.dynamics.contact_names)
 
-    @property
-    def smoothed(self) -> bool:
-        return self.inner.smoothed
-
     @cached_property
     def model(self) -> Model:
         """The data common to all node templates."""
