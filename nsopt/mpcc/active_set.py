@@ -103,6 +103,8 @@ class ActiveSetRun:
         (x, end of the solver) -> trial, ok where x meets the program.
     refine : callable
         trial -> trial, closer to the active constraints if it can be.
+    most : float
+        Objective above which the first branch led elsewhere.
     """
 
     options: ActiveSet
@@ -110,6 +112,7 @@ class ActiveSetRun:
     case: Case
     judge: Callable[[Vector, Outcome], Trial]
     refine: Callable[[Trial], Trial]
+    most: float = np.inf
     tried: list[Trial] = field(default_factory=list)
     begun: float = field(default=0.0, init=False)
     proven: float | None = field(default=None, init=False)
@@ -128,7 +131,8 @@ class ActiveSetRun:
             if found is not None:
                 return ActiveSetEnd(start, found, ())
         first = self._solved(start.point, x[self.branches.G] <= x[self.branches.H])
-        now = first if first.ok or not start.ok else start
+        good = first.ok and first.objective <= self.most
+        now = first if good or not start.ok else start
         if not now.ok:
             return ActiveSetEnd(None, None, tuple(self.tried))
         while True:

@@ -218,7 +218,10 @@ class StructuredBranches(BranchProgram):
         equal, free = self._lower == self._upper, ~near & (linear.bounds[0] < linear.bounds[1])
         J, off = linear.J[equal][:, free], (self._lower - linear.rows)[equal]
         square = (J @ J.T + TINY * scipy.sparse.eye_array(off.size)).tocsc()
-        moved[free] += J.T @ scipy.sparse.linalg.spsolve(square, off)
+        try:
+            moved[free] += J.T @ scipy.sparse.linalg.splu(square).solve(off)
+        except (RuntimeError, ValueError):  # singular, or not finite
+            return None
         return moved
 
     def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:

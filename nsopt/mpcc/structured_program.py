@@ -18,7 +18,7 @@ from nsopt.mpcc.row_residuals import RowResiduals
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import Settings
 from nsopt.mpcc.solution import Solution, Status
-from nsopt.mpcc.stationarity import Stationarity, StationarityKind
+from nsopt.mpcc.stationarity import Stationarity
 from nsopt.mpcc.status import why_not_optimal
 from nsopt.mpcc.structured import StructuredNlp
 from nsopt.mpcc.structured_branch import StructuredBranches
@@ -136,17 +136,14 @@ class StructuredProgram:
             case,
             lambda x, outcome: judged(replace(outcome.point, x=x), outcome),
             lambda trial: trial,
+            origin.objective + worse + CLOSE * abs(origin.objective),
         )
         end = run.run(first)
         best, found = end.best, end.found
-        limit = origin.objective + worse + CLOSE * abs(origin.objective)
-        if best is first and found is not None:
+        assert best is not None  # the end of the homotopy is, at least
+        assert found is not None
+        if best is first:
             return _marked([*end.tried, *trials]), self._judge.layout, found
-        if best is None or found is None or not best.objective <= limit:
-            slope = origin.residuals.gradient
-            unknown = Stationarity(StationarityKind.NONE, 0, np.inf, slope, None)
-            result = [*end.tried, *trials]
-            return _marked(result), self._judge.layout, unknown
         others = [x for x in (*trials, *end.tried) if x is not best]
         best = replace(best, point=branches.stated(best.point))
         return _marked([*others, best]), judge.layout, found
