@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -13,7 +13,7 @@ from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.backend import Backend, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial, ended, follow
-from nsopt.mpcc.layout import Layout, Vector
+from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import Settings
@@ -30,6 +30,10 @@ CLOSE = 1e-6
 """The same, in proportion to the objective."""
 
 
+EXACT = 1e-4
+"""Part of the slope of the objective that multipliers of a branch may leave, to be of use."""
+
+
 class StructuredProgram:
     """A structured program compiled for one Solver; solve it for many parameters.
 
@@ -42,24 +46,15 @@ class StructuredProgram:
     nlp : StructuredNlp
     backend : Backend
     settings : Settings
-        Without relaxation, which is part of the rows.
+        Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     compiled : bool
         Whether derivatives are evaluated by compiled code.
-    by_halves : callable, optional
-        Returns the same program by a relaxation whose rows state G and H, where those of ``nlp`` do
-        not; what phase II ends with has the multipliers of its rows.
     """
 
     def __init__(
-        self,
-        nlp: StructuredNlp,
-        backend: Backend,
-        settings: Settings,
-        compiled: bool,
-        by_halves: Callable[[], StructuredNlp] | None = None,
+        self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
     ) -> None:
-        self.nlp, self._backend, self._compiled = nlp, backend, compiled
-        self._settings, self._by_halves = settings, by_halves
+        self.nlp, self._backend, self._settings = nlp, backend, settings
         program = nlp.nlp("horizon", compiled=compiled)
         assert program.derivatives is not None
         self._derivatives = program.derivatives
@@ -96,13 +91,13 @@ class StructuredProgram:
             self._settings.retries,
             lambda stage, now, last: self._try(stage, now, case, final, last=last),
         )
-        layout, found = self._judge.layout, None
+        found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok:
             exact = replace(case, p=np.append(p, final))
-            trials, layout, found = self._improved(options, trials, exact)
+            trials, found = self._improved(options, trials, exact)
         status = _status(trials, found)
-        return ended(layout, trials, status, perf_counter() - begin, found)
+        return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
         outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
@@ -112,41 +107,34 @@ class StructuredProgram:
 
     def _improved(
         self, options: ActiveSet, trials: list[Trial], case: Case
-    ) -> tuple[list[Trial], Layout, Stationarity]:
-        """Return trials of branches too, the result last, its layout, and what it is."""
-        nlp, derivatives, judge, origin = self.nlp, self._derivatives, self._judge, trials[-1]
-        start, worse = origin.point, SHIFT * _gained(nlp, origin)
-        if self._by_halves is not None:
-            nlp = self._by_halves()
-            derivatives = nlp.derivatives(compiled=self._compiled)
-            judge = RowResiduals(nlp, derivatives, self._settings.tolerances)
-            start = Point.cold(start.x, nlp.lower.size)
-        branches = StructuredBranches(nlp, derivatives, self._backend, start.x, case.p)
+    ) -> tuple[list[Trial], Stationarity]:
+        """Return trials of branches too, the result last, and what it is."""
+        origin, nlp = trials[-1], self.nlp
+        known = (self._derivatives, self._backend, origin.point.x, case.p)
+        branches = StructuredBranches(nlp, *known)
 
-        def judged(point: Point, outcome: Outcome) -> Trial:
-            residuals, f = judge.report(branches.stated(point), case.p, case)
+        def judged(x: Vector, outcome: Outcome) -> Trial:
+            point = replace(outcome.point, x=x)
+            residuals, f = self._judge.report(branches.stated(point), case.p, case)
             ok = residuals.largest <= 1 and bool(np.isfinite(f))
             return Trial((), ok, point, outcome, residuals, f)
 
-        first = replace(origin, point=branches.lifted(start, case))
-        case = replace(case, guess=first.point.x)
-        run = ActiveSetRun(
-            options,
-            branches,
-            case,
-            lambda x, outcome: judged(replace(outcome.point, x=x), outcome),
-            lambda trial: trial,
-            origin.objective + worse + CLOSE * abs(origin.objective),
-        )
-        end = run.run(first)
-        best, found = end.best, end.found
+        start = replace(origin, point=branches.lifted(origin.point, case))
+        case = replace(case, guess=start.point.x)
+        worse = SHIFT * _gained(nlp, origin) + CLOSE * abs(origin.objective)
+        most = origin.objective + worse
+        run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
+        best, found, tried = run.run(start)
         assert best is not None  # the end of the homotopy is, at least
         assert found is not None
-        if best is first:
-            return _marked([*end.tried, *trials]), self._judge.layout, found
-        others = [x for x in (*trials, *end.tried) if x is not best]
-        best = replace(best, point=branches.stated(best.point))
-        return _marked([*others, best]), judge.layout, found
+        if best is start:
+            return _marked([*tried, *trials]), found
+        others = [x for x in (*trials, *tried) if x is not best]
+        point = branches.stated(best.point)
+        steepest = branches.steepness(best.point.x, case)
+        if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
+            point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
+        return _marked([*others, replace(best, point=point)]), found
 
 
 def _gained(nlp: StructuredNlp, end: Trial) -> float:

@@ -21,9 +21,12 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return "stationary: no direction lowers the cost to first order"
     if smoothed(transcription):
         return "not found out: friction in space is smoothed"
-    if settings.active_set is None:
-        return "not found out: phase II is off"
-    return "not found out"
+    if not settings.relaxation.states_halves:
+        name = type(settings.relaxation).__name__
+        return (
+            f"not found out: contacts are equations by {name}; go on by Scholtes from this motion"
+        )
+    return "not found out: phase II is off"
 
 
 def smoothed(transcription: Transcription) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,6 @@ from nsopt.mpcc import (
     Kind,
     Point,
     Relaxation,
-    Scholtes,
     Settings,
     Solution,
     Solver,
@@ -150,9 +149,7 @@ def optimize(
         nlp = transcription.nlp()
         start = starting_point(transcription, nlp, guess)
         settings = _settings(transcription, guess, start, solver)
-        program = StructuredProgram(
-            nlp, solver.backend, settings, solver.compiled, _by_halves(transcription)
-        )
+        program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
         built = perf_counter() - begin
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         solution = program.solve(p, *transcription.limits(), start)
@@ -226,13 +223,6 @@ def transcribed(
     return Stepped(*stated, scheme or Variational(), p, relaxation)
 
 
-def _by_halves(transcription: Transcription) -> Callable[[], StructuredNlp] | None:
-    """Return how the same program is stated with G and H as rows, None where it is so already."""
-    if not isinstance(transcription, Stepped) or transcription.relaxation.states_halves:
-        return None
-    return replace(transcription, relaxation=Scholtes()).nlp
-
-
 def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
     """Return the starting point of a solve.
 
@@ -254,6 +244,7 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     same_rows &= data.attrs["scheme"] == transcription.description[1]
     # Where there are no multipliers of the signs of limits, those of a branch lead astray.
     same_rows &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
+    same_rows &= bool(np.isfinite(lam_g).all())
     return Point(x, lam_x, lam_g) if same_rows else Point.cold(x, len(nlp.lower))
 
 
@@ -263,7 +254,7 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
     last = transcription.last_stage
     if not transcription.unilateral:
         return replace(settings, schedules=((last,),), active_set=None)
-    if smoothed(transcription):
+    if smoothed(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = [

@@ -96,7 +96,7 @@ SETTINGS = Settings(
 )
 """The defaults of a `Solver` over a horizon, complementarity as inequalities."""
 
-EQUATIONS = replace(SETTINGS, relaxation=FischerBurmeister(), schedules=(FINE,))
+EQUATIONS = replace(SETTINGS, relaxation=FischerBurmeister(), schedules=(FINE,), active_set=None)
 """The defaults with complementarity as equations [Leyffer 2006, in Dempe, Kalashnikov (eds.),
 Optimization with Multivalued Mappings]."""
 

@@ -10,14 +10,12 @@ from scipy.optimize import minimize
 from nsopt.mpcc import (
     ActiveSet,
     Bound,
-    FischerBurmeister,
     Ipopt,
     Outcome,
     PairRow,
     Point,
     Scholtes,
     Settings,
-    Sqp,
     StationarityKind,
     StructuredNlp,
     StructuredProgram,
@@ -34,17 +32,15 @@ OWN = np.array([0, 1, 2, 4, 3])
 EVERY = (PairRow.G, PairRow.H, PairRow.RELAXED)
 
 
-def walk(relaxation=None, size=1.0, pull=(1.0, 1.0)):
+def walk(size=1.0, pull=(1.0, 1.0)):
     """A level s that rises by x or falls by y in each of N steps, never above p[1].
 
     s' = s + x - y from s = p[0], 0 <= x _|_ y >= 0, and cost
     size ((s' - 0.3)^2 + (x - pull_0)^2 + (y - pull_1)^2).
     """
-    relaxation = relaxation or Scholtes()
     w, data, p = ca.SX.sym("w", 5), ca.SX.sym("data", 1), ca.SX.sym("p", 3)
     s, x, y, after, again = ca.vertsplit(w)
-    rows, low, high = relaxation.constraints(x, y, p[2])
-    parts = EVERY if relaxation.states_halves else (PairRow.RELAXED,)
+    rows, low, high = Scholtes().constraints(x, y, p[2])
     one = np.ones(1)
     bounds = [
         Bound("level", after - s - x + y, 0 * one, 0 * one),
@@ -52,7 +48,7 @@ def walk(relaxation=None, size=1.0, pull=(1.0, 1.0)):
         Bound("limit", after - p[1], -np.inf * one, 0 * one),
         *(
             Bound("pair", rows[i], low[i : i + 1], high[i : i + 1], part)
-            for i, part in enumerate(parts)
+            for i, part in enumerate(EVERY)
         ),
     ]
     cost = size * ((after - 0.3) ** 2 + (x - pull[0]) ** 2 + (y - pull[1]) ** 2)
@@ -68,12 +64,10 @@ def walk(relaxation=None, size=1.0, pull=(1.0, 1.0)):
     return StructuredNlp([block, start], 4 * N + 1, 3, complementary=True)
 
 
-def solved(p, relaxation=None, backend=None, options=None, start=None, **stated):
-    relaxation = relaxation or Scholtes()
-    settings = Settings(relaxation, (((1e-8,),),), LOOSE, 0, options or ActiveSet(radius=0.01))
-    other = None if relaxation.states_halves else (lambda: walk(**stated))
-    nlp = walk(relaxation, **stated)
-    program = StructuredProgram(nlp, backend or Ipopt(), settings, False, other)
+def solved(p, backend=None, options=None, start=None, **stated):
+    settings = Settings(Scholtes(), (((1e-8,),),), LOOSE, 0, options or ActiveSet(radius=0.01))
+    nlp = walk(**stated)
+    program = StructuredProgram(nlp, backend or Ipopt(), settings, False)
     free = np.full(4 * N + 1, np.inf)
     start = np.zeros(4 * N + 1) if start is None else start
     return program.solve(np.array(p), -free, free, Point.cold(start, nlp.lower.size))
@@ -172,16 +166,6 @@ def test_halves_whose_multipliers_are_zero():
     assert solution.ok
     assert solution.objective == pytest.approx(0, abs=1e-9)
     assert solution.stationarity.optimal
-
-
-def test_equations_of_pairs_are_tested_by_branches_of_their_own():
-    """The rows of `FischerBurmeister` do not state G and H."""
-    p = (0.2, 0.4)
-    by_products = solved(p, pull=(1.0, 0.3))
-    for backend in (Ipopt(), Sqp()):
-        solution = solved(p, FischerBurmeister(), backend, start=by_products.x, pull=(1.0, 0.3))
-        assert solution.ok, solution.status.reason
-        assert solution.objective == pytest.approx(by_products.objective, abs=1e-5)
 
 
 def test_what_was_not_found_out_is_told():

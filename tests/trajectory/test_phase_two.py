@@ -19,7 +19,7 @@ from nsopt import (
     Solver,
     assemble,
 )
-from nsopt.mpcc import ActiveSet
+from nsopt.mpcc import ActiveSet, FischerBurmeister
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     Cost,
@@ -147,6 +147,11 @@ def test_an_optimum_without_contacts_is_what_its_solver_says():
     assert result.completed
     assert result.data.attrs["stationarity"].startswith("stationary")
     assert result.data.attrs["stationarity_kind"] == ""
+
+
+def test_contacts_as_equations():
+    result = pushed(0.0, relaxation=FischerBurmeister(), schedules=[[(1e-4,), (1e-6,)]]).solve()
+    assert "contacts are equations by FischerBurmeister" in result.data.attrs["stationarity"]
 
 
 def test_time_that_ran_out_is_told():
