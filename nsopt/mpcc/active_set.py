@@ -170,8 +170,8 @@ class ActiveSetRun:
         moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
         more = moved.objective - now.objective
         if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
-            found = self._settled(moved, tolerance)
-        return (now, None) if found is None else (moved, found)
+            return moved, self._settled(moved, tolerance)
+        return now, None
 
     def _descent(self, lpec: Lpec) -> float:
         """Return by how much the linear f falls within the least radius, infinite if unknown."""
