@@ -47,7 +47,7 @@ from nsopt.mpcc.sqp import (
     Sqp,
 )
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
-from nsopt.mpcc.structured import Bound, ConstraintBlock, PairRow, StructuredNlp, constraint_block
+from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
@@ -79,8 +79,8 @@ __all__ = [
     "Nlp",
     "Osqp",
     "Outcome",
+    "PairPart",
     "PairResidual",
-    "PairRow",
     "Piqp",
     "Point",
     "Program",

@@ -28,7 +28,7 @@ OFTEN = 10
 """Instances from which it pays to make a function shorter before it is evaluated."""
 
 
-class PairRow(Enum):
+class PairPart(Enum):
     """What a row of relaxed complementarity is."""
 
     G = "the first half of a pair, which is zero or more"
@@ -43,7 +43,7 @@ class Bound(NamedTuple):
     value: ca.SX  # (m,)
     lower: Array  # (m,)
     upper: Array  # (m,)
-    part: PairRow | None = None
+    part: PairPart | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class ConstraintBlock:
     lower: Array
     upper: Array
     labels: tuple[str, ...]
-    parts: tuple[PairRow | None, ...] = ()
+    parts: tuple[PairPart | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -181,12 +181,12 @@ class StructuredNlp:
     @cached_property
     def halves(self) -> Index:
         """Rows that are G and H of each pair, (k, 2)."""
-        return np.column_stack([self._rows_of(PairRow.G), self._rows_of(PairRow.H)])
+        return np.column_stack([self._rows_of(PairPart.G), self._rows_of(PairPart.H)])
 
     @cached_property
     def products(self) -> Index:
         """Rows that relax each pair, (k,), (0,) where these are not one each."""
-        rows = self._rows_of(PairRow.RELAXED)
+        rows = self._rows_of(PairPart.RELAXED)
         return rows if len(rows) == len(self.halves) else rows[:0]
 
     @cached_property
@@ -194,7 +194,7 @@ class StructuredNlp:
         """Rows that are not those of pairs."""
         return self._rows_of(None)
 
-    def _rows_of(self, part: PairRow | None) -> Index:
+    def _rows_of(self, part: PairPart | None) -> Index:
         first, rows = 0, [np.zeros(0, dtype=np.intp)]
         for block in self.blocks:
             parts = block.parts or (None,) * block.rows

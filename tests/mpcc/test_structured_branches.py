@@ -12,7 +12,7 @@ from nsopt.mpcc import (
     Bound,
     Ipopt,
     Outcome,
-    PairRow,
+    PairPart,
     Point,
     Scholtes,
     Settings,
@@ -29,7 +29,7 @@ LOOSE = Tolerances(equality=1e-6, inequality=1e-6, bounds=1e-6)
 N = 5
 OWN = np.array([0, 1, 2, 4, 3])
 """Unknowns of a step: s, x, y, and s after it twice, the second in the node of the first."""
-EVERY = (PairRow.G, PairRow.H, PairRow.RELAXED)
+EVERY = (PairPart.G, PairPart.H, PairPart.RELAXED)
 
 
 def walk(size=1.0, pull=(1.0, 1.0)):

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Bound, Mpcc, PairRow, Relaxation, Rows, smooth_discs, split_into_pairs
+from nsopt.mpcc import Bound, Mpcc, PairPart, Relaxation, Rows, smooth_discs, split_into_pairs
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.schedules import Stage
@@ -250,11 +250,11 @@ class NodeTemplate:
         return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
 
 
-def _part(relaxation: Relaxation, row: int) -> PairRow:
+def _part(relaxation: Relaxation, row: int) -> PairPart:
     """Return what a block of rows is: by the number of rows of each pair before it."""
     if not relaxation.states_halves:
-        return PairRow.RELAXED
-    return (PairRow.G, PairRow.H, PairRow.RELAXED)[min(row, 2)]
+        return PairPart.RELAXED
+    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(row, 2)]
 
 
 def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
