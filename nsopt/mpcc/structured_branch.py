@@ -120,7 +120,8 @@ class StructuredBranches(BranchProgram):
     def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         """Solve a branch; what does that is made where the first one comes."""
         if self._built is None:
-            nlp = self._program(int(np.sum(lower == upper)))
+            fixed = np.sum(lower[: self._n] == upper[: self._n]) + self.G.size  # of any branch
+            nlp = self._program(int(fixed))
             padded = pad(nlp)
             self._built = PaddedCall(self._backend.build(padded), nlp, padded)
         return self._built(start, p, lower, upper)

@@ -93,7 +93,7 @@ class StructuredProgram:
         )
         found: Stationarity | None = None
         options = self._settings.active_set
-        if options is not None and trials[-1].ok:
+        if options is not None and trials[-1].ok and self.nlp.halves.size:
             exact = replace(case, p=np.append(p, final))
             trials, found = self._improved(options, trials, exact)
         status = _status(trials, found)
