@@ -45,6 +45,8 @@ def optimum(data: xr.Dataset) -> list[Row]:
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
+    if attrs.get("stationarity"):  # results of earlier versions have none
+        rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
     if "resimulated_defect" in attrs:

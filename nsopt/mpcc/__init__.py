@@ -47,7 +47,7 @@ from nsopt.mpcc.sqp import (
     Sqp,
 )
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
-from nsopt.mpcc.structured import Bound, ConstraintBlock, StructuredNlp, constraint_block
+from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
@@ -78,6 +78,7 @@ __all__ = [
     "Nlp",
     "Osqp",
     "Outcome",
+    "PairPart",
     "PairResidual",
     "Piqp",
     "Point",

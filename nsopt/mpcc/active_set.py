@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from nsopt.interrupt import interrupted
-from nsopt.mpcc.backend import Outcome
-from nsopt.mpcc.branch import Branches
+from nsopt.mpcc.backend import Outcome, Point
+from nsopt.mpcc.branch import BranchProgram, without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial
-from nsopt.mpcc.layout import Layout, Vector
+from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.lpec import Lpec, Mask
-from nsopt.mpcc.stationarity import Stationarity, classify
+from nsopt.mpcc.stationarity import Stationarity
 
 NEAR = 1e-5
 """Scaled distance from a bound at which the bound is tried."""
@@ -54,6 +55,8 @@ class ActiveSet:
     nodes : int
         Of the tree of a mixed-integer linear program that looks for a branch, at most; a hundred
         times as many of the one that shows that there is no descent.
+    time_limit : float [s]
+        After which no branch and no linear program is begun, and the linear program under way ends.
     """
 
     radius: float = 1.0
@@ -61,12 +64,15 @@ class ActiveSet:
     tolerance: float = 1e-6
     branches: int = 50
     nodes: int = 100
+    time_limit: float = np.inf
 
     def __post_init__(self) -> None:
         if not 0 < self.least <= self.radius or not self.tolerance > 0:
             raise ValueError(f"0 < least <= radius and tolerance > 0 are needed, got {self}")
         if self.branches < 1 or self.nodes < 1:
             raise ValueError(f"branches and nodes must be 1 or more, got {self}")
+        if not self.time_limit > 0:
+            raise ValueError(f"time_limit must be positive, got {self}")
 
 
 class ActiveSetEnd(NamedTuple):
@@ -97,61 +103,118 @@ class ActiveSetRun:
         (x, end of the solver) -> trial, ok where x meets the program.
     refine : callable
         trial -> trial, closer to the active constraints if it can be.
+    most : float
+        Objective above which the first branch led elsewhere.
     """
 
     options: ActiveSet
-    branches: Branches
-    layout: Layout
+    branches: BranchProgram
     case: Case
     judge: Callable[[Vector, Outcome], Trial]
     refine: Callable[[Trial], Trial]
+    most: float = np.inf
     tried: list[Trial] = field(default_factory=list)
+    begun: float = field(default=0.0, init=False)
+    proven: float | None = field(default=None, init=False)
 
     def run(self, start: Trial) -> ActiveSetEnd:
         """Improve on a point that meets the program, or nearly."""
-        x = start.point.x
-        first = self._solved(x, x[self.branches.G] <= x[self.branches.H])
-        now = first if first.ok or not start.ok else start
+        self.begun, x = perf_counter(), start.point.x
+        steepest = self.branches.steepness(self.case.guess, self.case)
+        if start.ok:
+            steepest = max(steepest, self.branches.steepness(x, self.case))
+            tolerance = self._tolerance(x, steepest)
+            found = self._settled(start, tolerance)
+            if found is None and self._stopped:
+                lpec = self.branches.at(x, self.case)
+                found = self.branches.classified(start.point, lpec, np.inf, tolerance)
+            if found is not None:
+                return ActiveSetEnd(start, found, ())
+        first = self._solved(start.point, x[self.branches.G] <= x[self.branches.H])
+        good = first.ok and first.objective <= self.most
+        now = first if good or not start.ok else start
         if not now.ok:
             return ActiveSetEnd(None, None, tuple(self.tried))
-        steepest = self.branches.steepness(self.case.guess, self.case)
         while True:
-            lpec = self.branches.at(now.point.x, self.case)
             steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
-            tolerance = (self.options.tolerance * steepest + FLOOR) * np.sqrt(lpec.x.size)
+            tolerance = self._tolerance(now.point.x, steepest)
+            now, found = self._settled_nearby(now, tolerance)
+            if found is not None:
+                return ActiveSetEnd(now, found, tuple(self.tried))
+            lpec = self.branches.at(now.point.x, self.case)
             better = self._better(now, lpec, tolerance) if lpec.finite else None
             if better is None:
                 break
             now = better
         descent = np.nan
         if lpec.finite:
-            last = lpec.within(self.options.least, self.options.nodes * PROOF)
-            descent = last.descent if last.proven else np.inf
-        found = classify(lpec, descent, tolerance, self.layout)
+            descent = self._descent(lpec)
+        found = self.branches.classified(now.point, lpec, descent, tolerance)
         return ActiveSetEnd(now, found, tuple(self.tried))
+
+    def _tolerance(self, x: Vector, steepest: float) -> float:
+        """Return the descent that counts as none, given the steepest slope so far."""
+        return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
+
+    def _settled(self, now: Trial, tolerance: float) -> Stationarity | None:
+        """Return what a point is if its own multipliers show that it is stationary."""
+        return self.branches.settled(now.point, self.options.least, tolerance, self.case)
+
+    def _settled_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
+        """Return the trial and what it is, or that with both halves of more pairs at zero."""
+        found = self._settled(now, tolerance)
+        x = None if found else self.branches.snapped(now.point.x, self.case, NEAR)
+        if x is None:
+            return now, found
+        counted = replace(now.outcome, iterations=0, time=0.0)
+        moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
+        more = moved.objective - now.objective
+        if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
+            return moved, self._settled(moved, tolerance)
+        return now, None
+
+    def _descent(self, lpec: Lpec) -> float:
+        """Return by how much the linear f falls within the least radius, infinite if unknown."""
+        if self.proven is not None or self._stopped:
+            return np.inf if self.proven is None else self.proven
+        last = lpec.within(self.options.least, self.options.nodes * PROOF, self._left)
+        return last.descent if last.proven else np.inf
+
+    @property
+    def _left(self) -> float:
+        """Seconds that are left."""
+        return self.options.time_limit - (perf_counter() - self.begun)
+
+    @property
+    def _stopped(self) -> bool:
+        return interrupted() or self._left <= 0
 
     def _better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
         """Return a better branch, None if there is none within any radius."""
         radius, options = self.options.radius, self.options
-        while True:
-            direction = lpec.within(radius, options.nodes)
+        while not self._stopped:
+            direction = lpec.within(radius, options.nodes, self._left)
             # A direction within a smaller radius falls by less, but by more over the radius.
             if direction.proven and direction.descent * radius <= tolerance * options.least:
+                self.proven = direction.descent * radius / options.least
                 return None
             if direction.descent > tolerance:
-                if len(self.tried) >= options.branches or interrupted():
+                if len(self.tried) >= options.branches or self._stopped:
                     return None
-                other = self._solved(now.point.x + direction.d, direction.closed)
+                moved = replace(now.point, x=now.point.x + direction.d)
+                other = self._solved(moved, direction.closed)
                 less = now.objective - LESS * max(abs(now.objective), tolerance)
                 if other.ok and other.objective < less:
                     return other
             if radius <= options.least:
                 return None
             radius = max(radius / SHRINK, options.least)
+        return None
 
-    def _solved(self, x: Vector, closed: Mask) -> Trial:
+    def _solved(self, start: Point, closed: Mask) -> Trial:
         """Return the end of a branch."""
-        outcome = self.branches.solve(x, closed, self.case)
+        closed = without_excess(closed, self.branches.G, self.branches.H)
+        outcome = self.branches.solve(start, closed, self.case)
         trial = self.judge(outcome.point.x, outcome)
         if np.isfinite(trial.residuals.rows).all():
             trial = self._on_bounds(trial, closed)
@@ -165,6 +228,8 @@ class ActiveSetRun:
         barrier parameter.
         """
         x = self.branches.on_bounds(trial.point.x, closed, self.case, NEAR)
+        if x is trial.point.x:
+            return trial
         moved = self.refine(self.judge(x, trial.outcome))
         more = moved.objective - trial.objective
         size = max(abs(trial.objective), abs(moved.objective))

@@ -55,6 +55,8 @@ class Nlp:
         moves bounds outwards.
     fixed : int
         Unknowns that the bounds of a call may fix.
+    near : bool
+        Of a structured program: whether starts are near its solutions, with multipliers.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Nlp:
     derivatives: Derivatives | None = None
     complementary: bool = True
     fixed: int = 0
+    near: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import casadi as ca
 import numpy as np
 import scipy
@@ -9,23 +11,43 @@ import scipy
 from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.functions import Case
-from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.layout import Layout, Vector
 from nsopt.mpcc.lifting import Halves, fixed_unknowns
-from nsopt.mpcc.lpec import Lpec, Mask
+from nsopt.mpcc.lpec import Index, Lpec, Mask
 from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.stationarity import Stationarity, classify
 
 SMALL = 1e-8
 """Gradient of an objective beyond which it is not weighted more."""
 
 
-class Branches:
-    """The branches of a lifted program: nonlinear programs that differ by bounds alone.
+def weight_of(steepness: float) -> float:
+    """Return by what an objective is multiplied so that its gradient is about one."""
+    return float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
+
+
+def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
+    """Return the same branch with no half at zero in a pair whose other half is so by another pair.
 
     Parameters
     ----------
-    mpcc : Mpcc
-        As `lifted`, of equations, inequalities and pairs.
-    backend : Backend
+    closed, G, H : (m,)
+        Of which pairs G is zero, and unknowns that are their halves.
+    """
+    closed = closed.copy()
+    size = int(max(G.max(initial=0), H.max(initial=0))) + 1
+    shared = np.bincount(np.concatenate([G, H]), minlength=size) > 1
+    zero = np.bincount(np.where(closed, G, H), minlength=size)
+    for k in np.flatnonzero(shared[G] | shared[H]).tolist():
+        own, other = (G[k], H[k]) if closed[k] else (H[k], G[k])
+        if zero[other]:
+            zero[own], zero[other] = zero[own] - 1, zero[other] + 1
+            closed[k] = not closed[k]
+    return closed
+
+
+class BranchProgram(ABC):
+    """The branches of a program with complementarity: they differ by bounds of unknowns alone.
 
     Attributes
     ----------
@@ -33,7 +55,68 @@ class Branches:
         Unknowns that are the halves of each pair.
     """
 
-    def __init__(self, mpcc: Mpcc, backend: Backend) -> None:
+    G: Index
+    H: Index
+
+    @abstractmethod
+    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
+        """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
+
+    @abstractmethod
+    def steepness(self, x: Vector, case: Case) -> float:
+        """Return the largest entry of the objective's gradient, zero where it is not finite."""
+
+    @abstractmethod
+    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+        """Return a point (n,) with what is near a bound of a branch on it, if that is of use."""
+
+    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+        """Return a point (n,) with halves that are near zero there; None where that is no use."""
+        del x, case, distance
+        return None
+
+    @abstractmethod
+    def at(self, x: Vector, case: Case) -> Lpec:
+        """Return the program linearised at a point (n,)."""
+
+    def settled(
+        self, end: Point, radius: float, tolerance: float, case: Case
+    ) -> Stationarity | None:
+        """Return what a point is where its multipliers show that it is stationary; else None.
+
+        By default they are not asked.
+
+        Parameters
+        ----------
+        end : Point
+        radius : float
+            Within which no direction lowers the linear f.
+        tolerance : float
+            Descent over the radius that counts as none.
+        case : Case
+        """
+        del end, radius, tolerance, case
+        return None
+
+    @abstractmethod
+    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+        """Return what a point is, arguments as for `classify`."""
+
+
+class Branches(BranchProgram):
+    """The branches of a lifted program.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+        As `lifted`, of equations, inequalities and pairs.
+    backend : Backend
+    layout : Layout, optional
+        By which multipliers get their names; by default that of ``mpcc``.
+    """
+
+    def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:
+        self._layout = layout or Layout.of(mpcc)
         x = stacked(v.scaled for v in mpcc.variables)
         p = stacked(block.symbol for block in mpcc.parameters)
         c = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
@@ -54,21 +137,17 @@ class Branches:
         outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
         self._linear = ca.Function("linear", [x, p], outputs)
 
-    def solve(self, x: Vector, closed: Mask, case: Case) -> Outcome:
-        """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
+    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
         lower, upper = self._bounds(closed, case)
-        inside = Point.cold(np.clip(x, lower, upper), self._linear.size1_out(1))
+        inside = Point.cold(np.clip(start.x, lower, upper), self._linear.size1_out(1))
         steepness = max(self.steepness(inside.x, case), self.steepness(case.guess, case))
-        weight = float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
-        return self._call(inside, np.append(case.p, weight), lower, upper)
+        return self._call(inside, np.append(case.p, weight_of(steepness)), lower, upper)
 
     def steepness(self, x: Vector, case: Case) -> float:
-        """Return the largest entry of the objective's gradient, zero where it is not finite."""
         size = float(np.abs(np.asarray(self._linear(x, case.p)[0])).max(initial=0.0))
         return size if np.isfinite(size) else 0.0
 
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
-        """Return a point (n,) with what is near a bound of a branch on it."""
         lower, upper = self._bounds(closed, case)
         x = np.where(x - lower < distance, lower, x)
         return np.where(upper - x < distance, upper, x)
@@ -81,7 +160,6 @@ class Branches:
         return lower, upper
 
     def at(self, x: Vector, case: Case) -> Lpec:
-        """Return the program linearised at a point (n,)."""
         slope, rows, J = self._linear(x, case.p)
         matrix = scipy.sparse.csr_array(J.sparse())
         c, lower = self._equations, self._bounds(np.zeros(self.G.size, dtype=bool), case)[0]
@@ -95,3 +173,7 @@ class Branches:
             matrix[c:],
             *self._halves,
         )
+
+    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+        del end
+        return classify(lpec, descent, tolerance, self._layout)

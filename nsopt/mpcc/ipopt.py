@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -57,16 +57,30 @@ class Ipopt(Backend):
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
+    @property
+    def exact(self) -> Ipopt:
+        """With ``tol`` 1e-10 at most."""
+        return replace(self, tol=EXACT if self.tol is None else min(self.tol, EXACT))
+
     def build(self, nlp: Nlp) -> Call:
         """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
-            return self._solver(nlp, _structured(nlp, nlp.derivatives))
+            return self._solver(nlp, self._structured(nlp, nlp.derivatives))
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
             return cold
         suited = {**SINGLE, **_warm(self.warm_start)}
         return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
+
+    def _structured(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+        options = {**STRUCTURED, **derivatives._asdict()}
+        if nlp.complementary:  # with bounds relaxed products end far above sigma
+            options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
+        if nlp.near:
+            near = _warm(self.warm_start or WarmStart())
+            options |= {**near, "ipopt.mu_strategy": "monotone"}
+        return options
 
     def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
         stated = {
@@ -90,6 +104,9 @@ class Ipopt(Backend):
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
         return NlpsolCall(solver, nlp, callback)
 
+
+EXACT = 1e-10
+"""Tolerance of a solution that shows by its multipliers that it is stationary."""
 
 QUIET: Mapping[str, Any] = MappingProxyType(
     {
@@ -125,13 +142,6 @@ STRUCTURED: Mapping[str, Any] = MappingProxyType(
     }
 )
 """Options of a structured program."""
-
-
-def _structured(nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
-    options = {**STRUCTURED, **derivatives._asdict()}
-    if nlp.complementary:  # with bounds relaxed products end far above sigma
-        options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
-    return options
 
 
 def _warm(start: WarmStart) -> dict[str, Any]:

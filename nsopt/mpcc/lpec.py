@@ -86,7 +86,7 @@ class Lpec:
         """The largest entry of the slope."""
         return float(np.abs(self.slope).max(initial=0.0))
 
-    def within(self, radius: float, nodes: int = 10_000) -> Direction:
+    def within(self, radius: float, nodes: int = 10_000, seconds: float = np.inf) -> Direction:
         """Return the best direction within a radius, d = 0 if none is found.
 
         Parameters
@@ -94,6 +94,8 @@ class Lpec:
         radius : float
         nodes : int
             Of the tree of branches that are looked at.
+        seconds : float
+            Of the solver, at most.
         """
         n, m = self.x.size, self.G.size
         x_G, x_H = (np.where(np.abs(y) < ACTIVE, 0.0, y / radius) for y in self._halves())
@@ -118,7 +120,10 @@ class Lpec:
             )
             row = scipy.sparse.hstack([d, scipy.sparse.diags_array(-side * reach)], format="csr")
             parts.append((row, -np.inf, -half[undecided] if side > 0 else 1.0))
-        return self._solved(parts, low, high, undecided, closed, radius, nodes)
+        limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
+        if seconds < np.inf:
+            limits["time_limit"] = seconds
+        return self._solved(parts, low, high, undecided, closed, radius, limits)
 
     def _solved(
         self,
@@ -128,7 +133,7 @@ class Lpec:
         undecided: Index,
         closed: Mask,
         radius: float,
-        nodes: int,
+        limits: Any,
     ) -> Direction:
         n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
@@ -138,7 +143,7 @@ class Lpec:
             integrality=np.append(np.zeros(n), np.ones(k)),
             bounds=scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k))),
             constraints=rows,
-            options={"node_limit": nodes, "mip_rel_gap": 0.0},
+            options=limits,
         )
         if found.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)

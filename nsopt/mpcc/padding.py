@@ -7,7 +7,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc.backend import Call, Nlp, Outcome, Point, Vector
+from nsopt.mpcc.backend import Call, Derivatives, Nlp, Outcome, Point, Vector
 
 
 def pad(nlp: Nlp) -> Nlp:
@@ -16,10 +16,32 @@ def pad(nlp: Nlp) -> Nlp:
     Redundant equations can outnumber the unknowns; IPOPT refuses that, CasADi warns at each call.
     """
     excess = int(np.sum(nlp.lower == nlp.upper)) + nlp.fixed - nlp.x.shape[0]
-    if excess <= 0 or nlp.derivatives is not None:
+    if excess <= 0:
         return nlp
+    if nlp.derivatives is not None:
+        return _structured(nlp, nlp.derivatives, excess)
     idle = ca.SX.sym("idle", excess)
     return replace(nlp, x=ca.vertcat(nlp.x, idle), f=nlp.f + ca.sumsqr(idle))
+
+
+def _structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
+    """Return a structured program with idle unknowns."""
+    n, m = nlp.x.numel(), nlp.g.numel()
+    x, p = ca.MX.sym("x", n + excess), ca.MX.sym("p", nlp.p.numel())
+    sigma, lam, idle = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", m), x[n:]
+    stated = ca.Function("stated", [nlp.x, nlp.p], [nlp.f, nlp.g])
+    f, g = stated(x[:n], p)
+    f += ca.sumsqr(idle)
+    slope = ca.vertcat(own.grad_f(x[:n], p)[1], 2 * idle)
+    J = ca.horzcat(own.jac_g(x[:n], p)[1], ca.MX(m, excess))
+    H = ca.diagcat(own.hess_lag(x[:n], p, sigma, lam), 2 * sigma * ca.MX.eye(excess))
+    names = ["x", "p"]
+    derivatives = Derivatives(
+        ca.Function("padded_grad_f", [x, p], [f, slope], names, ["f", "g"]),
+        ca.Function("padded_jac_g", [x, p], [g, J], names, ["g", "J"]),
+        ca.Function("padded_hess_l", [x, p, sigma, lam], [H], [*names, "lam_f", "lam_g"], ["H"]),
+    )
+    return replace(nlp, x=x, p=p, f=f, g=g, derivatives=derivatives)
 
 
 class PaddedCall:

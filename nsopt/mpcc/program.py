@@ -46,8 +46,9 @@ class Program:
                 settings = replace(settings, schedules=(settings.schedules[0][-1:],))
                 self._settings = settings
         self._functions = Functions(mpcc, settings.relaxation, tolerances)
-        self._branches = Branches(mpcc, backend) if self._optimized and not mpcc.discs else None
         self.layout = self._functions.layout.stated_by(stated)
+        tested = self._optimized and not mpcc.discs
+        self._branches = Branches(mpcc, backend, self.layout) if tested else None
         self._call = backend.build(self._functions.nlp)
         self._rows = self._functions.nlp.g.shape[0]
 
@@ -102,7 +103,6 @@ class Program:
         run = ActiveSetRun(
             options,
             branches,
-            self.layout,
             case,
             lambda x, outcome: self._trial(x, outcome, case),
             lambda trial: self._refined(trial, case),

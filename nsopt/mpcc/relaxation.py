@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,15 @@ Side = NDArray[np.float64]
 
 
 class Relaxation(ABC):
-    """How the pairs enter the nonlinear program; exact as sigma goes to 0."""
+    """How the pairs enter the nonlinear program; exact as sigma goes to 0.
+
+    Attributes
+    ----------
+    states_halves : bool
+        Whether its rows begin with G >= 0, then H >= 0.
+    """
+
+    states_halves: ClassVar[bool] = False
 
     @abstractmethod
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
@@ -54,6 +63,8 @@ class Scholtes(Relaxation):
     Robust for general programs from sigma = 1 downwards by 0.1.
     """
 
+    states_halves: ClassVar[bool] = True
+
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return signs and products."""
         rows, lower, upper = _signs(G, H)
@@ -71,6 +82,8 @@ class ScholtesAggregated(Relaxation):
 
     Cheaper with many pairs; the products share one sigma.
     """
+
+    states_halves: ClassVar[bool] = True
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         """Return signs and the sum of products."""
@@ -120,6 +133,8 @@ class ExactPenalty(Relaxation):
     are usual; far below, the program is ill-conditioned). Nor may it start too large: the penalised
     objective must be bounded below.
     """
+
+    states_halves: ClassVar[bool] = True
 
     def constraints(
         self,

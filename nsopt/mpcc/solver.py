@@ -46,7 +46,13 @@ class Solver:
         `nsopt.mpcc.homotopy.follow`. By default 2, without an objective 8, over a horizon none.
     active_set : ActiveSet, optional
         How a program with an objective goes on from the end of the homotopy to a point that is
-        B-stationary; by default `ActiveSet()`. Other programs have none.
+        B-stationary; by default `ActiveSet()`, over a horizon
+        ``ActiveSet(radius=1e-3, branches=10, time_limit=60.0)``: all options of one that is given
+        count, so ``ActiveSet()`` over a horizon looks at branches a thousand times as far away.
+        Other programs have none.
+    phase_two : bool
+        Whether it does; where not, a program with an objective is solved where it is feasible, and
+        what kind of point that is is not found out.
     compiled : bool
         Whether derivatives over a horizon are evaluated by compiled code: two to three times
         faster, after a compiler that takes seconds to minutes once; the code is kept and serves
@@ -66,6 +72,7 @@ class Solver:
     retries: int | None = None
     compiled: bool = False
     active_set: ActiveSet | None = None
+    phase_two: bool = True
 
     def __post_init__(self) -> None:
         if self.schedules is not None:
@@ -86,8 +93,11 @@ class Solver:
             schedules,
             defaults.tolerances if self.tolerances is None else self.tolerances,
             defaults.retries if self.retries is None else self.retries,
-            None if defaults.active_set is None else self.active_set or defaults.active_set,
+            self.active_set or defaults.active_set if self._goes_on(defaults) else None,
         )
+
+    def _goes_on(self, defaults: Settings) -> bool:
+        return self.phase_two and defaults.active_set is not None
 
     def build(self, mpcc: Mpcc, defaults: Settings | None = None) -> Program:
         """Compile a snapshot of ``mpcc``; statements made later do not enter.

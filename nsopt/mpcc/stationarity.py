@@ -124,6 +124,19 @@ def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> St
     return Stationarity(StationarityKind.NONE, both.size, descent, lpec.slope, None)
 
 
+def weaker(G: Vector, H: Vector) -> StationarityKind:
+    """Return the kind of a point that may be neither S- nor B-stationary.
+
+    Parameters
+    ----------
+    G, H : (k,)
+        Multipliers of pairs with G = H = 0, as of `Multipliers`; the point is weakly stationary.
+    """
+    if np.all(((G > 0) & (H > 0)) | (G * H == 0)):
+        return StationarityKind.M
+    return StationarityKind.C if np.all(G * H >= 0) else StationarityKind.W
+
+
 def _kinds(n: int) -> Iterator[tuple[StationarityKind, tuple[Signs, ...]]]:
     """Yield kinds with bounds of multipliers of n pairs with G = H = 0, the strongest first."""
     yield StationarityKind.S, ((PLUS, PLUS),) * n

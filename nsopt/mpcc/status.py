@@ -55,7 +55,7 @@ def status_of(
         remedy = f"the objective may have no least value: give {unknown!r} bounds"
         return Status(False, reason, remedy, said)
     if trial.ok:
-        reason = f"{name}: feasible, not optimal: {_why_not_optimal(found)}"
+        reason = f"{name}: feasible, not optimal: {why_not_optimal(found)}"
         return Status(False, reason, "start elsewhere, or scale unknowns and objective", said)
     if trial.residuals.largest <= 1:
         reason = f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
@@ -71,12 +71,15 @@ def status_of(
     return Status(False, f"{name}: {worst}{words}", remedy, said)
 
 
-def _why_not_optimal(found: Stationarity | None) -> str:
+def why_not_optimal(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
         return "whether a direction lowers the objective is not found out for programs with discs"
     if np.isnan(found.descent):
         return "derivatives there are not finite numbers"
     if np.isinf(found.descent):
-        return "it has too many branches to find out whether a direction lowers the objective"
+        return (
+            "whether a direction lowers the objective is not found out: too many branches, or too "
+            "little time"
+        )
     return f"the objective falls by {found.descent:.2g} for each unit of some direction"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -26,13 +28,22 @@ OFTEN = 10
 """Instances from which it pays to make a function shorter before it is evaluated."""
 
 
+class PairPart(Enum):
+    """What a row of relaxed complementarity is."""
+
+    G = "the first half of a pair, which is zero or more"
+    H = "the second half"
+    RELAXED = "a row that relaxes the complementarity of both"
+
+
 class Bound(NamedTuple):
-    """lower <= value <= upper."""
+    """lower <= value <= upper; ``part`` where the row is one of a pair."""
 
     label: str
     value: ca.SX  # (m,)
     lower: Array  # (m,)
     upper: Array  # (m,)
+    part: PairPart | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +62,8 @@ class ConstraintBlock:
         Bounds of the rows.
     labels : (m,) texts
         Names of the rows.
+    parts : (m,)
+        Which rows are those of pairs, None of the others; the first G and the first H are a pair.
     """
 
     function: ca.Function
@@ -59,6 +72,7 @@ class ConstraintBlock:
     lower: Array
     upper: Array
     labels: tuple[str, ...]
+    parts: tuple[PairPart | None, ...] = ()
 
     @property
     def name(self) -> str:
@@ -104,9 +118,10 @@ def constraint_block(
         for side in ("lower", "upper")
     )
     labels = tuple(b.label for b in bounds for _ in range(b.value.numel()))
+    parts = tuple(b.part for b in bounds for _ in range(b.value.numel()))
     function = ca.Function(name, list(symbols), outputs, {"cse": True})
     data = np.arange(n, dtype=float)[:, None]
-    return ConstraintBlock(function, columns, data, lower, upper, labels)
+    return ConstraintBlock(function, columns, data, lower, upper, labels, parts)
 
 
 class StructuredNlp:
@@ -162,6 +177,32 @@ class StructuredNlp:
         shape = (block.columns.shape[1], block.count)
         w = ca.reshape(self.x[block.columns.ravel().tolist()], *shape)
         return w, ca.MX(ca.DM(block.data.T)), ca.repmat(self.p, 1, block.count)
+
+    @cached_property
+    def halves(self) -> Index:
+        """Rows that are G and H of each pair, (k, 2)."""
+        return np.column_stack([self._rows_of(PairPart.G), self._rows_of(PairPart.H)])
+
+    @cached_property
+    def products(self) -> Index:
+        """Rows that relax each pair, (k,), (0,) where these are not one each."""
+        rows = self._rows_of(PairPart.RELAXED)
+        return rows if len(rows) == len(self.halves) else rows[:0]
+
+    @cached_property
+    def stated(self) -> Index:
+        """Rows that are not those of pairs."""
+        return self._rows_of(None)
+
+    def _rows_of(self, part: PairPart | None) -> Index:
+        first, rows = 0, [np.zeros(0, dtype=np.intp)]
+        for block in self.blocks:
+            parts = block.parts or (None,) * block.rows
+            own = np.array([i for i, x in enumerate(parts) if x is part], dtype=np.intp)
+            instances = first + block.rows * np.arange(block.count, dtype=np.intp)
+            rows.append((instances[:, None] + own).ravel())
+            first += block.count * block.rows
+        return np.concatenate(rows)
 
     def violations(self, g: Array) -> Array:
         """Return by how much rows miss their bounds, (rows,); infinite where not a number."""

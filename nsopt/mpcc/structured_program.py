@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.backend import Backend, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial, ended, follow
-from nsopt.mpcc.layout import Kind, Layout, Section, Tolerances, Vector
+from nsopt.mpcc.layout import Vector
+from nsopt.mpcc.row_residuals import RowResiduals
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import Settings
-from nsopt.mpcc.solution import Residuals, Solution, Status
+from nsopt.mpcc.solution import Solution, Status
+from nsopt.mpcc.stationarity import Stationarity
+from nsopt.mpcc.status import why_not_optimal
 from nsopt.mpcc.structured import StructuredNlp
+from nsopt.mpcc.structured_branch import StructuredBranches
+
+SHIFT = 10.0
+"""Times what the relaxation gains to first order, by which a branch may cost more than its end."""
+
+CLOSE = 1e-6
+"""The same, in proportion to the objective."""
+
+
+EXACT = 1e-4
+"""Part of the slope of the objective that multipliers of a branch may leave, to be of use."""
 
 
 class StructuredProgram:
     """A structured program compiled for one Solver; solve it for many parameters.
 
     A point is a solution where all rows and bounds are met, evaluated anew at the numbers of the
-    last stage, and the backend reports success.
+    last stage, the backend reports success, and phase II, if there is one, found no direction that
+    lowers the objective.
 
     Parameters
     ----------
     nlp : StructuredNlp
     backend : Backend
     settings : Settings
-        Without relaxation, which is part of the rows.
+        Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     compiled : bool
         Whether derivatives are evaluated by compiled code.
     """
@@ -36,15 +54,12 @@ class StructuredProgram:
     def __init__(
         self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
     ) -> None:
-        self.nlp = nlp
-        self._settings = settings
+        self.nlp, self._backend, self._settings = nlp, backend, settings
         program = nlp.nlp("horizon", compiled=compiled)
         assert program.derivatives is not None
         self._derivatives = program.derivatives
         self._call = backend.build(program)
-        self._layout = _layout(nlp)
-        self._sections = _sections(nlp, settings.tolerances)
-        self._limits = np.concatenate([section.limit for section in self._sections])
+        self._judge = RowResiduals(nlp, program.derivatives, settings.tolerances)
 
     def solve(self, p: Vector, lower: Vector, upper: Vector, start: Point) -> Solution:
         """Solve for the given numbers.
@@ -76,50 +91,67 @@ class StructuredProgram:
             self._settings.retries,
             lambda stage, now, last: self._try(stage, now, case, final, last=last),
         )
-        return ended(self._layout, trials, _status(trials), perf_counter() - begin)
+        found: Stationarity | None = None
+        options = self._settings.active_set
+        if options is not None and trials[-1].ok and self.nlp.halves.size:
+            exact = replace(case, p=np.append(p, final))
+            trials, found = self._improved(options, trials, exact)
+        status = _status(trials, found)
+        return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
         outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
-        residuals, f = self._report(outcome, np.append(case.p, final), case)
+        residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
         ok = outcome.success and (not last or residuals.largest <= 1)
         return Trial(stage, ok, outcome.point, outcome, residuals, f)
 
-    def _report(self, outcome: Outcome, p: Vector, case: Case) -> tuple[Residuals, float]:
-        """Return the residuals at parameters p, and the objective."""
-        end, nlp = outcome.point, self.nlp
-        g, J = self._derivatives.jac_g(end.x, p)
-        rows = np.asarray(g).ravel()
-        slope = np.asarray(self._derivatives.grad_f(end.x, p)[1]).ravel()
-        gradient = slope + J.sparse().T @ end.lam_g + end.lam_x
-        outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
-        ratio = np.concatenate([nlp.violations(rows), outside]) / self._limits
-        residuals = Residuals(self._layout, self._sections, ratio, rows, gradient)
-        # A solver may report zero for an objective that is not a number.
-        return residuals, float(np.sum(np.asarray(nlp.terms(end.x, p))))
+    def _improved(
+        self, options: ActiveSet, trials: list[Trial], case: Case
+    ) -> tuple[list[Trial], Stationarity]:
+        """Return trials of branches too, the result last, and what it is."""
+        origin, nlp = trials[-1], self.nlp
+        known = (self._derivatives, self._backend, origin.point.x, case.p)
+        branches = StructuredBranches(nlp, *known)
+
+        def judged(x: Vector, outcome: Outcome) -> Trial:
+            point = replace(outcome.point, x=x)
+            residuals, f = self._judge.report(branches.stated(point), case.p, case)
+            ok = residuals.largest <= 1 and bool(np.isfinite(f))
+            return Trial((), ok, point, outcome, residuals, f)
+
+        start = replace(origin, point=branches.lifted(origin.point, case))
+        case = replace(case, guess=start.point.x)
+        worse = SHIFT * _gained(nlp, origin) + CLOSE * abs(origin.objective)
+        most = origin.objective + worse
+        run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
+        best, found, tried = run.run(start)
+        assert best is not None  # the end of the homotopy is, at least
+        assert found is not None
+        if best is start:
+            return _marked([*tried, *trials]), found
+        others = [x for x in (*trials, *tried) if x is not best]
+        point = branches.stated(best.point)
+        steepest = branches.steepness(best.point.x, case)
+        if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
+            point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
+        return _marked([*others, replace(best, point=point)]), found
 
 
-def _layout(nlp: StructuredNlp) -> Layout:
-    n, nothing = nlp.x.numel(), np.zeros(0)
-    named = ({"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())})
-    least = np.zeros(0, dtype=np.intp)
-    return Layout(*named, np.ones(n), least, 0, 0, 0, nothing, (), {}, {}, {})
+def _gained(nlp: StructuredNlp, end: Trial) -> float:
+    """Return by how much the relaxation at the end of the homotopy lowers f, to first order."""
+    sigma = end.stage[0]
+    return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())
 
 
-def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
-    """Return the residuals of rows by block, then those of the bounds of unknowns."""
-    sections, first = [], 0
-    for block in nlp.blocks:
-        limit = np.where(block.lower == block.upper, t.equality, t.inequality).ravel()
-        rows = slice(first, first + limit.size)
-        sections.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
-        first += limit.size
-    n = nlp.x.numel()
-    labels = tuple(f"[{i}]" for i in range(n))
-    bounds = Section(Kind.BOUNDS, "x", slice(first, first + n), np.full(n, t.bounds), labels)
-    return (*sections, bounds)
+def _marked(trials: list[Trial]) -> list[Trial]:
+    """Return trials whose last one tells if Ctrl-C ended the search."""
+    if not interrupted():
+        return trials
+    last = trials[-1]
+    return [*trials[:-1], replace(last, outcome=replace(last.outcome, interrupted=True))]
 
 
-def _status(trials: Sequence[Trial]) -> Status:
+def _status(trials: Sequence[Trial], found: Stationarity | None) -> Status:
     """Return the status of a solve that ended with the last of its trials."""
     trial = trials[-1]
     status = trial.outcome.status
@@ -127,6 +159,9 @@ def _status(trials: Sequence[Trial]) -> Status:
         count = sum(x.outcome.iterations for x in trials)
         reason = f"interrupted after {count} iterations: {_state(trial)}"
         return Status(False, reason, "start the same call again", status)
+    if trial.ok and found is not None and not found.optimal:
+        remedy = "start elsewhere, or from this motion on another grid"
+        return Status(False, f"feasible, not optimal: {why_not_optimal(found)}", remedy, status)
     if trial.ok:
         return Status(True, "all residuals are within tolerance", "", status)
     if trial.residuals.largest <= 1:

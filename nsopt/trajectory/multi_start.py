@@ -14,6 +14,7 @@ from nsopt.result import Result
 from nsopt.trajectory.guesses import Perturbed
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.optimize import stopped
+from nsopt.trajectory.schedules import horizon_settings
 
 
 def multi_start(
@@ -43,9 +44,10 @@ def multi_start(
     Returns
     -------
     Result
-        The solution of least objective; where no start leads to one, the motion of least violation,
-        not completed. ``attrs["starts"]`` (JSON) has the objective of each start, null where it led
-        to no solution, or none was made. After Ctrl-C the best so far, not completed.
+        The solution of least objective; where no start leads to one, not completed, the motion of
+        least objective of those that meet all conditions, or else that of least violation.
+        ``attrs["starts"]`` (JSON) has the objective of each start, null where it led to no
+        solution, or none was made. After Ctrl-C the best so far, not completed.
 
     Raises
     ------
@@ -78,10 +80,18 @@ def multi_start(
     if solved:
         best = min(solved, key=lambda x: x.objective)
     else:
-        best = min(results, key=lambda x: float(x.data.attrs["violation"]))
+        tolerances = horizon_settings(stated.solver).tolerances
+        limit = min(tolerances.equality, tolerances.inequality)
+        best = min(results, key=lambda x: _rank(x, limit))
     objectives = [x.objective if x.completed else None for x in results]
     objectives += [None] * (starts - len(results))
     done = sum(not result.interrupted for result in results)
     if done < starts and not best.interrupted:
         best = stopped(best, f"interrupted after {done} of {starts} starts")
     return Result(best.data.assign_attrs(starts=json.dumps(objectives)))
+
+
+def _rank(result: Result, limit: float) -> tuple[float, float]:
+    """Return violation beyond the limit, then objective."""
+    violation = float(result.data.attrs["violation"])
+    return (0.0 if violation <= limit else violation), result.objective

@@ -88,10 +88,16 @@ class Optimization:
         Raises
         ------
         ValueError
-            If ``result`` is not converged, or belongs to another program.
+            If ``result`` is not converged, belongs to another program, or has no multipliers: see
+            "kind" in its summary.
         """
         program, nlp, p = self._program(result)
         x, lam = (result.data[name].values for name in ("unknown", "row_multiplier"))
+        if not np.isfinite(lam).all():
+            raise ValueError(
+                f"{result.name!r} has no multipliers: where contacts may go either way they need "
+                "not exist; take another grid, or the difference of two optima"
+            )
         slopes = cost_derivatives(nlp, x, program.parameters(p), lam)
         return {name: float(slopes[k]) for k, name in self._constants()}
 

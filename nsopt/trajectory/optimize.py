@@ -20,6 +20,7 @@ from nsopt.mpcc import (
     Settings,
     Solution,
     Solver,
+    StationarityKind,
     StructuredNlp,
     StructuredProgram,
     Tolerances,
@@ -38,6 +39,7 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.optimality import smoothed, what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
@@ -98,12 +100,14 @@ def optimize(
     Returns
     -------
     Result
-        With ``objective``, ``status``, ``detailed_cost`` (the share of each cost) and
+        With ``objective``, ``status``, in ``attrs`` ``stationarity`` (in a line what kind of point
+        it is, or why that is not found out), ``detailed_cost`` (the share of each cost) and
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
         ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
         step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,
         where ``verify`` checks the motion). If no solution was found ``completed`` is False,
-        ``stop_reason`` says what is violated and where, and the motion is the last iterate. So it
+        ``stop_reason`` says what is violated and where, and the motion is the last iterate; or that
+        all conditions are kept, and some branch of the contacts has less cost. So it
         is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with "interrupted".
 
     Raises
@@ -158,6 +162,8 @@ def optimize(
             "compile_time": built,
             "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
             **_of_guess(transcription, nlp, start, numbers),
+            "stationarity_kind": solution.stationarity.kind.name if solution.stationarity else "",
+            "stationarity": what_it_is(transcription, settings, solution),
             "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
         }
         backend = type(solver.backend).__name__.lower()
@@ -236,6 +242,9 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     x, lam_x, lam_g = (data[name].values for name in names)
     same_rows = len(lam_g) == len(nlp.lower)
     same_rows &= data.attrs["scheme"] == transcription.description[1]
+    # Where there are no multipliers of the signs of limits, those of a branch lead astray.
+    same_rows &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
+    same_rows &= bool(np.isfinite(lam_g).all())
     return Point(x, lam_x, lam_g) if same_rows else Point.cold(x, len(nlp.lower))
 
 
@@ -244,7 +253,9 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
     settings = horizon_settings(solver)
     last = transcription.last_stage
     if not transcription.unilateral:
-        return replace(settings, schedules=((last,),))
+        return replace(settings, schedules=((last,),), active_set=None)
+    if smoothed(transcription) or not settings.relaxation.states_halves:
+        settings = replace(settings, active_set=None)
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = [
         tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
@@ -290,7 +301,7 @@ def _fault(
     """Return why a motion is no solution; nothing where it is one."""
     if solution.ok:
         return ""
-    if solution.interrupted:
+    if solution.interrupted or (solution.feasible and solution.stationarity is not None):
         return solution.status.reason
     x = transcription
     ending = Ending(

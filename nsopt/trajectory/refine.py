@@ -119,7 +119,8 @@ def refine(
     The problem is solved on the stated grid, then repeatedly with twice as many steps, each time
     from the previous optimum. A grid that is too coarse (large defects of reintegrated steps) does
     not end the series; a grid on which conditions remain violated, from the stated guess as well,
-    does.
+    does. So does one within the tolerance that some direction improves, or may improve: it is not
+    completed, and says so.
 
     Parameters
     ----------
@@ -172,7 +173,8 @@ def refine(
             error = by.estimate(grids)
             rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
             violated = not result.data.attrs["violation"] <= limit
-            done = result.interrupted or (error <= tolerance and result.completed)
+            ended = result.completed or _refused(result)
+            done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
             horizon = _halved(optimization.horizon)
@@ -206,6 +208,11 @@ def _solve(
         if result.data.attrs["violation"] <= limit or result.interrupted:
             break
     return result
+
+
+def _refused(result: Result) -> bool:
+    """Return whether a motion meets all conditions, but is not known to be stationary."""
+    return result.data.attrs["stationarity_kind"] not in ("", "S", "B")
 
 
 def _halved(horizon: Horizon) -> Horizon:

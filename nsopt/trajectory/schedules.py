@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from nsopt.mpcc import FischerBurmeister, Schedule, Scholtes, Settings, Solver, Tolerances
+from nsopt.mpcc import (
+    ActiveSet,
+    FischerBurmeister,
+    Schedule,
+    Scholtes,
+    Settings,
+    Solver,
+    Tolerances,
+)
 
 
 class Stage(NamedTuple):
@@ -84,10 +92,11 @@ SETTINGS = Settings(
     schedules=(GRADUAL, DAMPED, WIDE),
     tolerances=Tolerances(equality=1e-6, inequality=1e-6, bounds=1e-6),
     retries=0,
+    active_set=ActiveSet(radius=1e-3, branches=10, time_limit=60.0),
 )
 """The defaults of a `Solver` over a horizon, complementarity as inequalities."""
 
-EQUATIONS = replace(SETTINGS, relaxation=FischerBurmeister(), schedules=(FINE,))
+EQUATIONS = replace(SETTINGS, relaxation=FischerBurmeister(), schedules=(FINE,), active_set=None)
 """The defaults with complementarity as equations [Leyffer 2006, in Dempe, Kalashnikov (eds.),
 Optimization with Multivalued Mappings]."""
 

@@ -64,7 +64,8 @@ class Hung(Condition):
         q, c = m.q - 0, m.input(CLEARANCE.name)
         q[1] += LENGTH + c
         q[3] -= 1
-        return [Bound("hung", q, np.zeros(7), np.zeros(7)), Bound("rest", m.v, *[np.zeros(6)] * 2)]
+        still = np.zeros(6)
+        return [Bound("hung", q, np.zeros(7), np.zeros(7)), Bound("rest", m.v, still, still)]
 
 
 class Lifted(Condition):

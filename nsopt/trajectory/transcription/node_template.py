@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Bound, Mpcc, Relaxation, Rows, smooth_discs, split_into_pairs
+from nsopt.mpcc import Bound, Mpcc, PairPart, Relaxation, Rows, smooth_discs, split_into_pairs
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.schedules import Stage
@@ -100,6 +100,8 @@ class NodeTemplate:
     sample : NodeSample
     before, after : SX scalar [s]
         Sizes of the steps before and after the node.
+    smoothed : bool
+        Whether the scheme states discs, which are smoothed.
     """
 
     w: ca.SX
@@ -112,6 +114,7 @@ class NodeTemplate:
     sample: NodeSample
     before: ca.SX
     after: ca.SX
+    smoothed: bool
 
     @cached_property
     def guess(self) -> ca.Function:
@@ -179,6 +182,7 @@ class NodeTemplate:
         after: ca.SX,
     ) -> NodeTemplate:
         d = model.dynamics
+        smoothed = bool(m.discs)
         m = split_into_pairs(smooth_discs(m, p[len(d.parameters)]))  # Stage.sigma
         first, drive, u, following = unknowns
         previous = next(x.symbol for x in m.parameters if x.name == "earlier")
@@ -200,7 +204,7 @@ class NodeTemplate:
         a = interval.change / interval.h
         sample = NodeSample(d, node.t, node.q, v, a, node.p, stepped)
         w = ca.vertcat(own, *following, previous)
-        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after)
+        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after, smoothed)
 
     def constraints(self, model: Model, relaxation: Relaxation) -> list[Bound]:
         """Return the constraints of the scheme and the definition of eccentricities, row by row."""
@@ -238,11 +242,19 @@ class NodeTemplate:
             products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
             for i in range(products.numel()):
                 label = f"contact {pair.labels[i % len(pair.labels)]}"
-                bounds.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1]))
+                part = _part(relaxation, i // len(pair.labels))
+                bounds.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1], part))
         t, q, u, _ = ca.vertsplit(self.w[: sum(model.state_sizes)], model.state_offsets)
         lifted = model.lifting.rows(t, q, self.node.p, u, self.p[len(d.parameters) + 1])
         labels = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in range(3)]
         return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
+
+
+def _part(relaxation: Relaxation, row: int) -> PairPart:
+    """Return what a block of rows is: by the number of rows of each pair before it."""
+    if not relaxation.states_halves:
+        return PairPart.RELAXED
+    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(row, 2)]
 
 
 def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:

@@ -1,0 +1,34 @@
+"""What kind of point an optimum is, in words."""
+
+from __future__ import annotations
+
+from nsopt.mpcc import Settings, Solution
+from nsopt.trajectory.transcription.base import Transcription
+from nsopt.trajectory.transcription.stepped import Stepped
+
+
+def what_it_is(transcription: Transcription, settings: Settings, solution: Solution) -> str:
+    """Return in one line what kind of point a motion is; nothing where it meets no program."""
+    found = solution.stationarity
+    if found is not None:
+        if solution.ok:
+            pairs = f", {found.biactive} pairs with both halves zero" if found.biactive else ""
+            return f"B-stationary: no direction lowers the cost to first order{pairs}"
+        return solution.status.reason
+    if not solution.ok:
+        return ""
+    if not transcription.unilateral:
+        return "stationary: no direction lowers the cost to first order"
+    if smoothed(transcription):
+        return "not found out: friction in space is smoothed"
+    if not settings.relaxation.states_halves:
+        name = type(settings.relaxation).__name__
+        return (
+            f"not found out: contacts are equations by {name}; go on by Scholtes from this motion"
+        )
+    return "not found out: phase II is off"
+
+
+def smoothed(transcription: Transcription) -> bool:
+    """Return whether friction in space is smoothed, so that branches of pairs do not tell it."""
+    return isinstance(transcription, Stepped) and transcription.inner.smoothed
