@@ -1,8 +1,8 @@
 """Random worn mechanisms in absolute and in relative coordinates: are the motions the same?
 
 Both are taken with h, h/2, h/4 and h/8, and with shorter steps where that is not enough. A pair is
-compared up to the last time to which both motions converge: until then the largest distance of a body in one
-from the same in the other is to be within the sum of both errors (`refined.Refined`).
+compared up to the last time to which both motions converge: until then the largest distance of a
+body in one from the same in the other is to be within the sum of both errors (`refined.Refined`).
 
 One line a pair; with --rows they are kept, and a run that was interrupted goes on after them.
 """
