@@ -11,16 +11,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
-from common import Array, cpu_seconds, machine, solver_seconds, table
+from common import cpu_seconds, machine, solver_seconds, table
 from worn_mechanisms import DRAWN, Wear, drawn
 
 from nsopt import (
     Compiled,
     Dynamics,
+    LargestStep,
     MoreauJean,
     Result,
     Start,
@@ -29,11 +31,11 @@ from nsopt import (
     simulate,
 )
 from nsopt.schemes import Scheme
+from nsopt.simulation import StepControl
 
 SCHEMES: dict[str, Scheme] = {"variational": Variational(), "moreau-jean": MoreauJean()}
 STEPS = StepBounds(1e-6, 2e-4)
-ROUND_OFF = 1e-9
-"""Error [m] that counts as none."""
+CONTROL = LargestStep()
 
 HEAD = (
     *("mechanism", "friction", "runs", "finished", "impacts", "retries/step", "gained"),
@@ -71,28 +73,29 @@ class Outcome:
     seconds: float
 
 
-def cases(models: int, runs: int, seed: int, both: bool = False) -> Iterator[Case]:
-    """Yield ``runs`` cases of each of ``models`` models of a kind, worn in one to four joints.
+def cases(
+    kinds: Iterable[str], models: Iterable[int], runs: int, seed: int, both: bool = False
+) -> Iterator[Case]:
+    """Yield ``runs`` cases of each of the models of a kind, worn in one to four joints.
 
     In one of the coordinates, or one after the other in both.
     """
-    for kind in DRAWN:
-        for k in range(models):
-            own = 1000 * seed + k
-            rng = np.random.default_rng([own, *kind.encode()])
-            drawing = drawn(kind, rng)
-            worn = 1 + k % min(4, len(drawing.joints))
-            rough, coordinates = bool(k // 4 % 2), ("absolute", "relative")[(k + k // 8) % 2]
-            wear, state = Wear(worn, rough), rng.bit_generator.state
-            taken = ("absolute", "relative") if both else (coordinates,)
-            stated = []
-            for name in taken:
-                rng.bit_generator.state = state
-                stated.append(drawing.model(wear, name, rng))
-            for _ in range(runs):
-                drawn_numbers = numbers(stated[0], rng)
-                for name, dynamics in zip(taken, stated, strict=True):
-                    yield Case(kind, own, worn, name, rough, dynamics, drawn_numbers)
+    for kind, k in product(kinds, models):
+        own = 1000 * seed + k
+        rng = np.random.default_rng([own, *kind.encode()])
+        drawing = drawn(kind, rng)
+        worn = 1 + k % min(4, len(drawing.joints))
+        rough, coordinates = bool(k // 4 % 2), ("absolute", "relative")[(k + k // 8) % 2]
+        wear, state = Wear(worn, rough), rng.bit_generator.state
+        taken = ("absolute", "relative") if both else (coordinates,)
+        stated = []
+        for name in taken:
+            rng.bit_generator.state = state
+            stated.append(drawing.model(wear, name, rng))
+        for _ in range(runs):
+            drawn_numbers = numbers(stated[0], rng)
+            for name, dynamics in zip(taken, stated, strict=True):
+                yield Case(kind, own, worn, name, rough, dynamics, drawn_numbers)
 
 
 def numbers(dynamics: Dynamics, rng: np.random.Generator) -> dict[str, float]:
@@ -129,7 +132,13 @@ def outcome(case: Case, scheme: Scheme, duration: float) -> Outcome:
     )
 
 
-def run(case: Case, scheme: Scheme, duration: float, steps: StepBounds) -> Result | str:
+def run(
+    case: Case,
+    scheme: Scheme,
+    duration: float,
+    steps: StepBounds,
+    control: StepControl = CONTROL,
+) -> Result | str:
     """Return the motion, or the message by which it was refused."""
     try:
         return simulate(
@@ -139,6 +148,7 @@ def run(case: Case, scheme: Scheme, duration: float, steps: StepBounds) -> Resul
             steps=steps,
             scheme=scheme,
             solver=Compiled(),
+            control=control,
             parameters=case.parameters,
             progress=False,
         )
@@ -176,46 +186,6 @@ def show(outcomes: list[Outcome]) -> None:
             print(f"    {x.case}: {x.case.parameters}")
 
 
-def strayed(case: Case, scheme: Scheme, duration: float) -> tuple[Array, Array] | str:
-    """Return where bodies end by h and by h/2, (bodies, 3) [m] each, or what went wrong."""
-    ends: list[Array] = []
-    for h in (STEPS.h_max, STEPS.h_max / 2):
-        result = run(case, scheme, duration, StepBounds(STEPS.h_min, h))
-        if isinstance(result, str):
-            return result
-        if not result.completed:
-            return str(result.data.attrs["stop_reason"])
-        ends.append(result["body_position"].values[-1])
-    return ends[0], ends[1]
-
-
-def compare(chosen: argparse.Namespace, scheme: Scheme) -> int:
-    """Print how far motions in both coordinates are apart, over the sum of both their errors."""
-    apart, largest, failed = [], 0.0, 0
-    pair: list[tuple[Array, Array] | str] = []
-    for case in cases(chosen.models, chosen.runs, chosen.seed, both=True):
-        pair.append(strayed(case, scheme, chosen.duration))
-        if len(pair) < 2:
-            continue
-        (one, other), pair = pair, []
-        if isinstance(one, str) or isinstance(other, str):
-            failed += 1
-            print(f"{case}: {one if isinstance(one, str) else other}", file=sys.stderr, flush=True)
-            continue
-        errors = sum(float(np.max(np.abs(x[0] - x[1]))) for x in (one, other))
-        distance = float(np.max(np.abs(one[0] - other[0])))
-        apart.append(distance / max(errors, ROUND_OFF))
-        largest = max(largest, distance)
-        if apart[-1] > 1:
-            print(f"{case}: {distance:.2g} m apart, errors {errors:.2g} m", flush=True)
-    far = sum(x > 1 for x in apart)
-    print(f"{len(apart)} pairs, {far} further apart than the sum of both errors; {failed} not run")
-    print(
-        f"median of distance over errors {np.median(apart):.2g}, largest distance {largest:.2g} m"
-    )
-    return min(far + failed, 1)
-
-
 def main(arguments: list[str]) -> int:
     """Run the benchmark; the exit code counts runs by `Variational` that did not finish."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -224,15 +194,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--duration", type=float, default=0.5, help="[s]")
     parser.add_argument("--schemes", nargs="+", choices=[*SCHEMES], default=[*SCHEMES])
-    parser.add_argument("--compare", action="store_true", help="absolute and relative coordinates")
     chosen = parser.parse_args(arguments)
     print(machine(), f"; seed {chosen.seed}")
-    if chosen.compare:
-        return compare(chosen, SCHEMES[chosen.schemes[0]])
     failed = 0
     for name in chosen.schemes:
         outcomes = []
-        for case in cases(chosen.models, chosen.runs, chosen.seed):
+        for case in cases(DRAWN, range(chosen.models), chosen.runs, chosen.seed):
             outcomes.append(outcome(case, SCHEMES[name], chosen.duration))
             last = outcomes[-1]
             if last.why:

@@ -9,7 +9,6 @@ from typing import cast
 import casadi as ca
 import numpy as np
 import scipy
-import scipy.sparse.linalg
 
 from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.branch import BranchProgram, weight_of

@@ -63,6 +63,8 @@ class Balance:
         Positive where bristles spring back.
     momenta : SX (nv,), SX (nv,)
         Before and after.
+    met : SX (nv,)
+        Velocity before, of the contacts alone: of an impact within the step that at the impact.
     """
 
     dynamics: Dynamics
@@ -77,6 +79,7 @@ class Balance:
     joint_friction: ca.SX
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
+    met: ca.SX
 
     @classmethod
     def of(
@@ -93,6 +96,7 @@ class Balance:
         load_work: ca.SX | None = None,
         joint_friction: ca.SX | None = None,
         momenta: tuple[ca.SX, ca.SX] | None = None,
+        met: ca.SX | None = None,
     ) -> Balance:
         """Return a balance; what is not given follows from the rest.
 
@@ -110,6 +114,8 @@ class Balance:
             None by default.
         momenta : SX (nv,), SX (nv,), optional
             Before and after, M v- and M v+ by default.
+        met : SX (nv,), optional
+            That before by default.
         """
         before, after = velocities
         mean = (before + after) / 2
@@ -120,7 +126,9 @@ class Balance:
             load_work = h * ca.dot(d.external(node.t, node.q, acting, node.p) + node.drive, mean)
         momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
-        return cls(d, node, before, after, h, K, impulses, M, load_work, rubbing, work, momenta)
+        met = before if met is None else met
+        terms = (load_work, rubbing, work, momenta, met)
+        return cls(d, node, before, after, h, K, impulses, M, *terms)
 
     @cached_property
     def C(self) -> ca.SX:
@@ -154,7 +162,7 @@ class Balance:
     @cached_property
     def loss(self) -> ca.SX:
         """Energy that each contact takes, friction included, (ng,) [J]."""
-        mean = (self.before + self.after) / 2
+        mean = (self.met + self.after) / 2
         slid = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
         return -self.impulses.lam * self.node.gap_rate(mean) - by_contact(self.dynamics, slid)
 

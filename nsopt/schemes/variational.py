@@ -34,7 +34,7 @@ from nsopt.schemes.terms import (
     smooth_forces,
     walls_over,
 )
-from nsopt.schemes.walls import WallFigures, depth, unplaced_impact
+from nsopt.schemes.walls import WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 
@@ -90,11 +90,12 @@ class Variational(Scheme):
     second half         M_n+1 v_n+1 = P(q_n+1, u, -h) + h/2 Q_A(q_n+1, v_h) + W_n+1 lam'
                         + C_n+1^T mu'
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
-    contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v_n), 0) _|_ lam' >= 0,
+    contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v-), 0) _|_ lam' >= 0,
                         or another `Impact`
     ==================  ==============================================================
 
-    with the rate of the gaps dg(v) = W^T v + dg/dt.
+    with the rate of the gaps dg(v) = W^T v + dg/dt and v- the velocity at the first impact, within
+    the step (`met_at`).
 
     Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
     time-reversible there, so energy does not drift. In a step in which a contact closes lam and mu
@@ -214,15 +215,16 @@ class Variational(Scheme):
         # gyroscopic torque of the whole step.
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
-        early = d.momentum(end.q, twists, -h, p) - M @ start.v + given
         meeting = KnownModes(mpcc, d, scales, closed * impact)
-        closes = (1 - contacts.closed) * (end.gap_rate(start.v) < 0)
+        met = self._met(half, contacts, step, end)
+        closes = (1 - contacts.closed) * (end.gap_rate(met) < 0)
         e = self.impact.coefficients(d.restitution(p), closes)
-        rebound = self.impact.state(meeting, replace(end, v=start.v), e, lambda _: early)
+        rebound = self.impact.state(meeting, replace(end, v=met), e)
         late = rebound.given + more
         last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
+        moved = ca.if_else(impact, step.v, (u + v) / 2)  # an impact moves bodies by h v_half
         loads = ReactionLoads(part, v - u, mu, lam, slip)
         second = Balance.of(
             d,
@@ -233,6 +235,8 @@ class Variational(Scheme):
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
+            load_work=h / 2 * ca.dot(d.external(*end.at[:2], u, p), moved),
+            met=ca.if_else(impact, met, u),
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
         )
@@ -241,7 +245,7 @@ class Variational(Scheme):
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
-        first = self._counted(half, step.frozen, impact, (u + v) / 2)
+        first = self._counted(half, step.frozen, impact)
         joints = first.impulses.mu + mu
         errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
@@ -255,15 +259,22 @@ class Variational(Scheme):
             walls=replace(step.walls, late=late, unplaced=unplaced),
         )
 
-    def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, mean: ca.SX) -> Balance:
+    def _met(self, half: Balance, contacts: _Contacts, step: Step, end: Node) -> ca.SX:
+        """Return the velocity (nv,) of the approach, that at the start where nothing rebounds."""
+        d = half.dynamics
+        if d.restitution(end.p).is_zero():
+            return half.before
+        return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
+
+    def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX) -> Balance:
         """Return what counts of the first half: after an impact only the work of loads.
 
-        They then work on the mean velocity (nv,) of the impact.
+        They then work on the way that the bodies go, as potentials do.
         """
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)
         load = d.external(node.t, node.q, acting, node.p)
-        worked = ca.if_else(impact, mean, (half.before + half.after) / 2)
+        worked = ca.if_else(impact, half.after, (half.before + half.after) / 2)
         mu, _, slip = half.impulses
         return replace(
             half,

@@ -101,6 +101,31 @@ def unplaced_impact(
     return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 
 
+def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> ca.SX:
+    """Return the velocity (nv,) with which the first wall of a step is met.
+
+    Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
+    the wall as the placing impulses bring them back: so long before the end they met it.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    moved : SX (nv,)
+        Velocity of the move.
+    placing : SX (ng,) [N s]
+        Impulses of contacts that close, which place the bodies.
+    h : SX scalar [s]
+    end : Node
+    """
+    back = _response(first, first.node.W @ placing)
+    gained = 2 * (moved - back - first.before)
+    nearing = -h * end.gap_rate(first.before + gained)
+    beyond = (placing > 0) * (h * first.node.W.T @ back)
+    late = ca.if_else(nearing > 0, beyond / ca.if_else(nearing > 0, nearing, 1), 0)
+    return first.before + (1 - ca.fmin(ca.fmax(ca.mmax(late), 0), 1)) * gained
+
+
 def _response(b: Balance, impulse: ca.SX) -> ca.SX:
     """Return by how much an impulse changes the velocity of a body held by ideal joints, (nv,)."""
     M, C = metric(b.M), b.C

@@ -4,15 +4,20 @@ import numpy as np
 import pytest
 
 from nsopt import (
+    AppliedForce,
     Body,
     Compiled,
     ContactAligned,
+    ContactLaw,
     ErrorControl,
     FollowContacts,
     Frame,
     LargestStep,
     Mechanism,
+    NewtonImpact,
     PlanarRevoluteClearance,
+    PlaneContact,
+    PoissonImpact,
     Prismatic,
     Revolute,
     StepBounds,
@@ -107,19 +112,25 @@ def worn():
     return assemble(Mechanism([crank, rod, slider], joints), [pin], slider_crank.GRAVITY)
 
 
+def told(result):
+    """Return by how much the energy is off according to the summary [J]."""
+    (line,) = [x for x in result.summary().splitlines() if x.startswith("impacts within steps")]
+    return float(line.split()[-2])
+
+
 @pytest.mark.slow
 def test_a_worn_wrist_pin_is_as_exact_as_with_events():
     """Energy and angle of the crank after 50 ms, against steps that end at events."""
     dynamics = worn()
 
-    def end(h, h_min, scheme):
+    def end(h, h_min, scheme, control=PLACED):
         result = simulate(
             dynamics,
             duration=0.05,
             steps=StepBounds(h_min, h),
             scheme=scheme,
             solver=Compiled(),
-            control=PLACED,
+            control=control,
             progress=False,
         )
         assert result.completed, result.stop_reason
@@ -132,6 +143,90 @@ def test_a_worn_wrist_pin_is_as_exact_as_with_events():
         assert abs(now[0] - angle) < 1.2e-3 * limit
         assert abs(now[1] - energy) < 1.2e-3 * limit + 2e-4
         assert not result.warnings
+        # By default impacts are placed to less; then the summary says how far the energy is off.
+        *now, result = end(h, 1e-9, Variational(), LargestStep())
+        assert abs(now[1] - energy) < told(result)
     *now, result = end(1e-4, 1e-4, Variational())
     assert any("impacts are placed at the end" in text for text in result.warnings)
     assert abs(now[1] - energy) < 2 * result.data.attrs["unplaced_energy"]
+
+
+APPROACH = 1e-6
+"""Of the kinetic energy, how exactly impacts are placed where rebounds are compared."""
+
+
+def bouncing(e, h, scheme, h_min, impact_error=APPROACH):
+    """Place and energy at the end of the disc that falls in its bore and rebounds."""
+    body = Body("disc", 2.0, (1.0, 1.0, 1.0), position=(-BEHIND, ASIDE, 0), velocity=(1, 0, 0))
+    law = ContactLaw(e)
+    hinge = PlanarRevoluteClearance("bore", Frame(None), Frame(body), clearance=CLEARANCE, law=law)
+    result = simulate(
+        assemble(Mechanism([body]), [hinge], (0.0, -9.81, 0.0)),
+        duration=0.5,
+        steps=StepBounds(h_min, h),
+        scheme=scheme,
+        solver=Compiled(),
+        control=LargestStep(contacts=FollowContacts(placed=impact_error)),
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    loss = np.nansum(result["contact_loss"].values)
+    assert loss == pytest.approx(result["dissipated_energy"].values[-1], rel=2e-3)
+    return result["body_position"].values[-1, 0, :2], result["total_energy"].values[-1]
+
+
+LAWS = [NewtonImpact(), PoissonImpact()]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda x: type(x).__name__)
+def test_a_rebound_is_of_the_velocity_at_the_impact(law):
+    """Not of that at the start of the step, which differs by what acts until then."""
+    place, energy = bouncing(0.9, 5e-4, ContactAligned(impact=law), 5e-4)
+    for h in (8e-3, 4e-3, 2e-3):
+        now = bouncing(0.9, h, Variational(impact=law), 1e-9)
+        assert np.abs(now[0] - place).max() < 1e-6
+        assert abs(now[1] - energy) < 3e-6
+    roughly = bouncing(0.9, 4e-3, Variational(impact=law), 1e-9, 3e-4)
+    assert abs(roughly[1] - energy) < 4e-4  # 1e-2 h of the rate at which gravity works
+
+
+@pytest.mark.parametrize("h", [2e-3, 1e-3, 3e-4])
+def test_a_ball_rebounds_with_the_energy_that_its_fall_gave(h):
+    """The first impact of a fall from 1 m takes (1 - e^2) m g, wherever it is within its step."""
+    e, weight = 0.9, 2.0 * 9.81
+    body = Body("ball", 2.0, (1.0, 1.0, 1.0), position=(0, 0, 1))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(e))
+    result = simulate(
+        assemble(Mechanism([body]), [floor], (0.0, 0.0, -9.81)),
+        duration=0.9,
+        steps=StepBounds(h, h),
+        scheme=Variational(),
+        solver=Compiled(),
+        progress=False,
+    )
+    lost = result["dissipated_energy"].values[-1]
+    assert lost == pytest.approx((1 - e**2) * weight, rel=2e-5)
+
+
+@pytest.mark.parametrize("h", [4e-3, 1e-3])
+def test_a_force_works_on_the_way_that_bodies_go(h):
+    """Weight stated as a force: the same energy is dissipated, in the steps of impacts too."""
+    dissipated = []
+    for stated in (True, False):
+        body = Body("disc", 2.0, (1.0, 1.0, 1.0), position=(-BEHIND, ASIDE, 0), velocity=(1, 0, 0))
+        hinge = PlanarRevoluteClearance(
+            "bore", Frame(None), Frame(body), clearance=CLEARANCE, law=ContactLaw(0.9)
+        )
+        weight = AppliedForce("weight", Frame(body), (0.0, -2.0 * 9.81, 0.0))
+        elements, gravity = ([hinge, weight], 0.0) if stated else ([hinge], -9.81)
+        result = simulate(
+            assemble(Mechanism([body]), elements, (0.0, gravity, 0.0)),
+            duration=T,
+            steps=StepBounds(h, h),
+            scheme=Variational(),
+            solver=Compiled(),
+            progress=False,
+        )
+        dissipated.append(result["dissipated_energy"].values[1:])
+    assert dissipated[0][-1] > 0.3
+    assert dissipated[0] == pytest.approx(dissipated[1], abs=1e-10)
