@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
+from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
-from nsopt.simulation.fallback import LAW, FallbackStepper
+from nsopt.simulation.fallback import FallbackStepper
 from nsopt.simulation.fallback_chain import Backoff, Fallback, FallbackChains, FallbackSteps
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import BY, StepError
+from nsopt.simulation.step_error import BY, LAW, StepError
 from nsopt.simulation.stepper import Stepper, StepperState
 
 Array = NDArray[np.float64]
@@ -218,6 +219,8 @@ class Driver:
                 taken, h = FallbackSteps(step, ()), self._stepper.trial
             except StepError as error:
                 taken = self._steps_by(last, (*tried, *error.tried))
+                if not len(taken.accepted) and any(CONTACT_WORK in x for x in taken.refused):
+                    taken = self._steps_by(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
         return self._resumed(chain, taken, h)

@@ -9,11 +9,8 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
-from nsopt.simulation.step_error import BY, StepError
+from nsopt.simulation.step_error import StepError, named
 from nsopt.simulation.stepper import Stepper
-
-LAW = "with "
-"""Before the name of the law of impact, where that is another one."""
 
 
 class FallbackStepper:
@@ -74,22 +71,14 @@ class FallbackStepper:
                 continue
             if not tried and taken is scheme:
                 return accepted
-            return accepted.with_earlier(tuple(tried), self._named(taken))
+            return accepted.with_earlier(tuple(tried), named(self._steppers[0][0], taken))
         assert own is not None  # the scheme itself is always tried
         raise own.among(tried)
 
     def _labelled(self, attempt: str, taken: Scheme) -> str:
         """Return the text of an attempt, with the scheme that made it where it is another one."""
         label, separator, text = attempt.partition(": ")
-        return f"{label} {self._named(taken)}".strip() + separator + text
-
-    def _named(self, taken: Scheme) -> str:
-        """Return by which scheme, and with which law of impact, if by or with another one."""
-        own = self._steppers[0][0]
-        laws = [getattr(x, "impact", None) for x in (own, taken)]
-        name = f"{BY}{type(taken).__name__}" if type(taken) is not type(own) else ""
-        law = f"{LAW}{type(laws[1]).__name__}" if None not in laws and laws[0] != laws[1] else ""
-        return f"{name} {law}".strip()
+        return f"{label} {named(self._steppers[0][0], taken)}".strip() + separator + text
 
     def _attempts(
         self, tried: list[str]

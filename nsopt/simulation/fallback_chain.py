@@ -13,7 +13,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.step_error import BY
+from nsopt.simulation.step_error import named
 
 Array = NDArray[np.float64]
 
@@ -87,8 +87,6 @@ class FallbackChains:
     ----------
     dynamics : Dynamics
     scheme : Scheme
-        Fallbacks that are the same scheme with another law of impact are left out: they are for
-        impacts that give energy, which `FallbackStepper` knows.
     bounds : StepBounds
     make : callable
         (scheme, whether Newton guesses where it starts) -> chain; called when it is needed.
@@ -99,6 +97,8 @@ class FallbackChains:
         With the scheme itself above h_min, where Newton does not solve a step nearly as short.
     own, others : tuple of Fallback
         With the scheme itself, and with its fallbacks, in the order in which they are tried.
+    law : tuple of Fallback
+        With another law of impact, where contacts gave energy by the scheme's own.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class FallbackChains:
         self.longer: tuple[Fallback, ...] = ()
         self.own: tuple[Fallback, ...] = ()
         self.others: tuple[Fallback, ...] = ()
+        self.law: tuple[Fallback, ...] = ()
         if not dynamics.contact_names:
             return
         others = [*_others(scheme)]
@@ -121,6 +122,8 @@ class FallbackChains:
         self.longer = tuple(Fallback(scheme, True, factor) for factor in reversed(LONGER[1:]))
         self.own = (Fallback(scheme, True),) if others else last
         self.others = (*map(Fallback, others), *last) if others else ()
+        other_law = [scheme, *others][-1].fallback
+        self.law = (Fallback(other_law, True),) if other_law is not None else ()
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
         """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
@@ -153,7 +156,7 @@ class FallbackChains:
 
     def _description(self, fallback: Fallback) -> str:
         """Return in words how steps were taken, as far as not by the scheme and Newton alone."""
-        by = f"{BY}{type(fallback.scheme).__name__}" if fallback.scheme != self._scheme else ""
+        by = named(self._scheme, fallback.scheme)
         return f"{by} {FROM_PROXIMAL_POINT if fallback.proximal else ''}".strip()
 
     def _described(self, fallback: Fallback, refused: tuple[str, ...]) -> tuple[str, ...]:

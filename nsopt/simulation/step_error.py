@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from nsopt.schemes import Scheme
+
 RESTARTED = "restarted after"
 """Begins the text of an attempt that says what the solver ended with, but not what was off."""
 
 BY = "by "
 """Before the name of the scheme, where another one took or tried a step."""
+
+LAW = "with "
+"""Before the name of the law of impact, where that is another one."""
 
 SIZE = "h = "
 """Begins the label of an attempt that was as the one before, but for its h."""
@@ -51,6 +56,14 @@ class StepError(RuntimeError):
     def among(self, tried: Sequence[str]) -> StepError:
         """Return the same error with more attempts, its own among them."""
         return StepError(self._t, tried, self._remedy, self._fault)
+
+
+def named(own: Scheme, taken: Scheme) -> str:
+    """Return by which scheme, and with which law of impact, if by or with another one."""
+    laws = [getattr(x, "impact", None) for x in (own, taken)]
+    name = f"{BY}{type(taken).__name__}" if type(taken) is not type(own) else ""
+    law = f"{LAW}{type(laws[1]).__name__}" if None not in laws and laws[0] != laws[1] else ""
+    return f"{name} {law}".strip()
 
 
 def _commonest(tried: Sequence[str]) -> str:
