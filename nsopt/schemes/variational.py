@@ -224,7 +224,9 @@ class Variational(Scheme):
         last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
-        moved = ca.if_else(impact, step.v, (u + v) / 2)  # an impact moves bodies by h v_half
+        mean = (u + v) / 2
+        # Loads work on what `Balance.loss` is of: the mean, or what is known of the impact itself.
+        moved = step.v if _rebounds(d, p) else mean
         loads = ReactionLoads(part, v - u, mu, lam, slip)
         second = Balance.of(
             d,
@@ -235,7 +237,9 @@ class Variational(Scheme):
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
-            load_work=h / 2 * ca.dot(d.external(*end.at[:2], u, p), moved),
+            load_work=h
+            / 2
+            * ca.dot(d.external(*end.at[:2], u, p), ca.if_else(impact, moved, mean)),
             met=ca.if_else(impact, met, u),
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
@@ -245,7 +249,7 @@ class Variational(Scheme):
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
-        first = self._counted(half, step.frozen, impact)
+        first = self._counted(half, step.frozen, impact, moved)
         joints = first.impulses.mu + mu
         errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
@@ -261,20 +265,19 @@ class Variational(Scheme):
 
     def _met(self, half: Balance, contacts: _Contacts, step: Step, end: Node) -> ca.SX:
         """Return the velocity (nv,) of the approach, that at the start where nothing rebounds."""
-        d = half.dynamics
-        if d.restitution(end.p).is_zero():
+        if not _rebounds(half.dynamics, end.p):
             return half.before
         return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
 
-    def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX) -> Balance:
+    def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
         """Return what counts of the first half: after an impact only the work of loads.
 
-        They then work on the way that the bodies go, as potentials do.
+        They then work on the velocity ``moved`` (nv,).
         """
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)
         load = d.external(node.t, node.q, acting, node.p)
-        worked = ca.if_else(impact, half.after, (half.before + half.after) / 2)
+        worked = ca.if_else(impact, moved, (half.before + half.after) / 2)
         mu, _, slip = half.impulses
         return replace(
             half,
@@ -393,3 +396,8 @@ class Variational(Scheme):
         normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
         D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
         return _Contacts(closed, lasting, D)
+
+
+def _rebounds(d: Dynamics, p: ca.SX) -> bool:
+    """Return whether contacts may rebound, so that the velocity at an impact is looked for."""
+    return not d.restitution(p).is_zero()
