@@ -224,9 +224,9 @@ class Variational(Scheme):
         last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
-        mean = (u + v) / 2
         # Loads work on what `Balance.loss` is of: the mean, or what is known of the impact itself.
-        moved = step.v if _rebounds(d, p) else mean
+        moved = step.v if _rebounds(d, p) else (u + v) / 2
+        load = d.external(*end.at[:2], u, p)
         loads = ReactionLoads(part, v - u, mu, lam, slip)
         second = Balance.of(
             d,
@@ -237,9 +237,7 @@ class Variational(Scheme):
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
-            load_work=h
-            / 2
-            * ca.dot(d.external(*end.at[:2], u, p), ca.if_else(impact, moved, mean)),
+            load_work=h / 2 * ca.dot(load, ca.if_else(impact, moved, (u + v) / 2)),
             met=ca.if_else(impact, met, u),
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
@@ -270,10 +268,7 @@ class Variational(Scheme):
         return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
 
     def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
-        """Return what counts of the first half: after an impact only the work of loads.
-
-        They then work on the velocity ``moved`` (nv,).
-        """
+        """Return what counts of the first half: in impacts the work of loads on ``moved`` (nv,)."""
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)
         load = d.external(node.t, node.q, acting, node.p)
