@@ -1,6 +1,7 @@
-"""Every element, law, relaxation, backend, scheme, cost and condition: one row or more each.
+"""Every element, law, relaxation, backend and scheme: one row or more each.
 
-The generic tests run on every row, so that a new class is tested by its row.
+The generic tests run on every row, so that a new class is tested by its row. Costs and conditions
+of trajectories have theirs in ``catalog_trajectory.py``.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from nsopt.elements import Law
 from nsopt.mechanics import Element
 from nsopt.mpcc import Daqp, IpoptQp, Osqp, Piqp, Proxqp, Qrqp
 from nsopt.schemes import PoissonImpact
-from nsopt.trajectory import conditions, costs
 from tests import geometry
 from tests.geometry import CLEARANCE, IRREGULAR, TRIANGLE
 
@@ -327,74 +327,4 @@ CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),
     ns.LargestStep(contacts=ns.FollowContacts(0.01)),
-]
-
-
-def hand():
-    return Frame(ARM.bodies[-1], (0.2, 0, 0))
-
-
-def _arm():
-    """Two links in space, both joints driven."""
-    upper = ns.Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
-    lower = ns.Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.6, 0, 0))
-    joints = [
-        ns.Revolute("shoulder", Frame(None, axes=(0, 1, 0)), Frame.at(upper, (0, 0, 0), (0, 1, 0))),
-        ns.Revolute("elbow", Frame.at(upper, (0.4, 0, 0)), Frame.at(lower, (0.4, 0, 0))),
-    ]
-    drives = [
-        ns.Actuator("shoulder", -2.0, 2.0, 3.0, 40.0, damping=0.5),
-        ns.Actuator("elbow", -2.0, 2.0, 3.0, 20.0, damping=0.2),
-    ]
-    return ns.Mechanism([upper, lower], joints, "relative", drives)
-
-
-ARM = _arm()
-COSTS = [
-    costs.Effort(scale=5.0),
-    costs.InputEffort(input="load"),
-    costs.Power(scale=20.0),
-    costs.Energy(braking=0.5),
-    costs.JointResistance(reaction_force=50.0, reaction_torque=10.0),
-    costs.Duration(weight=2.0),
-    costs.Smoothness(weight=0.1),
-    costs.Jerk(weight=1e-3),
-    costs.Tracking(trajectory=lambda t: (np.sin(t), 0.3 * t)),
-    costs.TaskTracking(frame=hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
-    costs.BaseReaction(joint="shoulder", force=30.0),
-    costs.FinalPose(q=(0.7, np.nan)),
-    costs.FinalTask(frame=hand(), position=(0.3, 0.4, 0.1), axes=np.eye(3), length=0.2),
-    2 * costs.Effort(scale=5.0) + costs.FinalPose(q=(0.7, 0.1)),
-]
-CONDITIONS = [
-    conditions.StartAt((0.1, 0.2), (0.0, 0.0)),
-    conditions.EndAt((np.nan, 0.5), (0.0, np.nan)),
-    conditions.Reach(hand(), (0.3, 0.4, 0.1)),
-    conditions.Within("elbow.angle", -1.0, 1.0),
-    conditions.Within("load", 0.0, 2.0),
-    conditions.ActuatorLimits(),
-    conditions.Orient(hand(), np.eye(3)),
-    conditions.Orient(hand(), np.eye(3), about_z=True),
-    conditions.DriveWithin("elbow", -5.0, 5.0),
-    conditions.PowerLimits(20.0),
-    conditions.ClearOf(hand(), (0.0, 0.5, 0.0), 0.1),
-    conditions.ClearOfCapsule(hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
-    conditions.LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
-    conditions.Periodic((0.1, np.nan)),
-    conditions.During(conditions.Within("elbow.angle", -1.0, 1.0), 0.3, 0.7),
-]
-# For a mechanism with contacts "floor" and ranges of motion.
-STEPPED_COSTS = [
-    costs.ContactForce(scale=5.0),
-    costs.ContactForce(contacts=["floor"], power=4.0),
-    costs.ImpactEnergy(weight=2.0),
-    costs.EvenSteps(weight=0.1),
-    costs.RestrictingEnergy(size=0.5),
-    costs.RestrictingMoment(torque=2.0, force=3.0),
-]
-STEPPED_CONDITIONS = [
-    conditions.Touching("floor"),
-    conditions.Apart("floor"),
-    conditions.During(conditions.Touching("floor"), 0.3, 0.7),
-    conditions.During(conditions.Apart("floor"), 0.7, 1.0),
 ]

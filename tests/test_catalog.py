@@ -8,7 +8,7 @@ import pytest
 import nsopt
 from nsopt import Body, Frame, elements, mpcc, schemes, simulation, trajectory
 from nsopt.trajectory import conditions, costs
-from tests import catalog
+from tests import catalog, catalog_trajectory
 
 pytestmark = pytest.mark.unit
 DOORS = (nsopt, elements, schemes, simulation, mpcc, trajectory, costs, conditions)
@@ -52,7 +52,7 @@ def kinds(x):
 def rows():
     lists = [
         x
-        for name, x in vars(catalog).items()
+        for name, x in (vars(catalog) | vars(catalog_trajectory)).items()
         if name.isupper() and isinstance(x, list | catalog.Row)
     ]
     return kinds(lists)
@@ -63,7 +63,9 @@ def test_what_is_exported_has_a_row(contract, rows):
     usable_itself = contract is nsopt.ContactLaw  # so no other need exist
     assert exported(contract) or usable_itself
     missing = sorted(x.__name__ for x in exported(contract) - rows)
-    assert not missing, f"give {', '.join(missing)} a row in tests/catalog.py"
+    assert not missing, (
+        f"give {', '.join(missing)} a row in tests/catalog.py or catalog_trajectory.py"
+    )
 
 
 def test_what_has_no_row_is_found(rows, monkeypatch):

@@ -20,7 +20,7 @@ from nsopt.trajectory import (
     optimize,
 )
 from nsopt.trajectory.checks import check_frame
-from tests.catalog import CONDITIONS, hand
+from tests.catalog_trajectory import CONDITIONS, hand
 from tests.recipes.generic import runs
 from tests.trajectory import test_constraint_blocks
 from tests.trajectory.mechanisms import cart

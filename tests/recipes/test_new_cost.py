@@ -8,7 +8,7 @@ import pytest
 from nsopt import Dynamics, Frame
 from nsopt.trajectory import Cost, EndAt, Horizon, NodeSample, Quintic, StartAt, optimize
 from nsopt.trajectory.checks import check_frame
-from tests.catalog import COSTS, STEPPED_COSTS, hand
+from tests.catalog_trajectory import COSTS, STEPPED_COSTS, hand
 from tests.recipes.generic import runs
 from tests.trajectory import test_constraint_blocks, test_stepped_blocks
 from tests.trajectory.mechanisms import cart

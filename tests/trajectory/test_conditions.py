@@ -33,7 +33,7 @@ from nsopt.trajectory.geometry import squared_distance
 from nsopt.trajectory.guesses import Straight
 from nsopt.trajectory.node_sample import SteppedNode
 from nsopt.trajectory.postures import find_posture
-from tests.catalog import ARM
+from tests.catalog_trajectory import ARM
 from tests.trajectory.mechanisms import cart, gantry, wheel
 
 

@@ -9,7 +9,7 @@ from nsopt.mpcc.structured import OFTEN
 from nsopt.robots import resistances
 from nsopt.trajectory import Effort, Horizon
 from nsopt.trajectory.transcription.collocation import Collocation
-from tests.catalog import ARM, CONDITIONS, COSTS
+from tests.catalog_trajectory import ARM, CONDITIONS, COSTS
 
 PUSH = AppliedForce("push", Frame(ARM.bodies[-1]), (0, 0, Parameter("load", 0.3)))
 DYNAMICS = assemble(ARM, [PUSH, *resistances(ARM)], gravity=(0, 0, -9.81))

@@ -27,7 +27,7 @@ from nsopt.trajectory import (
     costs,
 )
 from nsopt.trajectory.transcription.stepped import Stepped
-from tests.catalog import CONDITIONS, COSTS, STEPPED_CONDITIONS, STEPPED_COSTS
+from tests.catalog_trajectory import CONDITIONS, COSTS, STEPPED_CONDITIONS, STEPPED_COSTS
 from tests.trajectory.differences import difference
 from tests.trajectory.mechanisms import UNIT
 

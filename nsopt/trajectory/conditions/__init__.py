@@ -1,7 +1,7 @@
 """Conditions on a motion: at its start, at its end, along it, or for a part of it.
 
 A new condition is one frozen dataclass derived from `Condition`; an export; a row in
-``tests/catalog.py``.
+``tests/catalog_trajectory.py``.
 """
 
 from nsopt.mpcc import Bound

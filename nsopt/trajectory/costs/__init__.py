@@ -2,7 +2,7 @@
 
 A new cost is one frozen dataclass derived from `Cost` with ``rate`` (cost per second), ``final``
 (cost of the end) or ``impact`` (cost of impacts at a node); an export here; a row in
-``tests/catalog.py``.
+``tests/catalog_trajectory.py``.
 """
 
 from nsopt.trajectory.costs.base import Cost, Sum, flattened
