@@ -63,9 +63,7 @@ def test_what_is_exported_has_a_row(contract, rows):
     usable_itself = contract is nsopt.ContactLaw  # so no other need exist
     assert exported(contract) or usable_itself
     missing = sorted(x.__name__ for x in exported(contract) - rows)
-    assert not missing, (
-        f"give {', '.join(missing)} a row in tests/catalog.py or catalog_trajectory.py"
-    )
+    assert not missing, f"give {', '.join(missing)} a row in a catalogue"
 
 
 def test_what_has_no_row_is_found(rows, monkeypatch):
