@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -103,9 +104,10 @@ def view(
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
     """Print summary, provenance and variables of a saved result."""
-    with plain_errors():
+    with plain_errors(), ThreadPoolExecutor(1) as beside:
+        hashed = beside.submit(check_hash, result)  # takes as long as opening imports
         opened = Result.open(result, lazy=True)
-        saved = check_hash(result)
+        saved = hashed.result()
     data, attrs = opened.data, opened.data.attrs
     print(opened.summary())
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
