@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -104,10 +103,9 @@ def view(
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:
     """Print summary, provenance and variables of a saved result."""
-    with plain_errors(), ThreadPoolExecutor(1) as beside:
-        hashed = beside.submit(check_hash, result)  # takes as long as opening imports
+    with plain_errors():
         opened = Result.open(result, lazy=True)
-        saved = hashed.result()
+        saved = check_hash(result)
     data, attrs = opened.data, opened.data.attrs
     print(opened.summary())
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
