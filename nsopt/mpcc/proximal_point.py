@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 LINEARIZED = 6
 """Times at most that a program is linearised."""
 
-ENOUGH = 1e-11
-"""Residual of the program at which it is solved, over the largest scaled unknown or one."""
+ENOUGH = 1e-10
+"""Residual of the program at which Newton is left the rest, over the largest scaled unknown or one:
+where many impulses give the same motion, round-off keeps it from falling much further."""
 
 RANK = 1e-12
 """Relative size of singular values of the equations that count as zero."""

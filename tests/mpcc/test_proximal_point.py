@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import Mpcc, Newton, ProximalPoint
+from nsopt.mpcc.disc import Disc
+from nsopt.mpcc.projections import ProjectionRows
 from tests.mpcc.contacts import by_enumeration, check_coulomb, pins
 
 pytestmark = pytest.mark.unit
@@ -178,3 +180,33 @@ def test_a_start_without_a_slope_is_given_back():
     m.equal("root", ca.sqrt(y) - z)
     m.complement("pair", y - 1, z)
     assert found(m, []).tolist() == [0.0, 0.0]
+
+
+def symbolic_rows(n, in_discs):
+    """Return (z, constants, slopes) -> rows and their slope, from the rows of the min map."""
+    z, c, s = ca.SX.sym("z", n), ca.SX.sym("c", 3 * n), ca.SX.sym("s", 3 * n, n)
+    F, lower, upper = ca.vertsplit(c + s @ z, n)
+    alone = n - in_discs
+    rows = [z[i] - ca.fmin(ca.fmax(z[i] - F[i], lower[i]), upper[i]) for i in range(alone)]
+    for i in range(alone, n, 2):
+        both = slice(i, i + 2)
+        rows.append(Disc(z[both], F[both], ca.fmax(upper[i], 0), "").rows)
+    r = ca.vertcat(*rows)
+    return ca.Function("rows", [z, c, s], [r, ca.jacobian(r, z)])
+
+
+@pytest.mark.parametrize(("n", "in_discs"), [(5, 0), (4, 4), (9, 4)])
+def test_rows_in_numbers_are_those_of_the_min_map(n, in_discs):
+    """Inside, on both limits and on edges, with limits that depend on z and may cross."""
+    rng, rows, symbolic = (
+        np.random.default_rng(n),
+        ProjectionRows(n, in_discs),
+        symbolic_rows(n, in_discs),
+    )
+    for width in [0.0, 1.0, 3.0] * 20:
+        z, s = rng.normal(size=n), rng.normal(size=(3 * n, n))
+        c = rng.normal(size=3 * n) + np.repeat([0.0, -width, width], n)
+        limits = c + s @ z
+        r, J = symbolic(z, c, s)
+        assert rows.value(z[:, None], limits[:, None]) == pytest.approx(r.full(), abs=1e-13)
+        assert rows.jacobian(z, limits, s) == pytest.approx(J.full(), abs=1e-13)
