@@ -16,20 +16,17 @@ from nsopt.mpcc.blocks import (
     FirstEvent,
     Pairs,
     ParameterBlock,
-    Rows,
-    Scale,
     VariableBlock,
     column,
     fresh,
     labels_of,
-    only_known,
-    positive,
     stacked,
 )
+from nsopt.mpcc.program_blocks import ProgramBlocks
 
 
 @dataclass(eq=False)
-class Mpcc:
+class Mpcc(ProgramBlocks):
     """A mathematical program with complementarity constraints, in named blocks.
 
     Minimize f(x) subject to c(x) = 0, d(x) <= 0, 0 <= G(x) _|_ H(x) >= 0 and bounds on x. All
@@ -47,24 +44,17 @@ class Mpcc:
     ValueError
         From every statement, naming the block, the value and the remedy: names used twice, wrong
         shapes, scales that are not positive, expressions with symbols of another program.
+
+    Attributes
+    ----------
+    earlier : tuple of Mpcc
+        Programs that are solved before this one, see `before`.
+    pattern : (Mpcc, SX) or None
+        The program that this one repeats, and the values of its parameters, see `repeats`.
     """
 
-    name: str
-    variables: tuple[VariableBlock, ...] = field(default=(), init=False)
-    parameters: tuple[ParameterBlock, ...] = field(default=(), init=False)
-    equalities: tuple[Rows, ...] = field(default=(), init=False)
-    inequalities: tuple[Rows, ...] = field(default=(), init=False)
-    pairs: tuple[Pairs, ...] = field(default=(), init=False)
-    boxes: tuple[Boxes, ...] = field(default=(), init=False)
-    discs: tuple[Discs, ...] = field(default=(), init=False)
-    first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
-    objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
-    least: tuple[str, ...] = field(default=(), init=False)
     earlier: tuple[Mpcc, ...] = field(default=(), init=False)
-
-    def __post_init__(self) -> None:
-        if not ca.Function.check_name(self.name):
-            raise ValueError(f"program name {self.name!r} must be letters, digits and single _")
+    pattern: tuple[Mpcc, ca.SX] | None = field(default=None, init=False)
 
     def variable(
         self,
@@ -310,8 +300,14 @@ class Mpcc:
         It has the parameters of this one, then a block of this one's name: its scaled unknowns.
         Expressions of both may be used in it.
         """
+        other = self.beside(name)
+        other.parameters += (self._solved(self.parameters),)
+        return other
+
+    def beside(self, name: str) -> Mpcc:
+        """Return a program with the parameters of this one."""
         other = Mpcc(name)
-        other.parameters = (*self.parameters, self._solved(self.parameters))
+        other.parameters = self.parameters
         return other
 
     @contextmanager
@@ -321,11 +317,39 @@ class Mpcc:
         It has the parameters of this one, which afterwards has a block of its name too: its scaled
         unknowns. Whoever solves this one solves those in ``earlier`` first, in their order.
         """
-        other = Mpcc(name)
-        other.parameters = self.parameters
+        other = self.beside(name)
         yield other
         self.parameters += (other._solved(self.parameters),)
         self.earlier += (other,)
+
+    def repeats(self, other: Mpcc, **given: ca.SX) -> None:
+        """Declare that this program is ``other`` with some of its parameters given.
+
+        What is generated for ``other`` then serves this one too: a step of many alike parts has
+        the code of one.
+
+        Parameters
+        ----------
+        other : Mpcc
+            With as many unknowns, and the same rows.
+        given : SX
+            Values of its parameters, in those of this program, by their names; the others are
+            those of this program that have their names.
+        """
+        own = {block.name: block.symbol for block in self.parameters} | given
+        values = [own.get(block.name, ca.SX(0, 1)) for block in other.parameters]
+        sizes = [
+            [value.numel() for value in (*values, *(v.scaled for v in self.variables))],
+            [block.symbol.numel() for block in other.parameters]
+            + [v.scaled.numel() for v in other.variables],
+        ]
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"program {self.name!r} does not repeat {other.name!r}: parameters and unknowns "
+                f"have {sizes[0]} numbers, not {sizes[1]}: state both alike"
+            )
+        stated = stacked(values)
+        self.pattern = other, self._of_parameters("what is given", stated, stated.numel())
 
     def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
         """Return the unknowns of this program as one more block of parameters."""
@@ -359,42 +383,3 @@ class Mpcc:
                 raise ValueError(f"least_norm: no variable {name!r}: state it first")
             if name not in self.least:
                 self.least += (name,)
-
-    def _scale(self, what: str, value: Any, size: int) -> Scale:
-        if isinstance(value, ca.SX):
-            return self._of_parameters(what, value, size)
-        return positive(what, value, size)
-
-    def _fresh_symbol(self, kind: str, name: str, size: int) -> None:
-        taken = [v.name for v in self.variables] + [p.name for p in self.parameters]
-        fresh(kind, name, taken)
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise ValueError(f"size of {kind} {name!r} must be an integer >= 0, got {size!r}")
-
-    def _fresh_constraint(self, kind: str, name: str) -> None:
-        rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        blocks: tuple[Pairs | Boxes | Discs | FirstEvent, ...] = (
-            *self.pairs,
-            *self.boxes,
-            *self.discs,
-            *self.first_events,
-        )
-        rows += [b.name for b in blocks]
-        fresh(kind, name, rows)
-
-    def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
-        self._fresh_constraint(kind, name)
-        rows = self._known(f"{kind} {name!r}", expr)
-        return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
-
-    def _known(self, what: str, expr: Any) -> ca.SX:
-        rows = column(what, expr)
-        symbols = [v.scaled for v in self.variables] + [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, f"use symbols returned by program {self.name!r}")
-        return rows
-
-    def _of_parameters(self, what: str, value: Any, size: int) -> ca.SX:
-        rows = column(what, value, size)
-        symbols = [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, "numbers and parameters only are allowed here")
-        return rows

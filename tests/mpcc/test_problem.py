@@ -131,3 +131,22 @@ def test_program_name_must_suit_generated_code():
 def test_program_without_unknowns_is_refused():
     with pytest.raises(ValueError, match="'empty' has no unknowns"):
         Solver().build(Mpcc("empty"))
+
+
+def test_a_program_repeats_one_of_its_sizes_at_given_parameters():
+    one = Mpcc("one")
+    at = one.parameter("at", 2)
+    other = one.beside("other")
+    for m in (one, other):
+        z = m.variable("z", 2)
+        m.equal("there", z - at)
+    other.repeats(one, at=2 * at)
+    pattern, values = other.pattern
+    assert pattern is one
+    np.testing.assert_array_equal(ca.evalf(ca.substitute(values, at, [1, 2])), [[2], [4]])
+    larger = one.beside("larger")
+    larger.variable("z", 3)
+    with pytest.raises(ValueError, match="'larger' does not repeat 'one'.*state both alike"):
+        larger.repeats(one)
+    with pytest.raises(ValueError, match="numbers and parameters only"):
+        other.repeats(one, at=z)
