@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -18,15 +17,14 @@ from nsopt.mpcc.blocks import (
     ParameterBlock,
     VariableBlock,
     column,
-    fresh,
     labels_of,
-    stacked,
+    limited,
 )
-from nsopt.mpcc.program_blocks import ProgramBlocks
+from nsopt.mpcc.chained import ChainedProgram
 
 
 @dataclass(eq=False)
-class Mpcc(ProgramBlocks):
+class Mpcc(ChainedProgram):
     """A mathematical program with complementarity constraints, in named blocks.
 
     Minimize f(x) subject to c(x) = 0, d(x) <= 0, 0 <= G(x) _|_ H(x) >= 0 and bounds on x. All
@@ -44,17 +42,7 @@ class Mpcc(ProgramBlocks):
     ValueError
         From every statement, naming the block, the value and the remedy: names used twice, wrong
         shapes, scales that are not positive, expressions with symbols of another program.
-
-    Attributes
-    ----------
-    earlier : tuple of Mpcc
-        Programs that are solved before this one, see `before`.
-    pattern : (Mpcc, SX) or None
-        The program that this one repeats, and the values of its parameters, see `repeats`.
     """
-
-    earlier: tuple[Mpcc, ...] = field(default=(), init=False)
-    pattern: tuple[Mpcc, ca.SX] | None = field(default=None, init=False)
 
     def variable(
         self,
@@ -128,6 +116,26 @@ class Mpcc(ProgramBlocks):
     def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""
         self.inequalities += (self._rows("inequality", name, expr, scale),)
+
+    def within(self, name: str, expr: Any, lower: Any, upper: Any, *, scale: Any = 1.0) -> None:
+        """Demand ``lower`` <= ``expr`` <= ``upper``, (m,); the solver sees expr / scale.
+
+        Parameters
+        ----------
+        name : str
+        expr : SX (m,)
+            Physical units.
+        lower, upper : float, (m,) array or SX expression
+            Physical units; they may depend on unknowns. What is infinite is no limit.
+        scale : float or (m,)
+        """
+        of = f"of inequality {name!r}"
+        values = self._known(f"inequality {name!r}", expr)
+        m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
+        low, up = (column(f"limits {of}", limit, m) for limit in (lower, upper))
+        rows, sides = limited(f"limits {of}", values, low, up)
+        stated = self._rows("inequality", name, rows, size[sides.of.tolist()])
+        self.inequalities += (replace(stated, sides=sides),)
 
     def complement(
         self,
@@ -293,69 +301,6 @@ class Mpcc(ProgramBlocks):
     def multipliers(self) -> tuple[str, ...]:
         """Variables that are multipliers, those of `least_norm` included."""
         return tuple(v.name for v in self.variables if v.multiplier or v.name in self.least)
-
-    def after(self, name: str) -> Mpcc:
-        """Return a program that is solved after this one, with its solution known.
-
-        It has the parameters of this one, then a block of this one's name: its scaled unknowns.
-        Expressions of both may be used in it.
-        """
-        other = self.beside(name)
-        other.parameters += (self._solved(self.parameters),)
-        return other
-
-    def beside(self, name: str) -> Mpcc:
-        """Return a program with the parameters of this one."""
-        other = Mpcc(name)
-        other.parameters = self.parameters
-        return other
-
-    @contextmanager
-    def before(self, name: str) -> Iterator[Mpcc]:
-        """Yield a program that is solved before this one, to be stated within the context.
-
-        It has the parameters of this one, which afterwards has a block of its name too: its scaled
-        unknowns. Whoever solves this one solves those in ``earlier`` first, in their order.
-        """
-        other = self.beside(name)
-        yield other
-        self.parameters += (other._solved(self.parameters),)
-        self.earlier += (other,)
-
-    def repeats(self, other: Mpcc, **given: ca.SX) -> None:
-        """Declare that this program is ``other`` with some of its parameters given.
-
-        What is generated for ``other`` then serves this one too: a step of many alike parts has
-        the code of one.
-
-        Parameters
-        ----------
-        other : Mpcc
-            With as many unknowns, and the same rows.
-        given : SX
-            Values of its parameters, in those of this program, by their names; the others are
-            those of this program that have their names.
-        """
-        own = {block.name: block.symbol for block in self.parameters} | given
-        values = [own.get(block.name, ca.SX(0, 1)) for block in other.parameters]
-        sizes = [
-            [value.numel() for value in (*values, *(v.scaled for v in self.variables))],
-            [block.symbol.numel() for block in other.parameters]
-            + [v.scaled.numel() for v in other.variables],
-        ]
-        if sizes[0] != sizes[1]:
-            raise ValueError(
-                f"program {self.name!r} does not repeat {other.name!r}: parameters and unknowns "
-                f"have {sizes[0]} numbers, not {sizes[1]}: state both alike"
-            )
-        stated = stacked(values)
-        self.pattern = other, self._of_parameters("what is given", stated, stated.numel())
-
-    def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
-        """Return the unknowns of this program as one more block of parameters."""
-        fresh("parameter", self.name, [p.name for p in known])
-        unknowns = stacked(v.scaled for v in self.variables)
-        return ParameterBlock(self.name, unknowns)
 
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""

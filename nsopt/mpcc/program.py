@@ -13,6 +13,7 @@ import numpy as np
 from nsopt.mpcc.active_set import ActiveSetRun
 from nsopt.mpcc.backend import Backend, Outcome, Point
 from nsopt.mpcc.branch import Branches
+from nsopt.mpcc.disc import split_discs
 from nsopt.mpcc.functions import Case, Functions
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
@@ -41,14 +42,13 @@ class Program:
         self._optimized = settings.active_set is not None
         mpcc, tolerances = split_into_pairs(mpcc), settings.tolerances
         if self._optimized:
-            mpcc, tolerances = lifted(mpcc), replace(tolerances, stationarity=np.inf)
-            if not mpcc.pairs and not mpcc.discs:  # nothing is relaxed
+            mpcc, tolerances = lifted(split_discs(mpcc)), replace(tolerances, stationarity=np.inf)
+            if not mpcc.pairs:  # nothing is relaxed
                 settings = replace(settings, schedules=(settings.schedules[0][-1:],))
                 self._settings = settings
         self._functions = Functions(mpcc, settings.relaxation, tolerances)
         self.layout = self._functions.layout.stated_by(stated)
-        tested = self._optimized and not mpcc.discs
-        self._branches = Branches(mpcc, backend, self.layout) if tested else None
+        self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
         self._call = backend.build(self._functions.nlp)
         self._rows = self._functions.nlp.g.shape[0]
 

@@ -74,7 +74,7 @@ def status_of(
 def why_not_optimal(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
-        return "whether a direction lowers the objective is not found out for programs with discs"
+        return "interrupted before it was found out whether a direction lowers the objective"
     if np.isnan(found.descent):
         return "derivatives there are not finite numbers"
     if np.isinf(found.descent):
