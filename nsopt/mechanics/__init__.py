@@ -31,7 +31,7 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import redundancy
+from nsopt.mechanics.redundancy import implied_rows, redundancy, redundant_rows
 from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
@@ -81,8 +81,10 @@ __all__ = [
     "assemble",
     "check_start",
     "consistent",
+    "implied_rows",
     "joint_resistance",
     "redundancy",
+    "redundant_rows",
     "resisted_joint",
     "tree_reactions",
 ]
