@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import comb
 from typing import Any
 
@@ -97,7 +99,6 @@ class JetScalars(Scalars):
         return self.numbers.constant(value)
 
     def reciprocal(self, x: Any) -> Any:
-        """Return y of x y = 1."""
         if not isinstance(x, Jet):
             return self.numbers.reciprocal(x)
         y = [self._at(self.numbers.reciprocal, x.d[0])]
@@ -106,108 +107,97 @@ class JetScalars(Scalars):
             y.append(-leibniz(done, x.d, k) * y[0])
         return Jet(np.stack(y))
 
-    def sqrt(self, x: Any) -> Any:  # type: ignore[override]
+    def function(self, name: str, *x: Any) -> Any:
+        if not any(isinstance(part, Jet) for part in x):
+            return self.numbers.function(name, *x)
+        return getattr(self, f"_{name}")(*x)
+
+    def power(self, x: Any, exponent: Any) -> Any:
+        if not isinstance(x, Jet) and not isinstance(exponent, Jet):
+            return self.numbers.power(x, exponent)
+        if isinstance(exponent, Jet) or exponent != round(float(exponent)):
+            return self.function("exp", exponent * self.function("log", x))
+        result: Any = self.numbers.constant(1.0)
+        for _ in range(abs(round(float(exponent)))):
+            result = x * result
+        return result if exponent >= 0 else self.reciprocal(result)
+
+    def positive(self, x: Any) -> bool:
+        return self.numbers.positive(x.d[0] if isinstance(x, Jet) else x)
+
+    def _sqrt(self, x: Jet) -> Jet:
         """Return y of y y = x."""
-        if not isinstance(x, Jet):
-            return self.numbers.sqrt(x)
-        y = [self._at(self.numbers.sqrt, x.d[0])]
+        y = [self._start("sqrt", x)]
         half = self._at(self.numbers.reciprocal, y[0] + y[0])
         for k in range(1, x.order + 1):
             done = np.stack([*y, np.zeros_like(x.d[0])])
             y.append((x.d[k] - leibniz(done, done, k)) * half)
         return Jet(np.stack(y))
 
-    def exp(self, x: Any) -> Any:  # type: ignore[override]
+    def _exp(self, x: Jet) -> Jet:
         """Return y of y' = y x'."""
-        if not isinstance(x, Jet):
-            return self.numbers.exp(x)
-        y = [self._at(self.numbers.exp, x.d[0])]
+        y = [self._start("exp", x)]
         for k in range(x.order):
             y.append(leibniz(np.stack(y), x.d[1:], k))
         return Jet(np.stack(y))
 
-    def log(self, x: Any) -> Any:  # type: ignore[override]
-        """Return y of x y' = x'."""
-        return self._by_rate("log", x, lambda x: (x.rate(), x.cut()))
+    def _sin(self, x: Jet) -> Jet:
+        return self._sine_cosine(x)[0]
 
-    def sin(self, x: Any) -> Any:  # type: ignore[override]
-        """Return the sine."""
-        return self._sine_cosine(x)[0] if isinstance(x, Jet) else self.numbers.sin(x)
+    def _cos(self, x: Jet) -> Jet:
+        return self._sine_cosine(x)[1]
 
-    def cos(self, x: Any) -> Any:  # type: ignore[override]
-        """Return the cosine."""
-        return self._sine_cosine(x)[1] if isinstance(x, Jet) else self.numbers.cos(x)
-
-    def tan(self, x: Any) -> Any:  # type: ignore[override]
-        """Return sine over cosine."""
-        if not isinstance(x, Jet):
-            return self.numbers.tan(x)
+    def _tan(self, x: Jet) -> Jet:
         sine, cosine = self._sine_cosine(x)
-        return sine * self.reciprocal(cosine)
-
-    def arctan(self, x: Any) -> Any:  # type: ignore[override]
-        """Return y of (1 + x x) y' = x'."""
-        return self._by_rate("arctan", x, lambda x: (x.rate(), x.cut() * x.cut() + 1))
-
-    def arcsin(self, x: Any) -> Any:  # type: ignore[override]
-        """Return y of sqrt(1 - x x) y' = x'."""
-        return self._by_rate("arcsin", x, lambda x: (x.rate(), self.sqrt(1 - x.cut() * x.cut())))
-
-    def arccos(self, x: Any) -> Any:  # type: ignore[override]
-        """Return y of sqrt(1 - x x) y' = -x'."""
-        return self._by_rate("arccos", x, lambda x: (-x.rate(), self.sqrt(1 - x.cut() * x.cut())))
-
-    def arctan2(self, y: Any, x: Any) -> Any:
-        """Return the angle of (x, y), whose rate is (x y' - y x') / (x x + y y)."""
-        if not isinstance(x, Jet) and not isinstance(y, Jet):
-            return self.numbers.arctan2(y, x)
-        x, y = self._alike(x, y), self._alike(y, x)
-        start = self._at(self.numbers.arctan2, y.d[0], x.d[0])
-        if not x.order:
-            return Jet(start[None])
-        turning = x.cut() * y.rate() - y.cut() * x.rate()
-        squared = x.cut() * x.cut() + y.cut() * y.cut()
-        return (turning * self.reciprocal(squared)).integrated(start)
-
-    def power(self, x: Any, exponent: Any) -> Any:
-        """Return a power, whole exponents by multiplication."""
-        if not isinstance(x, Jet) and not isinstance(exponent, Jet):
-            return self.numbers.power(x, exponent)
-        if isinstance(exponent, Jet) or exponent != round(float(exponent)):
-            return self.exp(exponent * self.log(x))
-        result: Any = self.numbers.constant(1.0)
-        for _ in range(abs(round(float(exponent)))):
-            result = x * result
-        return result if exponent >= 0 else self.reciprocal(result)
-
-    def absolute(self, x: Any) -> Any:
-        """Return x or its negative, whichever is positive."""
-        if not isinstance(x, Jet):
-            return self.numbers.absolute(x)
-        return x if self.positive(x) else -x
-
-    def positive(self, x: Any) -> bool:
-        return self.numbers.positive(x.d[0] if isinstance(x, Jet) else x)
-
-    def _by_rate(self, name: str, x: Any, parts: Any) -> Any:
-        """Return the function of that name, whose rate is a quotient of two jets."""
-        function = getattr(self.numbers, name)
-        if not isinstance(x, Jet):
-            return function(x)
-        start = self._at(function, x.d[0])
-        if not x.order:
-            return Jet(start[None])
-        numerator, denominator = parts(x)
-        return (numerator * self.reciprocal(denominator)).integrated(start)
+        tangent: Jet = sine * self.reciprocal(cosine)
+        return tangent
 
     def _sine_cosine(self, x: Jet) -> tuple[Jet, Jet]:
-        sine = [self._at(self.numbers.sin, x.d[0])]
-        cosine = [self._at(self.numbers.cos, x.d[0])]
+        sine, cosine = [self._start("sin", x)], [self._start("cos", x)]
         for k in range(x.order):
             up, down = np.stack(cosine), np.stack(sine)
             sine.append(leibniz(up, x.d[1:], k))
             cosine.append(-leibniz(down, x.d[1:], k))
         return Jet(np.stack(sine)), Jet(np.stack(cosine))
+
+    def _log(self, x: Jet) -> Jet:
+        return self._of_rate("log", x, lambda x: x)
+
+    def _arctan(self, x: Jet) -> Jet:
+        return self._of_rate("arctan", x, lambda x: x * x + 1)
+
+    def _arcsin(self, x: Jet) -> Jet:
+        return self._of_rate("arcsin", x, lambda x: self._sqrt(1 - x * x))
+
+    def _arccos(self, x: Jet) -> Jet:
+        return self._of_rate("arccos", x, lambda x: -self._sqrt(1 - x * x))
+
+    def _arctan2(self, y: Any, x: Any) -> Jet:
+        """Return the angle of (x, y), whose rate is (x y' - y x') / (x x + y y)."""
+        x, y = self._alike(x, y), self._alike(y, x)
+        start = self._start("arctan2", y, x)
+        if not x.order:
+            return Jet(start[None])
+        turning = x.cut() * y.rate() - y.cut() * x.rate()
+        squared = x.cut() * x.cut() + y.cut() * y.cut()
+        angle: Jet = (turning * self.reciprocal(squared)).integrated(start)
+        return angle
+
+    def _absolute(self, x: Jet) -> Jet:
+        """Return x or its negative, whichever is positive."""
+        return x if self.positive(x) else -x
+
+    def _of_rate(self, name: str, x: Jet, slope: Callable[[Jet], Jet]) -> Jet:
+        """Return the function of that name, whose rate is x' / slope(x)."""
+        start = self._start(name, x)
+        if not x.order:
+            return Jet(start[None])
+        rate: Jet = x.rate() * self.reciprocal(slope(x.cut()))
+        return rate.integrated(start)
+
+    def _start(self, name: str, *x: Jet) -> Array:
+        """Return a function of the numbers of order zero."""
+        return self._at(partial(self.numbers.function, name), *(part.d[0] for part in x))
 
     @staticmethod
     def _alike(x: Any, other: Any) -> Jet:
@@ -215,7 +205,7 @@ class JetScalars(Scalars):
         return x if isinstance(x, Jet) else Jet(np.zeros_like(other.d)) + x
 
     @staticmethod
-    def _at(function: Any, *numbers: Array) -> Array:
+    def _at(function: Callable[..., Any], *numbers: Array) -> Array:
         """Return a function of arrays of numbers, entry by entry where they are objects."""
         if numbers[0].dtype != object:
             return np.asarray(function(*numbers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -11,14 +12,27 @@ import numpy as np
 
 Operation = Callable[..., Any]
 
+FUNCTIONS = {
+    ca.OP_SQRT: "sqrt",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_TAN: "tan",
+    ca.OP_ASIN: "arcsin",
+    ca.OP_ACOS: "arccos",
+    ca.OP_ATAN: "arctan",
+    ca.OP_ATAN2: "arctan2",
+    ca.OP_FABS: "absolute",
+}
+
 
 class Scalars:
-    """Functions of numbers of one kind, by the names of NumPy; here of floats and their arrays."""
+    """Functions of numbers of one kind; here of floats and their arrays."""
 
-    sqrt, exp, log = map(staticmethod, (np.sqrt, np.exp, np.log))
-    sin, cos, tan = map(staticmethod, (np.sin, np.cos, np.tan))
-    arcsin, arccos, arctan = map(staticmethod, (np.arcsin, np.arccos, np.arctan))
-    arctan2, absolute = map(staticmethod, (np.arctan2, np.absolute))
+    def function(self, name: str, *x: Any) -> Any:
+        """Return a function of numbers by its name in NumPy: sqrt, exp, arctan2, ..."""
+        return getattr(np, name)(*x)
 
     def constant(self, value: float) -> Any:
         """Return a number that an expression states."""
@@ -89,16 +103,6 @@ def _operations(of: Scalars) -> dict[int, Operation]:
         ca.OP_INV: of.reciprocal,
         ca.OP_POW: of.power,
         ca.OP_CONSTPOW: of.power,
-        ca.OP_SQRT: of.sqrt,
-        ca.OP_EXP: of.exp,
-        ca.OP_LOG: of.log,
-        ca.OP_SIN: of.sin,
-        ca.OP_COS: of.cos,
-        ca.OP_TAN: of.tan,
-        ca.OP_ASIN: of.arcsin,
-        ca.OP_ACOS: of.arccos,
-        ca.OP_ATAN: of.arctan,
-        ca.OP_ATAN2: of.arctan2,
-        ca.OP_HYPOT: lambda x, y: of.sqrt(x * x + y * y),
-        ca.OP_FABS: of.absolute,
+        ca.OP_HYPOT: lambda x, y: of.function("sqrt", x * x + y * y),
+        **{code: partial(of.function, name) for code, name in FUNCTIONS.items()},
     }

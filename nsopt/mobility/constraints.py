@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.algebra import Jet, JetScalars, Scalars, evaluated
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.cut_bodies import cut_bodies, posed
+from nsopt.mobility.exact import closures, polynomials
 from nsopt.mobility.screws import ScrewTree, moved, poses, screw_tree, twists
+from nsopt.mobility.symbolic import derivative_function
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
 
@@ -64,7 +66,7 @@ class LoopConstraints:
             )
         self.parameters = parameters_in((mechanism,))
         self.p = _numbers(self.parameters, parameters or {})
-        self._symbols = ca.SX.sym("p", len(self.p))
+        self.symbols = ca.SX.sym("p", len(self.p))
         stated = mechanism.tree.start(refuse=q is None)[0]
         self.q = stated if q is None else np.asarray(q, dtype=float)
         if self.q.shape != stated.shape or not np.all(np.isfinite(self.q)):
@@ -112,10 +114,10 @@ class LoopConstraints:
     @cached_property
     def tree(self) -> ScrewTree:
         """The screws of the joints of the tree."""
-        return screw_tree(self.mechanism, self._state({}).value, self._symbols)
+        return screw_tree(self.mechanism, self._state({}).value, self.symbols)
 
     def _state(self, motions: Mapping[Any, Motion]) -> State:
-        symbols = {name: self._symbols[k] for k, name in enumerate(self.parameters)}
+        symbols = {name: self.symbols[k] for k, name in enumerate(self.parameters)}
         return State(ca.SX(self.t), motions, symbols)
 
     @cached_property
@@ -133,7 +135,7 @@ class LoopConstraints:
             for k, name in enumerate(names)
         }
         residual = ca.densify(joint.residual(self._state(motions)))
-        arguments = [pose, self._symbols]
+        arguments = [pose, self.symbols]
         body = bodies[-1].name
         twist, frame = ca.SX.sym("twist", 6), joint.frames[-1 if joint.frames[-1].body else 0]
         turned = {body: _displaced(motions[body], self._state(motions).motion(frame).r, twist)}
@@ -152,7 +154,7 @@ class LoopConstraints:
         points = [
             state.motion(frame).r for joint in self.mechanism.joints for frame in joint.frames
         ]
-        places = ca.substitute(ca.horzcat(*points), self._symbols, ca.SX(ca.DM(self.p)))
+        places = ca.substitute(ca.horzcat(*points), self.symbols, ca.SX(ca.DM(self.p)))
         x = np.asarray(ca.evalf(places)).T
         return float(np.max(np.linalg.norm(x[:, None] - x, axis=2))) or 1.0
 
@@ -176,13 +178,13 @@ class LoopConstraints:
         """(u) -> h (m,) and its derivative J (m, n), by the motions of the bodies."""
         u = ca.SX.sym("u", self.n)
         p = ca.SX(ca.DM(self.p))
-        motions = self.motions(u)
-        h = ca.substitute(
-            ca.vertcat(*(joint.residual(self._state(motions)) for joint in self.cut)),
-            self._symbols,
-            p,
-        )
+        h = ca.substitute(self.residual(u), self.symbols, p)
         return ca.Function("closure", [u], [ca.densify(h), ca.densify(ca.jacobian(h, u))])
+
+    def residual(self, u: ca.SX) -> ca.SX:
+        """Return h (m,) at u (n,) as an expression of u and the parameters, `symbols`."""
+        s = self._state(self.motions(u))
+        return ca.vertcat(*(joint.residual(s) for joint in self.cut))
 
     def motions(self, u: ca.SX) -> dict[str, Motion]:
         """Return the poses of the bodies at u (n,), at rest."""
@@ -195,7 +197,7 @@ class LoopConstraints:
         motions = self.motions(ca.SX.zeros(self.n))
         p = ca.SX(ca.DM(self.p))
         numbers = {
-            name: Motion(*(ca.substitute(x, self._symbols, p) for x in motion))
+            name: Motion(*(ca.substitute(x, self.symbols, p) for x in motion))
             for name, motion in motions.items()
         }
         values = dict(zip(self.parameters, self.p, strict=True))
@@ -226,18 +228,42 @@ class LoopConstraints:
         one = u.ndim == 2
         u = u[:, :, None] if one else u
         screws, places = (np.asarray(x) for x in self.tree.posture(self.q, self.p))
-        p = [
-            Jet(np.stack([np.full(u.shape[2], x), *np.zeros((len(u), u.shape[2]))])) for x in self.p
-        ]
-        H = self._derivatives(screws, places, p, u, Scalars())
+        H = self.derivatives_in(Scalars(), screws, places, list(map(float, self.p)), u)
         return H[:, :, 0] if one else H
 
-    def _derivatives(
-        self, screws: NDArray[Any], places: NDArray[Any], p: list[Any], x: NDArray[Any], of: Scalars
+    def function(self, order: int) -> ca.Function:
+        """Return (q, p, x, y, ...) -> H (m, order), of the posture q and parameters p too.
+
+        H^(i) is column i - 1; x, y, ... (n,) are as many derivatives of the coordinates.
+        """
+        return derivative_function(self, order)
+
+    def polynomials(self, order: int) -> list[list[Any]]:
+        """Return H^(1) to H^(order) as exact polynomials of SymPy, by `exact.polynomials`."""
+        return polynomials(self, order)
+
+    def expressions(self) -> dict[str, list[Any]]:
+        """Return the constraints themselves as expressions of SymPy, by `exact.closures`."""
+        return closures(self)
+
+    def derivatives_in(
+        self, of: Scalars, screws: NDArray[Any], places: NDArray[Any], p: list[Any], x: NDArray[Any]
     ) -> NDArray[Any]:
-        """Return the derivatives of h (order, m, count), in any kind of numbers."""
+        """Return the derivatives of h (order, m, count) in any kind of numbers.
+
+        Parameters
+        ----------
+        of : Scalars
+            Functions of these numbers.
+        screws, places : (6, number of links), (12, number of bodies)
+            As by `ScrewTree.posture`.
+        p : list of numbers
+            Parameters.
+        x : (order, n, count)
+            Derivatives of the coordinates.
+        """
         u = np.concatenate([np.zeros_like(x[:1]), x])
-        moving = twists(self.tree, screws[:, :, None], u)
+        moving = twists(self.tree, screws[:, :, None], u, of)
         still = np.zeros((len(x), 6, x.shape[2]), dtype=x.dtype)
         order = {name: k for k, name in enumerate(self.topology.bodies)}
         rows = []

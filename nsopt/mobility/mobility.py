@@ -13,6 +13,7 @@ from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import Branch, branches_of
 from nsopt.mobility.cones import cones, spanned
 from nsopt.mobility.constraints import LoopConstraints
+from nsopt.mobility.gimbals import gimbal_locks
 from nsopt.mobility.page import page
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
@@ -60,6 +61,9 @@ class Mobility:
         Whether the posture is regular, but the differential freedom more than the local one.
     redundant_rows : mapping of joint to int
         How many rows of each cut joint those before it imply, here.
+    gimbal_locks : tuple of (str, str, str)
+        Three hinges each that stand for a ball, with their axes in one plane: a singularity of the
+        coordinates, which a `Spherical` in their place does not have.
     tangent_space : mapping of rate to (k,)
         A basis of the span of the tangent cone, by the rates of all joints.
     """
@@ -78,6 +82,7 @@ class Mobility:
     constraint_singular: bool | None
     overconstrained: bool | None
     redundant_rows: Mapping[str, int]
+    gimbal_locks: tuple[tuple[str, str, str], ...]
     tangent_space: Mapping[str, Array]
 
     @property
@@ -165,6 +170,7 @@ def mobility(
         constraint_singular=_rank_changes(reduction, branches, local),
         overconstrained=_overconstrained(reduction, branches, local),
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
+        gimbal_locks=gimbal_locks(constraints),
         tangent_space=rates,
     )
 

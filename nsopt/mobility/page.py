@@ -30,6 +30,7 @@ def page(x: Mobility) -> str:
         ("finite freedom", _finite(x)),
         *_character(x),
         *(("redundant rows", text) for text in _redundant(x)),
+        *(("gimbal lock", _lock(names)) for names in x.gimbal_locks),
         *_branches(x),
     ]
     return "\n".join(f"{label:<{WIDTH}}{text}" for label, text in rows if text)
@@ -96,6 +97,13 @@ def _redundant(x: Mobility) -> Iterator[str]:
     if total:
         names = ", ".join(f"{count} of {name!r}" for name, count in x.redundant_rows.items())
         yield f"{total}: {names}"
+
+
+def _lock(names: tuple[str, str, str]) -> str:
+    return (
+        f"of {', '.join(map(repr, names))}: three hinges through one point with axes in a plane, "
+        "where a Spherical in their place has none"
+    )
 
 
 def _branches(x: Mobility) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import bracket, cross, leibniz, product
+from nsopt.algebra import Scalars, bracket, cross, leibniz, product
 from nsopt.mechanics import Axis, Mechanism, Recursion
 from nsopt.parameter import constant
 
@@ -112,7 +112,7 @@ def moved(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
     return ca.vertcat(*parts)
 
 
-def twists(tree: ScrewTree, Y: Array, u: Array) -> list[Array]:
+def twists(tree: ScrewTree, Y: Array, u: Array, of: Scalars) -> list[Array]:
     """Return the twist of each link and its derivatives [mobility 2016, eqs. 11, 15, 16, 31, 32].
 
     Parameters
@@ -122,6 +122,8 @@ def twists(tree: ScrewTree, Y: Array, u: Array) -> list[Array]:
         The screws at the posture.
     u : (order + 1, n, count)
         Derivatives of the coordinates of ``count`` motions.
+    of : Scalars
+        Functions of the numbers that all these are.
 
     Returns
     -------
@@ -145,7 +147,9 @@ def twists(tree: ScrewTree, Y: Array, u: Array) -> list[Array]:
         S[0] = np.broadcast_to(Y[:, k], (6, count))
         for r in range(1, order):
             S[r] = leibniz(before, S, r - 1, _screw_products)
-        rate = u[1:, link.coordinate : link.coordinate + 1] * link.ratio
+        rate = u[1:, link.coordinate : link.coordinate + 1]
+        if link.ratio != 1:
+            rate = rate * of.constant(link.ratio)
         found.append(before + np.stack([leibniz(S, rate, r) for r in range(order)]))
     return found
 

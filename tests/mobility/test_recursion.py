@@ -8,6 +8,7 @@ import pytest
 
 from nsopt import GROUND, Body, Frame, Mechanism, Parameter, PointOnLine, Revolute
 from nsopt.mobility import LoopConstraints
+from nsopt.mobility.screws import moved
 from tests.mobility.random_loops import mechanism
 
 
@@ -69,3 +70,26 @@ def test_derivatives_follow_parameters():
         # The end is at scale (-sin u, cos u): its height falls by scale u^2 / 2.
         assert np.max(np.abs(H[0])) == pytest.approx(0, abs=1e-15)
         assert np.max(np.abs(H[1])) == pytest.approx(scale, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_functions_of_the_posture(seed):
+    """The same numbers at the posture; at another, the rate by it is the next derivative."""
+    loops, order = LoopConstraints(mechanism(seed)), 3
+    H = loops.function(order)
+    motion = list(np.random.default_rng(seed).normal(size=(order, loops.n)))
+    found = np.asarray(H(loops.q, loops.p, *motion)).T
+    assert found == pytest.approx(loops.derivatives(*motion), abs=1e-12)
+    # Along constant rates x the derivative of H^(1) by q is H^(2).
+    still, step = [np.zeros(loops.n)] * (order - 1), 1e-5
+    after, before = (
+        np.asarray(H(moved_by(loops, sign * step * motion[0]), loops.p, motion[0], *still))
+        for sign in (1, -1)
+    )
+    assert (after - before)[:, 0] / (2 * step) == pytest.approx(
+        loops.derivatives(motion[0], *still)[1], abs=1e-7
+    )
+
+
+def moved_by(loops, u):
+    return np.asarray(ca.evalf(moved(loops.mechanism, ca.SX(loops.q), ca.SX(u)))).ravel()
