@@ -31,8 +31,14 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import implied_rows, redundancy, redundant_rows
+from nsopt.mechanics.redundancy import (
+    implied_rows,
+    redundancy,
+    redundancy_note,
+    redundant_rows,
+)
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
 from nsopt.mechanics.tree_reactions import tree_reactions
@@ -84,7 +90,9 @@ __all__ = [
     "implied_rows",
     "joint_resistance",
     "redundancy",
+    "redundancy_note",
     "redundant_rows",
     "resisted_joint",
+    "singular_posture",
     "tree_reactions",
 ]

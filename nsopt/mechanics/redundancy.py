@@ -26,8 +26,25 @@ def redundant_rows(dynamics: Dynamics, t: float, q: Array, p: Array) -> dict[str
     its loops. Joints without such rows are left out.
     """
     C = np.asarray(dynamics.closure_matrix(t, q, p))
-    kept = {b.joint.name for b in dynamics.mechanism.tree.branches if b.joint is not None}
-    return implied_rows(C, dynamics.closure_names, first=kept)
+    return implied_rows(C, dynamics.closure_names, joints_of_tree(dynamics))
+
+
+def redundancy_note(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
+    """Return in words which rows of the ideal joints are redundant; empty if none is."""
+    implied = redundant_rows(dynamics, t, q, p)
+    if not implied:
+        return ""
+    rows, count = len(dynamics.closure_names), sum(implied.values())
+    names = ", ".join(f"{count} of {name!r}" for name, count in implied.items())
+    return (
+        f"the {rows} rows of the ideal joints have rank {rows - count}, as {names} depend on "
+        "others: reactions are of least norm"
+    )
+
+
+def joints_of_tree(dynamics: Dynamics) -> set[str]:
+    """Return the names of the joints of the mechanism's spanning tree."""
+    return {b.joint.name for b in dynamics.mechanism.tree.branches if b.joint is not None}
 
 
 def implied_rows(C: Array, owners: Sequence[str], first: set[str] | None = None) -> dict[str, int]:
