@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from nsopt.mechanics import Dynamics, Start
+from nsopt.mechanics import Dynamics, Mechanism, Start
 from nsopt.simulation import StepBounds, check_run
 from nsopt.trajectory import Optimization
 
@@ -133,6 +133,28 @@ def load_optimization(name: str) -> Optimization:
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
         )
     return optimization
+
+
+def load_mechanism(name: str) -> Mechanism:
+    """Return the mechanism of a problem, of an optimization, or of a file that defines one alone.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it defines none of these.
+    """
+    file = find_problem(name)
+    module = _run(file)
+    alone = getattr(module, "mechanism", None)
+    if isinstance(alone, Mechanism):
+        return alone
+    for kind, motion in (("problem", Problem), ("optimization", Optimization)):
+        found = getattr(module, kind, None)
+        if isinstance(found, motion):
+            return found.dynamics.mechanism
+    raise ValueError(
+        f"{file.name} defines no mechanism: end it with mechanism = Mechanism(bodies, joints)"
+    )
 
 
 def _run(file: Path) -> ModuleType:

@@ -55,6 +55,7 @@ JOINTS = [
     Row("cylindrical", lambda a, b: ns.Cylindrical("e", a, b), 4, (TZ, RZ)),
     Row("spherical", lambda a, b: ns.Spherical("e", a, b), 3, (RX, RY, RZ)),
     Row("universal", lambda a, b: ns.Universal("e", a, b), 4, (RX, RY)),
+    Row("pin in slot", lambda a, b: ns.PinInSlot("e", a, b), 4, (TX, RZ)),
     Row("planar", lambda a, b: ns.Planar("e", a, b), 3, (TX, TY, RZ)),
     *(
         Row(f"screw, pitch {p}", lambda a, b, p=p: ns.Screw("e", a, b, p), 5, (screwed(p),))
@@ -68,6 +69,13 @@ DISTANCE = Row(
     lambda a, b: ns.Distance("e", behind(a, 0.24, 0.18), b, 0.3),
     1,
     (TY, (0.6, 0.0, -0.8, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
+# The same: a point on a circle of radius 0.3 about (-0.24, -0.18) in the plane of frame a.
+ON_CURVE = Row(
+    "point on curve",
+    lambda a, b: ns.PointOnCurve("e", a, b, lambda x, y: np.hypot(x + 0.24, y + 0.18) - 0.3),
+    2,
+    ((0.6, -0.8, 0.0, 0.0, 0.0, 0.0), RX, RY, RZ),
 )
 CLEARANCES = [
     Row(

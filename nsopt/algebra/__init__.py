@@ -1,4 +1,4 @@
-"""Pure functions: rotations and their Euler parameters, elimination, null space, repetition."""
+"""Pure functions: rotations, screws, elimination, null space, jets of expressions, repetition."""
 
 from nsopt.algebra.elimination import solve_symbolic
 from nsopt.algebra.euler_parameters import (
@@ -11,18 +11,32 @@ from nsopt.algebra.euler_parameters import (
     turn_over,
     turned,
 )
+from nsopt.algebra.jets import Jet, JetScalars, leibniz
 from nsopt.algebra.null_vectors import left_null_vectors
-from nsopt.algebra.rank import null_space, rank
+from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.repetition import repeated
+from nsopt.algebra.scalars import Scalars, evaluated
+from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 
 __all__ = [
     "ROUND_OFF",
+    "Ad",
+    "Jet",
+    "JetScalars",
+    "Scalars",
+    "ad",
     "angular_velocity_over",
     "axes_from_z",
     "body_rate_matrix",
+    "bracket",
+    "cross",
+    "evaluated",
+    "exp",
     "from_rotation",
     "left_null_vectors",
+    "leibniz",
+    "new_directions",
     "normalise",
     "null_space",
     "product",

@@ -18,6 +18,7 @@ from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
     Cylindrical,
     Fixed,
+    PinInSlot,
     Planar,
     PointOnLine,
     Prismatic,
@@ -29,6 +30,7 @@ from nsopt.elements.joints import (
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
+from nsopt.elements.point_on_curve import PointOnCurve
 from nsopt.elements.range_of_motion import (
     Chord,
     Cone,
@@ -65,10 +67,12 @@ __all__ = [
     "Law",
     "LuGreLaw",
     "MeasuredLaw",
+    "PinInSlot",
     "Planar",
     "PlanarPrismaticClearance",
     "PlanarRevoluteClearance",
     "PlaneContact",
+    "PointOnCurve",
     "PointOnLine",
     "PrintedExcess",
     "Prismatic",

@@ -31,8 +31,14 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import redundancy
+from nsopt.mechanics.redundancy import (
+    implied_rows,
+    redundancy,
+    redundancy_note,
+    redundant_rows,
+)
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
 from nsopt.mechanics.tree_reactions import tree_reactions
@@ -81,8 +87,12 @@ __all__ = [
     "assemble",
     "check_start",
     "consistent",
+    "implied_rows",
     "joint_resistance",
     "redundancy",
+    "redundancy_note",
+    "redundant_rows",
     "resisted_joint",
+    "singular_posture",
     "tree_reactions",
 ]

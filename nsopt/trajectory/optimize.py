@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -12,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.interrupt import interruptible, uninterrupted
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, redundancy_note
 from nsopt.mpcc import (
     Kind,
     Point,
@@ -65,6 +66,7 @@ def optimize(
     solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
+    progress: bool = True,
 ) -> Result:
     """Return the motion of least cost that keeps all conditions.
 
@@ -96,6 +98,9 @@ def optimize(
         ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
         ``resimulated_until`` [s].
     title : str
+    progress : bool
+        Whether to say on standard error, before the solve, which rows of the ideal joints are
+        redundant.
 
     Returns
     -------
@@ -147,6 +152,8 @@ def optimize(
         )
         check_feasible(dynamics, horizon, conditions, inputs, p)
         nlp = transcription.nlp()
+        if progress:
+            _tell_of_redundancy(dynamics, horizon, guess, inputs, p)
         start = starting_point(transcription, nlp, guess)
         settings = _settings(transcription, guess, start, solver)
         program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
@@ -175,6 +182,14 @@ def optimize(
                 return verified(result, transcription, motion, p, scheme)
         except KeyboardInterrupt:
             return stopped(result, "interrupted while it was simulated again")
+
+
+def _tell_of_redundancy(
+    dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str], p: Array
+) -> None:
+    q = guess.trajectory(np.linspace(0, 1, 3), horizon.bounds, inputs).q[0]
+    if note := redundancy_note(dynamics, 0.0, q, p):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def stopped(result: Result, why: str) -> Result:

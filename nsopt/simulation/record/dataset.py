@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import casadi as ca
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics import INSTANT, Dynamics, Start, redundancy
+from nsopt.mechanics import INSTANT, Dynamics, Start, redundant_rows
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
 from nsopt.simulation.record.node_reactions import NodeReactions, Nodes
@@ -265,8 +266,8 @@ class Record:
         values = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
         return tuple(x.reshape(n, -1, k) for x, k in zip(values, (3, 4, 3, 3), strict=True))
 
-    def redundant(self) -> dict[str, int]:
-        """Return the number of redundant joint rows, and the largest one of redundant contacts."""
+    def redundant(self) -> dict[str, Any]:
+        """Return the number of redundant joint rows, by joint too, and of redundant contacts."""
         most = 0
         pressed = np.nan_to_num(self.lam) > 0
         for active in np.unique(pressed, axis=0):
@@ -274,8 +275,12 @@ class Record:
             node = k - 1 if k in self._begun else k
             W = np.asarray(self.dynamics.gap_matrix(self.t[node], self.q[node], self.p))
             most = max(most, int(active.sum()) - rank(W[:, active]))
-        rows = redundancy(self.dynamics, self.t[0], self.q[0], self.p)
-        return {"redundant_joint_rows": rows, "redundant_contacts": most}
+        rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
+        return {
+            "redundant_joint_rows": sum(rows.values()),
+            "redundant_rows": json.dumps(rows),
+            "redundant_contacts": most,
+        }
 
 
 def _names(names: tuple[str, ...]) -> NDArray[np.str_]:
