@@ -8,6 +8,7 @@ from nsopt import (
     AppliedForce,
     Body,
     Compiled,
+    ContactAligned,
     Cylindrical,
     Driven,
     Frame,
@@ -20,12 +21,15 @@ from nsopt import (
     Slide,
     SphericalClearance,
     Start,
+    StepBounds,
     Turn,
     TurnFriction,
     Variational,
     ViscousLaw,
     assemble,
     consistent,
+    load_problem,
+    simulate,
 )
 from tests.catalog import DRIVEN
 from tests.elements import test_joints as generic
@@ -79,9 +83,7 @@ def test_its_torque_is_what_the_motion_takes(coordinates):
     result = run(d, 1.0, 1e-3, consistent(d), scheme=Variational(), solver=Compiled())
     t = result["time"].values
     expected = means(lambda t: moment(4 * np.pi * t**2, 8 * np.pi), t)
-    assert result["motor.torque"].values[1:] == pytest.approx(
-        expected, abs=5e-6
-    )  # h^2/12 of curvature
+    assert result["motor.torque"].values[1:] == pytest.approx(expected, abs=5e-6)
     assert result["motor.torque"].attrs["units"] == "N m"
     assert float(result["constraint_violation"].max()) < 1e-12
     gain = result["total_energy"].values - result["total_energy"].values[0]
@@ -202,6 +204,33 @@ def test_a_load_on_the_slider_of_an_ideal_slider_crank_comes_to_its_crank():
     taken = np.diff(energy(t)) / np.diff(t) / 60
     assert result["motor.torque"].values[1:] == pytest.approx(taken, abs=2e-4)
     assert np.ptp(taken) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.many_steps
+@pytest.mark.parametrize("clearance", [5e-4, 2e-5])
+def test_crank_torque_is_the_power_balance_of_a_worn_slider_crank(clearance):
+    """At 5000 rpm: its work over a turn is the gain of energy and what impacts and rubbing take."""
+    problem, turn = load_problem("slider_crank_5000rpm"), 60 / 5000
+    result = simulate(
+        problem.dynamics,
+        problem.start,
+        2 * turn,
+        steps=StepBounds(1e-10, 4e-7),
+        scheme=ContactAligned(),
+        solver=Compiled(),
+        parameters={"clearance": clearance},
+        progress=False,
+    )
+    assert result.completed
+    t, h = result["time"].values, result["h"].values
+    work = np.nancumsum(result["motor.torque"].values * h) * 2 * np.pi / turn
+    taken = np.nancumsum(result["contact_loss"].values).ravel()
+    balance = work - result["total_energy"].values - taken
+    k = int(np.searchsorted(t, turn))
+    assert balance[k] - balance[0] == pytest.approx(0, abs=1e-6)
+    assert balance[-1] - balance[k] == pytest.approx(0, abs=1e-6)
+    assert np.ptp(result["total_energy"].values) > 50
 
 
 BAD = [
