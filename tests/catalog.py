@@ -62,6 +62,19 @@ JOINTS = [
         for p in (0.05, -0.3)
     ),
     Row("point on line", lambda a, b: ns.PointOnLine("e", a, b), 2, (TZ, RX, RY, RZ)),
+    Row("programmed point", lambda a, b: ns.Programmed("e", a, b), 3, (RX, RY, RZ)),
+    Row(
+        "programmed pose",
+        lambda a, b: ns.Programmed("e", a, b, axes=("x", "y", "z", "rx", "ry", "rz")),
+        6,
+    ),
+    Row(
+        "programmed direction",
+        lambda a, b: ns.Programmed("e", a, b, axes=("x", "rx", "ry")),
+        3,
+        (TY, TZ, RZ),
+    ),
+    Row("driven slide", lambda a, b: ns.Driven("e", ns.Slide(a, b), 0), 1, (TX, TY, RX, RY, RZ)),
 ]
 # Its freedoms are those of first order: a point that keeps its distance moves on a sphere.
 DISTANCE = Row(
@@ -76,6 +89,13 @@ ON_CURVE = Row(
     lambda a, b: ns.PointOnCurve("e", a, b, lambda x, y: np.hypot(x + 0.24, y + 0.18) - 0.3),
     2,
     ((0.6, -0.8, 0.0, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
+# Likewise: one turn after another about its other axes turns it a little about z.
+DRIVEN = Row(
+    "driven turn",
+    lambda a, b: ns.Driven("e", ns.Turn(a, b), 0),
+    1,
+    (TX, TY, TZ, RX, RY),
 )
 CLEARANCES = [
     Row(

@@ -11,7 +11,8 @@ from nsopt.elements.clearance import (
 from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.distance import Distance
-from nsopt.elements.drives import DrivenFreedom, JointDrives, Slide, Turn
+from nsopt.elements.driven import Driven
+from nsopt.elements.drives import JointDrives, Slide, Turn
 from nsopt.elements.extension_spring import ExtensionSpring
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
@@ -31,6 +32,8 @@ from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
 from nsopt.elements.point_on_curve import PointOnCurve
+from nsopt.elements.paths import ArcPath, CornerPath, PointPath, SplinePath
+from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
     Cone,
@@ -49,15 +52,17 @@ from nsopt.elements.tracker import Tracker
 __all__ = [
     "AppliedForce",
     "AppliedTorque",
+    "ArcPath",
     "Chord",
     "CompliantContact",
     "Cone",
+    "CornerPath",
     "CubicLaw",
     "CylinderContact",
     "Cylindrical",
     "CylindricalClearance",
     "Distance",
-    "DrivenFreedom",
+    "Driven",
     "Excess",
     "ExponentialLaw",
     "ExtensionSpring",
@@ -74,9 +79,11 @@ __all__ = [
     "PlaneContact",
     "PointOnCurve",
     "PointOnLine",
+    "PointPath",
     "PrintedExcess",
     "Prismatic",
     "PrismaticClearance",
+    "Programmed",
     "RangeOfMotion",
     "Revolute",
     "RevoluteClearance",
@@ -88,6 +95,7 @@ __all__ = [
     "Spherical",
     "SphericalAngle",
     "SphericalClearance",
+    "SplinePath",
     "SpringDamper",
     "StribeckLaw",
     "TorsionSpringDamper",

@@ -3,6 +3,7 @@
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.courses import check_courses
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
     INSTANT,
@@ -10,6 +11,7 @@ from nsopt.mechanics.element import (
     Constraint,
     Contact,
     ContactPair,
+    DrivenFreedom,
     Element,
     Force,
     FrictionStep,
@@ -20,7 +22,6 @@ from nsopt.mechanics.element import (
     Output,
     Pair,
     ResistingPair,
-    State,
     TimeFunction,
     Vector,
 )
@@ -41,6 +42,7 @@ from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
+from nsopt.mechanics.state import State
 from nsopt.mechanics.tree_reactions import tree_reactions
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "ContactLaw",
     "ContactPair",
     "CoordinateMap",
+    "DrivenFreedom",
     "Dynamics",
     "Element",
     "Force",
@@ -85,6 +88,7 @@ __all__ = [
     "Y",
     "Z",
     "assemble",
+    "check_courses",
     "check_start",
     "consistent",
     "implied_rows",

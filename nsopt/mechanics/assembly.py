@@ -10,6 +10,7 @@ import casadi as ca
 from nsopt.checks import check_text, check_variable_name, finite
 from nsopt.mechanics.constraints import constraint_functions, contact_functions
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.efforts import check_efforts, effort_functions
 from nsopt.mechanics.element import Contact, Element, Force
 from nsopt.mechanics.forces import ForceFunctions
 from nsopt.mechanics.mechanism import Mechanism
@@ -76,6 +77,7 @@ def assemble(
     _check_names(dynamics)
     check_planes(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
+    check_efforts(dynamics)
     return dynamics
 
 
@@ -137,6 +139,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         reactions=ReactionFunction(s).make(),
         **ForceFunctions(s).all(M),
         joint_names=tuple(joint.name for joint in s.joints()),
+        **effort_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
     )

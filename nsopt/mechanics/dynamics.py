@@ -56,7 +56,11 @@ class Dynamics:
     closure : (t, q, p) -> (nc,)
         Residuals of the ideal joints.
     closure_matrix : (t, q, p) -> C (nc, nv)
-        d(closure)/dt = C v + closure_drift; C^T mu is the generalized impulse of the joints.
+        d(closure)/dt = C v + closure_drift.
+    effort_matrix : (t, q, p) -> F (nv, nc)
+        F mu is the generalized impulse of the joints; C^T, but for joints that are kept by drives.
+    efforts : (t, q, p, mu) -> (nd,)
+        Impulses of these drives, in the order of `drive_names`.
     closure_drift : (t, q, p) -> (nc,)
     alignment : (t, q, p) -> (na,)
         `Constraint.alignment` of all ideal joints, one in a right assembly.
@@ -126,6 +130,8 @@ class Dynamics:
     joint_names: tuple[str, ...]  # ideal joints, then contacts
     internal_names: tuple[str, ...]  # of the last entries of q
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
+    drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
+    drive_units: tuple[str, ...]
     output_names: tuple[str, ...]  # element.output
     output_units: tuple[str, ...]
     mass: ca.Function
@@ -143,6 +149,8 @@ class Dynamics:
     closure: ca.Function
     closure_matrix: ca.Function
     closure_drift: ca.Function
+    effort_matrix: ca.Function
+    efforts: ca.Function
     alignment: ca.Function
     gap: ca.Function
     distance: ca.Function
@@ -218,6 +226,7 @@ class Dynamics:
         vdot = stabilised_acceleration(
             self.mass(q, p),
             C,
+            self.effort_matrix(t, q, p),
             force=self.applied(t, q, v, p) - self.bias(q, v, p),
             closure=self.closure(t, q, p),
             rate=C @ v + self.closure_drift(t, q, p),
@@ -280,6 +289,12 @@ class Dynamics:
     def constraints(self) -> tuple[Constraint, ...]:
         """The ideal joints that are constraints on the coordinates."""
         return tuple(self.mechanism.cut)
+
+    @cached_property
+    def driven(self) -> ca.DM:
+        """Which rows of ideal joints are kept by drives, (nc,), 0 or 1."""
+        driven = {joint.name for joint in self.constraints if joint.drives}
+        return ca.DM([float(name in driven) for name in self.closure_names])
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ add a row to ``tests/catalog.py``: the generic tests then cover it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,72 +17,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
-from nsopt.parameter import Numbers, Parameter, at_time
-
-
-class State:
-    """The state that an element sees: time, motion of frames, values of parameters.
-
-    Parameters
-    ----------
-    t : SX scalar [s]
-    motions : mapping of body name to Motion
-        Of each body's centre of mass; the ground, None, is at rest if left out.
-    symbols : mapping of parameter name to SX scalar
-
-    Attributes
-    ----------
-    frozen_values : list of (SX symbols, SX)
-        The symbols of `frozen` vectors, and their values.
-    """
-
-    def __init__(
-        self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
-    ) -> None:
-        self.t = t
-        self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
-        self._motions = {None: STILL, **motions}
-        self._symbols = symbols
-        self._frames: dict[Frame, Motion] = {}
-
-    def motion(self, frame: Frame) -> Motion:
-        """Return position, axes and velocities of a frame in world axes."""
-        if frame not in self._frames:
-            self._frames[frame] = self._motion(frame)
-        return self._frames[frame]
-
-    def _motion(self, frame: Frame) -> Motion:
-        origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
-        body = self._motions[frame.body.name if frame.body else None]
-        arm = body.A @ origin
-        return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
-
-    def frozen(self, x: ca.SX) -> ca.SX:
-        """Return symbols for a vector that counts as constant in the gradient of a potential.
-
-        Such as the point where a potential is least or largest (envelope theorem).
-        """
-        symbols = ca.SX.sym("frozen", x.numel())
-        self.frozen_values.append((symbols, x))
-        return symbols
-
-    def value(self, x: Any) -> ca.SX:
-        """Return a stated number, or nested sequence of numbers, as an expression.
-
-        A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
-        """
-        if callable(x):
-            return self.value(at_time(x, self.t))
-        if isinstance(x, Parameter):
-            return self._symbols[x.name]
-        if isinstance(x, Sequence | np.ndarray):
-            parts = [self.value(part) for part in x]
-            nested = any(isinstance(part, Sequence | np.ndarray) for part in x)
-            return ca.vertcat(*(part.T if nested else part for part in parts))
-        return ca.SX(x)
+from nsopt.mechanics.state import State
+from nsopt.parameter import Numbers
 
 
 class Outline(NamedTuple):
@@ -107,8 +46,50 @@ class Element(ABC):
         return []
 
 
+@dataclass(frozen=True, eq=False)
+class DrivenFreedom(ABC):
+    """A freedom with motor and sensor: frame b relative to frame a, along or about z of a.
+
+    Parameters
+    ----------
+    a, b : Frame
+        On the motor's housing and on the link it moves: the frames of the joint, ideal or with
+        clearance.
+    """
+
+    a: Frame
+    b: Frame
+
+    names: ClassVar[tuple[str, str, str]]  # of coordinate, rate and effort
+    units: ClassVar[tuple[str, str, str]]
+
+    @abstractmethod
+    def coordinate(self, s: State) -> ca.SX:
+        """Return the measured coordinate [rad or m]."""
+
+    @abstractmethod
+    def rate(self, s: State) -> ca.SX:
+        """Return the rate with which the effort makes power [rad/s or m/s]."""
+
+    @abstractmethod
+    def misfit(self, s: State, value: ca.SX) -> ca.SX:
+        """Return what is zero where the coordinate is ``value``, smooth, of slope one there."""
+
+    def alignment(self, s: State, value: ca.SX) -> ca.SX:
+        """Return cosines, (k,), as `Constraint.alignment`, where the misfit has other zeros."""
+        del s, value
+        return ca.SX(0, 1)
+
+
 class Constraint(Element):
     """An ideal joint: a residual that is kept at zero."""
+
+    drives: tuple[DrivenFreedom, ...] = ()
+    """Freedoms whose drives keep it; none where it pushes the bodies of its frames itself.
+
+    As many as its rows, whose multipliers are then their efforts; or, in coordinates of joints,
+    more, all of them in the tree, with the efforts that its own forces come to on them.
+    """
 
     @abstractmethod
     def residual(self, s: State) -> ca.SX:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.redundancy import over_determined
 
 Array = NDArray[np.float64]
 
@@ -159,7 +160,7 @@ def consistent(
     try:
         check_start(dynamics, nearest, p)
     except ValueError as error:
-        fault = str(error).split(";")[0]
+        fault = over_determined(dynamics, t, q, p) or str(error).split(";")[0]
         raise ValueError(f"no consistent start near the stated one: {fault}") from None
     return nearest
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load, State
+from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.state import State
 from nsopt.parameter import Numbers, Parameter
 
 

@@ -37,7 +37,7 @@ class Impulses(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + C^T mu + joint friction.
+    """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + F mu + joint friction.
 
     A step at the velocity level has one, a step of two halves has two, an impact is one with h = 0.
     Within a step M v is the momentum of the move (`Dynamics.momentum`). What a step does (impulses,
@@ -47,7 +47,7 @@ class Balance:
     ----------
     dynamics : Dynamics
     node : Node
-        Where the directions W, T, C are taken.
+        Where the directions W, T, F are taken; F is C^T, but of joints that are kept by drives.
     before, after : SX (nv,)
         Velocities v- and v+.
     h : SX scalar [s]
@@ -136,6 +136,11 @@ class Balance:
         return self.dynamics.closure_matrix(*self.node.at)
 
     @cached_property
+    def F(self) -> ca.SX:
+        """Directions of the impulses of ideal joints, (nv, nc)."""
+        return self.dynamics.effort_matrix(*self.node.at)
+
+    @cached_property
     def T(self) -> ca.SX:
         """Directions of slip, (nv, ns)."""
         return self.dynamics.slip_matrix(*self.node.at)
@@ -148,7 +153,7 @@ class Balance:
     @cached_property
     def residual(self) -> ca.SX:
         """The residual of the balance, (nv,) [N s, N m s]; at zero the equation of motion holds."""
-        pushed = self.h * self.K + self.contact_impulse + self.C.T @ self.impulses.mu
+        pushed = self.h * self.K + self.contact_impulse + self.F @ self.impulses.mu
         before, after = self.momenta
         return after - before - pushed - self.joint_friction
 
@@ -157,7 +162,7 @@ class Balance:
         """Sum of the sizes of the terms without smooth forces, (nv,) [N s, N m s]."""
         speed = ca.fabs(self.after) + ca.fabs(self.before)
         mu, lam, _ = self.impulses
-        return momentum_size(self.M, speed, self.node.W, lam, self.C, mu)
+        return momentum_size(self.M, speed, self.node.W, lam, self.F, mu)
 
     @cached_property
     def loss(self) -> ca.SX:
@@ -175,7 +180,8 @@ class Balance:
     @property
     def work(self) -> ca.SX:
         """Of applied loads, drives, joints and walls that move with time [J]."""
-        driven = joint_work(self.dynamics, self.node.at, self.impulses.mu)
+        mean = (self.before + self.after) / 2
+        driven = joint_work(self.dynamics, self.node.at, self.F, self.impulses.mu, mean)
         return self.load_work + driven + self.wall_work
 
     def __add__(self, other: Balance) -> Balance:

@@ -239,13 +239,14 @@ class Accelerations:
         stresses: ca.SX | None,
     ) -> None:
         C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
+        F = d.effort_matrix(*at)
         self._stresses = stresses
         self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
         self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
         mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
         self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
         K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
-        self._motion = M @ self._a - K - W @ self.lam - C.T @ mu
+        self._motion = M @ self._a - K - W @ self.lam - F @ mu
         self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])
         self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])
 

@@ -140,7 +140,7 @@ class PaperStep(UnifiedScheme):
         step = super().add_step(mpcc, dynamics, start, h, scales)
         (b,) = step.transition.balances
         mu, lam, _ = b.impulses
-        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.C.T @ mu) / h, scales))
+        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.F @ mu) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
         return step
 

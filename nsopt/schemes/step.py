@@ -96,7 +96,7 @@ class Step:
     work : SX scalar [J]
         Of applied loads, as the step does it.
     wall_change : SX scalar [J]
-        By how much that depends on where in the step velocities of walls are taken.
+        By how much that depends on when in the step velocities of walls and courses are taken.
     joint_friction_work : SX scalar [J]
         Of `JointFriction` elements; positive where bristles spring back.
     frozen : SX (ng,) [N s]
@@ -245,12 +245,15 @@ def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
 
 
 def wall_change(x: Transition) -> ca.SX:
-    """Return by how much the work of walls depends on when velocities of walls are taken [J]."""
+    """Return by how much work depends on when velocities of walls and courses are taken [J]."""
     d, begin, end, change = x.dynamics, x.balances[0].node.t, x.end.t, ca.SX(0)
     times = begin, (begin + end) / 2, end
     for b in x.balances:
-        _, lam, slip = b.impulses
-        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip)):
+        mu, lam, slip = b.impulses
+        faster = b.F.T @ (x.end.v - x.balances[0].before)
+        change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(faster))
+        guides = (1 - d.driven) * mu
+        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.closure_drift, guides)):
             speeds = [drift(t, b.node.q, b.node.p) for t in times]
             change += sum(
                 ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)

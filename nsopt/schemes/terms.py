@@ -106,9 +106,18 @@ def joint_friction_at_node(
     return before / 2 * early + after / 2 * late
 
 
-def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
-    """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
-    return -ca.dot(mu, d.closure_drift(*at))
+def joint_work(d: Dynamics, at: At, F: ca.SX, mu: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the work of joints that move with time, or are kept by drives, under impulses mu [J].
+
+    Parameters
+    ----------
+    F : SX (nv, nc)
+        Directions of the impulses.
+    v : SX (nv,)
+        At which drives work.
+    """
+    guides = -ca.dot((1 - d.driven) * mu, d.closure_drift(*at))
+    return guides + ca.dot(F @ (d.driven * mu), v)
 
 
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
@@ -149,7 +158,7 @@ def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
     return ca.dot(v, M @ v) / 2
 
 
-def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX) -> ca.SX:
+def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX) -> ca.SX:
     """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s].
 
     Every contact counts with the largest impulse: one system is solved for all of them, so each
@@ -161,7 +170,7 @@ def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX)
         Sum of the sizes of the velocities.
     """
     contacts = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
-    return ca.fabs(M) @ v + contacts + ca.fabs(C.T) @ ca.fabs(mu)
+    return ca.fabs(M) @ v + contacts + ca.fabs(F) @ ca.fabs(mu)
 
 
 def square(M: ca.SX, impulse: ca.SX) -> ca.SX:

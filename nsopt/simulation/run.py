@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Start, check_start
+from nsopt.mechanics import Dynamics, Start, check_courses, check_start
 from nsopt.simulation.bounds import StepBounds
 
 Array = NDArray[np.float64]
@@ -54,6 +54,7 @@ class Run:
         p = dynamics.values(parameters)
         start = start or Start.stated(dynamics, parameters)
         check_start(dynamics, start, p)
+        check_courses(dynamics, start, p, float(duration))
         _warn_of_outputs(dynamics, start, p)
         return cls(start, p, start.t + duration, steps)
 

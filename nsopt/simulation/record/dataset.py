@@ -84,13 +84,15 @@ class Record:
         } | self.outputs()
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-        """Return the outputs of forces, as variables of their names."""
-        d, values = self.dynamics, self.over("outputs")
+        """Return the outputs of forces and the efforts of drives, as variables of their names."""
+        d, values = self.dynamics, np.hstack([self.over("outputs"), self.efforts()])
         limits = np.asarray(d.output_limits(self.p)).ravel()
+        limits = np.append(limits, np.full(len(d.drive_names), np.inf))
         variables: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
-        for k, name in enumerate(d.output_names):
+        names, units = d.output_names + d.drive_names, d.output_units + d.drive_units
+        for k, name in enumerate(names):
             owner, _, quantity = name.rpartition(".")
-            attrs = {"units": d.output_units[k], "long_name": f"{quantity} of {owner}"}
+            attrs = {"units": units[k], "long_name": f"{quantity} of {owner}"}
             variables[name] = (TIME, values[:, k], attrs | {"most": limits[k]})
         return variables
 
@@ -195,6 +197,12 @@ class Record:
         if self._begun.size:
             directions[self._begun] = self.columns(name, before=True)[self._begun]
         return directions
+
+    def efforts(self) -> Array:
+        """Return efforts of drives that keep joints (time, drive), means over the step."""
+        p = np.tile(self.p, (len(self.t), 1))
+        (impulses,) = evaluate_at_times(self.dynamics.efforts, self.t, self.q, p, self.mu)
+        return impulses / self.h[:, None]
 
     def reactions(self) -> Array:
         """Return force and torque of each joint (time, joint, 6); of contacts over the step."""

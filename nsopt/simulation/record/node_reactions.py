@@ -62,7 +62,7 @@ class Nodes:
 class NodeReactions:
     """The wrenches of joints that the Newton-Euler equations need at nodes.
 
-        M vdot + bias = applied forces + drive + C^T mu + W lam + T slip + joint friction
+        M vdot + bias = applied forces + drive + F mu + W lam + T slip + joint friction
         C vdot + d(C v + drift)/dt = 0
 
     They have the order of the states. mu are those of least norm (`Dynamics.least_norm`). Friction
@@ -88,11 +88,11 @@ class NodeReactions:
     def _of_block(self, x: Nodes) -> Array:
         n, d = len(x.t), self.dynamics
         nv, nc = d.nv, len(d.closure_names)
-        M, C, held, torn = self._matrices(x.t, x.q, x.v, x.p)
-        C = C.reshape(n, nc, nv)
+        M, C, F, held, torn = self._matrices(x.t, x.q, x.v, x.p)
+        C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
         system = np.zeros((n, nv + nc, nv + nc))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
-        system[:, :nv, nv:], system[:, nv:, nv:] = -C.transpose(0, 2, 1), held.reshape(n, nc, nc)
+        system[:, :nv, nv:], system[:, nv:, nv:] = -F, held.reshape(n, nc, nc)
         if np.any(np.abs(torn) > ALLOWED):
             change = _solutions(system, np.hstack([np.zeros((n, nv)), -torn]))[:, :nv]
             x = replace(x, v=x.v + change)
@@ -151,14 +151,15 @@ def _solutions(A: Array, b: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
-    """Return M, C^T, the projection on self-stresses (nc, nc), and the rates of the joints."""
+    """Return M, C^T, F, the projection on self-stresses (nc, nc), and the rates of the joints."""
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
     t, q, v, p = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
     C, nc = d.closure_matrix(t, q, p), len(d.closure_names)
     U = d.self_stresses(t, q, p) if d.redundant else ca.SX(nc, 0)
     held = U @ U.T if d.redundant else ca.SX(nc, nc)
     rates = C @ v + d.closure_drift(t, q, p)
-    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, held, rates])
+    F = d.effort_matrix(t, q, p)
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, held, rates])
 
 
 @lru_cache(maxsize=16)
