@@ -277,6 +277,11 @@ class Dynamics:
         )
 
     @property
+    def timed_rows(self) -> list[int]:
+        """The rows of the ideal joints that move with time."""
+        return sorted(set(self.closure_drift.sparsity_out(0).row()))
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The ideal joints that are constraints on the coordinates."""
         return tuple(self.mechanism.cut)

@@ -12,7 +12,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.friction import by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import joint_work, momentum_size
+from nsopt.schemes.terms import momentum_size
 
 
 class Impulses(NamedTuple):
@@ -175,8 +175,20 @@ class Balance:
     @property
     def work(self) -> ca.SX:
         """Of applied loads, drives, joints and walls that move with time [J]."""
-        driven = joint_work(self.dynamics, self.node.at, self.impulses.mu)
-        return self.load_work + driven + self.wall_work
+        return self.load_work + self.driver_work + self.wall_work
+
+    @property
+    def driver_work(self) -> ca.SX:
+        """Of joints that move with time, as the balance has it [J]; zero of others.
+
+        On the mean velocity of what they push, impacts included, so that it leaves none of their
+        energy over.
+        """
+        timed = self.dynamics.timed_rows
+        if not timed:
+            return ca.SX(0)
+        pushed = self.C[timed, :].T @ self.impulses.mu[timed]
+        return ca.dot(pushed, (self.before + self.after) / 2)
 
     def __add__(self, other: Balance) -> Balance:
         """Return both as one, of balances at the same node that follow each other."""

@@ -106,11 +106,6 @@ def joint_friction_at_node(
     return before / 2 * early + after / 2 * late
 
 
-def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
-    """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
-    return -ca.dot(mu, d.closure_drift(*at))
-
-
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
 
