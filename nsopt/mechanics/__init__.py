@@ -19,10 +19,11 @@ from nsopt.mechanics.element import (
     Outline,
     Output,
     Pair,
+    Pressed,
     ResistingPair,
-    State,
     TimeFunction,
     Vector,
+    count_gaps,
 )
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
@@ -35,6 +36,7 @@ from nsopt.mechanics.redundancy import redundancy
 from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
+from nsopt.mechanics.state import State
 from nsopt.mechanics.tree_reactions import tree_reactions
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "Outline",
     "Output",
     "Pair",
+    "Pressed",
     "Recursion",
     "Relative",
     "ResistingPair",
@@ -81,6 +84,7 @@ __all__ = [
     "assemble",
     "check_start",
     "consistent",
+    "count_gaps",
     "joint_resistance",
     "redundancy",
     "resisted_joint",

@@ -65,6 +65,8 @@ class Balance:
         Before and after.
     met : SX (nv,)
         Velocity before, of the contacts alone: of an impact within the step that at the impact.
+    pressed_loss : SX (ns,) [J]
+        Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
     """
 
     dynamics: Dynamics
@@ -80,6 +82,7 @@ class Balance:
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
     met: ca.SX
+    pressed_loss: ca.SX
 
     @classmethod
     def of(
@@ -127,7 +130,8 @@ class Balance:
         momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
         met = before if met is None else met
-        terms = (load_work, rubbing, work, momenta, met)
+        pressed_loss = h * d.pressed_loss(node.t, node.q, acting, node.p, mean)
+        terms = (load_work, rubbing, work, momenta, met, pressed_loss)
         return cls(d, node, before, after, h, K, impulses, M, *terms)
 
     @cached_property
@@ -203,4 +207,5 @@ class Balance:
             joint_friction=self.joint_friction + other.joint_friction,
             joint_friction_work=self.joint_friction_work + other.joint_friction_work,
             momenta=(self.momenta[0], other.momenta[1]),
+            pressed_loss=self.pressed_loss + other.pressed_loss,
         )

@@ -38,7 +38,13 @@ def internal(d: Dynamics, q: ca.SX) -> ca.SX:
 
 def coordinates_after(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
     """Return the coordinates after h at velocity v, internal states advanced too, (nq,)."""
-    q = d.retract(start.q, h * v)
+    return with_internal_after(d, start, h, v, d.retract(start.q, h * v))
+
+
+def with_internal_after(
+    d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX, q: ca.SX
+) -> ca.SX:
+    """Return coordinates q with the internal states after h at velocity v, (nq,)."""
     if n := len(d.internal_names):
         z = internal(d, start.q)
         q = ca.vertcat(q[:-n], d.advance_states(start.t, start.q, v, start.p, h, z))

@@ -56,6 +56,7 @@ class StepEnd(NamedTuple):
     closure: Any  # (nc,) [m, 1] of the ideal joints
     turn: Any  # (ng,) cosine between the normals at both ends where a contact presses, 1 elsewhere
     loss: Any  # (ng,) [J] taken by each contact
+    pressed_loss: Any  # (ns,) [J] dissipated where forces press surfaces apart
     work: Any  # (1,) [J] of applied loads
     contact_work: Any  # (1,) [J]
     wall_change: Any  # (1,) [J] by which works depend on when velocities of walls are taken
@@ -90,6 +91,7 @@ class StepEnd(NamedTuple):
             step.closure,
             _turn(d, start, step),
             step.loss,
+            step.pressed_loss,
             step.work,
             step.contact_work,
             step.wall_change,

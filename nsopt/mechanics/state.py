@@ -1,0 +1,77 @@
+"""The state that elements see: motions of frames, values of stated numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.parameter import Parameter, at_time
+
+
+class State:
+    """The state that an element sees: time, motion of frames, values of parameters.
+
+    Parameters
+    ----------
+    t : SX scalar [s]
+    motions : mapping of body name to Motion
+        Of each body's centre of mass; the ground, None, is at rest if left out.
+    symbols : mapping of parameter name to SX scalar
+
+    Attributes
+    ----------
+    frozen_values : list of (SX symbols, SX)
+        The symbols of `frozen` vectors, and their values.
+    internal : mapping of element name to SX (nz,)
+        Internal states of forces that have some.
+    """
+
+    def __init__(
+        self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
+    ) -> None:
+        self.t = t
+        self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
+        self.internal: dict[str, ca.SX] = {}
+        self._motions = {None: STILL, **motions}
+        self._symbols = symbols
+        self._frames: dict[Frame, Motion] = {}
+
+    def motion(self, frame: Frame) -> Motion:
+        """Return position, axes and velocities of a frame in world axes."""
+        if frame not in self._frames:
+            self._frames[frame] = self._motion(frame)
+        return self._frames[frame]
+
+    def _motion(self, frame: Frame) -> Motion:
+        origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
+        body = self._motions[frame.body.name if frame.body else None]
+        arm = body.A @ origin
+        return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
+
+    def frozen(self, x: ca.SX) -> ca.SX:
+        """Return symbols for a vector that counts as constant in the gradient of a potential.
+
+        Such as the point where a potential is least or largest (envelope theorem).
+        """
+        symbols = ca.SX.sym("frozen", x.numel())
+        self.frozen_values.append((symbols, x))
+        return symbols
+
+    def value(self, x: Any) -> ca.SX:
+        """Return a stated number, or nested sequence of numbers, as an expression.
+
+        A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
+        """
+        if callable(x):
+            return self.value(at_time(x, self.t))
+        if isinstance(x, Parameter):
+            return self._symbols[x.name]
+        if isinstance(x, Sequence | np.ndarray):
+            parts = [self.value(part) for part in x]
+            nested = any(isinstance(part, Sequence | np.ndarray) for part in x)
+            return ca.vertcat(*(part.T if nested else part for part in parts))
+        return ca.SX(x)
