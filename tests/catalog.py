@@ -202,11 +202,23 @@ IN_PLANE = [
 RUBBING = [rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
 
 
+COMPLIANT_LAWS = [
+    ns.Hertz(1e6),
+    ns.KelvinVoigt(1e5, damping_coefficient=30.0),
+    ns.HuntCrossley(1e6),
+    ns.HerbertMcWhannell(1e6),
+    ns.LeeWang(1e6),
+    ns.LankaraniNikravesh(1e6),
+    ns.Flores(1e6),
+    ns.Gonthier(1e6),
+]
+COMPLIANT_FRICTION = [ns.SmoothCoulomb(), ns.AmbrosioFriction()]
+
+
 def _compliant(row: Row) -> Row:
     """Return the row of a contact that may be penetrated."""
-    return Row(
-        f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), 1e6, 1)
-    )
+    law = ns.LankaraniNikravesh(1e6, impact_speed=1.0)
+    return Row(f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), law))
 
 
 COMPLIANT = [_compliant(row) for row in CLEARANCES + CONTACTS]

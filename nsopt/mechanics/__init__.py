@@ -21,9 +21,11 @@ from nsopt.mechanics.element import (
     Outline,
     Output,
     Pair,
+    Pressed,
     ResistingPair,
     TimeFunction,
     Vector,
+    count_gaps,
 )
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
@@ -76,6 +78,7 @@ __all__ = [
     "Outline",
     "Output",
     "Pair",
+    "Pressed",
     "Recursion",
     "Relative",
     "ResistingPair",
@@ -92,6 +95,7 @@ __all__ = [
     "check_start",
     "consistent",
     "implied_rows",
+    "count_gaps",
     "joint_resistance",
     "redundancy",
     "redundancy_note",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rank
 from nsopt.mechanics.acceleration import stabilised_acceleration
-from nsopt.mechanics.element import Constraint, Contact, Element
+from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.inertia import massless_motion
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
@@ -105,6 +105,14 @@ class Dynamics:
         Values of all `Force.outputs`.
     output_limits : (p) -> (nr,)
         `Output.most` of each.
+    pressed : (t, q, v, p) -> distance (ns,) [m], point (3, ns) [m], offset (3, ns) [m],
+            force (3, ns) [N], moment (3, ns) [N m]
+        Of the surfaces that forces press apart (`Force.pressed`): offsets are those of `Bore`;
+        forces act on the body of the last frame, moments are about its origin; world axes.
+    pressed_loss : (t, q, v, p, mean) -> (ns,) [W]
+        Dissipated at each of them by forces at v, on the velocity ``mean``.
+    pressed_scale, pressed_clearance : (p) -> (ns,) [m]
+        As `gap_scale` and `clearance`.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
         world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
@@ -132,6 +140,8 @@ class Dynamics:
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
     drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
     drive_units: tuple[str, ...]
+    pressed_names: tuple[str, ...]  # of the surfaces that forces press apart
+    pressed_owners: tuple[str, ...]  # the force of each
     output_names: tuple[str, ...]  # element.output
     output_units: tuple[str, ...]
     mass: ca.Function
@@ -177,6 +187,10 @@ class Dynamics:
     resistance: ca.Function
     joint_friction: ca.Function
     advance_states: ca.Function
+    pressed: ca.Function
+    pressed_loss: ca.Function
+    pressed_scale: ca.Function
+    pressed_clearance: ca.Function
     outputs: ca.Function
     output_limits: ca.Function
     reactions: ca.Function
@@ -240,6 +254,11 @@ class Dynamics:
                 f"contact {self.contact_names[0]!r} has no acceleration of its own: use simulate, "
                 "or wrap the contact in a CompliantContact"
             )
+        if self.latches:
+            raise ValueError(
+                f"{self.latches[0]!r} is known from step to step: use simulate, or state it "
+                "as a number"
+            )
         if self.friction_joints:
             raise ValueError(
                 f"friction in {self.joint_names[self.friction_joints[0]]!r} is a mean over a step, "
@@ -284,6 +303,22 @@ class Dynamics:
             len(self.internal_names),
             rubbing and bool(self.tree_joints),
         )
+
+    @property
+    def latches(self) -> tuple[str, ...]:
+        """The internal states that are set at once when something happens, not by dynamics."""
+        smooth = {e.name for e in self.elements if isinstance(e, JointFriction)}
+        return tuple(x for x in self.internal_names if x.rpartition(".")[0] not in smooth)
+
+    @property
+    def timed_rows(self) -> list[int]:
+        """The rows of the ideal joints that move with time."""
+        return sorted(set(self.closure_drift.sparsity_out(0).row()))
+
+    @property
+    def working_rows(self) -> list[int]:
+        """The rows of the ideal joints that do work: they move with time or are kept by drives."""
+        return sorted({*self.timed_rows, *(int(k) for k in np.flatnonzero(self.driven))})
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -65,14 +65,9 @@ def implied_rows(C: Array, owners: Sequence[str], first: set[str] | None = None)
     return {name: count for name, count in lost.items() if count}
 
 
-def moving_rows(d: Dynamics) -> list[int]:
-    """Return the rows of joints that depend on time."""
-    return sorted(set(d.closure_drift.sparsity_out(0).row()))
-
-
 def over_determined(d: Dynamics, t: float, q: Array, p: Array) -> str:
     """Return in words that more is programmed than the other joints leave free, or nothing."""
-    rows = moving_rows(d)
+    rows = d.timed_rows
     C = np.asarray(d.closure_matrix(t, q, p)).reshape(-1, d.nv)
     others = [k for k in range(len(C)) if k not in rows]
     free = d.nv - (rank(C[others]) if others else 0)

@@ -49,6 +49,7 @@ RECORDED = (
     "joint_impulse",
     "slip_impulse",
     "loss",
+    "pressed_loss",
     "work",
     "event",
     "local_error",

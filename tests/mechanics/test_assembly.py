@@ -10,6 +10,7 @@ from nsopt import (
     Body,
     CompliantContact,
     Frame,
+    Hertz,
     Mechanism,
     Revolute,
     Spherical,
@@ -82,7 +83,7 @@ def test_names_that_no_file_can_hold_are_refused(letter):
 def test_names_of_variables_take_no_slash():
     at = Frame(None), Frame(A)
     contact = SphericalClearance("ball/1", *at, clearance=1e-3)
-    law = CompliantContact("ball/1", replace(contact, name="x"), 1e6, impact_speed=0.1)
+    law = CompliantContact("ball/1", replace(contact, name="x"), Hertz(1e6))
     for element in (contact, law):
         with pytest.raises(ValueError, match=r"takes no '/', got 'ball/1': rename it, as 'ball_1'"):
             assemble(Mechanism([A]), [element])

@@ -14,6 +14,7 @@ from nsopt.mechanics import INSTANT, Dynamics, Start, redundant_rows
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
 from nsopt.simulation.record.node_reactions import NodeReactions, Nodes
+from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
 
 Array = NDArray[np.float64]
@@ -54,6 +55,8 @@ class Record:
         self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self.h = self.each("h")
         self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
+        known = (self.t, self.q, self.v, p, self.h)
+        self.pressed = PressedSurfaces(dynamics, *known) if dynamics.pressed_names else None
 
     def each(self, name: str) -> Array:
         """Return a step variable over time, NaN at the start."""
@@ -68,8 +71,8 @@ class Record:
             # q and v are variables over (time, q) and (time, v), so their labels need other names.
             "q_name": ("q", list(d.q_names)),
             "v_name": ("v", list(d.v_names)),
-            "contact": _names(d.contact_names),
-            "joint": _names(d.joint_names),
+            "contact": _names(d.contact_names + d.pressed_names),
+            "joint": _names(d.joint_names + (self.pressed.joints if self.pressed else ())),
             "body": [body.name for body in d.mechanism.bodies],
             "axis": list(AXES),
             "quaternion": ["e0", "e1", "e2", "e3"],
@@ -77,7 +80,7 @@ class Record:
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return dimensions, values and attributes of every variable, by name."""
-        values = self.states() | self.contacts() | self.joints() | self.energies() | self.solver()
+        values = self.states() | self.surfaces() | self.joints() | self.energies() | self.solver()
         return {
             name: (dims, values[name], {"units": units, "long_name": text})
             for name, (dims, units, text) in VARIABLES.items()
@@ -110,6 +113,14 @@ class Record:
             "euler_norm_error": self.norm_error(),
         }
 
+    def surfaces(self) -> dict[str, Array]:
+        """Return gaps and forces of contacts, then of the surfaces that forces press apart."""
+        values, loss = self.contacts(), {"contact_loss": self.each("loss")}
+        if self.pressed is None:
+            return values | loss
+        more = self.pressed.contacts()
+        return {name: np.concatenate([x, more[name]], axis=1) for name, x in values.items()} | loss
+
     def contacts(self) -> dict[str, Array]:
         """Return gaps and contact forces."""
         distance = self.over("distance")
@@ -125,7 +136,6 @@ class Record:
             "contact_force": push + self.friction(),
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
-            "contact_loss": self.each("loss"),
             "complementarity_residual": np.abs(force * distance),
             "gap_violation": np.maximum(-distance, 0),
         }
@@ -142,13 +152,19 @@ class Record:
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
         wrench = self.reactions()
-        resistance = self.resistance(wrench)
+        resistance, violation = self.resistance(wrench), self.violation(self.over("distance"))
+        if self.pressed is not None:
+            pressed = self.pressed.wrenches()
+            none = np.zeros_like(pressed)
+            wrench = np.concatenate([wrench, pressed], axis=1)
+            resistance = np.concatenate([resistance, none], axis=1)
+            violation = np.concatenate([violation, none[:, :, 0]], axis=1)
         return {
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
             "joint_resistance": resistance[:, :, 3:],
             "joint_resistance_force": resistance[:, :, :3],
-            "constraint_violation": self.violation(self.over("distance")),
+            "constraint_violation": violation,
         }
 
     def energies(self) -> dict[str, Array]:

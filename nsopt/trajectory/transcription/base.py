@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solution, StructuredNlp
 from nsopt.simulation import AcceptedSteps
+from nsopt.trajectory.checks import check_latches
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -92,6 +93,7 @@ class Transcription(ABC):
     inputs: Sequence[str]
 
     def __post_init__(self) -> None:
+        check_latches(self.dynamics)
         names = [parameter.name for parameter in self.dynamics.parameters]
         for name in self.inputs:
             if name not in names:

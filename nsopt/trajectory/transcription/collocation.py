@@ -18,7 +18,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
-from nsopt.simulation import AcceptedSteps, objects
+from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -241,7 +241,8 @@ class Collocation(Transcription):
         nodes, fine = self.trajectory(solution.x)
         drive, power = driving_forces(self, fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
-        accepted = _accepted(nodes, t, power, solution)
+        loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
+        accepted = _accepted(nodes, t, power, loss, solution)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:
@@ -271,8 +272,21 @@ def no_accelerations(d: Dynamics) -> str:
     return ""
 
 
-def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution) -> AcceptedSteps:
-    """Return the steps between nodes; ``power`` [W] of external forces at nodes and midpoints."""
+def _accepted(
+    trajectory: Trajectory, t: Array, power: Array, loss: Array, solution: Solution
+) -> AcceptedSteps:
+    """Return the steps between nodes.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : (n + 1,) [s]
+    power : (2 n + 1,) [W]
+        Of external forces at nodes and midpoints.
+    loss : (n, ns) [J]
+        Of forces at surfaces.
+    solution : Solution
+    """
     n = len(t) - 1
     none = np.zeros((n, 0))
     return AcceptedSteps(
@@ -284,7 +298,7 @@ def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution
         joint_impulse=none,
         slip_impulse=none,
         motion_residual=np.full(n, solution.residuals.violation),
-        loss=none,
+        loss=loss,
         work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
         iterations=np.full(n, solution.iterations / n),
         solve_time=np.full(n, solution.time / n),
