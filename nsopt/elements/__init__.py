@@ -52,8 +52,8 @@ from nsopt.elements.joints import (
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
-from nsopt.elements.point_on_curve import PointOnCurve
 from nsopt.elements.paths import ArcPath, CornerPath, PointPath, SplinePath
+from nsopt.elements.point_on_curve import PointOnCurve
 from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
