@@ -88,9 +88,8 @@ class Collocation(Transcription):
 
     def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
-        motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv]
-        by_velocity = motion.reshape(-1, d.nv).any(axis=0).tolist()
-        return [name for name, seen in zip(d.v_names, by_velocity, strict=True) if not seen]
+        motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv].reshape(-1, d.nv)
+        return [name for k, name in enumerate(d.v_names) if not motion[:, k].any()]
 
     # Samples from unknowns
 
