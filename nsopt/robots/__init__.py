@@ -15,6 +15,7 @@ from nsopt.robots.newton_euler import (
 from nsopt.robots.resistances import resistances
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
+from nsopt.robots.typical import typical_resistance
 from nsopt.robots.urdf import load_urdf
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "resistances",
     "row_from_letters",
     "serial_from_dh",
+    "typical_resistance",
     "zxz",
 ]

@@ -54,7 +54,6 @@ def record(
             "steps_unfollowed": 0,
             "unplaced_energy": 0.0,
             "checkpoint": "",
-            "objective": solution.objective,
             "status": solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,

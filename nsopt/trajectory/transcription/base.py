@@ -144,6 +144,17 @@ class Transcription(ABC):
         """Indices of the unknowns on which no equation and no cost depends; none by default."""
         return np.zeros(0, dtype=np.intp)
 
+    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+        """Return the velocities whose motion costs nothing; none by default.
+
+        Parameters
+        ----------
+        counted : (size,)
+            Which unknowns costs depend on.
+        """
+        del counted
+        return []
+
     def parameters(self, p: Array) -> Array:
         """Return the parameters of the program at its last homotopy stage, p first."""
         return np.append(p, self.last_stage)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
@@ -85,6 +86,11 @@ class Collocation(Transcription):
         blocks += [self._coupling(), *self._during()]
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
 
+    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+        d = self.dynamics
+        motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv].reshape(-1, d.nv)
+        return [name for k, name in enumerate(d.v_names) if not motion[:, k].any()]
+
     # Samples from unknowns
 
     def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
@@ -130,10 +136,12 @@ class Collocation(Transcription):
         zero = np.zeros(2 * nv)
         bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
         bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
+        a = a0, am, a1
+        bounds += [b for c in self.conditions for b in c.over_step(self.dynamics, a, h)]
         points = [np.arange(3 * nv) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1
-        terms = ca.vertcat(*(cost.weight * cost.over_step((a0, am, a1), h) for cost in self.costs))
+        terms = ca.vertcat(*(cost.weight * cost.over_step(a, h) for cost in self.costs))
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
