@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.algebra import rank
 from nsopt.mechanics.acceleration import stabilised_acceleration
 from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
-from nsopt.mechanics.inertia import massless_motion
+from nsopt.mechanics.inertia import check_inertia
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.parameter import Numbers, Parameter, substitute
@@ -366,24 +366,9 @@ class Dynamics:
         return p
 
     def check_mass(self, q: Array, p: Array) -> None:
-        """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
-
-        Raises
-        ------
-        ValueError
-            Naming the velocity that has no inertia.
-        """
+        """Refuse a mass matrix at q (nq,) as `check_inertia` does."""
         M, C = np.asarray(self.mass(q, p)), np.asarray(self.closure_matrix(0, q, p))
-        motion = massless_motion(M, C)
-        if motion is None:
-            return
-        owner, component = self.v_names[int(np.argmax(np.abs(motion)))].rsplit(".", 1)
-        bodies = [body.name for body in self.mechanism.bodies]
-        kind = "body" if owner in bodies else "joint"
-        raise ValueError(
-            f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
-            "inertia, or a joint that blocks this motion"
-        )
+        check_inertia(M, C, self.v_names, [body.name for body in self.mechanism.bodies])
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
         """Return mechanism, elements and gravity as if stated with the parameter values p."""
