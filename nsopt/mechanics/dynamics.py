@@ -318,7 +318,7 @@ class Dynamics:
     @property
     def working_rows(self) -> list[int]:
         """The rows of the ideal joints that do work: they move with time or are kept by drives."""
-        return sorted({*self.timed_rows, *(int(k) for k in np.flatnonzero(self.driven))})
+        return sorted({*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))})
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
