@@ -65,11 +65,14 @@ def problem_title(file: Path) -> str:
     return text.splitlines()[0].rstrip(".")
 
 
-def is_optimization(file: Path) -> bool:
-    """Return whether a file is for ``nsopt optimize``, without running it."""
+def command_of(file: Path) -> str:
+    """Return the command that a file is for, without running it: run, optimize or mobility."""
     body = ast.parse(file.read_text(encoding="utf-8")).body
     targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
-    return any(isinstance(t, ast.Name) and t.id == "optimization" for t in targets)
+    defined = {t.id for t in targets if isinstance(t, ast.Name)}
+    if "optimization" in defined:
+        return "optimize"
+    return "mobility" if "mechanism" in defined and "problem" not in defined else "run"
 
 
 def find_problem(name: str) -> Path:
@@ -107,6 +110,8 @@ def load_problem(name: str) -> Problem:
     problem = getattr(module, "problem", None)
     if problem is None and isinstance(getattr(module, "optimization", None), Optimization):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
+    if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
+        raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
     if not isinstance(problem, Problem):
         kind = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(

@@ -11,7 +11,7 @@ from nsopt.algebra.euler_parameters import (
     turn_over,
     turned,
 )
-from nsopt.algebra.jets import Jet, JetScalars, leibniz
+from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.repetition import repeated
@@ -22,9 +22,9 @@ from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
 __all__ = [
     "ROUND_OFF",
     "Ad",
-    "Jet",
     "JetScalars",
     "Scalars",
+    "TimeJet",
     "ad",
     "angular_velocity_over",
     "axes_from_z",

@@ -95,7 +95,7 @@ def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Arra
         if np.max(np.abs(error), initial=0.0) < CLOSED:
             near = AWAY / 4 < _reach(dynamics, begin, total, p) < 4 * AWAY
             return C if near else None
-        step = -np.asarray(np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
+        step = np.asarray(-np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
         q, total = _moved(dynamics, q, step), total + step
     return None
 

@@ -8,20 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mobility.cones import Piece
+from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.tracing import Finding, Trace, traced
 
 Array = NDArray[np.float64]
 
+SHOWN = 1e-9
+"""Part of the largest rate below which a rate is zero."""
+
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class MotionBranch:
     """A line, a subspace or a curved part of the cones.
 
     Attributes
     ----------
-    piece : Piece
+    piece : ConePiece
         In the kernel of J.
     first, last : int
         The orders of the cones it is a piece of.
@@ -37,10 +40,10 @@ class Branch:
     rates : mapping of rate to (k,)
         Rates of all joints, cut ones too, along a basis of its span.
     motion : (number, n)
-        Coordinates u of some points of the motions, the farthest first.
+        Coordinates u of a point of each motion that was found.
     """
 
-    piece: Piece
+    piece: ConePiece
     first: int
     last: int
     finding: Finding
@@ -55,8 +58,25 @@ class Branch:
         """Its dimension."""
         return self.piece.dimension
 
+    def __str__(self) -> str:
+        """Return in words what it is, and what was found along it."""
+        kind = {1: "a line"}.get(self.dimension, f"of dimension {self.dimension}")
+        if not self.piece.linear:
+            kind += ", curved"
+        orders = f"order {self.first}" + (f" to {self.last}" if self.last > self.first else "")
+        found = {
+            Finding.CONFIRMED: "finite motions lead along it",
+            Finding.REFUTED: "no finite motion leads along it",
+            Finding.UNDECIDED: "whether finite motions lead along it is undecided",
+        }[self.finding]
+        if self.finding is Finding.CONFIRMED and not self.both_ways:
+            found += ", one way only"
+        elif self.finding is Finding.CONFIRMED and not self.smooth:
+            found += ", several in one direction"
+        return f"{kind}, {orders}: {found}"
 
-def branches_of(reduction: Reduction, cones: list[list[Piece]]) -> tuple[Branch, ...]:
+
+def branches_of(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[MotionBranch, ...]:
     """Return the pieces of all cones as branches, each traced."""
     pieces = {id(piece): piece for cone in cones for piece in cone}
     branches = []
@@ -66,7 +86,7 @@ def branches_of(reduction: Reduction, cones: list[list[Piece]]) -> tuple[Branch,
     return tuple(branches)
 
 
-def _branch(reduction: Reduction, piece: Piece, first: int, last: int) -> Branch:
+def _branch(reduction: Reduction, piece: ConePiece, first: int, last: int) -> MotionBranch:
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
         pairs.append((traced(reduction, piece, ray), traced(reduction, piece, -ray)))
@@ -76,7 +96,7 @@ def _branch(reduction: Reduction, piece: Piece, first: int, last: int) -> Branch
     finding = _finding(pairs)
     confirmed = finding is Finding.CONFIRMED
     both = confirmed and len(found) == 2 * len(pairs)
-    return Branch(
+    return MotionBranch(
         piece,
         first,
         last,
@@ -85,8 +105,7 @@ def _branch(reduction: Reduction, piece: Piece, first: int, last: int) -> Branch
         both and all(x.sheets == 1 for x in found),
         min((x.freedom for x in found), default=0),
         reduction.rates(piece.basis),
-        np.concatenate([np.zeros((0, len(reduction.columns))), *(x.u for x in found)])
-        * reduction.columns,
+        np.array([x.u for x in found]).reshape(-1, len(reduction.columns)) * reduction.columns,
     )
 
 
@@ -95,3 +114,15 @@ def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
     if all(Finding.CONFIRMED in x for x in either):
         return Finding.CONFIRMED
     return Finding.REFUTED if any(x == {Finding.REFUTED} for x in either) else Finding.UNDECIDED
+
+
+def rates_of(b: MotionBranch) -> str:
+    """Return the rates along a line in words, over the largest."""
+    values = {name: float(rate[0]) for name, rate in b.rates.items()}
+    most = max(values.values(), key=abs)
+    shown = {name: v / most for name, v in values.items() if abs(v) > SHOWN * abs(most)}
+    return ", ".join(f"{name} {_short(v)}" for name, v in shown.items())
+
+
+def _short(v: float) -> str:
+    return f"{np.round(v, 4):g}"

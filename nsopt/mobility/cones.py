@@ -31,7 +31,7 @@ STARTS, NEARBY, NUDGE = 60, 8, 0.03
 """Starts from which a curved piece is looked for, and displacements that measure its dimension."""
 
 
-class Piece(NamedTuple):
+class ConePiece(NamedTuple):
     """A part of a cone, in the kernel of J.
 
     Attributes
@@ -52,7 +52,7 @@ class Piece(NamedTuple):
         """Whether it is a line or a subspace."""
         return bool(self.basis.shape[1] == self.dimension)
 
-    def contains(self, other: Piece) -> bool:
+    def contains(self, other: ConePiece) -> bool:
         """Return whether a linear piece contains another."""
         if not self.linear:
             return False
@@ -60,14 +60,14 @@ class Piece(NamedTuple):
         return bool(np.linalg.norm(off) < SAME)
 
 
-def subspace(basis: Array) -> Piece:
+def subspace(basis: Array) -> ConePiece:
     """Return the piece that is a subspace, with directions drawn at random."""
     draws = np.random.default_rng(1).normal(size=(basis.shape[1], DRAWN))
     rays = basis if basis.shape[1] == 1 else basis @ (draws / np.linalg.norm(draws, axis=0))
-    return Piece(basis.shape[1], basis, rays)
+    return ConePiece(basis.shape[1], basis, rays)
 
 
-def cones(g: PolynomialMap, order: int) -> list[list[Piece]]:
+def cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
     """Return the pieces of K^1 to K^order; none where only zero is left.
 
     Parameters
@@ -84,7 +84,7 @@ def cones(g: PolynomialMap, order: int) -> list[list[Piece]]:
     return found
 
 
-def _kept(rows: Prolongation, piece: Piece) -> list[Piece]:
+def _kept(rows: Prolongation, piece: ConePiece) -> list[ConePiece]:
     """Return the pieces of the next cone in a piece of the one before."""
     if all(rows.continued(ray) for ray in piece.rays.T):
         return [piece]
@@ -95,9 +95,9 @@ def _kept(rows: Prolongation, piece: Piece) -> list[Piece]:
     return list(_sampled(rows, piece.basis))
 
 
-def _maximal(pieces: list[Piece]) -> list[Piece]:
+def _maximal(pieces: list[ConePiece]) -> list[ConePiece]:
     """Leave out pieces that are part of others."""
-    kept: list[Piece] = []
+    kept: list[ConePiece] = []
     for piece in sorted(pieces, key=lambda x: -x.dimension):
         if not any(other.contains(piece) for other in kept):
             kept.append(piece)
@@ -133,10 +133,10 @@ def _clustered(roots: NDArray[Any]) -> list[float]:
     return found
 
 
-def _sampled(rows: Prolongation, basis: Array) -> Iterator[Piece]:
+def _sampled(rows: Prolongation, basis: Array) -> Iterator[ConePiece]:
     """Yield pieces in a subspace, found from many starts."""
     rng = np.random.default_rng(2)
-    known: list[Piece] = []
+    known: list[ConePiece] = []
     for _ in range(STARTS):
         s = rng.normal(size=(rows.order - 1, rows.g.variables)) * 0.3
         s[0] = basis @ rng.normal(size=basis.shape[1])
@@ -148,13 +148,13 @@ def _sampled(rows: Prolongation, basis: Array) -> Iterator[Piece]:
         yield known[-1]
 
 
-def _holds(piece: Piece, ray: Array) -> bool:
+def _holds(piece: ConePiece, ray: Array) -> bool:
     """Return whether a direction is in the span of a piece."""
     off = ray - piece.basis @ (piece.basis.T @ ray)
     return bool(np.linalg.norm(off) < SAME)
 
 
-def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> Piece:
+def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> ConePiece:
     """Return the piece around a motion's direction."""
     rng, rays = np.random.default_rng(3), [motion[0]]
     for _ in range(NEARBY * basis.shape[1]):
@@ -174,10 +174,10 @@ def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> Piece:
     flat = subspace(spans[0][:, :dimension])
     if all(rows.continued(ray) for ray in flat.rays.T):
         return flat
-    return Piece(dimension, span, found)
+    return ConePiece(dimension, span, found)
 
 
-def spanned(pieces: list[Piece], variables: int) -> Array:
+def spanned(pieces: list[ConePiece], variables: int) -> Array:
     """Return an orthonormal basis of the span of pieces."""
     if not pieces:
         return np.zeros((variables, 0))

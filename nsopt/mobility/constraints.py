@@ -11,12 +11,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.algebra import Jet, JetScalars, Scalars, evaluated
+from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.cut_bodies import cut_bodies, posed
-from nsopt.mobility.exact import closures, polynomials
 from nsopt.mobility.screws import ScrewTree, moved, poses, screw_tree, twists
-from nsopt.mobility.symbolic import derivative_function
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
 
@@ -148,14 +146,19 @@ class LoopConstraints:
         )
 
     @cached_property
+    def joint_places(self) -> ca.Function:
+        """(u) -> (3, number of frames) [m]: where the frames of joints are, joint after joint."""
+        u = ca.SX.sym("u", self.n)
+        state = self._state(self.motions(u))
+        frames = [frame for joint in self.mechanism.joints for frame in joint.frames]
+        places = ca.horzcat(*(state.motion(frame).r for frame in frames))
+        numbers = ca.substitute(places, self.symbols, ca.SX(ca.DM(self.p)))
+        return ca.Function("joint_places", [u], [ca.densify(numbers)])
+
+    @cached_property
     def size(self) -> float:
         """The largest distance between joints at the posture [m]."""
-        state = self._state(self.motions(ca.SX.zeros(self.n)))
-        points = [
-            state.motion(frame).r for joint in self.mechanism.joints for frame in joint.frames
-        ]
-        places = ca.substitute(ca.horzcat(*points), self.symbols, ca.SX(ca.DM(self.p)))
-        x = np.asarray(ca.evalf(places)).T
+        x = np.asarray(self.joint_places(np.zeros(self.n))).T
         return float(np.max(np.linalg.norm(x[:, None] - x, axis=2))) or 1.0
 
     def wrenches(self) -> Array:
@@ -231,21 +234,6 @@ class LoopConstraints:
         H = self.derivatives_in(Scalars(), screws, places, list(map(float, self.p)), u)
         return H[:, :, 0] if one else H
 
-    def function(self, order: int) -> ca.Function:
-        """Return (q, p, x, y, ...) -> H (m, order), of the posture q and parameters p too.
-
-        H^(i) is column i - 1; x, y, ... (n,) are as many derivatives of the coordinates.
-        """
-        return derivative_function(self, order)
-
-    def polynomials(self, order: int) -> list[list[Any]]:
-        """Return H^(1) to H^(order) as exact polynomials of SymPy, by `exact.polynomials`."""
-        return polynomials(self, order)
-
-    def expressions(self) -> dict[str, list[Any]]:
-        """Return the constraints themselves as expressions of SymPy, by `exact.closures`."""
-        return closures(self)
-
     def derivatives_in(
         self, of: Scalars, screws: NDArray[Any], places: NDArray[Any], p: list[Any], x: NDArray[Any]
     ) -> NDArray[Any]:
@@ -273,10 +261,10 @@ class LoopConstraints:
                 link = self.tree.ends[name]
                 twist = moving[link] if link >= 0 else still
                 pose = poses(twist, places[:, order[name], None])
-                entries += [Jet(pose[:, k]) for k in range(12)]
+                entries += [TimeJet(pose[:, k]) for k in range(12)]
             rows += evaluated(condition.function, [entries, p], JetScalars(of))
         # A row that does not depend on the motion is a number, not a jet.
-        zero = Jet(np.zeros_like(u[:, 0]))
+        zero = TimeJet(np.zeros((len(u), u.shape[2]), dtype=u.dtype))
         return np.stack([(zero + row).d[1:] for row in rows], axis=1)
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import ROUND_OFF, Scalars, evaluated
-
-if TYPE_CHECKING:
-    from nsopt.mobility.constraints import LoopConstraints
+from nsopt.mobility.constraints import LoopConstraints
 
 EXACT = 1e-13
 """Relative distance from a fraction, root or multiple up to which a number is one."""
@@ -131,7 +129,7 @@ class PolynomialScalars(Scalars):
             raise _Outside(simple) from None
 
 
-def closures(loops: LoopConstraints) -> dict[str, list[Any]]:
+def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     """Return the residual of each cut joint in SymPy's symbols q1, ..., qn and Parameters.
 
     The coordinates q are those of the joints of the tree, less their values at the posture.
@@ -152,7 +150,7 @@ def closures(loops: LoopConstraints) -> dict[str, list[Any]]:
     return found
 
 
-def polynomials(loops: LoopConstraints, order: int) -> list[list[Any]]:
+def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]]:
     """Return H^(1) to H^(order), each a list of m polynomials of SymPy, at the posture.
 
     In x1, ..., xn, then y1, ..., z1, ..., u4_1, ... and so on: the derivatives of the coordinates,
@@ -161,7 +159,7 @@ def polynomials(loops: LoopConstraints, order: int) -> list[list[Any]]:
     Raises
     ------
     ImportError, ValueError
-        As `closures`.
+        As `constraint_expressions`.
     """
     p = _parameters(loops)
     symbols = ca.SX.sym("p", len(p))

@@ -3,108 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.mechanics import Mechanism, implied_rows
-from nsopt.mobility.branches import Branch, branches_of
+from nsopt.mobility.branches import MotionBranch, branches_of
 from nsopt.mobility.cones import cones, spanned
 from nsopt.mobility.constraints import LoopConstraints
+from nsopt.mobility.findings import Mobility
 from nsopt.mobility.gimbals import gimbal_locks
-from nsopt.mobility.page import page
 from nsopt.mobility.reduction import Reduction
-from nsopt.mobility.topology import Topology
-from nsopt.mobility.tracing import Finding
+from nsopt.mobility.tracing import Finding, strays
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Mobility:
-    """What a mechanism can do at a posture; ``print`` gives a page.
-
-    Attributes
-    ----------
-    topology : Topology
-    q : (nq,)
-        The posture, in the coordinates of `Mechanism.tree`.
-    order : int
-        The order of the constraints up to which the cones were computed. That cones of two orders
-        are equal proves nothing about the next.
-    freedoms : int
-        Of all joints, each by itself.
-    gruebler : int
-        ``freedoms`` less the rows of all loops.
-    rows, rank : int
-        Of the constraints on the freedoms of all joints, whichever are cut.
-    differential_freedom : int
-        ``freedoms - rank``, the dimension of K^1.
-    cone_dimensions : tuple of int
-        Of K^1, K^2, ...: the freedom of each order [mobility 2016, eq. 38].
-    branches : tuple of Branch
-        The pieces of the cones, and what tracing found along them.
-    local_freedom : int or None
-        The dimension of the set of postures near this one, by tracing; None where undecided.
-    shakiness : int or None
-        k - 1 for the first K^k that is the tangent cone; 0 where K^1 is. None where none of the
-        cones is, or it is undecided.
-    singular : bool or None
-        Whether that set is no manifold here; None where undecided.
-    constraint_singular : bool or None
-        Whether the rank is another one nearby, along the motions.
-    overconstrained : bool or None
-        Whether rows are implied by others here and along the motions.
-    underconstrained : bool or None
-        Whether the posture is regular, but the differential freedom more than the local one.
-    redundant_rows : mapping of joint to int
-        How many rows of each cut joint those before it imply, here.
-    gimbal_locks : tuple of (str, str, str)
-        Three hinges each that stand for a ball, with their axes in one plane: a singularity of the
-        coordinates, which a `Spherical` in their place does not have.
-    tangent_space : mapping of rate to (k,)
-        A basis of the span of the tangent cone, by the rates of all joints.
-    """
-
-    topology: Topology
-    q: Array
-    order: int
-    freedoms: int
-    rows: int
-    rank: int
-    cone_dimensions: tuple[int, ...]
-    branches: tuple[Branch, ...]
-    local_freedom: int | None
-    shakiness: int | None
-    singular: bool | None
-    constraint_singular: bool | None
-    overconstrained: bool | None
-    redundant_rows: Mapping[str, int]
-    gimbal_locks: tuple[tuple[str, str, str], ...]
-    tangent_space: Mapping[str, Array]
-
-    @property
-    def gruebler(self) -> int:
-        """Gruebler's number: freedoms of joints less rows of loops."""
-        return self.freedoms - self.rows
-
-    @property
-    def differential_freedom(self) -> int:
-        """The freedom to first order, that of the kernel of the constraint Jacobian."""
-        return self.freedoms - self.rank
-
-    @property
-    def underconstrained(self) -> bool | None:
-        """Whether the posture is regular, but moves to first order only in some directions."""
-        if self.singular is None or self.local_freedom is None:
-            return None
-        return not self.singular and self.differential_freedom != self.local_freedom
-
-    def __str__(self) -> str:
-        """Return the page that a designer reads."""
-        return page(self)
 
 
 def mobility(
@@ -156,8 +69,7 @@ def mobility(
     rows = 6 * len(constraints.cut)
     freedoms = constraints.n + cut_freedoms
     return Mobility(
-        topology=constraints.topology,
-        q=constraints.q,
+        reduction=reduction,
         order=int(order),
         freedoms=freedoms,
         rows=rows,
@@ -175,11 +87,11 @@ def mobility(
     )
 
 
-def _confirmed(branches: tuple[Branch, ...]) -> list[Branch]:
+def _confirmed(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
     return [b for b in branches if b.finding is Finding.CONFIRMED]
 
 
-def _local(reduction: Reduction, branches: tuple[Branch, ...]) -> int | None:
+def _local(reduction: Reduction, branches: tuple[MotionBranch, ...]) -> int | None:
     """Return the local freedom."""
     if not reduction.redundant:
         return reduction.freedom
@@ -188,10 +100,16 @@ def _local(reduction: Reduction, branches: tuple[Branch, ...]) -> int | None:
     # A cusp that other motions pass may be more than a line.
     open_ones = [b for b in branches if b.finding is Finding.UNDECIDED and b.dimension > most]
     beyond = [b for b in found if b.dimension == most and not b.smooth and b.freedom > most]
-    return None if open_ones or beyond else most
+    if open_ones or beyond:
+        return None
+    # Part of a direction may be one of motions, if higher orders would tell.
+    more = reduction.freedom > max(most, 1) and strays(reduction, [b.piece for b in found])
+    return None if more else most
 
 
-def _singular(reduction: Reduction, branches: tuple[Branch, ...], local: int | None) -> bool | None:
+def _singular(
+    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
+) -> bool | None:
     if not reduction.redundant:
         return False
     if local is None:
@@ -200,7 +118,7 @@ def _singular(reduction: Reduction, branches: tuple[Branch, ...], local: int | N
     return bool(local) and not (len(found) == 1 and found[0].smooth and found[0].piece.linear)
 
 
-def _shakiness(branches: tuple[Branch, ...], order: int, local: int | None) -> int | None:
+def _shakiness(branches: tuple[MotionBranch, ...], order: int, local: int | None) -> int | None:
     """Return the order before the first cone that is the tangent cone."""
     if local is None or any(b.finding is Finding.UNDECIDED for b in branches):
         return None
@@ -214,7 +132,7 @@ def _shakiness(branches: tuple[Branch, ...], order: int, local: int | None) -> i
 
 
 def _rank_changes(
-    reduction: Reduction, branches: tuple[Branch, ...], local: int | None
+    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     if local is None:
         return None
@@ -222,7 +140,7 @@ def _rank_changes(
 
 
 def _overconstrained(
-    reduction: Reduction, branches: tuple[Branch, ...], local: int | None
+    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     """Return whether rows depend on others along the motions, or here if there are none."""
     if local is None:

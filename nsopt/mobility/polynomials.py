@@ -107,22 +107,22 @@ class PolynomialMap:
         (order + 1, size)
             Coefficients of 1, t, t^2, ...
         """
-        order = len(s)
-        one = np.zeros(order + 1)
-        one[0] = 1.0
-        highest = int(self.exponents.max(initial=0))
-        powers = np.zeros((self.variables, highest + 1, order + 1))
+        count, highest = len(s) + 1, int(self.exponents.max(initial=0))
+        terms = np.zeros((len(self.exponents), count))
+        terms[:, 0] = 1.0
         for k in range(self.variables):
+            powers = np.zeros((highest + 1, count))
+            powers[0, 0] = 1.0
             x = np.concatenate([[0.0], s[:, k]])
-            powers[k, 0] = one
             for e in range(1, highest + 1):
-                powers[k, e] = np.convolve(powers[k, e - 1], x)[: order + 1]
-        total = np.zeros((order + 1, self.size))
-        for exponent, column in zip(self.exponents, self.coefficients.T, strict=True):
-            if not column.any():
-                continue
-            term = one
-            for k in map(int, np.flatnonzero(exponent)):
-                term = np.convolve(term, powers[k, exponent[k]])[: order + 1]
-            total += np.outer(term, column)
-        return total
+                powers[e] = np.convolve(powers[e - 1], x)[:count]
+            terms = _products(terms, powers[self.exponents[:, k]])
+        return terms.T @ self.coefficients.T
+
+
+def _products(a: Array, b: Array) -> Array:
+    """Return the products of truncated power series, (number, count) each."""
+    count, product = a.shape[1], np.zeros_like(a)
+    for k in range(count):
+        product[:, k:] += a[:, k : k + 1] * b[:, : count - k]
+    return product

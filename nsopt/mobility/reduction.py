@@ -150,7 +150,7 @@ class Reduction:
         By the series along as many directions as there are monomials, and half as many again.
         """
         free = self.freedom
-        if not self.redundant:
+        if not self.redundant or not free or order < 2:
             return PolynomialMap(np.zeros((0, free), dtype=int), np.zeros((0, 0)))
         exponents = [exponents_of(free, k) for k in range(2, order + 1)]
         count = len(exponents[-1]) if exponents else 0

@@ -21,7 +21,7 @@ from nsopt.parameter import constant
 Array = NDArray[Any]
 
 
-class Link(NamedTuple):
+class ScrewLink(NamedTuple):
     """A link that moves by one screw against the one before it."""
 
     parent: int  # -1 is the ground
@@ -35,7 +35,7 @@ class ScrewTree:
 
     Attributes
     ----------
-    links : tuple of Link
+    links : tuple of ScrewLink
         Each after its parent.
     ends : mapping of body name to int
         The link each body belongs to; None is the ground.
@@ -47,7 +47,7 @@ class ScrewTree:
         Screws in world axes, and of each body the position and the columns of its axes.
     """
 
-    links: tuple[Link, ...]
+    links: tuple[ScrewLink, ...]
     ends: dict[str | None, int]
     names: tuple[str, ...]
     lengths: NDArray[np.bool_]
@@ -74,7 +74,7 @@ def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = No
     q = ca.SX.sym("q", len(coordinates.q_names))
     tree, n = coordinates.links(value), len(coordinates.v_names)
     motions = Recursion(tree, q).motions(ca.SX.zeros(n))
-    links, screws, last = list[Link](), list[ca.SX](), {-1: -1}
+    links, screws, last = list[ScrewLink](), list[ca.SX](), {-1: -1}
     lengths = np.zeros(n, dtype=bool)
     for k, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         parent = last[link.parent]
@@ -82,7 +82,7 @@ def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = No
         for i, entry in enumerate(entries):
             turn, slide = motion.A @ link.turn[:, i], motion.A @ link.slide[:, i]
             screws.append(ca.vertcat(turn, ca.cross(motion.r, turn) + slide))
-            links.append(Link(parent, entry, link.coordinate.ratio))
+            links.append(ScrewLink(parent, entry, link.coordinate.ratio))
             lengths[entry] |= isinstance(link.step, Axis) and not any(link.step.turn)
             parent = len(links) - 1
         last[k] = parent

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import Jet, Scalars
-
-if TYPE_CHECKING:
-    from nsopt.mobility.constraints import LoopConstraints
-
+from nsopt.algebra import Scalars, TimeJet
+from nsopt.mobility.constraints import LoopConstraints
 
 OTHER_NAMES = {
     "arcsin": "asin",
@@ -34,13 +31,13 @@ class SxScalars(Scalars):
         raise ValueError(f"derivatives of an absolute value need the sign of a number, got {x}")
 
 
-def derivative_function(loops: LoopConstraints, order: int) -> ca.Function:
+def constraint_function(loops: LoopConstraints, order: int) -> ca.Function:
     """Return (q, p, x, y, ...) -> H (m, order), with as many derivatives of u (n,) as the order."""
     q, p = ca.SX.sym("q", len(loops.q)), ca.SX.sym("p", len(loops.p))
     motion = [ca.SX.sym(f"u{k + 1}", loops.n) for k in range(order)]
     screws, places = (_objects(x) for x in loops.tree.posture(q, p))
     still = np.zeros((order, 1), dtype=object)
-    constants = [Jet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
+    constants = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
     u = np.stack([_objects(x) for x in motion])
     H = loops.derivatives_in(SxScalars(), screws, places, constants, u)
     columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]

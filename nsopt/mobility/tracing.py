@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
-from nsopt.mobility.cones import Piece
+from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
 
 Array = NDArray[np.float64]
@@ -45,6 +45,9 @@ FLAT = 1e-7
 """Singular values of the derivative of g up to which they are zero."""
 
 ITERATIONS = 30
+
+AROUND, ASIDE = 12, 0.2
+"""Directions looked around in for each freedom, and sine of the angle from which one is another."""
 
 
 class Finding(Enum):
@@ -80,8 +83,8 @@ class Trace(NamedTuple):
         n - rank J at the points found: the dimension of the motions there.
     sheets : int
         The number of zeros on the smallest section: motions with the same direction.
-    u : (number of sizes, n)
-        Scaled coordinates of the points found, the farthest first.
+    u : (n,)
+        Scaled coordinates of a point found, at the middle size; zero where none is.
     """
 
     finding: Finding
@@ -90,7 +93,7 @@ class Trace(NamedTuple):
     u: Array
 
 
-def traced(reduction: Reduction, piece: Piece, ray: Array) -> Trace:
+def traced(reduction: Reduction, piece: ConePiece, ray: Array) -> Trace:
     """Return what finite motions there are along a direction (n - r,) of a piece of a cone."""
     along = piece.basis if piece.linear else ray[:, None]
     across = null_space(along.T)
@@ -106,10 +109,54 @@ def traced(reduction: Reduction, piece: Piece, ray: Array) -> Trace:
         none = all(not x.zeros and x.least > NONZERO for x in clear)
         finding = Finding.REFUTED if none else Finding.UNDECIDED
     if finding is not Finding.CONFIRMED:
-        return Trace(finding, 0, 0, np.zeros((0, len(reduction.columns))))
-    u = np.stack([u for u, _, _ in nearest])
+        return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
     smallest = sections[-1].zeros
-    return Trace(finding, min(k for _, _, k in smallest), len(smallest), u)
+    return Trace(finding, min(k for _, _, k in smallest), len(smallest), nearest[1][0])
+
+
+def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
+    """Return whether there are postures near this one in other directions than those of pieces.
+
+    Looked for from directions all around, at two sizes, so that not all need be found.
+    """
+    free = reduction.freedom
+    rng = np.random.default_rng(4)
+    for start in rng.normal(size=(AROUND * free, free)):
+        ray = start / np.linalg.norm(start)
+        for size in SIZES[1:]:
+            u, s = _on_sphere(reduction, size, ray)
+            ray = s / np.linalg.norm(s)
+            if u is None or any(_off(piece, ray) < ASIDE for piece in pieces):
+                break
+        else:
+            return True
+    return False
+
+
+def _off(piece: ConePiece, ray: Array) -> float:
+    """Return the distance of a direction from a piece, or from the nearest of its rays."""
+    if piece.linear:
+        return float(np.linalg.norm(ray - piece.basis @ (piece.basis.T @ ray)))
+    return float(
+        np.min(np.linalg.norm(np.hstack([piece.rays, -piece.rays]) - ray[:, None], axis=0))
+    )
+
+
+def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | None, Array]:
+    """Return the zero of g of a given size nearest to a direction, u and s; None if none is."""
+    s, w = size * ray, None
+    for _ in range(ITERATIONS):
+        u, g, Dg = reduction.point(s, w)
+        if not np.all(np.isfinite(g)):
+            break
+        if np.max(np.abs(g), initial=0.0) < ZERO:
+            return u, s
+        w = reduction.bases[1].T @ u
+        along = null_space(s[None])
+        step = along @ np.linalg.lstsq(Dg @ along, -g, rcond=1e-6)[0]
+        s = s + step * min(1.0, 0.3 * size / max(float(np.linalg.norm(step)), 1e-300))
+        s *= size / np.linalg.norm(s)
+    return None, s
 
 
 def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Section:

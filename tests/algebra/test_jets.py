@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from nsopt.algebra import Ad, Jet, JetScalars, Scalars, ad, bracket, evaluated, exp
+from nsopt.algebra import Ad, JetScalars, Scalars, TimeJet, ad, bracket, evaluated, exp
 
 pytestmark = pytest.mark.unit
 ORDER = 6
@@ -45,8 +45,8 @@ def test_jets_of_expressions(name):
         e = ca.jacobian(e, t)
     function = ca.Function("f", [ca.vertcat(x, y)], [EXPRESSIONS[name]])
     of = JetScalars(Scalars())
-    (found,) = evaluated(function, [[Jet(row) for row in d]], of)
-    values = found.d if isinstance(found, Jet) else [found, *[0] * ORDER]
+    (found,) = evaluated(function, [[TimeJet(row) for row in d]], of)
+    values = found.d if isinstance(found, TimeJet) else [found, *[0] * ORDER]
     assert values == pytest.approx(exact, rel=1e-12, abs=1e-12)
 
 

@@ -15,7 +15,7 @@ from nsopt import (
     Screw,
     Spherical,
 )
-from nsopt.mobility import LoopConstraints
+from nsopt.mobility import LoopConstraints, constraint_expressions, constraint_polynomials
 from problems.four_bar_slot import four_bar_slot
 from problems.spherical_inline import spherical_inline
 
@@ -41,7 +41,10 @@ def slot_with_parameters(third, fifth):
     ]
     loops = LoopConstraints(Mechanism([one, two, three], joints, Relative(["joint 3", "joint 5"])))
     given = {s.Symbol("minus_a", real=True): -a, s.Symbol("minus_b", real=True): -b}
-    return {name: [row.subs(given) for row in rows] for name, rows in loops.expressions().items()}
+    return {
+        name: [row.subs(given) for row in rows]
+        for name, rows in constraint_expressions(loops).items()
+    }
 
 
 def same(x, y):
@@ -81,7 +84,7 @@ def given(text, **more):
 
 def test_polynomials_of_example_4():
     """Of joints 1, 2 and 4; all other rows are zero."""
-    H = LoopConstraints(four_bar_slot.model()).polynomials(2)
+    H = constraint_polynomials(LoopConstraints(four_bar_slot.model()), 2)
     kept = [[s.expand(row) for row in rows if row != 0] for rows in H]
     assert kept[0] == [
         given("3*x1 - x2"),
@@ -100,7 +103,7 @@ def test_slot_leaves_the_path_of_the_coupler_to_order_6():
     loops = LoopConstraints(four_bar_slot.model())
     inverse = s.Matrix([[4 * ROOT, 4 * ROOT], [2, 4]]).inv()  # of joint 5 by q_2 and q_4
     motion = {}
-    for k, rows in enumerate(loops.polynomials(6), 1):
+    for k, rows in enumerate(constraint_polynomials(loops, 6), 1):
         names = [f"{'xyz'[k - 1]}{i}" if k < 4 else f"u{k}_{i}" for i in (1, 2, 3)]
         one, *others = map(s.Symbol, names)
         motion |= {one: s.S.One if k == 1 else s.S.Zero}  # q_1 is the time
@@ -140,7 +143,7 @@ def test_closures_of_example_5(inline):
         - c2 * (-4 * ROOT + ROOT * c1 + 9 * s1)
         + 3 * (4 - c1 + ROOT * s1) * s2
     ) * s3
-    third, first = inline.expressions()["joint 4"]
+    third, first = constraint_expressions(inline)["joint 4"]
     assert same(first, F1 / 27)
     assert same(third, F2 / 27)
 
@@ -163,7 +166,7 @@ def test_polynomials_of_example_5(inline):
             " + r3*x3**3 + 3*x3*(y1 - y2 - y3) - r3*(z2 + z3))/3",
         ),
     ]
-    for (third, first), (one, two) in zip(inline.polynomials(3), printed, strict=True):
+    for (third, first), (one, two) in zip(constraint_polynomials(inline, 3), printed, strict=True):
         assert s.expand(first) == given(one)
         assert s.expand(third) == given(two)
 
@@ -184,7 +187,7 @@ def test_polynomials_are_the_numbers():
     values |= dict(zip(np.ravel(names), motion.ravel(), strict=True))
     exact = [
         [float(row.subs({x: values[x.name] for x in row.free_symbols})) for row in rows]
-        for rows in loops.polynomials(order)
+        for rows in constraint_polynomials(loops, order)
     ]
     assert loops.derivatives(*motion) == pytest.approx(np.array(exact), abs=1e-12)
 
@@ -197,4 +200,4 @@ def test_numbers_that_stand_for_none_are_refused():
     ]
     loops = LoopConstraints(Mechanism([bar], joints))
     with pytest.raises(ValueError, match=r"0\.1234567 is no fraction, root or fraction of pi"):
-        loops.polynomials(1)
+        constraint_polynomials(loops, 1)

@@ -5,6 +5,7 @@ import pytest
 
 from nsopt.mobility import Finding, linkage, mobility
 from problems.four_bar_slot import four_bar_slot
+from problems.gough_platform import gough_platform
 from problems.spherical_inline import spherical_inline
 from tests.mobility.models import BRICARD, GENERIC, direction, of_screws, problem
 
@@ -141,3 +142,32 @@ def test_a_gough_platform_of_legs_with_six_freedoms_has_no_redundant_rows():
 def test_it_refuses_an_order_that_is_none(order):
     with pytest.raises(ValueError, match="order must be a whole number, 1 or more"):
         mobility(linkage(GENERIC), order=order)
+
+
+def lines_of(legs):
+    """Pluecker coordinates of the legs of a Gough platform, (number, 6)."""
+    ends = [(np.array(leg.a.origin), leg.b.origin + np.array([0, 0, 1])) for leg in legs]
+    return np.array([[*(b - a), *np.cross(a, b - a)] for a, b in ends])
+
+
+@pytest.mark.parametrize(
+    ("seventh", "turn", "cones", "implied"),
+    [
+        (True, 0.0, (0, 0), {"leg 7": 1}),
+        (False, 0.0, (0, 0), {}),
+        (False, np.pi / 2, (1, 0), {"leg 6": 1}),
+    ],
+    ids=["seven legs", "six legs", "six legs, turned"],
+)
+def test_a_gough_platform(seventh, turn, cones, implied):
+    """Held by the lines of its legs; the redundant row is named."""
+    platform = gough_platform.model(seventh, turn)
+    x = mobility(platform, order=2)
+    rank = np.linalg.matrix_rank(lines_of(platform.joints), tol=1e-9)
+    assert x.differential_freedom == cones[0] == 6 - rank
+    assert x.cone_dimensions == cones
+    assert x.local_freedom == 0
+    assert x.redundant_rows == implied
+    if cones[0]:
+        rates = {name: float(r[0]) for name, r in x.branches[0].rates.items() if abs(r[0]) > 1e-9}
+        assert set(rates) == {"platform.vz", "platform.wz"}
