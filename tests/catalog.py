@@ -342,7 +342,7 @@ SCHEMES = [
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
 ]
-SMOOTH_SCHEMES = [ns.Composition()]  # for mechanisms without contacts
+SMOOTH_SCHEMES = [ns.Composition(), ns.RungeKutta()]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),

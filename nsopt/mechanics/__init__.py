@@ -1,5 +1,6 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
+from nsopt.mechanics.acceleration import IndexOne, Instant, acceleration, state_index_one
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
@@ -62,6 +63,8 @@ __all__ = [
     "Freedom",
     "FrictionStep",
     "Gap",
+    "IndexOne",
+    "Instant",
     "JointFriction",
     "Load",
     "Mechanism",
@@ -81,6 +84,7 @@ __all__ = [
     "X",
     "Y",
     "Z",
+    "acceleration",
     "assemble",
     "check_courses",
     "check_start",
@@ -88,5 +92,6 @@ __all__ = [
     "joint_resistance",
     "redundancy",
     "resisted_joint",
+    "state_index_one",
     "tree_reactions",
 ]
