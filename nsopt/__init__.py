@@ -24,6 +24,7 @@ from nsopt.mechanics import (
     acceleration,
     assemble,
     consistent,
+    equilibrium,
     joint_resistance,
 )
 from nsopt.mpcc import (
@@ -111,6 +112,7 @@ __all__ = [
     "acceleration",
     "assemble",
     "consistent",
+    "equilibrium",
     "joint_resistance",
     "load_problem",
     "simulate",

@@ -54,6 +54,7 @@ JOINTS = [
     Row("prismatic", lambda a, b: ns.Prismatic("e", a, b), 5, (TZ,)),
     Row("cylindrical", lambda a, b: ns.Cylindrical("e", a, b), 4, (TZ, RZ)),
     Row("spherical", lambda a, b: ns.Spherical("e", a, b), 3, (RX, RY, RZ)),
+    Row("bend", lambda a, b: ns.Bend("e", a, b), 3, (RX, RY, RZ)),
     Row("universal", lambda a, b: ns.Universal("e", a, b), 4, (RX, RY)),
     Row("planar", lambda a, b: ns.Planar("e", a, b), 3, (TX, TY, RZ)),
     *(
@@ -221,6 +222,11 @@ SPRINGS = [
     Row(
         "damped extension spring",
         lambda a, b: ns.ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
+    ),
+    Row("bushing", lambda a, b: ns.Bushing("e", a, b, (800, 500, 900))),
+    Row(
+        "turning bushing",
+        lambda a, b: ns.Bushing("e", a, b, (0, 0, 90), (9, 8, 0), (20, 30, 10), (3, 1, 2)),
     ),
     Row("torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),

@@ -14,7 +14,7 @@ from nsopt.algebra.euler_parameters import (
 from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import null_space, rank
 from nsopt.algebra.repetition import repeated
-from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
+from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 
 __all__ = [
     "ROUND_OFF",
@@ -29,6 +29,7 @@ __all__ = [
     "rank",
     "repeated",
     "rotation_matrix",
+    "rotation_vector",
     "solve_symbolic",
     "turn_over",
     "turned",

@@ -26,6 +26,7 @@ from nsopt.mechanics.element import (
     TimeFunction,
     Vector,
 )
+from nsopt.mechanics.equilibrium import equilibrium
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.joint_resistance import joint_resistance
@@ -89,6 +90,7 @@ __all__ = [
     "check_courses",
     "check_start",
     "consistent",
+    "equilibrium",
     "joint_resistance",
     "redundancy",
     "resisted_joint",
