@@ -54,6 +54,7 @@ JOINTS = [
     Row("prismatic", lambda a, b: ns.Prismatic("e", a, b), 5, (TZ,)),
     Row("cylindrical", lambda a, b: ns.Cylindrical("e", a, b), 4, (TZ, RZ)),
     Row("spherical", lambda a, b: ns.Spherical("e", a, b), 3, (RX, RY, RZ)),
+    Row("bend", lambda a, b: ns.Bend("e", a, b), 3, (RX, RY, RZ)),
     Row("universal", lambda a, b: ns.Universal("e", a, b), 4, (RX, RY)),
     Row("pin in slot", lambda a, b: ns.PinInSlot("e", a, b), 4, (TX, RZ)),
     Row("planar", lambda a, b: ns.Planar("e", a, b), 3, (TX, TY, RZ)),
@@ -242,6 +243,11 @@ SPRINGS = [
         "damped extension spring",
         lambda a, b: ns.ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
     ),
+    Row("bushing", lambda a, b: ns.Bushing("e", a, b, (800, 500, 900))),
+    Row(
+        "turning bushing",
+        lambda a, b: ns.Bushing("e", a, b, (0, 0, 90), (9, 8, 0), (20, 30, 10), (3, 1, 2)),
+    ),
     Row("torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
 ]
@@ -362,7 +368,7 @@ SCHEMES = [
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
 ]
-SMOOTH_SCHEMES = [ns.Composition()]  # for mechanisms without contacts
+SMOOTH_SCHEMES = [ns.Composition(), ns.RungeKutta()]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),

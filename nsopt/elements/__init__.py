@@ -1,5 +1,6 @@
 """Joints, contacts and forces: each one class, each written on frames alone."""
 
+from nsopt.elements.bushing import Bushing
 from nsopt.elements.clearance import (
     CylindricalClearance,
     PlanarPrismaticClearance,
@@ -38,6 +39,7 @@ from nsopt.elements.extension_spring import ExtensionSpring
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
+    Bend,
     Cylindrical,
     Fixed,
     PinInSlot,
@@ -76,6 +78,8 @@ __all__ = [
     "AppliedForce",
     "AppliedTorque",
     "ArcPath",
+    "Bend",
+    "Bushing",
     "Chord",
     "CompliantContact",
     "CompliantFriction",

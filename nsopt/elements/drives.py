@@ -38,8 +38,7 @@ class Turn(DrivenFreedom):
         return ca.atan2(*self._direction(s))
 
     def rate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.w - a.w)
+        return s.seen(self.a, self.b).w[2]
 
     def misfit(self, s: State, value: ca.SX) -> ca.SX:
         # The sine has no jump after a turn, unlike the angle itself.
@@ -52,8 +51,8 @@ class Turn(DrivenFreedom):
 
     def _direction(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return y and x of x of frame b in frame a: sine and cosine of the angle."""
-        a, x = s.motion(self.a).A, s.motion(self.b).A[:, 0]
-        return ca.dot(a[:, 1], x), ca.dot(a[:, 0], x)
+        R = s.seen(self.a, self.b).A
+        return R[1, 0], R[0, 0]
 
 
 class Slide(DrivenFreedom):
@@ -63,12 +62,10 @@ class Slide(DrivenFreedom):
     units = ("m", "m/s", "N")
 
     def coordinate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.r - a.r)
+        return s.seen(self.a, self.b).r[2]
 
     def rate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
+        return s.seen(self.a, self.b).v[2]
 
     def misfit(self, s: State, value: ca.SX) -> ca.SX:
         return self.coordinate(s) - value

@@ -78,9 +78,7 @@ class Programmed(Pair, Constraint):
         return f"Programmed {self.name!r}"
 
     def residual(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        told = path_at(f"path of {self._what}", self.path, s)
-        off = a.A.T @ (b.r - a.r) - told
+        off = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
         if set(self.axes) & set(TURNS):
             off = ca.vertcat(off, _turn_vector(self._misturned(s)))
         return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
@@ -105,7 +103,7 @@ class Programmed(Pair, Constraint):
         """Return the turn of b from where it is told to be, (3, 3)."""
         x, y, z = ca.vertsplit(path_at(f"turn of {self._what}", self.turn, s))
         told = _about(0, x) @ _about(1, y) @ _about(2, z)
-        return told.T @ s.motion(self.a).A.T @ s.motion(self.b).A
+        return told.T @ s.seen(self.a, self.b).A
 
 
 def _about(k: int, angle: ca.SX) -> ca.SX:

@@ -1,5 +1,6 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
+from nsopt.mechanics.acceleration import IndexOne, Instant, acceleration, state_index_one
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
@@ -27,6 +28,7 @@ from nsopt.mechanics.element import (
     Vector,
     count_gaps,
 )
+from nsopt.mechanics.equilibrium import equilibrium
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.joint_resistance import joint_resistance
@@ -70,6 +72,8 @@ __all__ = [
     "Freedom",
     "FrictionStep",
     "Gap",
+    "IndexOne",
+    "Instant",
     "JointFriction",
     "Load",
     "Mechanism",
@@ -90,11 +94,13 @@ __all__ = [
     "X",
     "Y",
     "Z",
+    "acceleration",
     "assemble",
     "check_courses",
     "check_start",
     "consistent",
     "count_gaps",
+    "equilibrium",
     "implied_rows",
     "joint_resistance",
     "redundancy",
@@ -102,5 +108,6 @@ __all__ = [
     "redundant_rows",
     "resisted_joint",
     "singular_posture",
+    "state_index_one",
     "tree_reactions",
 ]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics.acceleration import stabilised_acceleration
 from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.inertia import check_inertia
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
@@ -224,54 +223,6 @@ class Dynamics:
         return not ca.depends_on(self.mass(q, p), q)
 
     @cached_property
-    def acceleration(self) -> ca.Function:
-        """(t, q, v, p) -> vdot (nv,) by `stabilised_acceleration`; qdot = rate_matrix(q) v.
-
-        Raises
-        ------
-        ValueError
-            If the mechanism has contacts or friction under reactions, which need the step
-            equations; or rows of its joints depend on each other, with their number.
-        """
-        self._check_acceleration()
-        t, q, v = ca.MX.sym("t"), ca.MX.sym("q", self.nq), ca.MX.sym("v", self.nv)
-        p = ca.MX.sym("p", len(self.parameters))
-        C = self.closure_matrix(t, q, p)
-        vdot = stabilised_acceleration(
-            self.mass(q, p),
-            C,
-            self.effort_matrix(t, q, p),
-            force=self.applied(t, q, v, p) - self.bias(q, v, p),
-            closure=self.closure(t, q, p),
-            rate=C @ v + self.closure_drift(t, q, p),
-            bias=self.closure_bias(t, q, v, p),
-        )
-        return ca.Function("acceleration", [t, q, v, p], [vdot], ["t", "q", "v", "p"], ["vdot"])
-
-    def _check_acceleration(self) -> None:
-        if self.contact_names:
-            raise ValueError(
-                f"contact {self.contact_names[0]!r} has no acceleration of its own: use simulate, "
-                "or wrap the contact in a CompliantContact"
-            )
-        if self.latches:
-            raise ValueError(
-                f"{self.latches[0]!r} is known from step to step: use simulate, or state it "
-                "as a number"
-            )
-        if self.friction_joints:
-            raise ValueError(
-                f"friction in {self.joint_names[self.friction_joints[0]]!r} is a mean over a step, "
-                "under a reaction: use simulate"
-            )
-        q = self.stated_start(refuse=False)[0]
-        C = np.asarray(self.closure_matrix(0.0, q, self.values()))
-        if implied := C.shape[0] - rank(C):
-            raise ValueError(
-                f"{implied} rows of the ideal joints are implied by the others: leave out a joint"
-            )
-
-    @cached_property
     def redundant(self) -> int:
         """Number of rows of the ideal joints that the others imply, as in over-constrained loops.
 
@@ -318,7 +269,9 @@ class Dynamics:
     @property
     def working_rows(self) -> list[int]:
         """The rows of the ideal joints that do work: they move with time or are kept by drives."""
-        return sorted({*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))})
+        return sorted(
+            {*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))}
+        )
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

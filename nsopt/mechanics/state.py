@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -22,6 +22,9 @@ class State:
     motions : mapping of body name to Motion
         Of each body's centre of mass; the ground, None, is at rest if left out.
     symbols : mapping of parameter name to SX scalar
+    between : callable, optional
+        (a, b) -> the motion of frame b as seen from frame a, if there is a shorter way than by
+        world axes.
 
     Attributes
     ----------
@@ -32,9 +35,14 @@ class State:
     """
 
     def __init__(
-        self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
+        self,
+        t: ca.SX,
+        motions: Mapping[str | None, Motion],
+        symbols: Mapping[str, ca.SX],
+        between: Callable[[Frame, Frame], Motion] | None = None,
     ) -> None:
-        self.t = t
+        self.t, self._between = t, between
+        self._seen: dict[tuple[Frame, Frame], Motion] = {}
         self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
         self.internal: dict[str, ca.SX] = {}
         self._motions = {None: STILL, **motions}
@@ -52,6 +60,17 @@ class State:
         body = self._motions[frame.body.name if frame.body else None]
         arm = body.A @ origin
         return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
+
+    def seen(self, a: Frame, b: Frame) -> Motion:
+        """Return the motion of frame b as seen from frame a, all in the axes of a."""
+        if (a, b) not in self._seen:
+            self._seen[a, b] = self._between(a, b) if self._between else self._from_world(a, b)
+        return self._seen[a, b]
+
+    def _from_world(self, a: Frame, b: Frame) -> Motion:
+        at, of = self.motion(a), self.motion(b)
+        apart, speed = of.r - at.r, of.v - at.v - ca.cross(at.w, of.r - at.r)
+        return Motion(*(at.A.T @ x for x in (apart, of.A, speed, of.w - at.w)))
 
     def frozen(self, x: ca.SX) -> ca.SX:
         """Return symbols for a vector that counts as constant in the gradient of a potential.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,7 +62,9 @@ class SymbolicMechanism:
         owners = [None, *(body.name for body in mechanism.bodies)]
         self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
-        self.state = State(self.t, self._displaced_motions(), symbols)
+        short = self.coordinates.between(self.q, self.v, value, self.displacement)
+        seen = None if short is None else self._displaced(short)
+        self.state = State(self.t, self._displaced_motions(), symbols, seen)
         z = self.q[self.n_joint_coordinates :]
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
@@ -76,6 +78,36 @@ class SymbolicMechanism:
             axes = A + ca.skew(twist[3:]) @ A
             motions[owner] = Motion(r + twist[:3], axes, v + rate[:3], w + rate[3:])
         return motions
+
+    def _displaced(
+        self, short: Callable[[Frame, Frame], Motion]
+    ) -> Callable[[Frame, Frame], Motion]:
+        """Return motions of frames as seen from others, those of their bodies virtual."""
+
+        def seen(a: Frame, b: Frame) -> Motion:
+            r, A, v, w = short(a, b)
+            (ra, turn_a, va, wa), (rb, turn_b, vb, wb) = (self._virtual(frame) for frame in (a, b))
+            axes = self.motions[a.body.name].A @ ca.SX(a.axes) if a.body else ca.SX(a.axes)
+            turned = ca.skew(axes.T @ (turn_b - turn_a))
+            apart = axes @ r
+            return Motion(
+                r + axes.T @ (rb - ra - ca.cross(turn_a, apart)),
+                A + turned @ A,
+                v + axes.T @ (vb - va - ca.cross(wa, apart)),
+                w + axes.T @ (wb - wa),
+            )
+
+        return seen
+
+    def _virtual(self, frame: Frame) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Return displacement and turn, velocity and angular velocity of a frame, world axes."""
+        owner = frame.body.name if frame.body else None
+        arm = self.state.value(frame.origin)
+        if owner is not None:
+            arm = self.motions[owner].A @ arm
+        twist, rate = self.twists[owner], self.rates[owner]
+        d, u = (x[:3] + ca.cross(x[3:], arm) for x in (twist, rate))
+        return d, twist[3:], u, rate[3:]
 
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Return a function of some of t, q, v, p, as listed in ``arguments``, such as "t q p"."""

@@ -4,6 +4,13 @@ from nsopt.robots.balancing import SpringFit, fit_springs
 from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
+from nsopt.robots.flexible import (
+    FlexibleLink,
+    Material,
+    Section,
+    flexible_link,
+    replace_link,
+)
 from nsopt.robots.newton_euler import (
     bias_force,
     forward_dynamics,
@@ -23,9 +30,12 @@ __all__ = [
     "ClosedLoops",
     "DHRow",
     "EqualSharing",
+    "FlexibleLink",
     "JointMotion",
     "Loads",
+    "Material",
     "ModifiedDH",
+    "Section",
     "SharingRule",
     "SpringFit",
     "StandardDH",
@@ -33,6 +43,7 @@ __all__ = [
     "bias_force",
     "export_c",
     "fit_springs",
+    "flexible_link",
     "forward_dynamics",
     "forward_kinematics",
     "inverse_dynamics",
@@ -40,6 +51,7 @@ __all__ = [
     "load_urdf",
     "mass_matrix",
     "mechanism_from_table",
+    "replace_link",
     "resistances",
     "row_from_letters",
     "serial_from_dh",

@@ -35,6 +35,8 @@ class Record:
     at_nodes : (n, np), (n, nv), optional
         Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
         not those given to a simulation.
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Record:
         steps: AcceptedSteps,
         thinned: bool = False,
         at_nodes: tuple[Array, Array] | None = None,
+        gains: tuple[float, float] | None = None,
     ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
+        self._gains = gains
         n = len(steps) + 1
         self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
         at_end = np.append(True, steps.at_end | thinned)
@@ -243,7 +247,7 @@ class Record:
             t_contact=t,
             q_contact=q,
         )
-        return NodeReactions(d, n).wrenches(nodes)
+        return NodeReactions(d, n, self._gains).wrenches(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""

@@ -35,6 +35,8 @@ class History:
         and solver time are the sums since the one kept before.
         Where steps are left out their starts are not known, and directions of contact forces are
         those at the end of the step for every scheme.
+    gains : float, float [1/s], optional
+        `Scheme.gains`, by which ideal joints are brought back.
 
     Attributes
     ----------
@@ -49,6 +51,7 @@ class History:
     start: Start
     p: Array
     every: int = 1
+    gains: tuple[float, float] | None = None
     kept: list[AcceptedSteps] = field(default_factory=list)
     pending: AcceptedSteps | None = None
     count: int = 0
@@ -99,6 +102,7 @@ class History:
             self.steps(),
             self.every > 1,
             at_nodes,
+            self.gains,
         )
         data = xr.Dataset(
             table.variables(),
