@@ -146,13 +146,13 @@ def test_a_program_repeats_one_of_its_sizes_at_given_parameters():
     np.testing.assert_array_equal(ca.evalf(ca.substitute(values, at, [1, 2])), [[2], [4]])
     larger = one.beside("larger")
     larger.variable("z", 3)
-    with pytest.raises(ValueError, match="'larger' does not repeat 'one'.*state both alike"):
+    with pytest.raises(ValueError, match=r"'larger' does not repeat 'one'.*state both alike"):
         larger.repeats(one)
     with pytest.raises(ValueError, match="numbers and parameters only"):
         other.repeats(one, at=z)
 
 
-@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=repr)
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
 def test_limits_from_both_sides_in_one_statement(backend):
     m = Mpcc("m")
     least, x = m.parameter("least", 1), m.variable("x", 2)
