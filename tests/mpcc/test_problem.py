@@ -152,7 +152,7 @@ def test_a_program_repeats_one_of_its_sizes_at_given_parameters():
         other.repeats(one, at=z)
 
 
-@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=repr)
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
 def test_limits_from_both_sides_in_one_statement(backend):
     m = Mpcc("m")
     least, x = m.parameter("least", 1), m.variable("x", 2)
