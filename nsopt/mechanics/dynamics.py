@@ -282,7 +282,7 @@ class Dynamics:
     def driven(self) -> ca.DM:
         """Which rows of ideal joints are kept by drives, (nc,), 0 or 1."""
         driven = {joint.name for joint in self.constraints if joint.drives}
-        return ca.DM([float(name in driven) for name in self.closure_names])
+        return ca.sparsify(ca.DM([float(name in driven) for name in self.closure_names]))
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:

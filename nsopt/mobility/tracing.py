@@ -58,7 +58,7 @@ class Finding(Enum):
     UNDECIDED = "undecided"
 
 
-class Section(NamedTuple):
+class Nearby(NamedTuple):
     """The zeros of g on a section, the nearest to its direction first.
 
     Attributes
@@ -159,7 +159,7 @@ def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | N
     return None, s
 
 
-def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Section:
+def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Nearby:
     """Return the zeros among s = size * ray + across b, |b| up to half the size."""
     rng = np.random.default_rng(0)
     zeros: list[tuple[Array, float, int]] = []
@@ -174,7 +174,7 @@ def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Se
             flat = np.linalg.svd(Dg, compute_uv=False)
             freedom = len(ray) - int(np.sum(flat > FLAT))
             zeros.append((u, float(np.linalg.norm(b)) / size, freedom))
-    return Section(sorted(zeros, key=lambda x: x[1]), least)
+    return Nearby(sorted(zeros, key=lambda x: x[1]), least)
 
 
 def _direction(rng: np.random.Generator, count: int) -> Array:

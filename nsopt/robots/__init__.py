@@ -5,9 +5,9 @@ from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
 from nsopt.robots.flexible import (
+    CrossSection,
     FlexibleLink,
-    Material,
-    Section,
+    LinkMaterial,
     flexible_link,
     replace_link,
 )
@@ -28,14 +28,14 @@ from nsopt.robots.urdf import load_urdf
 __all__ = [
     "BodyRow",
     "ClosedLoops",
+    "CrossSection",
     "DHRow",
     "EqualSharing",
     "FlexibleLink",
     "JointMotion",
+    "LinkMaterial",
     "Loads",
-    "Material",
     "ModifiedDH",
-    "Section",
     "SharingRule",
     "SpringFit",
     "StandardDH",

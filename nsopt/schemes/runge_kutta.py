@@ -87,9 +87,8 @@ class RungeKutta(Scheme):
         super().check(dynamics, p)
         if dynamics.latches:
             raise ValueError(
-                f"RungeKutta integrates the rates of internal states, but {dynamics.latches[0]!r} is "
-                "set at once when contact begins: use Variational or MoreauJean, or state it as a "
-                "number"
+                f"RungeKutta integrates rates of internal states, but {dynamics.latches[0]!r} is "
+                "set at once when contact begins: use Variational, or state it as a number"
             )
 
     def add_step(

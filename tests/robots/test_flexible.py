@@ -27,11 +27,11 @@ from nsopt import (
     consistent,
     equilibrium,
 )
-from nsopt.robots import FlexibleLink, Material, Section, flexible_link, replace_link
+from nsopt.robots import CrossSection, FlexibleLink, LinkMaterial, flexible_link, replace_link
 from tests.states import array, axes_of, run
 
-LENGTH, SECTION = 1.0, Section.rectangle(0.01, 0.02)
-METAL = Material(density=2700.0, young=7e10, shear=2.6e10)
+LENGTH, SECTION = 1.0, CrossSection.rectangle(0.01, 0.02)
+METAL = LinkMaterial(density=2700.0, young=7e10, shear=2.6e10)
 BENDING = METAL.young * SECTION.Iz
 FIRST, SECOND = 1.8751040687119611, 4.694091132974174  # of a cantilever, times its length
 
@@ -117,11 +117,11 @@ def test_its_elements_are_together_the_rod(along):
 
 
 def test_sections_of_bars_and_tubes():
-    tube, rod = Section.circle(0.02, hole=0.015), Section.circle(0.02)
+    tube, rod = CrossSection.circle(0.02, hole=0.015), CrossSection.circle(0.02)
     assert tube.Iy == pytest.approx(np.pi / 4 * (0.02**4 - 0.015**4))
     assert tube.area == pytest.approx(np.pi * (0.02**2 - 0.015**2))
     assert rod.It == pytest.approx(2 * rod.Iz)
-    square, flat = Section.rectangle(0.1, 0.1), Section.rectangle(0.1, 0.001)
+    square, flat = CrossSection.rectangle(0.1, 0.1), CrossSection.rectangle(0.1, 0.001)
     assert square.It == pytest.approx(0.1406 * 0.1**4, rel=3e-3)  # Timoshenko and Goodier's table
     assert flat.It == pytest.approx(0.1 * 0.001**3 / 3, rel=0.01)
     assert flat.Iz / flat.Iy == pytest.approx(1e4)
@@ -210,7 +210,7 @@ def test_a_link_of_a_robot_is_replaced_where_it_is_attached():
 
 
 def test_damping_takes_energy():
-    link, d = beam(2, Material(2700.0, 7e10, 2.6e10, damping=1e-3)), None
+    link, d = beam(2, LinkMaterial(2700.0, 7e10, 2.6e10, damping=1e-3)), None
     assert isinstance(link, FlexibleLink)
     clamp = Fixed("clamp", Frame(GROUND, axes=link.begin.axes), link.begin)
     d = assemble(Mechanism(link.bodies, [clamp, *link.joints], "relative"), link.forces)
@@ -229,10 +229,10 @@ BAD = [
         lambda: flexible_link("b", (0, 0, 0), (1, 0, 0), 0.0, SECTION, METAL, 1),
         "length .* positive",
     ),
-    (lambda: Material(2700.0, 0.0, 1.0), "young of a Material must be positive"),
-    (lambda: Material(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
-    (lambda: Section(1.0, 1.0, -1.0, 1.0), "Iz of a Section must be positive"),
-    (lambda: Section.circle(0.01, hole=0.02), "must be within"),
+    (lambda: LinkMaterial(2700.0, 0.0, 1.0), "young of a LinkMaterial must be positive"),
+    (lambda: LinkMaterial(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
+    (lambda: CrossSection(1.0, 1.0, -1.0, 1.0), "Iz of a CrossSection must be positive"),
+    (lambda: CrossSection.circle(0.01, hole=0.02), "must be within"),
 ]
 
 
