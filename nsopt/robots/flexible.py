@@ -52,7 +52,7 @@ class CrossSection:
             plain(
                 f"{name} of a CrossSection", getattr(self, name), "the parts of a link are computed"
             )
-            positive(f"{name} of a CrossSection", value)
+            positive(f"{name} of a CrossSection", getattr(self, name))
 
     @classmethod
     def circle(cls, radius: float, hole: float = 0.0) -> Self:
@@ -102,7 +102,7 @@ class LinkMaterial:
             plain(
                 f"{name} of a LinkMaterial", getattr(self, name), "the parts of a link are computed"
             )
-            positive(f"{name} of a LinkMaterial", value)
+            positive(f"{name} of a LinkMaterial", getattr(self, name))
         not_negative("damping of a LinkMaterial", self.damping)
 
 
