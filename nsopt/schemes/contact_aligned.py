@@ -221,7 +221,12 @@ class ContactAligned(Scheme):
 
 
 def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
-    """Return scales whose force counts what it takes to turn round, far more than any load."""
+    """Return scales whose force counts what it takes to turn round, far more than any load.
+
+    Those of a program for solvers, which take numbers alone, are left.
+    """
+    if not isinstance(scales.force, ca.SX):
+        return scales
     known = (start.t, start.q, start.v, start.p)
     bias = ca.vertcat(ca.SX(0), d.closure_bias(*known), d.gap_bias(*known))
     return replace(scales, force=scales.force + scales.mass * ca.norm_inf(bias))
