@@ -46,6 +46,14 @@ from nsopt.elements.range_of_motion import (
     RangeOfMotion,
     SphericalAngle,
 )
+from nsopt.elements.rolling import (
+    KnifeEdge,
+    MecanumWheel,
+    PrescribedSpeed,
+    Rolling,
+    RollingDisc,
+    Wheel,
+)
 from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
@@ -71,15 +79,18 @@ __all__ = [
     "Fixed",
     "FrictionLaw",
     "JointDrives",
+    "KnifeEdge",
     "Law",
     "LuGreLaw",
     "MeasuredLaw",
+    "MecanumWheel",
     "Planar",
     "PlanarPrismaticClearance",
     "PlanarRevoluteClearance",
     "PlaneContact",
     "PointOnLine",
     "PointPath",
+    "PrescribedSpeed",
     "PrintedExcess",
     "Prismatic",
     "PrismaticClearance",
@@ -87,6 +98,8 @@ __all__ = [
     "RangeOfMotion",
     "Revolute",
     "RevoluteClearance",
+    "Rolling",
+    "RollingDisc",
     "Screw",
     "Slide",
     "SlideFriction",
@@ -105,4 +118,5 @@ __all__ = [
     "TurnRange",
     "Universal",
     "ViscousLaw",
+    "Wheel",
 ]

@@ -107,8 +107,13 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     Raises
     ------
     ValueError
-        If the mechanism has contacts, which need the step equations.
+        If the mechanism has contacts or constraints on velocities, which need the step equations.
     """
+    if d.nonholonomic_names:
+        raise ValueError(
+            f"{d.nonholonomic_names[0]!r} is a constraint on velocities, of which there are no "
+            "accelerations here: use simulate"
+        )
     if d.contact_names:
         raise ValueError(
             f"contact {d.contact_names[0]!r} has no acceleration of its own: use simulate, "

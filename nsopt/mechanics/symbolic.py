@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load
+from nsopt.mechanics.element import (
+    Contact,
+    Element,
+    Force,
+    Gap,
+    JointFriction,
+    Load,
+    RateConstraint,
+)
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.resistance import resisted_joint
@@ -43,6 +51,7 @@ class SymbolicMechanism:
         self.coordinates = mechanism.generalized_coordinates
         self.t = ca.SX.sym("t")
         self.contacts = [e for e in elements if isinstance(e, Contact)]
+        self.rate_constraints = [e for e in elements if isinstance(e, RateConstraint)]
         self.joint_friction = [e for e in elements if isinstance(e, JointFriction)]
         self.internal_names = tuple(f"{e.name}.{x}" for e in self.joint_friction for x in e.states)
         # The entries of q before the internal states.
@@ -153,8 +162,8 @@ class SymbolicMechanism:
             start = end
 
     def joints(self) -> list[Any]:
-        """Return the ideal joints, then the contacts."""
-        return [*self.mechanism.joints, *self.contacts]
+        """Return the ideal joints, the contacts, then the constraints on velocities."""
+        return [*self.mechanism.joints, *self.contacts, *self.rate_constraints]
 
     @cached_property
     def forces(self) -> list[tuple[Force, VirtualWork]]:
@@ -166,6 +175,11 @@ class SymbolicMechanism:
     def residuals(self) -> list[ca.SX]:
         """The residual of each joint that is a constraint."""
         return [joint.residual(self.state) for joint in self.mechanism.cut]
+
+    @cached_property
+    def speeds(self) -> list[ca.SX]:
+        """The rows of each constraint on velocities."""
+        return [ca.vec(x.rate(self.state)) for x in self.rate_constraints]
 
     @cached_property
     def gaps(self) -> list[list[Gap]]:

@@ -116,8 +116,21 @@ def joint_work(d: Dynamics, at: At, F: ca.SX, mu: ca.SX, v: ca.SX) -> ca.SX:
     v : SX (nv,)
         At which drives work.
     """
-    guides = -ca.dot((1 - d.driven) * mu, d.closure_drift(*at))
+    guides = -ca.dot((1 - d.driven) * mu, d.multiplier_drift(*at))
     return guides + ca.dot(F @ (d.driven * mu), v)
+
+
+def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
+    """Return the rows of constraints on velocities, (nr,) [m/s, rad/s]."""
+    return d.nonholonomic_matrix(*at) @ v + d.nonholonomic_drift(*at)
+
+
+def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+    """Return these rows in the middle of a move of h at velocity v from a node.
+
+    Seen from both ends alike, which keeps a step of two halves symmetric.
+    """
+    return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
 
 
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
