@@ -40,7 +40,7 @@ from nsopt.mpcc import (
     Sqp,
 )
 from nsopt.parameter import Parameter
-from nsopt.problem import Problem, load_problem
+from nsopt.problem import Problem, Variants, load_problem
 from nsopt.result import Result
 from nsopt.schemes import (
     Composition,
@@ -108,6 +108,7 @@ __all__ = [
     "Start",
     "StepBounds",
     "TrueClosure",
+    "Variants",
     "Variational",
     "acceleration",
     "assemble",

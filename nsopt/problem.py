@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from nsopt.mechanics import Dynamics, Mechanism, Start
+from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds, check_run
 from nsopt.trajectory import Optimization
 
@@ -27,6 +31,8 @@ class Problem:
     start : Start, optional
         The start stated by the bodies by default; ``consistent(dynamics)`` is the nearest one that
         joints and contacts allow.
+    scheme : Scheme, optional
+        Of ``nsopt run`` where no other is named; the default of `simulate` without.
 
     Raises
     ------
@@ -40,9 +46,64 @@ class Problem:
     duration: float
     steps: StepBounds
     start: Start | None = None
+    scheme: Scheme | None = None
 
     def __post_init__(self) -> None:
         check_run(self.dynamics, self.duration, self.steps)
+
+    @property
+    def choices(self) -> dict[str, float]:
+        """What `Variants` choose by, none here."""
+        return {}
+
+    def at(self, values: Mapping[str, float]) -> Problem:
+        """Return the problem itself, whatever the values."""
+        del values
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """A problem of which numbers decide what the mechanism is made of, not only Parameters of it.
+
+    ``problem = Variants(build)`` in a file; ``nsopt run NAME --set CHOICE=VALUE`` builds that one.
+
+    Parameters
+    ----------
+    build : callable
+        From choices, by keyword and with a default each, to a `Problem`.
+
+    Raises
+    ------
+    TypeError
+        If it is no function, or an argument has no number as default.
+    """
+
+    build: Callable[..., Problem]
+    _built: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not callable(self.build):
+            raise TypeError(f"Variants takes a function that returns a Problem, got {self.build!r}")
+        for name, value in self.choices.items():
+            if not isinstance(value, int | float):
+                raise TypeError(f"choice {name!r} of Variants needs a number as its default")
+
+    @property
+    def choices(self) -> dict[str, float]:
+        """The choices and their defaults."""
+        found: dict[str, Any] = {
+            name: x.default for name, x in inspect.signature(self.build).parameters.items()
+        }
+        return found
+
+    def at(self, values: Mapping[str, float]) -> Problem:
+        """Return the problem of choices by name; values of other names have no say."""
+        chosen = {name: values.get(name, default) for name, default in self.choices.items()}
+        key = tuple(chosen.values())
+        if key not in self._built:
+            self._built[key] = self.build(**chosen)
+        return self._built[key]
 
 
 def problem_folder() -> Path:
@@ -95,16 +156,27 @@ def find_problem(name: str) -> Path:
     )
 
 
-def load_problem(name: str) -> Problem:
+def load_problem(name: str, values: Mapping[str, float] | None = None) -> Problem:
     """Return the problem of a name in ``problems/`` or of a Python file.
 
     The file runs as a script would, with its folder first on the import path.
+
+    Parameters
+    ----------
+    name : str
+    values : mapping of name to number
+        Choices, if it comes in `Variants`.
 
     Raises
     ------
     ValueError
         If there is no such problem, or the file defines no ``problem``.
     """
+    return load_stated(name).at(values or {})
+
+
+def load_stated(name: str) -> Problem | Variants:
+    """Return what a file states: a problem, or its variants; errors as for `load_problem`."""
     file = find_problem(name)
     module = _run(file)
     problem = getattr(module, "problem", None)
@@ -112,7 +184,7 @@ def load_problem(name: str) -> Problem:
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
         raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, Problem | Variants):
         kind = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(
             f"{file.name} defines {kind}: end it with problem = Problem(dynamics, duration, steps)"

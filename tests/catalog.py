@@ -343,6 +343,25 @@ LOADS = [
     ),
 ]
 
+RATES = [
+    Row("knife edge", lambda a, b: ns.KnifeEdge("e", a, b), 1),
+    Row("rolling ball", lambda a, b: ns.Rolling("e", behind(a, 0, 0.2), b, 0.2), 2),
+    Row("rolling disc", lambda a, b: ns.RollingDisc("e", behind(a, 0, 0.2), b, 0.2), 3),
+    Row(
+        "rolling disc that slides",
+        lambda a, b: ns.RollingDisc("e", behind(a, 0, 0.2), b, 0.2, slides=True),
+        2,
+    ),
+    Row("wheel", lambda a, b: ns.Wheel("e", behind(a, 0, 0.2), b, 0.2), 2),
+    Row("mecanum wheel", lambda a, b: ns.MecanumWheel("e", behind(a, 0, 0.2), b, 0.2, 0.7), 1),
+    Row("speed of a turn", lambda a, b: ns.PrescribedSpeed("e", ns.Turn(a, b), 3.0), 1),
+    Row(
+        "speed of a slide",
+        lambda a, b: ns.PrescribedSpeed("e", ns.Slide(a, b), np.sin),
+        1,
+    ),
+]
+
 DOWN = tuple(10.0**-k for k in range(11))
 # Each with a schedule of sigma that suits it.
 RELAXATIONS = [

@@ -68,7 +68,12 @@ def _solver(backend: Callable[[], Backend]) -> Solver:
 
 SCHEMES = variants(schemes, Scheme)  # type: ignore[type-abstract]
 IMPACTS = variants(schemes, schemes.Impact)  # type: ignore[type-abstract]
-SchemeName = Annotated[str, typer.Option(help=f"Step equations: {', '.join(SCHEMES)}.")]
+SchemeName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Step equations: {', '.join(SCHEMES)}; by default the problem's own, or paper."
+    ),
+]
 ImpactName = Annotated[
     str | None, typer.Option(help=f"Law of impact, where the scheme has one: {', '.join(IMPACTS)}.")
 ]
@@ -112,15 +117,20 @@ def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
     return table[name]()
 
 
-def choose_scheme(name: str, impact: str | None) -> Scheme:
-    """Return a new scheme, with the named law of impact if one is given."""
-    scheme = choose(SCHEMES, name, "scheme")
+def choose_scheme(
+    name: str | None, impact: str | None, own: Scheme | None = None, default: str = "paper"
+) -> Scheme:
+    """Return a scheme, with the named law of impact if one is given.
+
+    Without a name it is a problem's own, or else that of the default name.
+    """
+    scheme = own if own and name is None else choose(SCHEMES, name or default, "scheme")
     if impact is None:
         return scheme
     law = choose(IMPACTS, impact, "law of impact")
     if not hasattr(scheme, "impact"):
         able = ", ".join(name for name, kind in SCHEMES.items() if hasattr(kind(), "impact"))
-        raise ValueError(f"--impact is of {able}; {name} has a law of its own")
+        raise ValueError(f"--impact is of {able}; {name or default} has a law of its own")
     return replace(scheme, impact=law)  # type: ignore[type-var]
 
 

@@ -27,7 +27,7 @@ from nsopt.cli.common import (
 )
 from nsopt.files import check_writable
 from nsopt.interrupt import uninterrupted
-from nsopt.problem import load_problem
+from nsopt.problem import load_stated
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.simulation import (
@@ -56,7 +56,7 @@ def run(
             "energy and take longer."
         ),
     ] = None,
-    scheme: SchemeName = "paper",
+    scheme: SchemeName = None,
     impact: ImpactName = None,
     solver: Annotated[
         str,
@@ -93,12 +93,13 @@ def run(
     """Simulate a problem, save the result and a picture, print a summary."""
     with plain_errors():
         name = Path(problem).stem
-        chosen = load(problem, load_problem)
+        stated, values = load(problem, load_stated), settings(set_ or [])
+        chosen = stated.at(values)
         given = {"h_min": h_min, "h_max": h_max}
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
         target = result_path(context, out or Path("results") / f"{name}.nc")
         check_writable(target.with_suffix(".png"))
-        chosen_scheme = choose_scheme(scheme, impact)
+        chosen_scheme = choose_scheme(scheme, impact, chosen.scheme)
         chosen_solver = choose(SOLVERS, solver, "solver")
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
@@ -114,7 +115,7 @@ def run(
                 scheme=chosen_scheme,
                 solver=chosen_solver,
                 control=chosen_control,
-                parameters=settings(set_ or []),
+                parameters={x: y for x, y in values.items() if x not in stated.choices},
                 store_every=store_every,
                 checkpoint=checkpoint,
                 title=name,

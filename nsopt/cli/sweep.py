@@ -21,7 +21,7 @@ from nsopt.cli.common import (
     load,
     plain_errors,
 )
-from nsopt.problem import load_problem
+from nsopt.problem import load_stated
 from nsopt.sweep import Grid, numbers, sweep, table
 
 
@@ -38,7 +38,7 @@ def run_sweep(
         ),
     ],
     t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
-    scheme: SchemeName = "paper",
+    scheme: SchemeName = None,
     impact: ImpactName = None,
     solver: Annotated[str, typer.Option(help=f"First choice: {', '.join(SOLVERS)}.")] = "ipopt",
     workers: Annotated[
@@ -60,15 +60,16 @@ def run_sweep(
         values = {left.strip(): numbers(right) for left, _, right in pairs}
         if len(values) < len(pairs):
             raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
-        grid, chosen = Grid(values), load(problem, load_problem)
-        begin = chosen.start.t if chosen.start else 0.0
+        grid, chosen = Grid(values), load(problem, load_stated)
+        first = chosen.at(grid.rows()[0])
+        begin = first.start.t if first.start else 0.0
         claim(context, folder / "sweep.nc")
         try:
             data = sweep(
                 chosen,
                 grid,
                 duration=None if t_end is None else t_end - begin,
-                scheme=choose_scheme(scheme, impact),
+                scheme=choose_scheme(scheme, impact, first.scheme),
                 solver=choose(SOLVERS, solver, "solver"),
                 workers=workers,
                 folder=folder,

@@ -69,6 +69,14 @@ from nsopt.elements.range_of_motion import (
     RangeOfMotion,
     SphericalAngle,
 )
+from nsopt.elements.rolling import (
+    KnifeEdge,
+    MecanumWheel,
+    PrescribedSpeed,
+    Rolling,
+    RollingDisc,
+    Wheel,
+)
 from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
@@ -105,12 +113,14 @@ __all__ = [
     "Hysteresis",
     "JointDrives",
     "KelvinVoigt",
+    "KnifeEdge",
     "LankaraniNikravesh",
     "Law",
     "LeeWang",
     "LuGreLaw",
     "Material",
     "MeasuredLaw",
+    "MecanumWheel",
     "PinInSlot",
     "Planar",
     "PlanarPrismaticClearance",
@@ -119,6 +129,7 @@ __all__ = [
     "PointOnCurve",
     "PointOnLine",
     "PointPath",
+    "PrescribedSpeed",
     "Press",
     "PrintedExcess",
     "Prismatic",
@@ -127,6 +138,8 @@ __all__ = [
     "RangeOfMotion",
     "Revolute",
     "RevoluteClearance",
+    "Rolling",
+    "RollingDisc",
     "Screw",
     "Slide",
     "SlideFriction",
@@ -147,6 +160,7 @@ __all__ = [
     "TurnRange",
     "Universal",
     "ViscousLaw",
+    "Wheel",
     "hertz_stiffness",
     "pin_stiffness",
 ]

@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterable
 import casadi as ca
 
 from nsopt.checks import check_text, check_variable_name, finite
-from nsopt.mechanics.constraints import constraint_functions, contact_functions
+from nsopt.mechanics.constraints import (
+    constraint_functions,
+    contact_functions,
+    nonholonomic_functions,
+)
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.efforts import check_efforts, effort_functions
-from nsopt.mechanics.element import Contact, Element, Force
+from nsopt.mechanics.element import Contact, Element, Force, RateConstraint
 from nsopt.mechanics.forces import ForceFunctions
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.planes import check_planes
@@ -33,8 +37,8 @@ def assemble(
     Parameters
     ----------
     mechanism : Mechanism
-    elements : sequence of Contact and Force
-        Clearance joints, contacts, springs, loads.
+    elements : sequence of Contact, Force and RateConstraint
+        Clearance joints, contacts, springs, loads, wheels.
     gravity : (3,) [m/s^2]
         World axes.
 
@@ -58,7 +62,7 @@ def assemble(
     """
     members = tuple(elements)
     for element in members:
-        if not isinstance(element, Contact | Force):
+        if not isinstance(element, Contact | Force | RateConstraint):
             raise TypeError(
                 f"{type(element).__name__} {getattr(element, 'name', element)!r} is neither a "
                 "contact nor a force: ideal joints belong in Mechanism(bodies, joints)"
@@ -136,10 +140,11 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
             "p",
             ca.vertcat(*(s.state.value(body.mass) for body in s.mechanism.bodies)),
         ),
+        **nonholonomic_functions(s),
+        **effort_functions(s),
         reactions=ReactionFunction(s).make(),
         **ForceFunctions(s).all(M),
         joint_names=tuple(joint.name for joint in s.joints()),
-        **effort_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
     )

@@ -32,6 +32,32 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
     }
 
 
+def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern constraints on velocities, by name.
+
+    Raises
+    ------
+    ValueError
+        If one is not linear in velocities, or does not depend on them.
+    """
+    (rate,) = s.evaluated(ca.vertcat(ca.SX(0, 1), *s.speeds))
+    B = ca.jacobian(rate, s.v)
+    for element, rows in zip(s.rate_constraints, s.speeds, strict=True):
+        (own,) = s.evaluated(ca.jacobian(rows, s.v))
+        if ca.depends_on(own, s.v) or not own.nnz():
+            raise ValueError(
+                f"{type(element).__name__} {element.name!r} must be linear in velocities: keep the "
+                "product of a row and a velocity, without squares or constants alone"
+            )
+    drift = ca.sparsify(ca.substitute(rate, s.v, ca.SX.zeros(s.v.numel())))
+    return {
+        "nonholonomic_names": _owners(s.rate_constraints, [x.numel() for x in s.speeds]),
+        "nonholonomic_matrix": s.function("nonholonomic_matrix", "t q p", B),
+        "nonholonomic_drift": s.function("nonholonomic_drift", "t q p", drift),
+        "nonholonomic_bias": s.function("nonholonomic_bias", "t q v p", s.rate(rate)),
+    }
+
+
 def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -56,11 +57,16 @@ class Dynamics:
         Residuals of the ideal joints.
     closure_matrix : (t, q, p) -> C (nc, nv)
         d(closure)/dt = C v + closure_drift.
-    effort_matrix : (t, q, p) -> F (nv, nc)
-        F mu is the generalized impulse of the joints; C^T, but for joints that are kept by drives.
+    effort_matrix : (t, q, p) -> F (nv, nm)
+        F mu is the generalized impulse of the joints, then of constraints on velocities; (C^T, B^T)
+        but for joints that are kept by drives.
     efforts : (t, q, p, mu) -> (nd,)
         Impulses of these drives, in the order of `drive_names`.
     closure_drift : (t, q, p) -> (nc,)
+    nonholonomic_matrix, nonholonomic_drift : (t, q, p) -> B (nr, nv), (nr,)
+        B v + drift are the rows of constraints on velocities.
+    nonholonomic_bias : (t, q, v, p) -> (nr,)
+        B vdot + bias are their rates.
     alignment : (t, q, p) -> (na,)
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
@@ -129,12 +135,13 @@ class Dynamics:
     q_names: tuple[str, ...]
     v_names: tuple[str, ...]
     closure_names: tuple[str, ...]  # the joint of each row
+    nonholonomic_names: tuple[str, ...]  # the constraint on velocities of each row
     alignment_names: tuple[str, ...]
     contact_names: tuple[str, ...]  # one per gap
     contact_owners: tuple[str, ...]  # the element of each gap
     bores: tuple[int, ...]  # the gaps that are in bores
     slip_contacts: tuple[int, ...]  # the gap of each slip
-    joint_names: tuple[str, ...]  # ideal joints, then contacts
+    joint_names: tuple[str, ...]  # ideal joints, contacts, constraints on velocities
     internal_names: tuple[str, ...]  # of the last entries of q
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
     drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
@@ -160,6 +167,9 @@ class Dynamics:
     closure_drift: ca.Function
     effort_matrix: ca.Function
     efforts: ca.Function
+    nonholonomic_matrix: ca.Function
+    nonholonomic_drift: ca.Function
+    nonholonomic_bias: ca.Function
     alignment: ca.Function
     gap: ca.Function
     distance: ca.Function
@@ -278,11 +288,21 @@ class Dynamics:
         """The ideal joints that are constraints on the coordinates."""
         return tuple(self.mechanism.cut)
 
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """The joint or constraint on velocities of each multiplier, (nm,)."""
+        return self.closure_names + self.nonholonomic_names
+
     @cached_property
     def driven(self) -> ca.DM:
-        """Which rows of ideal joints are kept by drives, (nc,), 0 or 1."""
+        """Which multipliers are efforts of drives that keep joints, (nm,), 0 or 1."""
         driven = {joint.name for joint in self.constraints if joint.drives}
-        return ca.sparsify(ca.DM([float(name in driven) for name in self.closure_names]))
+        names = self.multiplier_names
+        return ca.sparsify(ca.DM([float(name in driven) for name in names]))
+
+    def multiplier_drift(self, t: Any, q: Any, p: Any) -> Any:
+        """Return the rates at v = 0 of what multipliers keep, (nm,)."""
+        return ca.vertcat(self.closure_drift(t, q, p), self.nonholonomic_drift(t, q, p))
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.algebra import rank
 from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.element import Constraint
+from nsopt.mechanics.element import Constraint, RateConstraint
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.symbolic import SymbolicMechanism, VirtualWork
 
@@ -44,6 +44,15 @@ class Kept(NamedTuple):
         return VirtualWork((), ((self.rates, self.efforts),))
 
 
+def kept_rates(s: SymbolicMechanism, nu: ca.SX) -> Iterator[tuple[RateConstraint, VirtualWork]]:
+    """Yield constraints on velocities under multipliers nu, each with the forces that keep it."""
+    first = 0
+    for element, rows in zip(s.rate_constraints, s.speeds, strict=True):
+        last = first + rows.numel()
+        yield element, VirtualWork((), ((rows, nu[first:last]),))
+        first = last
+
+
 def kept_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
     """Yield the joints that are constraints under multipliers mu (nc,).
 
@@ -66,7 +75,7 @@ def kept_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
 
 def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern forces of ideal joints, by name."""
-    mu = ca.SX.sym("mu", sum(r.numel() for r in s.residuals))
+    mu = ca.SX.sym("mu", sum(r.numel() for r in [*s.residuals, *s.speeds]))
     columns, efforts, names, units = [], [], list[str](), list[str]()
     for kept in kept_joints(s, mu):
         if not kept.joint.drives:
@@ -81,7 +90,8 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
             for k, drive in enumerate(drives)
         ]
         units += [drive.units[2] for drive in drives]
-    F = ca.horzcat(ca.SX(s.v.numel(), 0), *columns)
+    columns += [ca.jacobian(rows, s.v).T for rows in s.speeds]
+    (F,) = s.evaluated(ca.horzcat(ca.SX(s.v.numel(), 0), *columns))
     return {
         "effort_matrix": s.function("effort_matrix", "t q p", F),
         "drive_names": tuple(names),
@@ -111,10 +121,12 @@ def check_efforts(d: Dynamics) -> None:
     p, (q, _) = d.values(), d.stated_start(refuse=False)
     away = np.random.default_rng(0).uniform(-SOMEWHERE, SOMEWHERE, d.nv)
     at = (0.0, np.asarray(d.retract(q, away)).ravel(), p)
-    C, F = (np.asarray(f(*at)) for f in (d.closure_matrix, d.effort_matrix))
-    # Mobility of what is driven by unit efforts, as that of guides by unit forces.
-    mobile = C @ np.linalg.pinv(np.asarray(d.mass(*at[1:])), hermitian=True)
-    if rank(mobile @ F) >= rank(mobile @ C.T):
+    matrices = (d.closure_matrix, d.nonholonomic_matrix, d.effort_matrix)
+    C, B, F = (np.asarray(f(*at)) for f in matrices)
+    J = np.vstack([C.reshape(-1, d.nv), B.reshape(-1, d.nv)])
+    # Mobility of all that is kept by unit efforts, as that by unit forces of guides.
+    mobile = J @ np.linalg.pinv(np.asarray(d.mass(*at[1:])), hermitian=True)
+    if rank(mobile @ F) >= rank(mobile @ J.T):
         return
     names = [x.name for x in d.constraints if len(x.drives) > 1] or list(d.closure_names)
     drives = [x for x in d.drive_names if x.startswith(f"{names[0]}.")]

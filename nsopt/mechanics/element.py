@@ -111,6 +111,22 @@ class Constraint(Element):
         return ca.SX(0, 1)
 
 
+class RateConstraint(Element):
+    """A constraint on velocities: rows, linear in them, that are kept at zero.
+
+    Of form (7), p = 1, of [CoPCoD 2023]: rolling, a knife edge, a wheel. Positions follow from it
+    only along the motion: it has no closure, and no coordinates.
+    """
+
+    @abstractmethod
+    def rate(self, s: State) -> ca.SX:
+        """Return the rows, shape (m,), zero where it is kept [m/s or rad/s].
+
+        Linear in the velocities of frames; they may depend on ``s.t``. No row may follow from
+        others or from joints.
+        """
+
+
 class Contact(Element):
     """A unilateral constraint or a set of them: distances that stay at or above zero."""
 

@@ -115,7 +115,7 @@ class _Creep:
         mpcc = Mpcc("creep")
         q, h = mpcc.parameter("q", d.nq), mpcc.parameter("h", 1)
         x = mpcc.variable("move", d.nv)
-        mu = mpcc.variable("joints", len(d.closure_names), scale=self.force, multiplier=True)
+        mu = mpcc.variable("joints", len(d.multiplier_names), scale=self.force, multiplier=True)
         lam = mpcc.variable("contacts", len(d.contact_names), scale=self.force)
         end = d.retract(q, x)
         at = (t, end, p)
@@ -127,6 +127,7 @@ class _Creep:
         mpcc.equal("motion", honey @ x / h**2 - forces, scale=self.force)
         stresses = d.self_stresses(t, q, p) if d.redundant else None
         mpcc.equal("closure", d.closure(*at), redundant=stresses)
+        mpcc.equal("rolling", d.nonholonomic_matrix(t, q, p) @ x)
         scale = (np.asarray(d.gap_scale(p)).ravel(), self.force)
         mpcc.complement("contact", d.gap(*at), lam, scale=scale, labels=d.contact_names)
         self._newton = Newton()

@@ -38,7 +38,7 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
     if joint not in d.joint_names:
         raise ValueError(f"no joint {joint!r}: one of {', '.join(d.joint_names) or 'none'}")
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters), "vdot": d.nv}
-    sizes |= {"mu": len(d.closure_names), "lam": len(d.contact_names)}
+    sizes |= {"mu": len(d.multiplier_names), "lam": len(d.contact_names)}
     sizes |= {"slip": len(d.slip_contacts)}
     t, q, v, p, vdot, mu, lam, slip = symbols = [ca.SX.sym(name, n) for name, n in sizes.items()]
     wrenches = d.reactions(t, q, v, p, 1, vdot, mu, lam, slip)

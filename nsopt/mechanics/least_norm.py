@@ -44,6 +44,7 @@ def least_norm_impulses(
     symbols = {name: ca.SX.sym(name, reactions.numel_in(name)) for name in names}
     t, q, p, mu = (symbols[name] for name in ("t", "q", "p", "mu"))
     U = stresses(t, q, p)
+    U = ca.vertcat(U, ca.SX(mu.numel() - U.size1(), U.size2()))  # none of velocities
     R = _transmission(reactions, symbols, internal) @ U
     # Where there are fewer stresses some columns are zero, and so are their parts.
     S = R.T @ R + ca.diag(1 - ca.sum1(U**2).T)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import casadi as ca
 
-from nsopt.mechanics.efforts import kept_joints
+from nsopt.mechanics.efforts import kept_joints, kept_rates
 from nsopt.mechanics.element import INSTANT, Element, FrictionStep
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.links import LinkTree
@@ -23,12 +23,15 @@ class ReactionFunction:
         self._symbolic = symbols
         slips = [sum(gap.slip.numel() for gap in group) for group in symbols.gaps]
         self.h, self.change = ca.SX.sym("h"), ca.SX.sym("change", symbols.v.numel())
-        self.mu = ca.SX.sym("mu", sum(r.numel() for r in symbols.residuals))
+        joints = sum(r.numel() for r in symbols.residuals)
+        self.mu = ca.SX.sym("mu", joints + sum(r.numel() for r in symbols.speeds))
         self.lam = ca.SX.sym("lam", sum(len(group) for group in symbols.gaps))
         self.slip = ca.SX.sym("slip_impulse", sum(slips))
         self._joints = {
             kept.joint.name: (kept.frames, kept.work) for kept in kept_joints(symbols, self.mu)
         }
+        for element, work in kept_rates(symbols, self.mu[joints:]):
+            self._joints[element.name] = (element.frames, work)
         lam = iter(ca.vertsplit(self.lam, _ends([len(group) for group in symbols.gaps])))
         slip = iter(ca.vertsplit(self.slip, _ends(slips)))
         for contact, group in zip(symbols.contacts, symbols.gaps, strict=True):

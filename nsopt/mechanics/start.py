@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import rank
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.redundancy import over_determined
 
@@ -112,8 +113,27 @@ def check_start(
         _warn_of_joints(dynamics, closure, speed, brought, stacklevel + 1)
     else:
         _check_joints(dynamics, at, closure, speed)
+    _check_rates(dynamics, at, start.v)
     inside = np.minimum(_column(dynamics.distance(*at)), 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+
+
+def _check_rates(d: Dynamics, at: tuple[float, Array, Array], v: Array) -> None:
+    """Refuse velocities that constraints on them do not allow, and rows that follow from others."""
+    if not d.nonholonomic_names:
+        return
+    B, drift = (np.asarray(f(*at)) for f in (d.nonholonomic_matrix, d.nonholonomic_drift))
+    text = "slips by {:.3g} (m/s, or rad/s)"
+    _refuse(B @ v + drift.ravel(), d.nonholonomic_names, CLOSURE_TOLERANCE, text)
+    rows = np.asarray(d.closure_matrix(*at)).reshape(-1, d.nv)
+    for name, row in zip(d.nonholonomic_names, B, strict=True):
+        more = np.vstack([rows, row])
+        if rank(more) == rank(rows):
+            raise ValueError(
+                f"a row of the constraint on velocities {name!r} follows from joints and those "
+                "before it: leave it out, as one of two wheels on an axle must slip along it"
+            )
+        rows = more
 
 
 def _warn_of_joints(
@@ -174,7 +194,8 @@ def consistent(
 ) -> Start:
     """Return the nearest start, in the metric of the mass, that joints and contacts allow.
 
-    Gauss-Newton on positions, then one projection of the velocities onto the ideal joints.
+    Gauss-Newton on positions, then one projection of the velocities onto what joints and
+    constraints on velocities allow.
 
     Raises
     ------
@@ -196,8 +217,9 @@ def consistent(
         displacement = _least_in_mass(dynamics, q, p, J, -error)
         rate = np.asarray(dynamics.rate_matrix(q)) @ displacement
         q = np.asarray(dynamics.renormalise(q + rate)).ravel()
-    C = np.asarray(dynamics.closure_matrix(t, q, p))
-    drift = _column(dynamics.closure_drift(t, q, p))
+    matrices = (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
+    C = np.vstack([np.asarray(f(t, q, p)).reshape(-1, dynamics.nv) for f in matrices])
+    drift = _column(dynamics.multiplier_drift(t, q, p))
     v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
     nearest = Start(q, v, t)
     try:

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load, Pressed
+from nsopt.mechanics.element import (
+    Contact,
+    Element,
+    Force,
+    Gap,
+    JointFriction,
+    Load,
+    Pressed,
+    RateConstraint,
+)
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.resistance import resisted_joint
@@ -43,6 +52,7 @@ class SymbolicMechanism:
         self.coordinates = mechanism.generalized_coordinates
         self.t = ca.SX.sym("t")
         self.contacts = [e for e in elements if isinstance(e, Contact)]
+        self.rate_constraints = [e for e in elements if isinstance(e, RateConstraint)]
         forces = [e for e in elements if isinstance(e, Force)]
         self.joint_friction = [e for e in forces if isinstance(e, JointFriction)]
         self.stateful = [e for e in forces if e.states]
@@ -160,8 +170,8 @@ class SymbolicMechanism:
         return slice(begin, begin + len(force.states))
 
     def joints(self) -> list[Any]:
-        """Return the ideal joints, then the contacts."""
-        return [*self.mechanism.joints, *self.contacts]
+        """Return the ideal joints, the contacts, then the constraints on velocities."""
+        return [*self.mechanism.joints, *self.contacts, *self.rate_constraints]
 
     @cached_property
     def forces(self) -> list[tuple[Force, VirtualWork]]:
@@ -179,6 +189,11 @@ class SymbolicMechanism:
     def residuals(self) -> list[ca.SX]:
         """The residual of each joint that is a constraint."""
         return [joint.residual(self.state) for joint in self.mechanism.cut]
+
+    @cached_property
+    def speeds(self) -> list[ca.SX]:
+        """The rows of each constraint on velocities."""
+        return [ca.vec(x.rate(self.state)) for x in self.rate_constraints]
 
     @cached_property
     def gaps(self) -> list[list[Gap]]:

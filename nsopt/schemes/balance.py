@@ -25,7 +25,7 @@ class Impulses(NamedTuple):
     @classmethod
     def none(cls, d: Dynamics) -> Impulses:
         """Return that nothing acts."""
-        sizes = (d.closure_names, d.contact_names, d.slip_contacts)
+        sizes = (d.multiplier_names, d.contact_names, d.slip_contacts)
         return cls(*(ca.SX.zeros(len(x)) for x in sizes))
 
     @classmethod

@@ -87,8 +87,8 @@ class ContactAligned(Scheme):
         if not self.v_rest >= 0:
             raise ValueError(f"v_rest must be a speed, zero or more [m/s], got {self.v_rest}")
 
-    def check(self, dynamics: Dynamics, p: object) -> None:
-        del p
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        super().check(dynamics, p)
         if dynamics.slip_contacts:
             name = dynamics.contact_names[dynamics.slip_contacts[0]]
             raise ValueError(

@@ -15,6 +15,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.friction import Friction
 from nsopt.schemes.modes import ContactModes, rate_sizes
 from nsopt.schemes.node import Node
+from nsopt.schemes.terms import rolling
 
 Early = Callable[[ca.SX], ca.SX]
 """Impulse (nv,) of all else before the rebound, by the velocity (nv,) of greatest compression."""
@@ -210,7 +211,7 @@ class Phase:
         self._modes, self._node, self._name = modes, node, name
         d, mpcc, size = modes.dynamics, modes.mpcc, modes.scales.impulse
         self._v = mpcc.variable(f"v_{name}", d.nv, guess=node.v)
-        self._mu = mpcc.variable(f"joint_{name}", len(d.closure_names), scale=size)
+        self._mu = mpcc.variable(f"joint_{name}", len(d.multiplier_names), scale=size)
         self._friction = Friction(mpcc, d, modes.scales, f"_{name}")
 
     def impulse(self) -> ca.SX:
@@ -231,6 +232,7 @@ class Phase:
         mpcc.equal(f"{self._name}_motion", motion, scale=self._modes.scales.impulse)
         rate = jump.C @ v + d.closure_drift(*node.at)
         mpcc.equal(f"{self._name}_joint_rate", rate)
+        mpcc.equal(f"{self._name}_rolling", rolling(d, node.at, v))
         self._friction.state()
         mpcc.least_norm((self._name, f"joint_{self._name}"))
         return jump

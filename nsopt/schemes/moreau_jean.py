@@ -25,6 +25,7 @@ from nsopt.schemes.terms import (
     coordinates_after,
     mean_joint_friction,
     metric,
+    rolling,
     smooth_forces,
 )
 
@@ -45,6 +46,7 @@ class MoreauJean(UnifiedScheme):
     active          0 <= W^T v_n+1 + dg/dt_n+1 + e (W^T v_n + dg/dt) _|_ lam >= 0,
                     or another `Impact`
     ideal joints    C v_n+1 + dPhi/dt = 0
+    rolling         B v_n+1 + s = 0
     positions       q_n+1 = q_n (+) h v_m,   v_m = theta v_n+1 + (1 - theta) v_n
     ==============  ==================================================================
 
@@ -67,6 +69,7 @@ class MoreauJean(UnifiedScheme):
     forces_at_end: ClassVar[bool] = False
     order: ClassVar[int] = 1
     takes_joint_friction: ClassVar[bool] = True
+    takes_rate_constraints: ClassVar[bool] = True
     holds_inputs: ClassVar[bool] = True
 
     theta: float = 0.5
@@ -127,6 +130,7 @@ class MoreauJean(UnifiedScheme):
         )
         one.equal("motion", balance.residual, scale=scales.impulse)
         one.close("joint_rate", balance.C @ v + d.closure_drift(*start.at))
+        one.equal("rolling", rolling(d, start.at, v))
         friction.state()
         rate = later.gap_rate(v)
         rebound.press("contact", modes, rate, more)

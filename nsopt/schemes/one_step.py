@@ -79,8 +79,8 @@ class OneStep(ABC):
         return self.variable(name, self.dynamics.nv, guess=self.guess)
 
     def impulse_of_joints(self, name: str) -> ca.SX:
-        """Add impulses of the ideal joints, (nc,)."""
-        n, size = len(self.dynamics.closure_names), self.scales.impulse
+        """Add impulses of the ideal joints and of constraints on velocities, (nm,)."""
+        n, size = len(self.dynamics.multiplier_names), self.scales.impulse
         return self.variable(name, n, scale=size, multiplier=True)
 
     def equal(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:

@@ -13,7 +13,7 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics, IndexOne, Instant, state_index_one
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.errors import Errors, mean_speed
+from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
@@ -110,8 +110,9 @@ class RungeKutta(Scheme):
         first, second, third, last = (s.found.vdot for s in stages)
         uneven, M = h / 6 * (first - second - third + last), balances[-1].M
         energies = 2 * (kinetic(M, v) + kinetic(M, now.v) + kinetic(M, v - now.v))
-        energy = ca.sqrt(2 * kinetic(M, uneven) * energies)
-        errors = Errors(energy, h * mean_speed(M, M @ uneven))
+        square = 2 * kinetic(M, uneven)
+        speed = ca.sqrt(square * d.nv / ca.trace(M))
+        errors = Errors(ca.sqrt(square * energies), h * speed)
         step = Step.of(Transition(balances, end), h, errors)
         works = [b.load_work + ca.dot(b.F @ b.impulses.mu, b.after) for b in balances]
         return replace(step, work=total(works), closure=ca.SX.zeros(len(d.closure_names)))

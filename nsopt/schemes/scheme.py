@@ -51,6 +51,8 @@ class Scheme(ABC):
         Whether inputs and drives are constant over a step there; else they act at nodes.
     takes_contacts : bool
         Whether mechanisms may have contacts.
+    takes_rate_constraints : bool
+        Whether mechanisms may have constraints on velocities.
     takes_joint_friction : bool
         Whether it takes the friction of `JointFriction` elements.
     """
@@ -62,6 +64,7 @@ class Scheme(ABC):
     horizon_at_end: ClassVar[bool] = False
     holds_inputs: ClassVar[bool] = False
     takes_contacts: ClassVar[bool] = True
+    takes_rate_constraints: ClassVar[bool] = False
     takes_joint_friction: ClassVar[bool] = False
 
     @property
@@ -114,7 +117,7 @@ class Scheme(ABC):
         return None
 
     def check(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse a mechanism that the scheme cannot step; by default contacts it does not take.
+        """Refuse what the scheme does not take: contacts, constraints on velocities.
 
         Raises
         ------
@@ -126,6 +129,11 @@ class Scheme(ABC):
             raise ValueError(
                 f"{type(self).__name__} is for mechanisms without contact, but this one has "
                 f"{dynamics.contact_names[0]!r}: use Variational or ContactAligned"
+            )
+        if dynamics.nonholonomic_names and not self.takes_rate_constraints:
+            raise ValueError(
+                f"{type(self).__name__} knows no constraints on velocities, but this mechanism has "
+                f"{dynamics.nonholonomic_names[0]!r}: use Variational or MoreauJean"
             )
 
     def add_modes(

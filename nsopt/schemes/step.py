@@ -257,7 +257,7 @@ def wall_change(x: Transition) -> ca.SX:
         faster = b.F.T @ (x.end.v - x.balances[0].before)
         change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(faster))
         guides = (1 - d.driven) * mu
-        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.closure_drift, guides)):
+        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.multiplier_drift, guides)):
             speeds = [drift(t, b.node.q, b.node.p) for t in times]
             change += sum(
                 ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)

@@ -112,6 +112,19 @@ def joint_friction_at_node(
     return before / 2 * early + after / 2 * late
 
 
+def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
+    """Return the rows of constraints on velocities, (nr,) [m/s, rad/s]."""
+    return d.nonholonomic_matrix(*at) @ v + d.nonholonomic_drift(*at)
+
+
+def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+    """Return these rows in the middle of a move of h at velocity v from a node.
+
+    Seen from both ends alike, which keeps a step of two halves symmetric.
+    """
+    return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
+
+
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
 

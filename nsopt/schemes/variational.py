@@ -31,6 +31,8 @@ from nsopt.schemes.terms import (
     joint_friction_at_node,
     mean_joint_friction,
     metric,
+    rolling,
+    rolling_over,
     smooth_forces,
     walls_over,
 )
@@ -86,10 +88,11 @@ class Variational(Scheme):
     ==================  ==============================================================
     first half          P(q_n, u, h) = M_n v_n + h/2 Q_A(q_n, v_h) + D lam + C_n^T mu
     positions           q_n+1 = q_n (+) h v_h,  Phi(q_n+1) = 0
+    rolling             B v_h + s = 0  at q_n (+) h/2 v_h
     contact             0 <= gap(q_n+1) _|_ lam >= 0
     second half         M_n+1 v_n+1 = P(q_n+1, u, -h) + h/2 Q_A(q_n+1, v_h) + W_n+1 lam'
                         + C_n+1^T mu'
-    velocities          C_n+1 v_n+1 + dPhi/dt = 0
+    velocities          C_n+1 v_n+1 + dPhi/dt = 0,  B_n+1 v_n+1 + s_n+1 = 0
     contact, closed     0 <= dg_n+1(v_n+1) + e min(dg_n+1(v-), 0) _|_ lam' >= 0,
                         or another `Impact`
     ==================  ==============================================================
@@ -133,6 +136,7 @@ class Variational(Scheme):
     """
 
     takes_joint_friction: ClassVar[bool] = True
+    takes_rate_constraints: ClassVar[bool] = True
 
     closed: float = 1e-8
     normal_implicitness: float = 0.0
@@ -183,6 +187,7 @@ class Variational(Scheme):
         end = one.end(coordinates_after(d, start, h, v), v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
         one.close("closure", d.closure(*end.at), scale=scales.time)
+        one.equal("rolling", rolling_over(d, node, h, v))
         friction.state()
         sizes = (scales.gap, scales.impulse)
         mpcc.complement("contact", end.gap, lam, scale=sizes, labels=d.contact_names)
@@ -244,6 +249,7 @@ class Variational(Scheme):
         )
         mpcc.equal("motion", second.residual, scale=scales.impulse)
         one.close("joint_rate", second.C @ v + d.closure_drift(*end.at))
+        one.equal("rolling", rolling(d, end.at, v))
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
@@ -289,6 +295,7 @@ class Variational(Scheme):
         return f"let contacts in bores not rattle, Variational(normal_implicitness={DAMPS:g})"
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
         self.check_no_rebound(dynamics, p)
 
     def add_interval(
@@ -312,6 +319,7 @@ class Variational(Scheme):
         one.equal("momentum", M @ (second.v - v), scale=scales.impulse)
         one.end(coordinates_after(d, first, one.h, (v + second.v) / 2), second.v)
         one.equal("closure", d.closure(*second.at), scale=scales.time)
+        one.equal("rolling", rolling_over(d, first, one.h, (v + second.v) / 2))
         sizes, lam = (scales.gap, scales.impulse), interval.impulse
         mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
         return interval
@@ -324,6 +332,7 @@ class Variational(Scheme):
         one = HorizonStep(mpcc, d, last, ca.SX(0), scales, last.v, next=last)
         interval, v = self._node(one, last.gap, before)
         one.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
+        one.equal("rolling", rolling(d, last.at, v))
         lam = interval.impulse
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
         zero_where_pressed(mpcc, "rest", last.gap_rate(v), lam, rate_sizes(scales), names)

@@ -115,7 +115,7 @@ def _unknowns(d: Dynamics, method: Method) -> Iterator[str]:
     solver = method.first_solver(d)
     if not isinstance(solver, Solver) or not isinstance(solver.backend, Sqp):
         return
-    count = d.nv + len(d.closure_names) + len(d.contact_names) + len(d.slip_contacts)
+    count = d.nv + len(d.multiplier_names) + len(d.contact_names) + len(d.slip_contacts)
     if count > LARGE:
         remedy = "" if method.scheme.chooses_h else "solver=Compiled(), "
         yield (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import xarray as xr
 
-from nsopt.problem import Problem
+from nsopt.problem import Problem, Variants
 from nsopt.result import Result
 from nsopt.simulation import simulate
 from nsopt.sweep.measures import NOTES, Measure, measured, notes
@@ -44,7 +44,9 @@ class Job:
 
     Attributes
     ----------
-    problem : Problem
+    problem : Problem or Variants
+    duration : float [s] or None
+        In place of the problem's.
     options : mapping
         Those of `simulate` that no point changes.
     measures : mapping of name to function
@@ -60,11 +62,13 @@ class Job:
         If the name of a measure is taken, or is no identifier.
     """
 
-    problem: Problem
+    problem: Problem | Variants
+    duration: float | None
     options: Mapping[str, Any]
     measures: Mapping[str, Measure]
     title: str
     process: int
+    _longer: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.options:
@@ -77,6 +81,13 @@ class Job:
                 raise ValueError(f"{name!r} names something else in results: rename the measure")
             if not name.isidentifier():
                 raise ValueError(f"measure {name!r} must have a name of letters, digits and _")
+
+    def at(self, row: Row) -> Problem:
+        """Return the problem at a point."""
+        problem = self.problem.at(row)
+        if self.duration is None:
+            return problem
+        return self._longer.setdefault(id(problem), replace(problem, duration=self.duration))
 
     def run(self, row: Row) -> SweepPoint:
         """Return one point; an error there is its stop reason.
@@ -103,13 +114,14 @@ class Job:
         return SweepPoint(notes(result, stop_reason, run_time).assign(measures), final)
 
     def _simulate(self, row: Row) -> Result:
+        problem = self.at(row)
         return simulate(
-            self.problem.dynamics,
-            self.problem.start,
-            self.problem.duration,
-            steps=bounds_at(self.problem, row),
-            parameters=settings(self.problem, row)[0],
+            problem.dynamics,
+            problem.start,
+            problem.duration,
+            steps=bounds_at(problem, row),
+            parameters=settings(problem, row)[0],
             title=self.title,
             progress=False,
-            **self.options,
+            **{"scheme": problem.scheme, **self.options},
         )

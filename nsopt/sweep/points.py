@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.problem import Problem
+from nsopt.problem import Problem, Variants
 from nsopt.simulation import StepBounds
 
 Row = dict[str, float]
@@ -72,7 +72,7 @@ class Points(ABC):
             for name, x in self.values.items()
         }
 
-    def check(self, problem: Problem, taken: Collection[str]) -> None:
+    def check(self, problem: Problem | Variants, taken: Collection[str]) -> None:
         """Refuse names that the problem does not have, or that mean something else in a result.
 
         Raises
@@ -80,7 +80,8 @@ class Points(ABC):
         ValueError
             Listing the names there are.
         """
-        known = [parameter.name for parameter in problem.dynamics.parameters]
+        first = problem.at(self.rows()[0])
+        known = [*problem.choices, *(x.name for x in first.dynamics.parameters)]
         for name in self.values:
             if name in STEP and name in known:
                 raise ValueError(f"{name!r} is a step size here: rename the Parameter {name!r}")
@@ -138,8 +139,9 @@ class Samples(Points):
         return [dict(zip(self.values, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def settings(problem: Problem, row: Row) -> tuple[Row, Row]:
+def settings(problem: Problem | Variants, row: Row) -> tuple[Row, Row]:
     """Return the values of all Parameters, and the step bounds, at a point; not yet checked."""
+    problem = problem.at(row)
     bounds = {"h_min": problem.steps.h_min, "h_max": problem.steps.h_max}
     if "h" in row:
         bounds = {"h_min": row["h"], "h_max": row["h"]}

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from nsopt.files import check_writable
-from nsopt.problem import Problem, load_problem
+from nsopt.problem import Problem, Variants, load_stated
 from nsopt.sweep.gather import gather
 from nsopt.sweep.interrupt import heard_between
 from nsopt.sweep.job import Job
@@ -25,7 +24,7 @@ from nsopt.sweep.store import Store, digest, made_by, made_with, write
 
 
 def sweep(
-    problem: str | Path | Problem,
+    problem: str | Path | Problem | Variants,
     over: Points,
     *,
     measure: Mapping[str, Measure] | None = None,
@@ -40,7 +39,7 @@ def sweep(
 
     Parameters
     ----------
-    problem : Problem, or the name or file of one
+    problem : Problem or Variants, or the name or file of one
     over : Grid or Samples
     measure : mapping of name to function
         Functions of a Result that return a number or a DataArray, beside `MEASURES`.
@@ -84,17 +83,15 @@ def sweep(
     """
     if not isinstance(over, Points):
         raise TypeError(f"over must be Grid(...) or Samples(...), got {type(over).__name__}")
-    if not isinstance(problem, Problem | str | Path):
+    if not isinstance(problem, Problem | Variants | str | Path):
         raise TypeError(
             f"problem must be a Problem or the name of one, got {type(problem).__name__}: use "
             "Problem(dynamics, duration, steps)"
         )
-    if not isinstance(problem, Problem):
-        title, problem = title or Path(problem).stem, load_problem(str(problem))
-    if duration is not None:
-        problem = replace(problem, duration=duration)
+    if isinstance(problem, str | Path):
+        title, problem = title or Path(problem).stem, load_stated(str(problem))
     measures = {**MEASURES, **(measure or {})}
-    job = Job(problem, options, measures, title or "mechanism", os.getpid())
+    job = Job(problem, duration, options, measures, title or "mechanism", os.getpid())
     over.check(problem, {*NOTES, *job.measures})
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
     points = _points(job, over.rows(), Store(target and target.parent), workers, progress)
@@ -108,8 +105,9 @@ def _points(
     job: Job, rows: list[Row], store: Store, workers: int | None, progress: bool
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
-    shared = digest(job.problem, job.options, job.measures, made_with(), made_by())
-    keys = [digest(shared, *settings(job.problem, row)) for row in rows]
+    shared = digest(job.options, job.measures, made_with(), made_by())
+    models = {id(x): digest(x) for x in (job.at(row) for row in rows)}
+    keys = [digest(shared, models[id(job.at(row))], *settings(job.problem, row)) for row in rows]
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}
     todo = {k: row for k, row in enumerate(rows) if k not in done}
@@ -137,6 +135,6 @@ def _provenance(job: Job, over: Points) -> dict[str, Any]:
         "title": job.title,
         "parameters": json.dumps({name: x for name, x in values.items() if name not in swept}),
         **{name: x for name, x in bounds.items() if name not in swept},
-        "duration": job.problem.duration,
+        "duration": job.at({}).duration,
         "made_with": made_with(),
     }

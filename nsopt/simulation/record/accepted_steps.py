@@ -64,7 +64,7 @@ class AcceptedSteps:
             "q": d.nq,
             "v": d.nv,
             "impulse": len(d.contact_names),
-            "joint_impulse": len(d.closure_names),
+            "joint_impulse": len(d.multiplier_names),
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names) + len(d.pressed_names),
         }

@@ -271,16 +271,25 @@ class Record:
         return np.append(0.0, np.cumsum(self.steps.work))
 
     def violation(self, distance: Array) -> Array:
-        """Return the largest residual of each joint (time, joint): closure, or depth in a wall."""
+        """Return the largest residual of each joint (time, joint): closure, depth, or slip."""
         d = self.dynamics
-        closure = np.abs(self.over("closure"))
+        closure, slips = np.abs(self.over("closure")), np.abs(self.slips())
         violation = np.zeros((len(self.t), len(d.joint_names)))
         for j, name in enumerate(d.joint_names):
             rows = [k for k, owner in enumerate(d.closure_names) if owner == name]
             gaps = [k for k, owner in enumerate(d.contact_owners) if owner == name]
             depth = np.maximum(-distance[:, gaps], 0)
-            violation[:, j] = np.max(np.hstack([closure[:, rows], depth]), axis=1, initial=0.0)
+            own = slips[:, [k for k, x in enumerate(d.nonholonomic_names) if x == name]]
+            worst = np.hstack([closure[:, rows], depth, own])
+            violation[:, j] = np.max(worst, axis=1, initial=0.0)
         return violation
+
+    def slips(self) -> Array:
+        """Return the rows of constraints on velocities (time, row) [m/s, rad/s]."""
+        d, n = self.dynamics, len(self.t)
+        B = self.over("nonholonomic_matrix").reshape(n, d.nv, len(d.nonholonomic_names))
+        slips: Array = np.einsum("njk,nj->nk", B, self.v) + self.over("nonholonomic_drift")
+        return slips
 
     def norm_error(self) -> Array:
         """Return by how much a norm of Euler parameters is off one (time,)."""

@@ -91,7 +91,7 @@ class NodeReactions:
 
     def _of_block(self, x: Nodes) -> Array:
         n, d = len(x.t), self.dynamics
-        nv, nc = d.nv, len(d.closure_names)
+        nv, nc = d.nv, len(d.multiplier_names)
         M, C, F, held, torn, open = self._matrices(x.t, x.q, x.v, x.p)
         C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
         system = np.zeros((n, nv + nc, nv + nc))
@@ -161,11 +161,14 @@ def _matrices(d: Dynamics) -> ca.Function:
     """Return M, C^T, F, the projection on self-stresses (nc, nc), rates and residuals of joints."""
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
     t, q, v, p = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
-    C, nc = d.closure_matrix(t, q, p), len(d.closure_names)
-    U = d.self_stresses(t, q, p) if d.redundant else ca.SX(nc, 0)
-    held = U @ U.T if d.redundant else ca.SX(nc, nc)
-    rates = C @ v + d.closure_drift(t, q, p)
-    F, closure = d.effort_matrix(t, q, p), d.closure(t, q, p)
+    nr = len(d.nonholonomic_names)
+    C = ca.vertcat(d.closure_matrix(t, q, p), d.nonholonomic_matrix(t, q, p))
+    held = ca.SX(C.size1(), C.size1())
+    if d.redundant:
+        U = d.self_stresses(t, q, p)
+        held = ca.diagcat(U @ U.T, ca.SX(nr, nr))
+    rates = C @ v + d.multiplier_drift(t, q, p)
+    F, closure = d.effort_matrix(t, q, p), ca.vertcat(d.closure(t, q, p), ca.SX(nr, 1))
     return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, held, rates, closure])
 
 
@@ -178,4 +181,5 @@ def _forces(d: Dynamics) -> ca.Function:
     t, q, v, p, tc, qc, lam, slip, drive = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
     force = d.applied(t, q, v, p) - d.bias(q, v, p) + drive
     force += d.gap_matrix(tc, qc, p) @ lam + d.slip_matrix(tc, qc, p) @ slip
-    return ca.Function("forces", inputs, [force, d.closure_bias(t, q, v, p)])
+    bias = ca.vertcat(d.closure_bias(t, q, v, p), d.nonholonomic_bias(t, q, v, p))
+    return ca.Function("forces", inputs, [force, bias])

@@ -136,9 +136,9 @@ class Statement:
     def _stepped(self) -> SteppedNode | None:
         """Symbols of a time-stepped node; None without contacts and closed loops."""
         d = self.dynamics
-        if not (d.contact_names or d.closure_names):
+        if not (d.contact_names or d.multiplier_names):
             return None
-        ng, nc, ns = len(d.contact_names), len(d.closure_names), len(d.slip_contacts)
+        ng, nc, ns = len(d.contact_names), len(d.multiplier_names), len(d.slip_contacts)
         sizes = {
             "h": 1,
             "change": d.nv,

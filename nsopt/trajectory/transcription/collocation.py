@@ -275,6 +275,8 @@ def no_accelerations(d: Dynamics) -> str:
         return f"contact {d.contact_names[0]!r} has no acceleration"
     if d.closure_names:
         return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
+    if d.nonholonomic_names:
+        return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
     if d.nq != d.nv or d.internal_names:
         return "free bodies that turn, ball joints and bristles have coordinates of another kind"
     return ""

@@ -215,6 +215,7 @@ class NodeTemplate:
             "move": d.q_names,
             "closure": d.closure_names,
             "joint_rate": d.closure_names,
+            "rolling": d.nonholonomic_names,
             "rest": d.contact_names,
             "rebound": d.contact_names,
             "compressed": d.contact_names,
@@ -226,10 +227,13 @@ class NodeTemplate:
             "trusted": d.contact_names,
             "impact_motion": d.v_names,
             "impact_joint_rate": d.closure_names,
+            "impact_rolling": d.nonholonomic_names,
             "compression_motion": d.v_names,
             "compression_joint_rate": d.closure_names,
+            "compression_rolling": d.nonholonomic_names,
             "expansion_motion": d.v_names,
             "expansion_joint_rate": d.closure_names,
+            "expansion_rolling": d.nonholonomic_names,
         }
         bounds = []
         for rows in self.mpcc.equalities:
