@@ -140,7 +140,8 @@ def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
 def rates_of(b: MotionBranch) -> str:
     """Return the rates along a line in words, over the largest."""
     values = {name: float(rate[0]) for name, rate in b.rates.items()}
-    most = max(values.values(), key=abs)
+    size = max(map(abs, values.values()))
+    most = next(v for v in values.values() if abs(v) > (1 - SHOWN) * size)
     shown = {name: v / most for name, v in values.items() if abs(v) > SHOWN * abs(most)}
     return ", ".join(f"{name} {_short(v)}" for name, v in shown.items())
 
