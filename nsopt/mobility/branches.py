@@ -85,15 +85,17 @@ def branches_of(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[Mot
     pieces = {id(piece): piece for cone in cones for piece in cone}
     branches = []
     for key, piece in pieces.items():
-        orders = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
+        held = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
         others = [x for x in pieces.values() if x is not piece and not x.contains(piece)]
-        branches.append(_branch(reduction, piece, others, orders[0], orders[-1]))
+        branches.append(_branch(reduction, piece, others, held, len(cones)))
     return tuple(branches)
 
 
 def _branch(
-    reduction: Reduction, piece: ConePiece, others: list[ConePiece], first: int, last: int
+    reduction: Reduction, piece: ConePiece, others: list[ConePiece], held: list[int], orders: int
 ) -> MotionBranch:
+    """Return a piece as a branch, given the orders of the cones it is a piece of, of so many."""
+    first, last = held[0], held[-1]
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
         pairs.append(
@@ -103,6 +105,8 @@ def _branch(
             break
     found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
     finding = _finding(pairs)
+    if reduction.freedom == 1 and last < orders:
+        finding = Finding.REFUTED  # a Taylor coefficient of g that is not zero leaves no other zero
     confirmed = finding is Finding.CONFIRMED
     both = confirmed and len(found) == 2 * len(pairs)
     return MotionBranch(
