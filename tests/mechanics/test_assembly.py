@@ -92,6 +92,12 @@ def test_names_of_variables_take_no_slash():
     assert assemble(Mechanism([ground.b.body], [ground])).joint_names == ("world/hinge",)
 
 
+def test_names_are_not_empty():
+    contact = SphericalClearance("", Frame(None), Frame(A), clearance=1e-3)
+    with pytest.raises(ValueError, match="a SphericalClearance needs a name"):
+        assemble(Mechanism([A]), [contact])
+
+
 def test_a_body_of_the_same_name_is_another_body():
     with pytest.raises(ValueError, match=r"'hinge' uses body 'a'"):
         Mechanism([A, B], [hinge(a=Body("a", 1.0, (1, 1, 1)))])
