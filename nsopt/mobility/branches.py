@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
@@ -14,7 +15,7 @@ from nsopt.mobility.tracing import Finding, Trace, traced
 
 Array = NDArray[np.float64]
 
-SHOWN = 1e-9
+SHOWN = 1e-6
 """Part of the largest rate below which a rate is zero."""
 
 
@@ -39,6 +40,8 @@ class MotionBranch:
         Differential freedom along the motions.
     rates : mapping of rate to (k,)
         Rates of all joints, cut ones too, along a basis of its span.
+    equations : tuple of str
+        Of a curved one, to lowest order in some of the rates, on which the others depend.
     motion : (number, n)
         Coordinates u of a point of each motion that was found.
     """
@@ -51,6 +54,7 @@ class MotionBranch:
     smooth: bool
     freedom: int
     rates: Mapping[str, Array]
+    equations: tuple[str, ...]
     motion: Array
 
     @property
@@ -82,14 +86,19 @@ def branches_of(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[Mot
     branches = []
     for key, piece in pieces.items():
         orders = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
-        branches.append(_branch(reduction, piece, orders[0], orders[-1]))
+        others = [x for x in pieces.values() if x is not piece and not x.contains(piece)]
+        branches.append(_branch(reduction, piece, others, orders[0], orders[-1]))
     return tuple(branches)
 
 
-def _branch(reduction: Reduction, piece: ConePiece, first: int, last: int) -> MotionBranch:
+def _branch(
+    reduction: Reduction, piece: ConePiece, others: list[ConePiece], first: int, last: int
+) -> MotionBranch:
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
-        pairs.append((traced(reduction, piece, ray), traced(reduction, piece, -ray)))
+        pairs.append(
+            (traced(reduction, piece, ray, others), traced(reduction, piece, -ray, others))
+        )
         if all(x.finding is Finding.REFUTED for x in pairs[-1]):
             break
     found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
@@ -105,8 +114,20 @@ def _branch(reduction: Reduction, piece: ConePiece, first: int, last: int) -> Mo
         both and all(x.sheets == 1 for x in found),
         min((x.freedom for x in found), default=0),
         reduction.rates(piece.basis),
+        _equations(reduction, piece),
         np.array([x.u for x in found]).reshape(-1, len(reduction.columns)) * reduction.columns,
     )
+
+
+def _equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:
+    """Return the lowest forms of the constraints in the rates of some joints of the tree."""
+    if piece.rows is None:
+        return ()
+    N = reduction.columns[:, None] * reduction.bases[0]
+    chosen = np.sort(qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
+    names = [reduction.constraints.names[k] for k in chosen]
+    inverse = np.asarray(np.linalg.inv(N[chosen]), dtype=float)
+    return piece.rows.g.lowest().along(inverse).texts(names)
 
 
 def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
@@ -125,4 +146,4 @@ def rates_of(b: MotionBranch) -> str:
 
 
 def _short(v: float) -> str:
-    return f"{np.round(v, 4):g}"
+    return f"{np.round(v, 4) + 0.0:g}"

@@ -24,10 +24,13 @@ SAME = 1e-5
 ALIKE = 1e-3
 """Distance up to which roots may be one, of higher multiplicity."""
 
+COMMON = 1e-7
+"""Value up to which a direction is a zero of all forms."""
+
 DRAWN = 5
 """Directions of a piece that stand for all of it."""
 
-STARTS, NEARBY, NUDGE = 60, 8, 0.03
+STARTS, NEARBY, NUDGE = 60, 8, 0.01
 """Starts from which a curved piece is looked for, and displacements that measure its dimension."""
 
 
@@ -41,16 +44,28 @@ class ConePiece(NamedTuple):
         Orthonormal, of its span; k is the dimension if it is a line or a subspace.
     rays : (variables, count)
         Directions in it, of length one.
+    rows : Prolongation, optional
+        The equations of a curved one.
     """
 
     dimension: int
     basis: Array
     rays: Array
+    rows: Prolongation | None = None
 
     @property
     def linear(self) -> bool:
         """Whether it is a line or a subspace."""
         return bool(self.basis.shape[1] == self.dimension)
+
+    def distance(self, ray: Array) -> float:
+        """Return the distance of a direction (variables,) of length one from the piece."""
+        off = float(np.linalg.norm(ray - self.basis @ (self.basis.T @ ray)))
+        if self.rows is None:
+            return off
+        start = np.vstack([ray, np.zeros((self.rows.order - 2, len(ray)))])
+        motion = self.rows.nearest(start, self.basis)
+        return 1.0 if motion is None else float(np.linalg.norm(motion[0] - ray))
 
     def contains(self, other: ConePiece) -> bool:
         """Return whether a linear piece contains another."""
@@ -108,15 +123,15 @@ def _lines(g: PolynomialMap) -> Iterator[Array]:
     """Yield the common real zeros (2,) of the lowest forms in two variables."""
     turn = 0.7390851  # so that no zero has its first entry near zero
     basis = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    degree = next(d for d in range(2, 99) if np.any(g.of_degree(d).coefficients))
-    forms = g.of_degree(degree).along(basis)
+    forms = g.lowest().along(basis)
+    degree = int(forms.exponents[0].sum())
     largest = int(np.argmax(np.linalg.norm(forms.coefficients, axis=1)))
     by_power = np.zeros(degree + 1)
     by_power[degree - forms.exponents[:, 1]] = forms.coefficients[largest]
     for root in _clustered(np.roots(np.trim_zeros(by_power, "f"))):
         x = np.array([1.0, root])
         x /= np.linalg.norm(x)
-        if np.max(np.abs(forms.value(x))) < 1e-8:
+        if np.max(np.abs(forms.value(x))) < COMMON:
             yield basis @ x
 
 
@@ -167,14 +182,14 @@ def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> ConePiece:
     found = np.stack(rays, axis=1)
     moves = found[:, 1:] - motion[0][:, None]
     across = moves - np.outer(motion[0], motion[0] @ moves)
-    values = np.linalg.svd(across, compute_uv=False)
+    values = np.linalg.svd(across, compute_uv=False) / np.sqrt(max(across.shape[1], 1))
     dimension = 1 + int(np.sum(values > 0.2 * NUDGE))
     spans = np.linalg.svd(found)
     span = spans[0][:, : max(dimension, int(np.sum(spans[1] > SAME)))]
     flat = subspace(spans[0][:, :dimension])
     if all(rows.continued(ray) for ray in flat.rays.T):
         return flat
-    return ConePiece(dimension, span, found)
+    return ConePiece(dimension, span, found[:, :DRAWN], rows)
 
 
 def spanned(pieces: list[ConePiece], variables: int) -> Array:

@@ -211,6 +211,8 @@ def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
         )
         if branch.dimension == 1:
             yield "", rates_of(branch)
+        for equation in branch.equations:
+            yield "", f"0 = {equation}"
 
 
 def _freedoms(n: int) -> str:

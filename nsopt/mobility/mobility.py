@@ -147,4 +147,4 @@ def _overconstrained(
         return None
     m, n = reduction.constraints.m, reduction.constraints.n
     along = [b.freedom for b in _confirmed(branches)] or [reduction.freedom]
-    return max(m - n + k for k in along) > 0
+    return min(m - n + k for k in along) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -9,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+NEGLIGIBLE = 1e-9
+"""Part of the largest coefficient below which one is left out in words."""
 
 
 def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
@@ -58,6 +63,25 @@ class PolynomialMap:
         """Return the part of one degree."""
         chosen = self.exponents.sum(axis=1) == degree
         return PolynomialMap(self.exponents[chosen], self.coefficients[:, chosen])
+
+    def lowest(self) -> PolynomialMap:
+        """Return the part of the lowest degree that is not zero."""
+        degrees = np.unique(self.exponents.sum(axis=1))
+        parts = (self.of_degree(int(degree)) for degree in degrees)
+        return next((part for part in parts if np.any(part.coefficients)), self)
+
+    def texts(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the polynomials in words, over their largest coefficients."""
+        monomials = [_monomial(names, row) for row in self.exponents]
+        return tuple(
+            " ".join(
+                f"{value:+.4g} {monomial}"
+                for value, monomial in zip(c / np.max(np.abs(c)), monomials, strict=True)
+                if abs(value) > NEGLIGIBLE
+            )
+            for c in self.coefficients
+            if np.any(c)
+        )
 
     def along(self, basis: Array) -> PolynomialMap:
         """Return the map of s = basis x, for x of fewer variables or as many."""
@@ -118,6 +142,11 @@ class PolynomialMap:
                 powers[e] = np.convolve(powers[e - 1], x)[:count]
             terms = _products(terms, powers[self.exponents[:, k]])
         return terms.T @ self.coefficients.T
+
+
+def _monomial(names: Sequence[str], exponents: NDArray[np.int_]) -> str:
+    powers = zip(names, exponents, strict=True)
+    return " ".join(f"({name})" + (f"^{e}" if e > 1 else "") for name, e in powers if e)
 
 
 def _products(a: Array, b: Array) -> Array:

@@ -16,10 +16,11 @@ from nsopt.mobility.polynomials import PolynomialMap
 
 Array = NDArray[np.float64]
 
-MET = 1e-10
-"""Coefficients up to which g counts as zero; its polynomials are of size one."""
+MET, EXACT = 1e-8, 1e-15
+"""Coefficients up to which g counts as zero, and to which it is solved where a direction is looked
+for: a double zero is then known to 1e-7. Its polynomials are of size one."""
 
-LARGEST = 1e3
+LARGEST = 100.0
 """Size of the coefficients of s beyond which a motion does not count: it has none in the limit."""
 
 ITERATIONS = 80
@@ -48,7 +49,7 @@ class Prolongation:
         rng = np.random.default_rng(0)
         for k in range(STARTS):
             later = rng.normal(size=(self.order - 2, len(direction))) * min(k, 1)
-            if self._solved(np.vstack([direction, later]), np.zeros((len(direction), 0))):
+            if self._solved(np.vstack([direction, later]), np.zeros((len(direction), 0)), MET):
                 return True
         return False
 
@@ -62,14 +63,14 @@ class Prolongation:
             A basis.
         """
         s = start.copy()
-        return s if self._solved(s, within) else None
+        return s if self._solved(s, within, EXACT) else None
 
-    def _solved(self, s: Array, within: Array) -> bool:
+    def _solved(self, s: Array, within: Array, target: float) -> bool:
         """Solve for the coefficients in place, by damped Gauss-Newton; say whether it succeeded."""
         E, damping = self._rows(s), 1e-3
         for _ in range(ITERATIONS):
-            if np.max(np.abs(E), initial=0.0) < MET:
-                return bool(np.max(np.abs(s)) < LARGEST)
+            if np.max(np.abs(E), initial=0.0) < target:
+                break
             J = self._matrix(s, within)
             if not J.shape[1]:
                 break
@@ -86,7 +87,8 @@ class Prolongation:
                 damping *= 10
                 if damping > 1e8:
                     break
-        return False
+        met = np.max(np.abs(E), initial=0.0) < MET
+        return bool(met and np.max(np.abs(s)) < LARGEST)
 
     def _rows(self, s: Array) -> Array:
         return self._series(self.g, s)[2:].ravel()

@@ -7,8 +7,9 @@ and b / e shrinks with e. Where none is near, there is no motion.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from nsopt.mobility.reduction import Reduction
 Array = NDArray[np.float64]
 
 SIZES = (0.16, 0.08, 0.04)
-"""Distances from the posture [rad, or over the size of the mechanism]."""
+"""Distances from the posture: of the joint that moves most [rad, or over the mechanism's size]."""
 
 ZERO, NONZERO = 1e-12, 1e-10
 """Values of g, in scaled rows, up to which it is zero, and from which it is not."""
@@ -35,7 +36,7 @@ SPREAD = (0.0, 0.3, -0.3, 0.1, -0.1, 0.02, -0.02)
 SHRINKS = 0.85
 """Part to which b / e shrinks at half the size, at most, along a motion."""
 
-STRAIGHT = 1e-6
+STRAIGHT = 1e-4
 """b / e that counts as none."""
 
 APART = 1e-3
@@ -58,7 +59,7 @@ class Finding(Enum):
     UNDECIDED = "undecided"
 
 
-class Nearby(NamedTuple):
+class ConeSection(NamedTuple):
     """The zeros of g on a section, the nearest to its direction first.
 
     Attributes
@@ -82,7 +83,7 @@ class Trace(NamedTuple):
     freedom : int
         n - rank J at the points found: the dimension of the motions there.
     sheets : int
-        The number of zeros on the smallest section: motions with the same direction.
+        The largest number of zeros on a section: motions with the same direction.
     u : (n,)
         Scaled coordinates of a point found, at the middle size; zero where none is.
     """
@@ -93,15 +94,30 @@ class Trace(NamedTuple):
     u: Array
 
 
-def traced(reduction: Reduction, piece: ConePiece, ray: Array) -> Trace:
-    """Return what finite motions there are along a direction (n - r,) of a piece of a cone."""
+def traced(
+    reduction: Reduction, piece: ConePiece, ray: Array, others: Sequence[ConePiece] = ()
+) -> Trace:
+    """Return what finite motions there are along a direction of a piece of a cone.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    piece : ConePiece
+    ray : (n - r,)
+        Of length one.
+    others : sequence of ConePiece
+        Pieces whose own motions may be near.
+    """
     along = piece.basis if piece.linear else ray[:, None]
     across = null_space(along.T)
-    sections = [_section(reduction, size, ray, across) for size in SIZES]
+    spread = SPREAD if piece.linear and across.shape[1] else (0.0,)
+    sections = [_section(reduction, size, ray, across, spread) for size in _sizes(reduction, ray)]
     nearest = [x.zeros[0] for x in sections if x.zeros]
     if len(nearest) == len(SIZES):
-        offs = [off for _, off, _ in nearest]
-        straight = all(b < max(SHRINKS * a, STRAIGHT) for a, b in pairwise(offs))
+        straight = any(
+            all(b < max(SHRINKS * a, STRAIGHT) for a, b in pairwise(offs))
+            for offs in product(*([off for _, off, _ in x.zeros] for x in sections))
+        )
         finding = Finding.CONFIRMED if straight else Finding.REFUTED
     else:
         # Without freedom across, g is a function of the size alone, and zero at none or at all.
@@ -110,8 +126,26 @@ def traced(reduction: Reduction, piece: ConePiece, ray: Array) -> Trace:
         finding = Finding.REFUTED if none else Finding.UNDECIDED
     if finding is not Finding.CONFIRMED:
         return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
-    smallest = sections[-1].zeros
-    return Trace(finding, min(k for _, _, k in smallest), len(smallest), nearest[1][0])
+    own = [
+        [zero for zero in section.zeros if _belongs(reduction, zero[0], piece, others)]
+        for section in sections
+    ]
+    sheets = max(map(len, own)) if piece.linear else 1
+    return Trace(finding, min(k for _, _, k in nearest), sheets, nearest[1][0])
+
+
+def _sizes(reduction: Reduction, ray: Array) -> list[float]:
+    """Return the lengths of s along a direction at which the joint that moves most has `SIZES`."""
+    most = float(np.max(np.abs(reduction.bases[0] @ ray)))
+    return [size / most for size in SIZES]
+
+
+def _belongs(reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]) -> bool:
+    """Return whether a point is nearer to a piece than to others."""
+    s = reduction.bases[0].T @ u
+    ray = s / np.linalg.norm(s)
+    mine = piece.distance(ray)
+    return all(mine <= other.distance(ray) for other in others)
 
 
 def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
@@ -123,23 +157,14 @@ def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
     rng = np.random.default_rng(4)
     for start in rng.normal(size=(AROUND * free, free)):
         ray = start / np.linalg.norm(start)
-        for size in SIZES[1:]:
+        for size in _sizes(reduction, ray)[1:]:
             u, s = _on_sphere(reduction, size, ray)
             ray = s / np.linalg.norm(s)
-            if u is None or any(_off(piece, ray) < ASIDE for piece in pieces):
+            if u is None or any(piece.distance(ray) < ASIDE for piece in pieces):
                 break
         else:
             return True
     return False
-
-
-def _off(piece: ConePiece, ray: Array) -> float:
-    """Return the distance of a direction from a piece, or from the nearest of its rays."""
-    if piece.linear:
-        return float(np.linalg.norm(ray - piece.basis @ (piece.basis.T @ ray)))
-    return float(
-        np.min(np.linalg.norm(np.hstack([piece.rays, -piece.rays]) - ray[:, None], axis=0))
-    )
 
 
 def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | None, Array]:
@@ -159,13 +184,15 @@ def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | N
     return None, s
 
 
-def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Nearby:
+def _section(
+    reduction: Reduction, size: float, ray: Array, across: Array, spread: Sequence[float]
+) -> ConeSection:
     """Return the zeros among s = size * ray + across b, |b| up to half the size."""
     rng = np.random.default_rng(0)
     zeros: list[tuple[Array, float, int]] = []
     least = np.inf
-    for spread in SPREAD if across.shape[1] else (0.0,):
-        b = spread * size * _direction(rng, across.shape[1])
+    for part in spread:
+        b = part * size * _direction(rng, across.shape[1])
         u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
         error = float(np.max(np.abs(g), initial=0.0))
         least = min(least, error)
@@ -174,7 +201,7 @@ def _section(reduction: Reduction, size: float, ray: Array, across: Array) -> Ne
             flat = np.linalg.svd(Dg, compute_uv=False)
             freedom = len(ray) - int(np.sum(flat > FLAT))
             zeros.append((u, float(np.linalg.norm(b)) / size, freedom))
-    return Nearby(sorted(zeros, key=lambda x: x[1]), least)
+    return ConeSection(sorted(zeros, key=lambda x: x[1]), least)
 
 
 def _direction(rng: np.random.Generator, count: int) -> Array:

@@ -55,6 +55,26 @@ def hinges(
     return found
 
 
+def beside(
+    shared: tuple[tuple[Array, Array], tuple[Array, Array]], first: Link, second: Link, angle: float
+) -> list[tuple[Array, Array]]:
+    """Return the hinges of a Bennett linkage that shares its first link with another.
+
+    Parameters
+    ----------
+    shared : pair of hinges
+        Where the link starts and ends.
+    first, second : Link
+    angle : float [rad]
+        At the first hinge, as in `hinges`.
+    """
+    (point, axes), (end, _) = shared
+    z = axes[:, 2]
+    x = (end - point) / np.linalg.norm(end - point)
+    along = np.column_stack([x, np.cross(z, x), z])
+    return hinges(first, second, angle, point, along @ turn(2, -angle))
+
+
 def screw(point: Array, axes: Array) -> Array:
     """Return the screw of a hinge along z."""
     e = axes[:, 2]

@@ -30,10 +30,10 @@ def watt(name: str, x: float, side: int) -> tuple[Body, list[Body], list[Revolut
     return coupler, [left, coupler, right], joints
 
 
-def model() -> Mechanism:
-    """Return the linkage with both couplers upright."""
+def model(mirrored: bool = True) -> Mechanism:
+    """Return the linkage with both couplers upright, the second mirrored or like the first."""
     first, one, hinges = watt("first", 0.0, 1)
-    second, other, more = watt("second", ROD, -1)
+    second, other, more = watt("second", ROD, -1 if mirrored else 1)
     rod = Body("rod", 0.0, position=(ROD / 2, 0, 0))
     ends = [
         Revolute("rod start", Frame.at(first, np.zeros(3)), Frame.at(rod, np.zeros(3))),

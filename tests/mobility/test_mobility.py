@@ -41,6 +41,16 @@ def test_goldberg():
     assert figures(problem("goldberg")) == (-1, 4, 1, 1, 0)
 
 
+def test_a_constraint_singularity_in_a_regular_posture():
+    """Goldberg's six-bar where the rank drops from 5 to 4: remark 1 of section 5.2."""
+    x = problem("goldberg_six")
+    assert figures(x) == (0, 4, 2, 1, 1)
+    assert not x.singular
+    assert x.constraint_singular
+    assert x.underconstrained
+    assert x.overconstrained
+
+
 def test_delassus():
     """Turns as of a parallelogram, and pitches whose slides cancel."""
     x = problem("delassus")
