@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
@@ -124,7 +124,7 @@ def _equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:
     if piece.rows is None:
         return ()
     N = reduction.columns[:, None] * reduction.bases[0]
-    chosen = np.sort(qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
+    chosen = np.sort(scipy.linalg.qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
     names = [reduction.constraints.names[k] for k in chosen]
     inverse = np.asarray(np.linalg.inv(N[chosen]), dtype=float)
     return piece.rows.g.lowest().along(inverse).texts(names)

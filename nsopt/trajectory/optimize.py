@@ -145,7 +145,6 @@ def optimize(
             solver=solver,
         )
         p = dynamics.values(parameters)
-        check_feasible(dynamics, horizon, conditions, inputs, p)
         costs = flattened(costs)
         transcription = transcribed(
             dynamics,
@@ -157,6 +156,7 @@ def optimize(
             scheme=scheme,
             relaxation=horizon_settings(solver).relaxation,
         )
+        check_feasible(dynamics, horizon, conditions, inputs, p)
         nlp = transcription.nlp()
         depends = dependence(nlp, len(costs))
         check_costs(costs, depends)

@@ -89,7 +89,10 @@ class Collocation(Transcription):
     def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
         motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv].reshape(-1, d.nv)
-        return [name for k, name in enumerate(d.v_names) if not motion[:, k].any()]
+        # Those without an actuator move as the others and the inputs make them.
+        driven = {x.joint for x in d.mechanism.actuators}
+        names = enumerate(d.v_names)
+        return [x for k, x in names if d.v_owners[k] in driven and not motion[:, k].any()]
 
     # Samples from unknowns
 
