@@ -118,6 +118,7 @@ ATTRIBUTES: dict[str, type] = {
             "steps_by_other_laws",
             "steps_unfollowed",
             "ideal_joints",
+            "pressed",
             "redundant_joint_rows",
             "redundant_contacts",
         ),

@@ -17,7 +17,7 @@ from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.repetition import repeated
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
-from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
+from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 
 __all__ = [
     "ROUND_OFF",
@@ -43,6 +43,7 @@ __all__ = [
     "rank",
     "repeated",
     "rotation_matrix",
+    "rotation_vector",
     "solve_symbolic",
     "turn_over",
     "turned",

@@ -21,12 +21,11 @@ class _Joint(Pair, Constraint):
 
     def _offset(self, s: State) -> ca.SX:
         """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
-        a, b = s.motion(self.a), s.motion(self.b)
-        return a.A.T @ (b.r - a.r)
+        return s.seen(self.a, self.b).r
 
     def _turn(self, s: State) -> ca.SX:
         """Return the rotation from the axes of b to those of a, shape (3, 3)."""
-        return s.motion(self.a).A.T @ s.motion(self.b).A
+        return s.seen(self.a, self.b).A
 
 
 def _parallel_z(R: ca.SX) -> ca.SX:
@@ -96,6 +95,24 @@ class Spherical(_Joint):
 
     def freedom(self) -> Freedom:
         return (Ball(),)
+
+    def residual(self, s: State) -> ca.SX:
+        return self._offset(s)
+
+
+class Bend(_Joint):
+    """Turns about x of frame a, then the new y, then the new z: 3 rows.
+
+    Of a flexible link (`nsopt.robots.flexible_link`), with three angles as coordinates. They are
+    singular where the turn about y is a quarter; a `Spherical` has Euler parameters instead.
+    """
+
+    def freedom(self) -> Freedom:
+        return (
+            Axis("angle_x", "rate_x", turn=X),
+            Axis("angle_y", "rate_y", turn=Y),
+            Axis("angle_z", "rate_z", turn=Z),
+        )
 
     def residual(self, s: State) -> ca.SX:
         return self._offset(s)

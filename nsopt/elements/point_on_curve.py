@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 
 from nsopt.mechanics import Constraint, Pair, State
-from nsopt.parameter import at_time
+from nsopt.parameter import at_time, constant
 
 Curve = Callable[[ca.SX, ca.SX], Any]
 
@@ -55,7 +55,7 @@ class PointOnCurve(Pair, Constraint):
             )
         object.__setattr__(self, "curve", _Function(self.curve))
         x, y = ca.SX.sym("x"), ca.SX.sym("y")
-        if not ca.depends_on(self._distance(x, y), ca.vertcat(x, y)):
+        if not ca.depends_on(self._stated(x, y), ca.vertcat(x, y)):
             raise ValueError(f"{self._what} must depend on x and y: it is the same everywhere")
 
     @property
@@ -65,10 +65,10 @@ class PointOnCurve(Pair, Constraint):
     def residual(self, s: State) -> ca.SX:
         a, b = s.motion(self.a), s.motion(self.b)
         x, y, z = ca.vertsplit(a.A.T @ (b.r - a.r))
-        return ca.vertcat(self._distance(x, y), z)
+        return ca.vertcat(s.value(lambda _: self.curve.function(x, y)), z)
 
-    def _distance(self, x: ca.SX, y: ca.SX) -> ca.SX:
-        found = at_time(lambda x: self.curve.function(x, y), x)
+    def _stated(self, x: ca.SX, y: ca.SX) -> ca.SX:
+        found = at_time(lambda _: self.curve.function(x, y), x, constant)
         if not isinstance(found, ca.SX | float | int) or not ca.SX(found).is_scalar():
             raise ValueError(f"{self._what} must return one number, got {found!r}")
         return ca.SX(found)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import new_directions
+from nsopt.algebra import new_directions, rank
 from nsopt.mechanics.dynamics import Dynamics
 
 Array = NDArray[np.float64]
@@ -63,3 +63,18 @@ def implied_rows(C: Array, owners: Sequence[str], first: set[str] | None = None)
     gained = new_directions([C[rows] for rows in groups])
     lost = {name: len(g) - k for name, g, k in zip(order, groups, gained, strict=True)}
     return {name: count for name, count in lost.items() if count}
+
+
+def over_determined(d: Dynamics, t: float, q: Array, p: Array) -> str:
+    """Return in words that more is programmed than the other joints leave free, or nothing."""
+    rows = d.timed_rows
+    C = np.asarray(d.closure_matrix(t, q, p)).reshape(-1, d.nv)
+    others = [k for k in range(len(C)) if k not in rows]
+    free = d.nv - (rank(C[others]) if others else 0)
+    if len(rows) <= free:
+        return ""
+    names = " and ".join(repr(x) for x in dict.fromkeys(d.closure_names[k] for k in rows))
+    return (
+        f"{names} keep {len(rows)} coordinates as functions of time, but the other joints leave "
+        f"{free} free, so that {free} at most may be programmed"
+    )

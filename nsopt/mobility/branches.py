@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
@@ -17,6 +17,9 @@ Array = NDArray[np.float64]
 
 SHOWN = 1e-6
 """Part of the largest rate below which a rate is zero."""
+
+SMALL = 0.01
+"""The same, below which one is small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +131,7 @@ def _equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:
     if piece.rows is None:
         return ()
     N = reduction.columns[:, None] * reduction.bases[0]
-    chosen = np.sort(qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
+    chosen = np.sort(scipy.linalg.qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
     names = [reduction.constraints.names[k] for k in chosen]
     inverse = np.asarray(np.linalg.inv(N[chosen]), dtype=float)
     return piece.rows.g.lowest().along(inverse).texts(names)
@@ -142,11 +145,11 @@ def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
 
 
 def rates_of(b: MotionBranch) -> str:
-    """Return the rates along a line in words, over the largest."""
+    """Return the rates along a line in words, over the first that is not small."""
     values = {name: float(rate[0]) for name, rate in b.rates.items()}
     size = max(map(abs, values.values()))
-    most = next(v for v in values.values() if abs(v) > (1 - SHOWN) * size)
-    shown = {name: v / most for name, v in values.items() if abs(v) > SHOWN * abs(most)}
+    first = next(v for v in values.values() if abs(v) > SMALL * size)
+    shown = {name: v / first for name, v in values.items() if abs(v) > SHOWN * size}
     return ", ".join(f"{name} {_short(v)}" for name, v in shown.items())
 
 

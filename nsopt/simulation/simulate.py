@@ -115,7 +115,8 @@ def simulate(
         control or LargestStep(),
         acceptance or Acceptance(),
     )
-    run = Run.checked(dynamics, start, duration, steps, parameters)
+    brought = repr(method.scheme) if method.scheme.gains else ""
+    run = Run.checked(dynamics, start, duration, steps, parameters, brought)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)
@@ -124,7 +125,7 @@ def simulate(
     writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)
-    history = History(dynamics, run.start, run.p, store_every)
+    history = History(dynamics, run.start, run.p, store_every, method.scheme.gains)
     if saved is not None:
         driver.restore(saved.driver)
         history.restore(saved.kept, saved.pending, saved.count)

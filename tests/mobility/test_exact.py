@@ -201,7 +201,7 @@ def test_functions_of_numbers_that_are_not_exact_are_refused():
         "wave", Frame(GROUND), Frame(bar, (0.5, 0, 0)), lambda x, y: y - np.sin(x) + np.sin(0.5)
     )
     loops = LoopConstraints(Mechanism([bar], [Revolute("hinge", Frame(GROUND), Frame(bar)), wave]))
-    with pytest.raises(ValueError, match="is no fraction|is in no field of fractions"):
+    with pytest.raises(ValueError, match=r"sin\(1/2\) is in no field of fractions"):
         constraint_polynomials(loops, 2)
 
 

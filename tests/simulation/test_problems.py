@@ -33,6 +33,7 @@ TREES = [
     "planar_2r",
     "puma560",
     "slider_crank",
+    "slider_crank_5000rpm",
 ]
 OPTIMA = [
     "arm_least_resistance",
