@@ -6,6 +6,7 @@ import pytest
 from nsopt.mobility import mobility
 from nsopt.plots import mobility as draw
 from problems.four_bar_slot import four_bar_slot
+from problems.gough_platform import gough_platform
 from tests.mobility.models import problem
 
 
@@ -59,3 +60,12 @@ def test_axes_of_joints(flat):
     _, figure = flat
     rings = [line for line in panel(figure, "Axes").lines if line.get_markersize() == 11]
     assert sorted(float(ring.get_xdata()[0]) for ring in rings) == [0, 1, 2, 3]
+
+
+def test_legs_of_a_platform_are_drawn_between_their_ends():
+    """Its body is free in the tree, so that no axis is drawn."""
+    platform = gough_platform.mechanism
+    ax = panel(draw(mobility(platform, order=1)), "Axes")
+    collections = [c for c in ax.collections if len(c.get_segments()) == len(platform.joints)]
+    assert collections
+    assert not [line for line in ax.lines if line.get_color() == "#b03030"]

@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 SHOWN = 1e-6
 """Part of the largest rate below which a rate is zero."""
 
+SMALL = 0.01
+"""The same, below which one is small."""
+
 
 @dataclass(frozen=True, eq=False)
 class MotionBranch:
@@ -85,15 +88,17 @@ def branches_of(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[Mot
     pieces = {id(piece): piece for cone in cones for piece in cone}
     branches = []
     for key, piece in pieces.items():
-        orders = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
+        held = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
         others = [x for x in pieces.values() if x is not piece and not x.contains(piece)]
-        branches.append(_branch(reduction, piece, others, orders[0], orders[-1]))
+        branches.append(_branch(reduction, piece, others, held, len(cones)))
     return tuple(branches)
 
 
 def _branch(
-    reduction: Reduction, piece: ConePiece, others: list[ConePiece], first: int, last: int
+    reduction: Reduction, piece: ConePiece, others: list[ConePiece], held: list[int], orders: int
 ) -> MotionBranch:
+    """Return a piece as a branch, given the orders of the cones it is a piece of, of so many."""
+    first, last = held[0], held[-1]
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
         pairs.append(
@@ -103,6 +108,8 @@ def _branch(
             break
     found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
     finding = _finding(pairs)
+    if reduction.freedom == 1 and last < orders:
+        finding = Finding.REFUTED  # a Taylor coefficient of g that is not zero leaves no other zero
     confirmed = finding is Finding.CONFIRMED
     both = confirmed and len(found) == 2 * len(pairs)
     return MotionBranch(
@@ -138,10 +145,11 @@ def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
 
 
 def rates_of(b: MotionBranch) -> str:
-    """Return the rates along a line in words, over the largest."""
+    """Return the rates along a line in words, over the first that is not small."""
     values = {name: float(rate[0]) for name, rate in b.rates.items()}
-    most = max(values.values(), key=abs)
-    shown = {name: v / most for name, v in values.items() if abs(v) > SHOWN * abs(most)}
+    size = max(map(abs, values.values()))
+    first = next(v for v in values.values() if abs(v) > SMALL * size)
+    shown = {name: v / first for name, v in values.items() if abs(v) > SHOWN * size}
     return ", ".join(f"{name} {_short(v)}" for name, v in shown.items())
 
 

@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 CLOSED = 1e-9
 """Residual [m, or 1] up to which loops count as closed."""
 
+ALIGNED = 0.5
+"""Cosine below which frames are turned the wrong way."""
+
 
 class LoopConstraints:
     """The constraints of the cut joints of a mechanism, h(u) = 0 with u = 0 at a posture.
@@ -55,6 +58,7 @@ class LoopConstraints:
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mobility is that of a Mechanism, got {mechanism!r}")
+        mechanism = _restated(mechanism, parameters or {})
         self.mechanism, self.t = mechanism, float(t)
         self.topology = Topology.of(mechanism)
         if not self.topology.cycles:
@@ -63,7 +67,7 @@ class LoopConstraints:
                 "joint is one of the mechanism"
             )
         self.parameters = parameters_in((mechanism,))
-        self.p = _numbers(self.parameters, parameters or {})
+        self.p = np.array([x.value for x in self.parameters.values()], dtype=float)
         self.symbols = ca.SX.sym("p", len(self.p))
         stated = mechanism.tree.start(refuse=q is None)[0]
         self.q = stated if q is None else np.asarray(q, dtype=float)
@@ -81,6 +85,15 @@ class LoopConstraints:
                 f"{np.abs(h[k]):.3g} (m, or 1 for directions); correct the poses of its bodies, or "
                 "give joint coordinates q at which the loops close"
             )
+        # Residuals vanish also where frames are turned by half a turn [mobility 2016, remark 2].
+        s = self._state(self.motions(ca.SX.zeros(self.n)))
+        for joint in self.cut:
+            turned = ca.substitute(joint.alignment(s), self.symbols, ca.SX(ca.DM(self.p)))
+            if np.any(np.asarray(ca.evalf(turned)) < ALIGNED):
+                raise ValueError(
+                    f"the mechanism is not assembled: joint {joint.name!r} closes with its frames "
+                    "turned the wrong way; turn one of them, or the body that it is on"
+                )
 
     @property
     def n(self) -> int:
@@ -161,11 +174,10 @@ class LoopConstraints:
         x = np.asarray(self.joint_places(np.zeros(self.n))).T
         return float(np.max(np.linalg.norm(x[:, None] - x, axis=2))) or 1.0
 
-    def wrenches(self) -> Array:
+    def row_gradients(self) -> Array:
         """Return the gradient of each row by the twist of the joint's last moving frame, (m, 6).
 
-        Turns about its origin, then translations, in world axes: the torque and the force by which
-        the row holds that body.
+        By turns about its origin, then by translations, in world axes.
         """
         places = np.asarray(self.tree.posture(self.q, self.p)[1])
         order = {name: k for k, name in enumerate(self.topology.bodies)}
@@ -203,9 +215,7 @@ class LoopConstraints:
             name: Motion(*(ca.substitute(x, self.symbols, p) for x in motion))
             for name, motion in motions.items()
         }
-        values = dict(zip(self.parameters, self.p, strict=True))
-        stated = substitute(self.mechanism, values) if values else self.mechanism
-        return LoopConstraints(cut_bodies(posed(stated, numbers)), t=self.t)
+        return LoopConstraints(cut_bodies(posed(self.mechanism, numbers)), t=self.t)
 
     def value(self, u: Array) -> Array:
         """Return h (m,)."""
@@ -284,9 +294,12 @@ def _displaced(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
     return Motion(r, motion.A + turn @ motion.A, motion.v, motion.w)
 
 
-def _numbers(parameters: Mapping[str, Any], given: Mapping[str, float]) -> Array:
-    for name in given:
-        if name not in parameters:
-            have = ", ".join(parameters) or "none"
+def _restated(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
+    """Return a mechanism with other values of its Parameters."""
+    known = parameters_in((mechanism,))
+    for name in values:
+        if name not in known:
+            have = ", ".join(known) or "none"
             raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
-    return np.array([given.get(name, x.value) for name, x in parameters.items()], dtype=float)
+    restated: Mechanism = substitute(mechanism, values) if values else mechanism
+    return restated

@@ -159,7 +159,7 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     Raises
     ------
     ImportError, ValueError
-        As `constraint_expressions`.
+        As `constraint_expressions`; if roots and functions of such numbers are none themselves.
     """
     p = _parameters(loops)
     symbols = ca.SX.sym("p", len(p))
@@ -173,6 +173,11 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
         try:
             return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, places)
         except _Outside as found:  # a root or a function of a number: once more with that
+            if found.number in numbers:
+                raise ValueError(
+                    f"{found.number} is in no field of fractions, roots and pi: state the geometry "
+                    "so that no such number arises, or take the derivatives as numbers"
+                ) from None
             numbers.append(found.number)
 
 
@@ -215,8 +220,9 @@ def _ring(n: int, order: int, numbers: list[Any]) -> tuple[Any, ...]:
     s = sympy()
     symbols = sorted(set().union(*(x.free_symbols for x in numbers)), key=str)
     transcendental = [s.pi] if any(x.has(s.pi) for x in numbers) else []
-    algebraic = [x for x in numbers if x.is_algebraic] or [s.Integer(1)]
-    domain = s.construct_domain(algebraic, extension=True, field=True)[0]
+    parts = {part for x in numbers for part in (x, *x.atoms(s.Pow))}
+    algebraic = [x for x in parts if not x.free_symbols and x.is_algebraic]
+    domain = s.construct_domain(sorted(algebraic, key=str), extension=True, field=True)[0]
     if symbols or transcendental:
         domain = domain.frac_field(*symbols, *transcendental)
     names = [_name(k, i + 1) for k in range(order) for i in range(n)]

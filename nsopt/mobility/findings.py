@@ -135,9 +135,11 @@ def _page(x: Mobility) -> list[tuple[str, str]]:
 def _mechanism(x: Mobility) -> str:
     t = x.topology
     cuts = ", ".join(cycle.cut for cycle in t.cycles)
+    free = ", ".join(repr(body) for body, (joint, _) in t.tree.items() if joint is None)
     return (
         f"{_count(len(t.bodies), 'body', 'bodies')} and the ground, {len(t.joints)} joints, "
         f"{_count(t.gamma, 'loop', 'loops')}, cut at {cuts}"
+        f"{'; in the tree free: ' * bool(free)}{free}"
     )
 
 

@@ -77,8 +77,9 @@ class Reduction:
         """Return the reduction at the posture of the constraints."""
         size = constraints.size
         columns = np.where(constraints.tree.lengths, size, 1.0)
-        gradients = constraints.wrenches() * np.repeat([1.0, size], 3)
-        return cls(constraints, columns, 1 / np.linalg.norm(gradients, axis=1))
+        gradients = constraints.row_gradients() * np.repeat([1.0, size], 3)
+        steep = np.linalg.norm(gradients, axis=1)
+        return cls(constraints, columns, 1 / np.where(steep > 0, steep, 1.0))
 
     @cached_property
     def jacobian(self) -> Array:

@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 SIZES = (0.16, 0.08, 0.04)
 """Distances from the posture: of the joint that moves most [rad, or over the mechanism's size]."""
 
+CLOSER = (1.0, 0.25, 0.0625)
+"""Parts of these, tried in turn."""
+
 ZERO, NONZERO = 1e-12, 1e-10
 """Values of g, in scaled rows, up to which it is zero, and from which it is not."""
 
@@ -111,7 +114,8 @@ def traced(
     along = piece.basis if piece.linear else ray[:, None]
     across = null_space(along.T)
     spread = SPREAD if piece.linear and across.shape[1] else (0.0,)
-    sections = [_section(reduction, size, ray, across, spread) for size in _sizes(reduction, ray)]
+    sizes = _sizes(reduction, ray)
+    sections = [_section(reduction, size, ray, across, spread) for size in sizes]
     nearest = [x.zeros[0] for x in sections if x.zeros]
     if len(nearest) == len(SIZES):
         straight = any(
@@ -122,7 +126,7 @@ def traced(
     else:
         # Without freedom across, g is a function of the size alone, and zero at none or at all.
         clear = sections[:1] if not across.shape[1] else sections
-        none = all(not x.zeros and x.least > NONZERO for x in clear)
+        none = all(not x.zeros and NONZERO < x.least < np.inf for x in clear)
         finding = Finding.REFUTED if none else Finding.UNDECIDED
     if finding is not Finding.CONFIRMED:
         return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
@@ -135,9 +139,16 @@ def traced(
 
 
 def _sizes(reduction: Reduction, ray: Array) -> list[float]:
-    """Return the lengths of s along a direction at which the joint that moves most has `SIZES`."""
+    """Return the lengths of s along a direction at which the joint that moves most has `SIZES`.
+
+    Near another singular posture, where the reduced equations have no solution there, smaller ones.
+    """
     most = float(np.max(np.abs(reduction.bases[0] @ ray)))
-    return [size / most for size in SIZES]
+    for part in CLOSER:
+        sizes = [part * size / most for size in SIZES]
+        if all(np.all(np.isfinite(reduction.point(size * ray)[0])) for size in sizes):
+            break
+    return sizes
 
 
 def _belongs(reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]) -> bool:

@@ -36,6 +36,11 @@ class Sticks:
             name: [k for k, owner in enumerate(owners) if owner == name]
             for name in (None, *loops.topology.bodies)
         }
+        names = [j.name for j in loops.mechanism.joints for _ in j.frames]
+        self._owned = {
+            name: [k for k, owner in enumerate(names) if owner == name]
+            for name in loops.topology.joints
+        }
 
     def places(self, u: Array) -> Array:
         """Return where the frames of the joints are at u (n,), (number, 3) [m]."""
@@ -43,9 +48,13 @@ class Sticks:
 
     def joint(self, name: str, u: Array) -> Array:
         """Return where frame a of a joint is, (3,) [m]."""
-        names = [j.name for j in self._loops.mechanism.joints for _ in j.frames]
-        place: Array = self.places(u)[names.index(name)]
+        place: Array = self.places(u)[self._owned[name][0]]
         return place
+
+    def rods(self, places: Array) -> list[Array]:
+        """Return the lines (2, 3) of joints whose frames are apart, as rods and slides are."""
+        lines = [places[columns[-2:]] for columns in self._owned.values()]
+        return [x for x in lines if np.linalg.norm(x[1] - x[0]) > FLAT * self.size]
 
     def bodies(self, places: Array) -> list[list[Array]]:
         """Return the sticks of each body, (2, 3) each, joints being at given places."""
@@ -84,6 +93,9 @@ def draw_sticks(
     """Draw a mechanism at postures u (n,) each, the strongest last."""
     for k, (u, strength) in enumerate(zip(postures, strengths, strict=True)):
         places = sticks.places(u)
+        rods = [view(line) for line in sticks.rods(places)]
+        grey = style.tint("black", 0.5 * strength)
+        ax.add_collection(LineCollection(rods, colors=[grey], linewidths=0.8, zorder=2))
         for b, lines in enumerate(sticks.bodies(places)):
             colour = style.tint(style.look(b).color, strength)
             seen = [view(line) for line in lines]

@@ -131,9 +131,9 @@ def draw_screws(ax: Axes, x: Mobility) -> None:
     whole = loops.with_cut_bodies
     screws = np.asarray(whole.tree.posture(whole.q, whole.p)[0]).T
     for link, screw in zip(whole.tree.links, screws, strict=True):
-        if link.coordinate < 0:
-            continue
         owner = whole.names[link.coordinate].rsplit(".", 1)[0]
+        if link.coordinate < 0 or owner in x.topology.bodies:  # a free body has no axes
+            continue
         e, foot = _axis(screw, sticks.joint(owner, still))
         line = view(foot + np.outer([-ARROW / 2, ARROW / 2], loops.size * e))
         if np.ptp(line, axis=0).max() < 1e-6 * loops.size:

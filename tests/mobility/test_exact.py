@@ -10,6 +10,7 @@ from nsopt import (
     Mechanism,
     Parameter,
     PinInSlot,
+    PointOnCurve,
     Relative,
     Revolute,
     Screw,
@@ -174,9 +175,11 @@ def test_polynomials_of_example_5(inline):
 def test_polynomials_are_the_numbers():
     """Also with a screw, whose residual is no polynomial, and with a Parameter."""
     body, end = Body("arm", 0.0), Body("end", 0.0, position=(1, 0, 0))
+    aslant = (1, 1, 1)
+    elbow = Frame(body, (Parameter("arm_length", 1.0), 0, 0), aslant), Frame(end, axes=aslant)
     joints = [
         Revolute("hinge", Frame(GROUND), Frame(body)),
-        Revolute("elbow", Frame(body, (Parameter("arm_length", 1.0), 0, 0)), Frame(end)),
+        Revolute("elbow", *elbow),
         Screw("screw", Frame(GROUND, (1, 0, 0)), Frame(end), 0.5),
     ]
     loops = LoopConstraints(Mechanism([body, end], joints, Relative(["screw"])))
@@ -190,6 +193,16 @@ def test_polynomials_are_the_numbers():
         for rows in constraint_polynomials(loops, order)
     ]
     assert loops.derivatives(*motion) == pytest.approx(np.array(exact), abs=1e-12)
+
+
+def test_functions_of_numbers_that_are_not_exact_are_refused():
+    bar = Body("bar", 0.0)
+    wave = PointOnCurve(
+        "wave", Frame(GROUND), Frame(bar, (0.5, 0, 0)), lambda x, y: y - np.sin(x) + np.sin(0.5)
+    )
+    loops = LoopConstraints(Mechanism([bar], [Revolute("hinge", Frame(GROUND), Frame(bar)), wave]))
+    with pytest.raises(ValueError, match=r"sin\(1/2\) is in no field of fractions"):
+        constraint_polynomials(loops, 2)
 
 
 def test_numbers_that_stand_for_none_are_refused():

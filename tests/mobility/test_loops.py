@@ -1,9 +1,23 @@
 """Loops and cuts: the graph, what each cut leaves, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nsopt import GROUND, Body, Frame, Mechanism, PointOnLine, Relative, Revolute, Spherical
+from nsopt import (
+    GROUND,
+    Body,
+    Distance,
+    Frame,
+    Mechanism,
+    Mimic,
+    Parameter,
+    PointOnLine,
+    Relative,
+    Revolute,
+    Spherical,
+)
 from nsopt.mobility import (
     LoopConstraints,
     Topology,
@@ -155,3 +169,46 @@ def test_a_rank_that_cannot_be_decided_is_refused():
     nearly = [(0, 0), (1, 1e-8), (3, 2e-8), (2, 0)]
     with pytest.raises(UndecidedRankError, match=r"of its singular values .*e-0[89]"):
         mobility(four_bar(nearly, 4))
+
+
+def test_frames_turned_the_wrong_way_are_refused():
+    """The residual of a hinge vanishes with its axes opposed, too."""
+    loop = linkage(GENERIC)
+    last = loop.joints[-1]
+    flipped = Frame(last.b.body, last.b.origin, -np.asarray(last.b.axes)[:, 2])
+    joints = [*loop.joints[:-1], Revolute("joint 4", last.a, flipped)]
+    with pytest.raises(ValueError, match="joint 'joint 4' closes with its frames turned the wrong"):
+        LoopConstraints(Mechanism(loop.bodies, joints, Relative(["joint 4"])))
+
+
+def test_other_values_of_parameters_move_stated_poses_too():
+    """A hinge and a point on a line at the end of an arm: assembled where both lengths agree."""
+    place = Parameter("place", 1.0)
+    arm = Body("arm", 0.0, position=(place, 0, 0))
+    joints = [
+        Revolute("hinge", Frame(GROUND, (place, 0, 0)), Frame(arm)),
+        PointOnLine("line", Frame(GROUND, (2, 0, 0)), Frame(arm, (1, 0, 0))),
+    ]
+    mechanism = Mechanism([arm], joints)
+    assert mobility(mechanism, order=1).differential_freedom == 0
+    with pytest.raises(ValueError, match=r"joint 'line' is open by 0\.5"):
+        mobility(mechanism, parameters={"place": 1.5})
+    with pytest.raises(ValueError, match="unknown parameter 'size'; this mechanism has: place"):
+        mobility(mechanism, parameters={"size": 1.5})
+
+
+def test_a_joint_that_mimics_another_is_no_freedom_of_its_own():
+    """Two cranks geared one to one, opposed, whose coupler slides on the middle line."""
+    links = [Body(name, 0.0) for name in ("left", "right")]
+    joints = [
+        Revolute(f"{link.name} pin", Frame(GROUND, (x, 0, 0)), Frame(link, (x, 0, 0)))
+        for link, x in zip(links, (-1, 1), strict=True)
+    ]
+    rod = Distance("rod", Frame(links[0], (-1, 1, 0)), Frame(links[1], (1, 1, 0)), 2.0)
+    cranks = Mechanism(links, [*joints, rod], "relative", mimics=[Mimic("right pin", "left pin")])
+    x = mobility(cranks, order=4)
+    assert LoopConstraints(cranks).n == 1
+    assert x.local_freedom == 1  # a parallelogram
+    opposed = replace(cranks, mimics=[Mimic("right pin", "left pin", ratio=-1.0)])
+    x = mobility(opposed, order=2)
+    assert (x.differential_freedom, x.local_freedom) == (0, 0)
