@@ -11,6 +11,7 @@ from nsopt.elements.clearance import (
 )
 from nsopt.elements.compliant import CompliantContact
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
+from nsopt.elements.corridor import Corridor
 from nsopt.elements.distance import Distance
 from nsopt.elements.driven import Driven
 from nsopt.elements.drives import JointDrives, Slide, Turn
@@ -32,7 +33,15 @@ from nsopt.elements.joints import (
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
-from nsopt.elements.paths import ArcPath, CornerPath, PointPath, SplinePath
+from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
+from nsopt.elements.paths import (
+    ArcPath,
+    CornerPath,
+    PointPath,
+    SplinePath,
+)
+from nsopt.elements.paths import check_path as check_path
+from nsopt.elements.paths import path_at as path_at
 from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
@@ -67,6 +76,7 @@ __all__ = [
     "CompliantContact",
     "Cone",
     "CornerPath",
+    "Corridor",
     "CubicLaw",
     "CylinderContact",
     "Cylindrical",

@@ -5,9 +5,9 @@ from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
 from nsopt.robots.flexible import (
+    CrossSection,
     FlexibleLink,
     Material,
-    Section,
     flexible_link,
     replace_link,
 )
@@ -27,6 +27,7 @@ from nsopt.robots.urdf import load_urdf
 __all__ = [
     "BodyRow",
     "ClosedLoops",
+    "CrossSection",
     "DHRow",
     "EqualSharing",
     "FlexibleLink",
@@ -34,7 +35,6 @@ __all__ = [
     "Loads",
     "Material",
     "ModifiedDH",
-    "Section",
     "SharingRule",
     "SpringFit",
     "StandardDH",

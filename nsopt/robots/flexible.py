@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Section:
+class CrossSection:
     """The cross-section of a link along x.
 
     Parameters
@@ -49,24 +49,25 @@ class Section:
 
     def __post_init__(self) -> None:
         for name in ("area", "Iy", "Iz", "It"):
-            plain(f"{name} of a Section", getattr(self, name), "the parts of a link are computed")
-            positive(f"{name} of a Section", getattr(self, name))
+            what, value = f"{name} of a CrossSection", getattr(self, name)
+            plain(what, value, "the parts of a link are computed")
+            positive(what, value)
 
     @classmethod
     def circle(cls, radius: float, hole: float = 0.0) -> Self:
         """Return that of a rod, or of a tube with a hole of a radius [m]."""
-        outer = positive("radius of a Section", radius)
-        inner = not_negative("hole of a Section", hole)
+        outer = positive("radius of a CrossSection", radius)
+        inner = not_negative("hole of a CrossSection", hole)
         if inner >= outer:
-            raise ValueError(f"hole of a Section, {inner:g} m, must be within its {outer:g} m")
+            raise ValueError(f"hole of a CrossSection, {inner:g} m, must be within its {outer:g} m")
         moment = np.pi / 4 * (outer**4 - inner**4)
         return cls(np.pi * (outer**2 - inner**2), moment, moment, 2 * moment)
 
     @classmethod
     def rectangle(cls, y: float, z: float) -> Self:
         """Return that of a bar of sizes along y and z [m]; torsion after Roark, within 0.5 %."""
-        positive("y of a Section", y)
-        positive("z of a Section", z)
+        positive("y of a CrossSection", y)
+        positive("z of a CrossSection", z)
         a, b = max(y, z) / 2, min(y, z) / 2
         It = a * b**3 * (16 / 3 - 3.36 * b / a * (1 - b**4 / (12 * a**4)))
         return cls(y * z, y * z**3 / 12, z * y**3 / 12, It)
@@ -156,7 +157,7 @@ def flexible_link(
     begin: Numbers,
     along: Numbers,
     length: float,
-    section: Section,
+    section: CrossSection,
     material: Material,
     elements: int,
 ) -> FlexibleLink:
@@ -172,7 +173,7 @@ def flexible_link(
     along : (3,) or (3, 3)
         Its direction there; of a matrix the columns are its x, along it, y and z.
     length : float [m]
-    section : Section
+    section : CrossSection
     material : Material
     elements : int
         Number n of its parts.
@@ -237,7 +238,7 @@ def _axes(what: str, along: Numbers) -> Array:
 
 
 def _element(
-    name: str, origin: Array, A: Array, edges: Array, section: Section, material: Material
+    name: str, origin: Array, A: Array, edges: Array, section: CrossSection, material: Material
 ) -> Body:
     length = float(edges[1] - edges[0])
     line = material.density * length

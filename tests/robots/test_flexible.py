@@ -27,10 +27,10 @@ from nsopt import (
     consistent,
     equilibrium,
 )
-from nsopt.robots import FlexibleLink, Material, Section, flexible_link, replace_link
+from nsopt.robots import CrossSection, FlexibleLink, Material, flexible_link, replace_link
 from tests.states import array, axes_of, run
 
-LENGTH, SECTION = 1.0, Section.rectangle(0.01, 0.02)
+LENGTH, SECTION = 1.0, CrossSection.rectangle(0.01, 0.02)
 METAL = Material(density=2700.0, young=7e10, shear=2.6e10)
 BENDING = METAL.young * SECTION.Iz
 FIRST, SECOND = 1.8751040687119611, 4.694091132974174  # of a cantilever, times its length
@@ -117,11 +117,11 @@ def test_its_elements_are_together_the_rod(along):
 
 
 def test_sections_of_bars_and_tubes():
-    tube, rod = Section.circle(0.02, hole=0.015), Section.circle(0.02)
+    tube, rod = CrossSection.circle(0.02, hole=0.015), CrossSection.circle(0.02)
     assert tube.Iy == pytest.approx(np.pi / 4 * (0.02**4 - 0.015**4))
     assert tube.area == pytest.approx(np.pi * (0.02**2 - 0.015**2))
     assert rod.It == pytest.approx(2 * rod.Iz)
-    square, flat = Section.rectangle(0.1, 0.1), Section.rectangle(0.1, 0.001)
+    square, flat = CrossSection.rectangle(0.1, 0.1), CrossSection.rectangle(0.1, 0.001)
     assert square.It == pytest.approx(0.1406 * 0.1**4, rel=3e-3)  # Timoshenko and Goodier's table
     assert flat.It == pytest.approx(0.1 * 0.001**3 / 3, rel=0.01)
     assert flat.Iz / flat.Iy == pytest.approx(1e4)
@@ -231,8 +231,8 @@ BAD = [
     ),
     (lambda: Material(2700.0, 0.0, 1.0), "young of a Material must be positive"),
     (lambda: Material(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
-    (lambda: Section(1.0, 1.0, -1.0, 1.0), "Iz of a Section must be positive"),
-    (lambda: Section.circle(0.01, hole=0.02), "must be within"),
+    (lambda: CrossSection(1.0, 1.0, -1.0, 1.0), "Iz of a CrossSection must be positive"),
+    (lambda: CrossSection.circle(0.01, hole=0.02), "must be within"),
 ]
 
 

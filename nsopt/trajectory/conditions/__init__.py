@@ -8,9 +8,10 @@ from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span
 from nsopt.trajectory.conditions.contact import Apart, During, Touching
 from nsopt.trajectory.conditions.drives import ActuatorLimits, DriveWithin, PowerLimits
+from nsopt.trajectory.conditions.loads import JointLoadWithin
 from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
 from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
-from nsopt.trajectory.conditions.task import Orient, Reach
+from nsopt.trajectory.conditions.task import InCorridor, Orient, Reach
 
 __all__ = [
     "ActuatorLimits",
@@ -22,6 +23,8 @@ __all__ = [
     "DriveWithin",
     "During",
     "EndAt",
+    "InCorridor",
+    "JointLoadWithin",
     "LinkClearOf",
     "Orient",
     "Periodic",

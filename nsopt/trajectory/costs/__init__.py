@@ -10,6 +10,7 @@ from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joints import (
     BaseReaction,
+    JointLoad,
     JointResistance,
     RestrictingEnergy,
     RestrictingMoment,
@@ -30,6 +31,7 @@ __all__ = [
     "ImpactEnergy",
     "InputEffort",
     "Jerk",
+    "JointLoad",
     "JointResistance",
     "Power",
     "RestrictingEnergy",

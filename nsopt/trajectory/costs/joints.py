@@ -106,6 +106,46 @@ class BaseReaction(Cost):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointLoad(Cost):
+    """Integral of squared reactions of joints, along and across their axes [CoPCoD 2023, eq. 34].
+
+    Divided by the duration it is the square of their RMS, as `rms_loads` returns it.
+
+    Parameters
+    ----------
+    joints : sequence of str
+        By default all.
+    axial, normal, torque : float [N], [N], [N m]
+        Load that costs one per second, along z of frame a, across it, and as a torque; a part with
+        an infinite one does not count, as torques by default.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
+    """
+
+    joints: Sequence[str] | None = None
+    axial: float = 1.0
+    normal: float = 1.0
+    torque: float = np.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes(self, "axial", "normal", "torque")
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_joints("JointLoad", self.joints or (), dynamics.joint_names)
+
+    def rate(self, m: NodeSample) -> ca.SX:
+        sizes, total = (self.axial, self.normal, self.torque), ca.SX(0)
+        for joint in self.joints or m.dynamics.joint_names:
+            for part, size in zip(m.load(joint), sizes, strict=True):
+                total += ca.sumsqr(part) / size**2 if np.isfinite(size) else 0
+        return total
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Restricting(Cost):
     """A cost of range-of-motion elements: `RangeOfMotion`, `TurnRange`, `SlideRange`.
 
