@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from nsopt.algebra import rotate
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -24,7 +25,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     ----------
     result : Result
     joints : sequence of str, optional
-        Names of joints and contacts; by default all.
+        Names of joints and contacts; by default `loaded_joints`.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     ValueError
         If there is no joint of a name.
     """
-    known = [str(name) for name in result["joint"].values]
+    known = loaded_joints(result)
     chosen = known if joints is None else list(joints)
     for name in chosen:
         if name not in known:
@@ -85,8 +86,8 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
     """
     if not results:
         raise ValueError("rms_loads needs at least one result: rms_loads({'label': result})")
-    first = [str(x) for x in next(iter(results.values()))["joint"].values]
-    alike = [x for x in first if all(x in r["joint"].values for r in results.values())]
+    known = [loaded_joints(result) for result in results.values()]
+    alike = [name for name in known[0] if all(name in names for names in known)]
     rows = {}
     for label, result in results.items():
         loads = joint_loads(result, alike if joints is None else joints)
@@ -98,6 +99,12 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.columns.names = ["joint", "part"]
     return table
+
+
+def loaded_joints(result: Result) -> list[str]:
+    """Return the joints and contacts whose loads are known: all but forces that press surfaces."""
+    placed = {frame["element"] for frame in json.loads(result.data.attrs["frames"])}
+    return [str(name) for name in result["joint"].values if name in placed]
 
 
 def _rms(t: Array, values: Array) -> float:
@@ -120,13 +127,5 @@ def _axes(result: Result) -> dict[str, Array]:
             axes[frame["element"]] = np.tile(z, (n, 1))
             continue
         p = result["body_quaternion"].values[:, frame["body"]]
-        axes[frame["element"]] = _turned(p, z)
+        axes[frame["element"]] = rotate(p, z)
     return axes
-
-
-def _turned(p: Array, x: Array) -> Array:
-    """Return a vector (3,) turned by Euler parameters (n, 4), (n, 3)."""
-    e0, e = p[:, :1], p[:, 1:]
-    across = 2 * np.cross(e, x)
-    turned: Array = x + e0 * across + np.cross(e, across)
-    return turned

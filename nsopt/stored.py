@@ -39,6 +39,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "h": (TIME, "s", "step size"),
     "q": (("time", "q"), "m, 1", "coordinates"),
     "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
+    "acceleration": (
+        ("time", "v"),
+        "m/s^2, rad/s^2",
+        "rates of v at the time, under forces of contacts that are means over the step",
+    ),
     "gap": (CONTACT, "m", "distance of the surfaces"),
     "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
     "contact_force": (
@@ -90,7 +95,7 @@ LABELS = ("q_name", "v_name", "contact", "joint", "body", "axis")
 """Coordinates beside ``time``."""
 
 _TEXTS = ("step_reason", "tried")
-_JSON = ("parameters", "outline", "frames", "plot_data")
+_JSON = ("parameters", "outline", "frames", "plot_data", "redundant_rows")
 _NUMBERS = ("gap_scales", "clearances", "gravity")
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(
@@ -118,6 +123,7 @@ ATTRIBUTES: dict[str, type] = {
             "steps_by_other_laws",
             "steps_unfollowed",
             "ideal_joints",
+            "pressed",
             "redundant_joint_rows",
             "redundant_contacts",
         ),

@@ -56,6 +56,7 @@ JOINTS = [
     Row("spherical", lambda a, b: ns.Spherical("e", a, b), 3, (RX, RY, RZ)),
     Row("bend", lambda a, b: ns.Bend("e", a, b), 3, (RX, RY, RZ)),
     Row("universal", lambda a, b: ns.Universal("e", a, b), 4, (RX, RY)),
+    Row("pin in slot", lambda a, b: ns.PinInSlot("e", a, b), 4, (TX, RZ)),
     Row("planar", lambda a, b: ns.Planar("e", a, b), 3, (TX, TY, RZ)),
     *(
         Row(f"screw, pitch {p}", lambda a, b, p=p: ns.Screw("e", a, b, p), 5, (screwed(p),))
@@ -82,6 +83,13 @@ DISTANCE = Row(
     lambda a, b: ns.Distance("e", behind(a, 0.24, 0.18), b, 0.3),
     1,
     (TY, (0.6, 0.0, -0.8, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
+# The same: a point on a circle of radius 0.3 about (-0.24, -0.18) in the plane of frame a.
+ON_CURVE = Row(
+    "point on curve",
+    lambda a, b: ns.PointOnCurve("e", a, b, lambda x, y: np.hypot(x + 0.24, y + 0.18) - 0.3),
+    2,
+    ((0.6, -0.8, 0.0, 0.0, 0.0, 0.0), RX, RY, RZ),
 )
 # Likewise: one turn after another about its other axes turns it a little about z.
 DRIVEN = Row(
@@ -201,11 +209,23 @@ IN_PLANE = [
 RUBBING = [rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
 
 
+COMPLIANT_LAWS = [
+    ns.Hertz(1e6),
+    ns.KelvinVoigt(1e5, damping_coefficient=30.0),
+    ns.HuntCrossley(1e6),
+    ns.HerbertMcWhannell(1e6),
+    ns.LeeWang(1e6),
+    ns.LankaraniNikravesh(1e6),
+    ns.Flores(1e6),
+    ns.Gonthier(1e6),
+]
+COMPLIANT_FRICTION = [ns.SmoothCoulomb(), ns.AmbrosioFriction()]
+
+
 def _compliant(row: Row) -> Row:
     """Return the row of a contact that may be penetrated."""
-    return Row(
-        f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), 1e6, 1)
-    )
+    law = ns.LankaraniNikravesh(1e6, impact_speed=1.0)
+    return Row(f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), law))
 
 
 COMPLIANT = [_compliant(row) for row in CLEARANCES + CONTACTS]

@@ -56,7 +56,7 @@ ONLY = {
     "summary": ["blocks", "caveats"],
     "stored": [],
     "result": ["caveats", "files", "stored", "summary"],
-    "loads": ["result"],
+    "loads": ["algebra", "result"],
     "elements": [
         "algebra",
         "parameter",

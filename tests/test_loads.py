@@ -42,9 +42,9 @@ def test_weight_and_centrifugal_force_go_along_and_across_the_axis():
     m = MASS + 0.5
     assert loads["axial"].values[:, 0] == pytest.approx(m * G * np.cos(TILT), rel=1e-6)
     angle = SPEED * loads["time"].values
-    # Across: the pull to the middle, along -x of the axis at first, and the weight along -y.
+    # Across: towards the middle, first along -x, and against the weight's part across.
     pull, weight = m * ARM * SPEED**2, m * G * np.sin(TILT)
-    x, y = -pull * np.cos(angle), weight - pull * np.sin(angle)
+    x, y = -pull * np.cos(angle), -weight - pull * np.sin(angle)
     assert loads["normal"].values[:, 0] == pytest.approx(np.hypot(x, y), rel=1e-4)
     both = np.hypot(loads["axial"], loads["normal"])
     assert loads["force"].values == pytest.approx(both.values)
@@ -54,7 +54,7 @@ def test_an_axis_turns_with_the_body_of_its_frame():
     """The grip's axis is x of the body, towards its axis of rotation."""
     loads = joint_loads(rotor(), ["grip"])
     angle, m = SPEED * loads["time"].values, 0.5
-    axial = -m * ARM * SPEED**2 + m * G * np.sin(TILT) * np.sin(angle)
+    axial = -m * ARM * SPEED**2 - m * G * np.sin(TILT) * np.sin(angle)
     assert loads["axial"].values[:, 0] == pytest.approx(axial, abs=1e-3)
 
 

@@ -9,7 +9,28 @@ from nsopt.elements.clearance import (
     RevoluteClearance,
     SphericalClearance,
 )
-from nsopt.elements.compliant import CompliantContact
+from nsopt.elements.compliant import (
+    STEEL,
+    AmbrosioFriction,
+    CompliantContact,
+    CompliantFriction,
+    CompliantLaw,
+    Flores,
+    Gonthier,
+    HerbertMcWhannell,
+    Hertz,
+    HuntCrossley,
+    Hysteresis,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    LeeWang,
+    Material,
+    Press,
+    SmoothCoulomb,
+    Stiffness,
+    hertz_stiffness,
+    pin_stiffness,
+)
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.corridor import Corridor
 from nsopt.elements.distance import Distance
@@ -22,6 +43,7 @@ from nsopt.elements.joints import (
     Bend,
     Cylindrical,
     Fixed,
+    PinInSlot,
     Planar,
     PointOnLine,
     Prismatic,
@@ -42,6 +64,7 @@ from nsopt.elements.paths import (
 )
 from nsopt.elements.paths import check_path as check_path
 from nsopt.elements.paths import path_at as path_at
+from nsopt.elements.point_on_curve import PointOnCurve
 from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
@@ -67,6 +90,8 @@ from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
 __all__ = [
+    "STEEL",
+    "AmbrosioFriction",
     "AppliedForce",
     "AppliedTorque",
     "ArcPath",
@@ -74,6 +99,8 @@ __all__ = [
     "Bushing",
     "Chord",
     "CompliantContact",
+    "CompliantFriction",
+    "CompliantLaw",
     "Cone",
     "CornerPath",
     "Corridor",
@@ -87,20 +114,33 @@ __all__ = [
     "ExponentialLaw",
     "ExtensionSpring",
     "Fixed",
+    "Flores",
     "FrictionLaw",
+    "Gonthier",
+    "HerbertMcWhannell",
+    "Hertz",
+    "HuntCrossley",
+    "Hysteresis",
     "JointDrives",
+    "KelvinVoigt",
     "KnifeEdge",
+    "LankaraniNikravesh",
     "Law",
+    "LeeWang",
     "LuGreLaw",
+    "Material",
     "MeasuredLaw",
     "MecanumWheel",
+    "PinInSlot",
     "Planar",
     "PlanarPrismaticClearance",
     "PlanarRevoluteClearance",
     "PlaneContact",
+    "PointOnCurve",
     "PointOnLine",
     "PointPath",
     "PrescribedSpeed",
+    "Press",
     "PrintedExcess",
     "Prismatic",
     "PrismaticClearance",
@@ -114,12 +154,14 @@ __all__ = [
     "Slide",
     "SlideFriction",
     "SlideRange",
+    "SmoothCoulomb",
     "SphereContact",
     "Spherical",
     "SphericalAngle",
     "SphericalClearance",
     "SplinePath",
     "SpringDamper",
+    "Stiffness",
     "StribeckLaw",
     "TorsionSpringDamper",
     "Tracker",
@@ -129,4 +171,6 @@ __all__ = [
     "Universal",
     "ViscousLaw",
     "Wheel",
+    "hertz_stiffness",
+    "pin_stiffness",
 ]

@@ -78,8 +78,11 @@ def driven_freedom(what: str, joint: object) -> DrivenFreedom:
     ------
     TypeError
         Named ``what``, if the joint does not say which of its freedoms it is.
+    ValueError
+        If both frames of a Turn or Slide are on one body, or one is on a particle.
     """
     if isinstance(joint, DrivenFreedom):
+        _check_joint(what, joint)
         return joint
     freedom = joint.freedom() if isinstance(joint, Constraint) else None
     if not isinstance(joint, Constraint) or freedom is None or len(freedom) != 1:

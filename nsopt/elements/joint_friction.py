@@ -67,8 +67,8 @@ class _ReactionFriction(JointFriction):
         force = self.law.resist(s, u, self._normal(s, over), over.h, over.z)
         return Load(u, -self._lever(s) * force)
 
-    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
-        return self.law.advance_states(s, self._speed(s), over.h, over.z)
+    def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
+        return self.law.advance_states(s, self._speed(s), h, z)
 
     def _normal(self, s: State, over: FrictionStep) -> ca.SX:
         if self.load is not None:

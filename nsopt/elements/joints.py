@@ -128,6 +128,20 @@ class Universal(_Joint):
         return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
 
 
+class PinInSlot(_ParallelZ):
+    """A pin along z of b slides in a slot along x of a, and turns in it: 4 rows.
+
+    A higher pair of two freedoms [mobility 2016, example 2, eqs. 8-10]; that z axes point the same
+    way is the condition of its remark 2.
+    """
+
+    def freedom(self) -> Freedom:
+        return (Axis("distance", "speed", slide=X), Axis("angle", "rate", turn=Z))
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s)[1:3], _parallel_z(self._turn(s)))
+
+
 class Planar(_ParallelZ):
     """Slides in the xy plane of a and turns about its z: 3 rows."""
 

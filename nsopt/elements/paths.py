@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import casadi as ca
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from nsopt.algebra import axes_from_z
 from nsopt.checks import finite, numbers, plain, positive
@@ -144,11 +144,11 @@ class SplinePath(PointPath):
         return np.asarray(self._spline(np.linspace(times[0], times[-1], DRAWN)))
 
     @property
-    def _spline(self) -> CubicSpline[np.float64]:
+    def _spline(self) -> scipy.interpolate.CubicSpline[np.float64]:
         times, points = np.asarray(self.times, float), np.asarray(self.points, float)
         if self.periodic:
-            return CubicSpline(times, points, bc_type="periodic")
-        return CubicSpline(times, points, bc_type="clamped")
+            return scipy.interpolate.CubicSpline(times, points, bc_type="periodic")
+        return scipy.interpolate.CubicSpline(times, points, bc_type="clamped")
 
     def _within(self, t: ca.SX, times: Array) -> ca.SX:
         """Return the time at which the pieces are evaluated."""

@@ -22,10 +22,12 @@ from nsopt.mechanics.element import (
     Outline,
     Output,
     Pair,
+    Pressed,
     RateConstraint,
     ResistingPair,
     TimeFunction,
     Vector,
+    count_gaps,
 )
 from nsopt.mechanics.equilibrium import equilibrium
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
@@ -35,8 +37,14 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import redundancy
+from nsopt.mechanics.redundancy import (
+    implied_rows,
+    redundancy,
+    redundancy_note,
+    redundant_rows,
+)
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
 from nsopt.mechanics.state import State
@@ -75,6 +83,7 @@ __all__ = [
     "Outline",
     "Output",
     "Pair",
+    "Pressed",
     "RateConstraint",
     "Recursion",
     "Relative",
@@ -92,10 +101,15 @@ __all__ = [
     "check_courses",
     "check_start",
     "consistent",
+    "count_gaps",
     "equilibrium",
+    "implied_rows",
     "joint_resistance",
     "redundancy",
+    "redundancy_note",
+    "redundant_rows",
     "resisted_joint",
+    "singular_posture",
     "state_index_one",
     "tree_reactions",
 ]

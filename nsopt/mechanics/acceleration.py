@@ -107,8 +107,13 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     Raises
     ------
     ValueError
-        If the mechanism has contacts or constraints on velocities, which need the step equations.
+        If the mechanism has contacts or constraints on velocities, which need the step equations,
+        or what is known from step to step only, as the speed of an impact.
     """
+    if d.latches:
+        raise ValueError(
+            f"{d.latches[0]!r} is known from step to step: use simulate, or state it as a number"
+        )
     if d.nonholonomic_names:
         raise ValueError(
             f"{d.nonholonomic_names[0]!r} is a constraint on velocities, of which there are no "

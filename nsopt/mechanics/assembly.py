@@ -86,11 +86,14 @@ def assemble(
 
 
 def _check_names(dynamics: Dynamics) -> None:
-    """Refuse names that a result could not be saved with."""
+    """Refuse names that a result could not be saved with, or not be told apart by."""
     for body in dynamics.mechanism.bodies:
         check_text("name of a body", body.name)
     for member in (*dynamics.mechanism.joints, *dynamics.elements):
-        check_text(f"name of a {type(member).__name__}", member.name)
+        kind = type(member).__name__
+        if not member.name:
+            raise ValueError(f"a {kind} needs a name")
+        check_text(f"name of a {kind}", member.name)
     recorded = {name.rpartition(".")[0] for name in dynamics.output_names}
     for name in sorted(recorded.union(dynamics.contact_owners)):
         check_variable_name("name of a contact or force", name)

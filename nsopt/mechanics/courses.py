@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from nsopt.mechanics.dynamics import CLOSED, Dynamics
-from nsopt.mechanics.redundancy import moving_rows, over_determined
+from nsopt.mechanics.redundancy import over_determined
 from nsopt.mechanics.start import Start
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
         Naming the joint and the time; where it is out of reach by how much, or how many freedoms
         there are if more is programmed.
     """
-    rows = moving_rows(d)
+    rows = d.timed_rows
     if not rows:
         return
     times = start.t + duration * np.linspace(0, 1, SAMPLES + 1)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics.element import Constraint, Contact, Element
-from nsopt.mechanics.inertia import massless_motion
+from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
+from nsopt.mechanics.inertia import check_inertia
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.parameter import Numbers, Parameter, substitute
@@ -110,6 +110,14 @@ class Dynamics:
         Values of all `Force.outputs`.
     output_limits : (p) -> (nr,)
         `Output.most` of each.
+    pressed : (t, q, v, p) -> distance (ns,) [m], point (3, ns) [m], offset (3, ns) [m],
+            force (3, ns) [N], moment (3, ns) [N m]
+        Of the surfaces that forces press apart (`Force.pressed`): offsets are those of `Bore`;
+        forces act on the body of the last frame, moments are about its origin; world axes.
+    pressed_loss : (t, q, v, p, mean) -> (ns,) [W]
+        Dissipated at each of them by forces at v, on the velocity ``mean``.
+    pressed_scale, pressed_clearance : (p) -> (ns,) [m]
+        As `gap_scale` and `clearance`.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
         world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
@@ -138,6 +146,8 @@ class Dynamics:
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
     drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
     drive_units: tuple[str, ...]
+    pressed_names: tuple[str, ...]  # of the surfaces that forces press apart
+    pressed_owners: tuple[str, ...]  # the force of each
     output_names: tuple[str, ...]  # element.output
     output_units: tuple[str, ...]
     mass: ca.Function
@@ -186,6 +196,10 @@ class Dynamics:
     resistance: ca.Function
     joint_friction: ca.Function
     advance_states: ca.Function
+    pressed: ca.Function
+    pressed_loss: ca.Function
+    pressed_scale: ca.Function
+    pressed_clearance: ca.Function
     outputs: ca.Function
     output_limits: ca.Function
     reactions: ca.Function
@@ -252,6 +266,24 @@ class Dynamics:
         )
 
     @property
+    def latches(self) -> tuple[str, ...]:
+        """The internal states that are set at once when something happens, not by dynamics."""
+        smooth = {e.name for e in self.elements if isinstance(e, JointFriction)}
+        return tuple(x for x in self.internal_names if x.rpartition(".")[0] not in smooth)
+
+    @property
+    def timed_rows(self) -> list[int]:
+        """The rows of the ideal joints that move with time."""
+        return sorted(set(self.closure_drift.sparsity_out(0).row()))
+
+    @property
+    def working_rows(self) -> list[int]:
+        """The rows of the ideal joints that do work: they move with time or are kept by drives."""
+        return sorted(
+            {*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))}
+        )
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The ideal joints that are constraints on the coordinates."""
         return tuple(self.mechanism.cut)
@@ -265,7 +297,8 @@ class Dynamics:
     def driven(self) -> ca.DM:
         """Which multipliers are efforts of drives that keep joints, (nm,), 0 or 1."""
         driven = {joint.name for joint in self.constraints if joint.drives}
-        return ca.DM([float(name in driven) for name in self.multiplier_names])
+        names = self.multiplier_names
+        return ca.sparsify(ca.DM([float(name in driven) for name in names]))
 
     def multiplier_drift(self, t: Any, q: Any, p: Any) -> Any:
         """Return the rates at v = 0 of what multipliers keep, (nm,)."""
@@ -306,24 +339,9 @@ class Dynamics:
         return p
 
     def check_mass(self, q: Array, p: Array) -> None:
-        """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
-
-        Raises
-        ------
-        ValueError
-            Naming the velocity that has no inertia.
-        """
+        """Refuse a mass matrix at q (nq,) as `check_inertia` does."""
         M, C = np.asarray(self.mass(q, p)), np.asarray(self.closure_matrix(0, q, p))
-        motion = massless_motion(M, C)
-        if motion is None:
-            return
-        owner, component = self.v_names[int(np.argmax(np.abs(motion)))].rsplit(".", 1)
-        bodies = [body.name for body in self.mechanism.bodies]
-        kind = "body" if owner in bodies else "joint"
-        raise ValueError(
-            f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
-            "inertia, or a joint that blocks this motion"
-        )
+        check_inertia(M, C, self.v_names, [body.name for body in self.mechanism.bodies])
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
         """Return mechanism, elements and gravity as if stated with the parameter values p."""

@@ -17,11 +17,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.frame import Frame
+from nsopt.mechanics.frame import Frame, Motion
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.state import State
-from nsopt.parameter import Numbers
+from nsopt.parameter import Numbers, parameters_in
 
 
 class Outline(NamedTuple):
@@ -141,6 +141,17 @@ class Contact(Element):
         """
 
 
+def count_gaps(contact: Contact) -> int:
+    """Return the number of gaps of a contact."""
+    symbols = {name: ca.SX.sym(name) for name in parameters_in(contact)}
+    bodies = {frame.body.name for frame in contact.frames if frame.body is not None}
+    sizes = {"r": (3, 1), "A": (3, 3), "v": (3, 1), "w": (3, 1)}
+    motions: dict[str | None, Motion] = {
+        body: Motion(*(ca.SX.sym(x, *size) for x, size in sizes.items())) for body in bodies
+    }
+    return len(contact.gaps(State(ca.SX.sym("t"), motions, symbols)))
+
+
 class Force(Element):
     """A force or torque, or several, by loads or a potential."""
 
@@ -167,6 +178,30 @@ class Force(Element):
         """Return numbers that a run records, none by default."""
         del s
         return []
+
+    def pressed(self, s: State) -> list["Pressed"]:
+        """Return the surfaces that it presses apart, to be recorded like contacts; none by default.
+
+        The frames of the force are then those of the contact.
+        """
+        del s
+        return []
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of its internal states, which start at zero; none by default.
+
+        Their values are in `State.internal`, those of `JointFriction` elements in `FrictionStep`.
+        """
+        return ()
+
+    def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
+        """Return the internal states (nz,) after a step of h from the state ``s`` and z (nz,).
+
+        Its velocities are those on the way.
+        """
+        del s, h
+        return z
 
     def plot_data(self) -> dict[str, list[float]]:
         """Return numbers for pictures, none by default."""
@@ -226,6 +261,14 @@ class Bore(NamedTuple):
             # Smooth also where the gradient vanishes.
             slope=ca.sqrt(ca.sumsqr(gradient) + 1e-18),
         )
+
+
+class Pressed(NamedTuple):
+    """Two surfaces that a force presses apart."""
+
+    gap: Gap  # less than zero where they are pressed into each other
+    force: ca.SX  # (3,) [N] on the body of the force's last frame, friction included
+    losing: list["Load"]  # those of its loads that dissipate
 
 
 class Load(NamedTuple):
@@ -322,19 +365,9 @@ class JointFriction(ResistingPair):
     value within a step are exact.
     """
 
-    @property
-    def states(self) -> tuple[str, ...]:
-        """Names of its internal states, which start at zero; none by default."""
-        return ()
-
     @abstractmethod
     def friction(self, s: State, over: FrictionStep) -> Load:
         """Return the mean force over a step."""
-
-    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
-        """Return the internal states at the end of a step (nz,), whatever the reaction."""
-        del s
-        return over.z
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,8 @@ class State:
     ----------
     frozen_values : list of (SX symbols, SX)
         The symbols of `frozen` vectors, and their values.
+    internal : mapping of element name to SX (nz,)
+        Internal states of forces that have some.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class State:
         self.t, self._between = t, between
         self._seen: dict[tuple[Frame, Frame], Motion] = {}
         self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
+        self.internal: dict[str, ca.SX] = {}
         self._motions = {None: STILL, **motions}
         self._symbols = symbols
         self._frames: dict[Frame, Motion] = {}

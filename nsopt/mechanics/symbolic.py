@@ -15,6 +15,7 @@ from nsopt.mechanics.element import (
     Gap,
     JointFriction,
     Load,
+    Pressed,
     RateConstraint,
 )
 from nsopt.mechanics.frame import STILL, Frame, Motion
@@ -52,8 +53,10 @@ class SymbolicMechanism:
         self.t = ca.SX.sym("t")
         self.contacts = [e for e in elements if isinstance(e, Contact)]
         self.rate_constraints = [e for e in elements if isinstance(e, RateConstraint)]
-        self.joint_friction = [e for e in elements if isinstance(e, JointFriction)]
-        self.internal_names = tuple(f"{e.name}.{x}" for e in self.joint_friction for x in e.states)
+        forces = [e for e in elements if isinstance(e, Force)]
+        self.joint_friction = [e for e in forces if isinstance(e, JointFriction)]
+        self.stateful = [e for e in forces if e.states]
+        self.internal_names = tuple(f"{e.name}.{x}" for e in self.stateful for x in e.states)
         # The entries of q before the internal states.
         self.n_joint_coordinates = len(self.coordinates.q_names)
         self.q = ca.SX.sym("q", self.n_joint_coordinates + len(self.internal_names))
@@ -72,6 +75,8 @@ class SymbolicMechanism:
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
         seen = None if short is None else self._displaced(short)
         self.state = State(self.t, self._displaced_motions(), symbols, seen)
+        z = self.q[self.n_joint_coordinates :]
+        self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
 
@@ -155,11 +160,14 @@ class SymbolicMechanism:
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
         """Yield each joint friction, its joint if any, and the slice of its internal states."""
-        start = 0
         for element in self.joint_friction:
-            end = start + len(element.states)
-            yield element, resisted_joint(element, self.joints()), slice(start, end)
-            start = end
+            yield element, resisted_joint(element, self.joints()), self.states_of(element)
+
+    def states_of(self, force: Force) -> slice:
+        """Return the slice of the internal states of a force."""
+        before = self.stateful.index(force) if force.states else 0
+        begin = sum(len(e.states) for e in self.stateful[:before])
+        return slice(begin, begin + len(force.states))
 
     def joints(self) -> list[Any]:
         """Return the ideal joints, the contacts, then the constraints on velocities."""
@@ -170,6 +178,12 @@ class SymbolicMechanism:
         """The forces, each with its virtual work."""
         s, forces = self.state, [e for e in self.elements if isinstance(e, Force)]
         return [(e, VirtualWork.from_forces(e.energy(s), e.loads(s))) for e in forces]
+
+    @cached_property
+    def pressed(self) -> list[tuple[Force, list[Pressed]]]:
+        """The forces that press surfaces apart, each with all of these."""
+        of_all = [(force, force.pressed(self.state)) for force, _ in self.forces]
+        return [(force, surfaces) for force, surfaces in of_all if surfaces]
 
     @cached_property
     def residuals(self) -> list[ca.SX]:

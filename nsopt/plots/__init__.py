@@ -1,7 +1,7 @@
 """Pictures of results: one call per figure of the paper's section 5, each from results alone.
 
 Every function takes one or several results and returns a `matplotlib.figure.Figure`; nothing is
-shown and no state is kept. `FIGURES` lists them by name.
+shown and no state is kept. `FIGURES` lists them by name. `mobility` draws a `Mobility`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from matplotlib.figure import Figure
 
 from nsopt.files import check_writable, replacing
 from nsopt.plots.browser import save_view
+from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
 from nsopt.plots.film import Film, Pixels
+from nsopt.plots.mobility import mobility
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
+from nsopt.plots.programmed import link_shapes, programmed_paths
 from nsopt.plots.range_of_motion import range_of_motion
 from nsopt.plots.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
@@ -45,6 +48,12 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "joint_torques": joint_torques,
         "base_force": base_force,
         "tracked_points": tracked_points,
+        "joint_coordinates": joint_coordinates,
+        "joint_accelerations": joint_accelerations,
+        "joint_forces": joint_forces,
+        "joint_rms": joint_rms,
+        "programmed_paths": programmed_paths,
+        "link_shapes": link_shapes,
     }
 )
 """All figures by name."""
@@ -127,10 +136,17 @@ __all__ = [
     "effort",
     "energies",
     "gaps",
+    "joint_accelerations",
     "joint_closure",
+    "joint_coordinates",
+    "joint_forces",
+    "joint_rms",
     "joint_torques",
+    "link_shapes",
+    "mobility",
     "overview",
     "positions",
+    "programmed_paths",
     "range_of_motion",
     "require_steps",
     "residuals",

@@ -7,7 +7,7 @@ from nsopt.robots.export import export_c
 from nsopt.robots.flexible import (
     CrossSection,
     FlexibleLink,
-    Material,
+    LinkMaterial,
     flexible_link,
     replace_link,
 )
@@ -22,6 +22,7 @@ from nsopt.robots.newton_euler import (
 from nsopt.robots.resistances import resistances
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
+from nsopt.robots.typical import typical_resistance
 from nsopt.robots.urdf import load_urdf
 
 __all__ = [
@@ -32,8 +33,8 @@ __all__ = [
     "EqualSharing",
     "FlexibleLink",
     "JointMotion",
+    "LinkMaterial",
     "Loads",
-    "Material",
     "ModifiedDH",
     "SharingRule",
     "SpringFit",
@@ -54,5 +55,6 @@ __all__ = [
     "resistances",
     "row_from_letters",
     "serial_from_dh",
+    "typical_resistance",
     "zxz",
 ]

@@ -74,7 +74,7 @@ class CrossSection:
 
 
 @dataclass(frozen=True)
-class Material:
+class LinkMaterial:
     """A linear elastic material with Kelvin-Voigt damping.
 
     Parameters
@@ -98,9 +98,11 @@ class Material:
 
     def __post_init__(self) -> None:
         for name in ("density", "young", "shear"):
-            plain(f"{name} of a Material", getattr(self, name), "the parts of a link are computed")
-            positive(f"{name} of a Material", getattr(self, name))
-        not_negative("damping of a Material", self.damping)
+            plain(
+                f"{name} of a LinkMaterial", getattr(self, name), "the parts of a link are computed"
+            )
+            positive(f"{name} of a LinkMaterial", getattr(self, name))
+        not_negative("damping of a LinkMaterial", self.damping)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,7 @@ def flexible_link(
     along: Numbers,
     length: float,
     section: CrossSection,
-    material: Material,
+    material: LinkMaterial,
     elements: int,
 ) -> FlexibleLink:
     """Return a flexible link as rigid elements, joints and springs.
@@ -174,7 +176,7 @@ def flexible_link(
         Its direction there; of a matrix the columns are its x, along it, y and z.
     length : float [m]
     section : CrossSection
-    material : Material
+    material : LinkMaterial
     elements : int
         Number n of its parts.
 
@@ -238,7 +240,7 @@ def _axes(what: str, along: Numbers) -> Array:
 
 
 def _element(
-    name: str, origin: Array, A: Array, edges: Array, section: CrossSection, material: Material
+    name: str, origin: Array, A: Array, edges: Array, section: CrossSection, material: LinkMaterial
 ) -> Body:
     length = float(edges[1] - edges[0])
     line = material.density * length

@@ -12,7 +12,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.friction import by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import joint_work, momentum_size
+from nsopt.schemes.terms import momentum_size
 
 
 class Impulses(NamedTuple):
@@ -65,6 +65,8 @@ class Balance:
         Before and after.
     met : SX (nv,)
         Velocity before, of the contacts alone: of an impact within the step that at the impact.
+    pressed_loss : SX (ns,) [J]
+        Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
     """
 
     dynamics: Dynamics
@@ -80,6 +82,7 @@ class Balance:
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
     met: ca.SX
+    pressed_loss: ca.SX
 
     @classmethod
     def of(
@@ -127,7 +130,8 @@ class Balance:
         momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
         met = before if met is None else met
-        terms = (load_work, rubbing, work, momenta, met)
+        pressed_loss = h * d.pressed_loss(node.t, node.q, acting, node.p, mean)
+        terms = (load_work, rubbing, work, momenta, met, pressed_loss)
         return cls(d, node, before, after, h, K, impulses, M, *terms)
 
     @cached_property
@@ -180,9 +184,20 @@ class Balance:
     @property
     def work(self) -> ca.SX:
         """Of applied loads, drives, joints and walls that move with time [J]."""
-        mean = (self.before + self.after) / 2
-        driven = joint_work(self.dynamics, self.node.at, self.F, self.impulses.mu, mean)
-        return self.load_work + driven + self.wall_work
+        return self.load_work + self.driver_work + self.wall_work
+
+    @property
+    def driver_work(self) -> ca.SX:
+        """Of joints that move with time, or are kept by drives, as the balance has it [J].
+
+        On the mean velocity of what they push, impacts included, so that it leaves none of their
+        energy over.
+        """
+        rows = self.dynamics.working_rows
+        if not rows:
+            return ca.SX(0)
+        pushed = self.F[:, rows] @ self.impulses.mu[rows]
+        return ca.dot(pushed, (self.before + self.after) / 2)
 
     def __add__(self, other: Balance) -> Balance:
         """Return both as one, of balances at the same node that follow each other."""
@@ -197,4 +212,5 @@ class Balance:
             joint_friction=self.joint_friction + other.joint_friction,
             joint_friction_work=self.joint_friction_work + other.joint_friction_work,
             momenta=(self.momenta[0], other.momenta[1]),
+            pressed_loss=self.pressed_loss + other.pressed_loss,
         )

@@ -87,6 +87,8 @@ def symmetric_errors(
     quadrature = quadrature_error(first, h, v, K + K_1)
     dv = second.after - first.before
     energy = symmetric_energy_error(second.M, first.M, changed, dv, quadrature, v)
+    # Loads work on the mean velocity of each half, potentials on that of the move.
+    energy += ca.sqrt(square(second.M, uneven) * square(second.M, h / 2 * (K + K_1))) / 4
     return Errors(energy, h / 6 * speed)
 
 

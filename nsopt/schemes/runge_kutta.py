@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics, IndexOne, Instant, state_index_one
@@ -17,6 +19,8 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Step, Transition, total
 from nsopt.schemes.terms import kinetic, smooth_forces
+
+Array = NDArray[np.float64]
 
 WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 REACHES = (0.0, 1 / 2, 1 / 2, 1.0)
@@ -78,6 +82,14 @@ class RungeKutta(Scheme):
     def error_order(self) -> int:
         """That of the estimate."""
         return 2
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        super().check(dynamics, p)
+        if dynamics.latches:
+            raise ValueError(
+                f"RungeKutta integrates rates of internal states, but {dynamics.latches[0]!r} is "
+                "set at once when contact begins: use Variational, or state it as a number"
+            )
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales

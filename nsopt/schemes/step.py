@@ -85,6 +85,8 @@ class Step:
         Sum of the sizes of the terms in that residual, which sets its round-off.
     loss : SX (ng,) [J]
         Energy that each contact took, friction included.
+    pressed_loss : SX (ns,) [J]
+        Dissipated where forces press surfaces apart.
     contact_work : SX scalar [J]
         Of the contact impulses; by default the losses, with the other sign.
     contact_energy : SX scalar [J]
@@ -120,6 +122,7 @@ class Step:
     motion_residual: ca.SX
     motion_size: ca.SX
     loss: ca.SX
+    pressed_loss: ca.SX
     contact_work: ca.SX
     contact_energy: ca.SX
     energy_error: ca.SX
@@ -149,6 +152,7 @@ class Step:
             motion_residual=total([b.residual for b in balances]) / h,
             motion_size=total([b.size / h + ca.fabs(b.K) for b in balances]),
             loss=x.loss,
+            pressed_loss=total([b.pressed_loss for b in balances]),
             contact_work=-ca.sum1(x.loss),
             contact_energy=contact_energy(transition, x.end.v),
             energy_error=errors.energy,

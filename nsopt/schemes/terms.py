@@ -38,7 +38,13 @@ def internal(d: Dynamics, q: ca.SX) -> ca.SX:
 
 def coordinates_after(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
     """Return the coordinates after h at velocity v, internal states advanced too, (nq,)."""
-    q = d.retract(start.q, h * v)
+    return with_internal_after(d, start, h, v, d.retract(start.q, h * v))
+
+
+def with_internal_after(
+    d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX, q: ca.SX
+) -> ca.SX:
+    """Return coordinates q with the internal states after h at velocity v, (nq,)."""
     if n := len(d.internal_names):
         z = internal(d, start.q)
         q = ca.vertcat(q[:-n], d.advance_states(start.t, start.q, v, start.p, h, z))
@@ -104,20 +110,6 @@ def joint_friction_at_node(
     early = d.joint_friction(t, q, node.v, p, before, node.z_before, reactions)
     late = d.joint_friction(t, q, v, p, after, internal(d, q), reactions)
     return before / 2 * early + after / 2 * late
-
-
-def joint_work(d: Dynamics, at: At, F: ca.SX, mu: ca.SX, v: ca.SX) -> ca.SX:
-    """Return the work of joints that move with time, or are kept by drives, under impulses mu [J].
-
-    Parameters
-    ----------
-    F : SX (nv, nc)
-        Directions of the impulses.
-    v : SX (nv,)
-        At which drives work.
-    """
-    guides = -ca.dot((1 - d.driven) * mu, d.multiplier_drift(*at))
-    return guides + ca.dot(F @ (d.driven * mu), v)
 
 
 def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:

@@ -42,10 +42,11 @@ def loose(tolerance):
 def test_to_zero_it_tends_to_the_programme():
     told = arm(PATH)
     start = near(told, -0.3, 1.2)
-    exact = run(told, 0.8, 1e-3, start, scheme=Variational(), solver=Compiled())["q"].values
+    how = {"scheme": Variational(), "solver": Compiled()}
+    exact = run(told, 0.3, 1e-4, start, **how)["q"].values
     off = []
     for tolerance in (4e-3, 4e-4):
-        result = run(loose(tolerance), 0.8, 1e-3, start, scheme=Variational(), solver=Compiled())
+        result = run(loose(tolerance), 0.3, 1e-4, start, **how)
         assert float(result["gap_violation"].max()) < 1e-10
         off.append(np.max(np.abs(result["q"].values - exact)))
     assert off[0] < 10 * 4e-3

@@ -27,11 +27,11 @@ from nsopt import (
     consistent,
     equilibrium,
 )
-from nsopt.robots import CrossSection, FlexibleLink, Material, flexible_link, replace_link
+from nsopt.robots import CrossSection, FlexibleLink, LinkMaterial, flexible_link, replace_link
 from tests.states import array, axes_of, run
 
 LENGTH, SECTION = 1.0, CrossSection.rectangle(0.01, 0.02)
-METAL = Material(density=2700.0, young=7e10, shear=2.6e10)
+METAL = LinkMaterial(density=2700.0, young=7e10, shear=2.6e10)
 BENDING = METAL.young * SECTION.Iz
 FIRST, SECOND = 1.8751040687119611, 4.694091132974174  # of a cantilever, times its length
 
@@ -210,7 +210,7 @@ def test_a_link_of_a_robot_is_replaced_where_it_is_attached():
 
 
 def test_damping_takes_energy():
-    link, d = beam(2, Material(2700.0, 7e10, 2.6e10, damping=1e-3)), None
+    link, d = beam(2, LinkMaterial(2700.0, 7e10, 2.6e10, damping=1e-3)), None
     assert isinstance(link, FlexibleLink)
     clamp = Fixed("clamp", Frame(GROUND, axes=link.begin.axes), link.begin)
     d = assemble(Mechanism(link.bodies, [clamp, *link.joints], "relative"), link.forces)
@@ -229,8 +229,8 @@ BAD = [
         lambda: flexible_link("b", (0, 0, 0), (1, 0, 0), 0.0, SECTION, METAL, 1),
         "length .* positive",
     ),
-    (lambda: Material(2700.0, 0.0, 1.0), "young of a Material must be positive"),
-    (lambda: Material(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
+    (lambda: LinkMaterial(2700.0, 0.0, 1.0), "young of a LinkMaterial must be positive"),
+    (lambda: LinkMaterial(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
     (lambda: CrossSection(1.0, 1.0, -1.0, 1.0), "Iz of a CrossSection must be positive"),
     (lambda: CrossSection.circle(0.01, hole=0.02), "must be within"),
 ]

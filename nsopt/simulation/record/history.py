@@ -108,8 +108,9 @@ class History:
             table.variables(),
             coords=table.coordinates(),
             attrs={
-                "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
-                "clearances": np.asarray(self.dynamics.clearance(self.p)).ravel(),
+                "gap_scales": self._sizes("gap_scale", "pressed_scale"),
+                "clearances": self._sizes("clearance", "pressed_clearance"),
+                "pressed": len(self.dynamics.pressed_names),
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
@@ -120,6 +121,11 @@ class History:
         )
         data["time"].attrs["units"] = "s"
         return Result(data)
+
+    def _sizes(self, *names: str) -> Array:
+        """Return functions of the parameters one after another."""
+        values = [np.asarray(getattr(self.dynamics, name)(self.p)).ravel() for name in names]
+        return np.concatenate(values)
 
 
 @lru_cache(maxsize=16)
@@ -153,6 +159,7 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
     frames = [
         {
             "element": member.name,
+            "kind": type(member).__name__,
             "body": body_index(frame),
             "origin": number(frame.origin).tolist(),
             "z": np.asarray(frame.axes)[:, 2].tolist(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -42,6 +42,12 @@ class JointResistance(Cost):
     ValueError
         If one of them is not above zero.
     """
+
+    without_effect: ClassVar[str] = (
+        "no joint resists, for the mechanism has no damping, friction or range of motion there; "
+        "give them, as resistances(robot) and Actuator(damping=..., friction=...), or take "
+        "JointLoad, Effort or BaseReaction"
+    )
 
     joints: Sequence[str] | None = None
     torque: float = 1.0
@@ -103,46 +109,6 @@ class BaseReaction(Cost):
 
     def rate(self, m: NodeSample) -> ca.SX:
         return _squares(m.reaction(self.joint), self.force, self.torque)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JointLoad(Cost):
-    """Integral of squared reactions of joints, along and across their axes [CoPCoD 2023, eq. 34].
-
-    Divided by the duration it is the square of their RMS, as `rms_loads` returns it.
-
-    Parameters
-    ----------
-    joints : sequence of str
-        By default all.
-    axial, normal, torque : float [N], [N], [N m]
-        Load that costs one per second, along z of frame a, across it, and as a torque; a part with
-        an infinite one does not count, as torques by default.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero.
-    """
-
-    joints: Sequence[str] | None = None
-    axial: float = 1.0
-    normal: float = 1.0
-    torque: float = np.inf
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_sizes(self, "axial", "normal", "torque")
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_joints("JointLoad", self.joints or (), dynamics.joint_names)
-
-    def rate(self, m: NodeSample) -> ca.SX:
-        sizes, total = (self.axial, self.normal, self.torque), ca.SX(0)
-        for joint in self.joints or m.dynamics.joint_names:
-            for part, size in zip(m.load(joint), sizes, strict=True):
-                total += ca.sumsqr(part) / size**2 if np.isfinite(size) else 0
-        return total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,11 @@ def best(limit=np.inf):
         conditions.append(JointLoadWithin("hinge1", normal=limit))
     return d, optimize(
         d,
-        Horizon(T, steps=30),
-        [JointLoad(axial=100.0, normal=100.0), Smoothness(weight=1e-6)],
+        Horizon(T, steps=40),
+        [
+            JointLoad(joints=JOINTS, torque=np.inf, force=100.0, moment=np.inf),
+            Smoothness(weight=1e-4),
+        ],
         conditions,
         guess,
     )
