@@ -10,6 +10,7 @@ from nsopt import interrupt  # noqa: F401 (first, so that Ctrl-C ends imports to
 
 from nsopt import elements
 from nsopt.elements import *  # noqa: F403 (what elements export, users see)
+from nsopt.loads import joint_loads, rms_loads
 from nsopt.mechanics import (
     GROUND,
     Actuator,
@@ -114,8 +115,10 @@ __all__ = [
     "assemble",
     "consistent",
     "equilibrium",
+    "joint_loads",
     "joint_resistance",
     "load_problem",
+    "rms_loads",
     "simulate",
     "sweep",
 ]

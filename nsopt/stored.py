@@ -39,6 +39,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "h": (TIME, "s", "step size"),
     "q": (("time", "q"), "m, 1", "coordinates"),
     "v": (("time", "v"), "m/s, rad/s", "velocities, angular ones in body axes"),
+    "acceleration": (
+        ("time", "v"),
+        "m/s^2, rad/s^2",
+        "rates of v at the time, under forces of contacts that are means over the step",
+    ),
     "gap": (CONTACT, "m", "distance of the surfaces"),
     "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
     "contact_force": (

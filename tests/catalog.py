@@ -141,6 +141,12 @@ CLEARANCES = [
         4,
         distances=geometry.planar_prismatic,
     ),
+    Row(
+        "corridor",
+        lambda a, b: ns.Corridor("e", a, b, (0, 0, 0), CLEARANCE),
+        1,
+        distances=geometry.spherical,
+    ),
 ]
 CONTACTS = [
     Row(

@@ -52,6 +52,8 @@ CONDITIONS = [
     conditions.Within("elbow.angle", -1.0, 1.0),
     conditions.Within("load", 0.0, 2.0),
     conditions.ActuatorLimits(),
+    conditions.InCorridor(hand(), lambda t: (0.3, 0.2 * t, 0.1), 0.05),
+    conditions.JointLoadWithin("elbow", axial=20.0, normal=30.0, torque=8.0),
     conditions.Orient(hand(), np.eye(3)),
     conditions.Orient(hand(), np.eye(3), about_z=True),
     conditions.DriveWithin("elbow", -5.0, 5.0),

@@ -30,6 +30,7 @@ LAYERS = [
     "summary",
     "stored",
     "result",
+    "loads",
     "schemes",
     "simulation",
     "trajectory",
@@ -55,6 +56,7 @@ ONLY = {
     "summary": ["blocks", "caveats"],
     "stored": [],
     "result": ["caveats", "files", "stored", "summary"],
+    "loads": ["algebra", "result"],
     "elements": [
         "algebra",
         "parameter",

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from nsopt import GROUND, Cone, CubicLaw, Frame, RangeOfMotion, Result, Tracker
+from nsopt.algebra import rotate
 from nsopt.plots import (
     FIGURES,
     contact_forces,
@@ -25,7 +26,6 @@ from nsopt.plots import (
     velocities,
 )
 from nsopt.plots.run import FLOOR
-from nsopt.plots.scene import rotate
 from nsopt.plots.style import label, unit_of
 from tests.plotted import (
     CLEARANCE,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from nsopt import Result
+from nsopt.algebra import rotate
 from nsopt.plots import overview
-from nsopt.plots.scene import VIEWS, Scene, rotate, view_of
+from nsopt.plots.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, ran_clearance, ran_ideal, ran_stone, repeated
 
 clearance, ideal, stone = (

@@ -112,3 +112,10 @@ def from_rotation(A: ArrayLike) -> NDArray[np.float64]:
             p[j + 1] = (A[i, j] + A[j, i]) / (4 * p[k])
     p /= np.linalg.norm(p)
     return p if p[0] >= 0 else -p
+
+
+def rotate(e: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points (n, 3) or (3,) of body axes in world axes, by unit e, (4,) or (n, 4)."""
+    twice = 2 * np.cross(e[..., 1:], points)
+    turned: NDArray[np.float64] = points + e[..., :1] * twice + np.cross(e[..., 1:], twice)
+    return turned

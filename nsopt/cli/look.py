@@ -32,6 +32,12 @@ PICTURES = (
     "joint_torques",
     "base_force",
     "tracked_points",
+    "joint_coordinates",
+    "joint_accelerations",
+    "joint_forces",
+    "joint_rms",
+    "programmed_paths",
+    "link_shapes",
 )
 """Names of `nsopt.plots.FIGURES`, which takes longer to import than all else of `info`."""
 

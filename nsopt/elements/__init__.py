@@ -32,6 +32,7 @@ from nsopt.elements.compliant import (
     pin_stiffness,
 )
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
+from nsopt.elements.corridor import Corridor
 from nsopt.elements.distance import Distance
 from nsopt.elements.driven import Driven
 from nsopt.elements.drives import JointDrives, Slide, Turn
@@ -54,7 +55,15 @@ from nsopt.elements.joints import (
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
-from nsopt.elements.paths import ArcPath, CornerPath, PointPath, SplinePath
+from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
+from nsopt.elements.paths import (
+    ArcPath,
+    CornerPath,
+    PointPath,
+    SplinePath,
+)
+from nsopt.elements.paths import check_path as check_path
+from nsopt.elements.paths import path_at as path_at
 from nsopt.elements.point_on_curve import PointOnCurve
 from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
@@ -94,6 +103,7 @@ __all__ = [
     "CompliantLaw",
     "Cone",
     "CornerPath",
+    "Corridor",
     "CubicLaw",
     "CylinderContact",
     "Cylindrical",

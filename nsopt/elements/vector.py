@@ -16,7 +16,7 @@ def vector_now(s: State, vector: Vector, label: str) -> ca.SX:
     now = s.value(vector)
     if now.shape != (3, 1):
         raise ValueError(f"{label} must return three components, got shape {now.shape}")
-    at_start = ca.substitute(now, s.t, 0)
+    at_start = ca.substitute(now, s.t, 0) if s.t.is_symbolic() else now
     if not ca.symvar(at_start) and not ca.DM(ca.evalf(at_start)).is_regular():
         raise ValueError(f"{label} must be finite, but is not at t = 0")
     return now

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from nsopt.files import check_writable, replacing
 from nsopt.plots.browser import save_view
+from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
@@ -22,6 +23,7 @@ from nsopt.plots.film import Film, Pixels
 from nsopt.plots.mobility import mobility
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
+from nsopt.plots.programmed import link_shapes, programmed_paths
 from nsopt.plots.range_of_motion import range_of_motion
 from nsopt.plots.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
@@ -46,6 +48,12 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "joint_torques": joint_torques,
         "base_force": base_force,
         "tracked_points": tracked_points,
+        "joint_coordinates": joint_coordinates,
+        "joint_accelerations": joint_accelerations,
+        "joint_forces": joint_forces,
+        "joint_rms": joint_rms,
+        "programmed_paths": programmed_paths,
+        "link_shapes": link_shapes,
     }
 )
 """All figures by name."""
@@ -128,11 +136,17 @@ __all__ = [
     "effort",
     "energies",
     "gaps",
+    "joint_accelerations",
     "joint_closure",
+    "joint_coordinates",
+    "joint_forces",
+    "joint_rms",
     "joint_torques",
+    "link_shapes",
     "mobility",
     "overview",
     "positions",
+    "programmed_paths",
     "range_of_motion",
     "require_steps",
     "residuals",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from nsopt.algebra import rotate
 from nsopt.plots import style
 from nsopt.plots.robot import tracked
-from nsopt.plots.scene import Poses, Scene, rotate, view_of
+from nsopt.plots.scene import Poses, Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
 

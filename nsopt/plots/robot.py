@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from nsopt.algebra import rotate
 from nsopt.plots import style
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
-from nsopt.plots.scene import rotate
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -216,7 +216,7 @@ def _position(result: Result, body: int, origin: Array) -> Array:
     if body < 0:
         return np.tile(origin, (time, 1))
     r, e = result["body_position"].values[:, body], result["body_quaternion"].values[:, body]
-    return np.array([r[k] + rotate(e[k], origin[None])[0] for k in range(time)])
+    return np.asarray(r + rotate(e, origin))
 
 
 def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:

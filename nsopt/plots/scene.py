@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.algebra import rotate
 from nsopt.plots.style import stored
 from nsopt.result import Result
 
@@ -156,13 +157,6 @@ class View(NamedTuple):
         """Return the picture's coordinates of world points, (..., 2) [m]."""
         seen: Array = points @ self.matrix.T
         return seen
-
-
-def rotate(e: Array, points: Array) -> Array:
-    """Return points (n, 3), given in body axes, in world axes; e are unit Euler parameters."""
-    twice = 2 * np.cross(e[1:], points)
-    turned: Array = points + e[0] * twice + np.cross(e[1:], twice)
-    return turned
 
 
 def view_of(scene: Scene, name: str | None = None) -> View:

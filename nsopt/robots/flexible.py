@@ -49,10 +49,9 @@ class CrossSection:
 
     def __post_init__(self) -> None:
         for name in ("area", "Iy", "Iz", "It"):
-            plain(
-                f"{name} of a CrossSection", getattr(self, name), "the parts of a link are computed"
-            )
-            positive(f"{name} of a CrossSection", getattr(self, name))
+            what, value = f"{name} of a CrossSection", getattr(self, name)
+            plain(what, value, "the parts of a link are computed")
+            positive(what, value)
 
     @classmethod
     def circle(cls, radius: float, hole: float = 0.0) -> Self:

@@ -17,6 +17,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.friction import Friction
 from nsopt.schemes.impact import Impact, NewtonImpact
+from nsopt.schemes.lasting import StepContacts, contacts_of_step
 from nsopt.schemes.modes import KnownModes, rate_sizes, touching, zero_where_pressed
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
@@ -30,47 +31,19 @@ from nsopt.schemes.terms import (
     coordinates_after,
     joint_friction_at_node,
     mean_joint_friction,
-    metric,
     rolling,
     rolling_over,
-    smooth_forces,
     walls_over,
 )
 from nsopt.schemes.walls import WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 
-ARRIVING = 100
-"""Times what counts as touching, the way in a step from which a contact still arrives."""
-
 PRESSED = 1e-9
 """Of the typical impulse, what a contact takes at least to count as touching."""
 
 DAMPS = 0.5
 """Normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`."""
-
-SAME_SIDE = 0.5
-"""Cosine by which a contact may turn in a step and still be one lasting contact."""
-
-
-@dataclass(frozen=True)
-class _Contacts:
-    """The contacts of a step as the start of it tells.
-
-    Attributes
-    ----------
-    closed : SX (ng,), 0 or 1
-    lasting : SX (ng,), 0 or 1
-        Closed, and headed for the same side of its clearance.
-    D : SX (nv, ng)
-        Directions of the impulses of the first half: for a lasting contact the gradient of the gap
-        at the start, as the discrete Euler-Lagrange equations have it; for others the normal
-        where free motion would lead, from where the wall is reached even across the clearance.
-    """
-
-    closed: ca.SX
-    lasting: ca.SX
-    D: ca.SX
 
 
 @dataclass(frozen=True)
@@ -160,7 +133,7 @@ class Variational(Scheme):
     ) -> Step:
         """State the first half, which places the bodies."""
         d, node = dynamics, start.node(dynamics)
-        contacts, M = self._contacts(d, node, h), d.mass(start.q, start.p)
+        contacts, M = contacts_of_step(d, node, h, self.closed), d.mass(start.q, start.p)
         one = SimulatedStep.of(mpcc, d, node, h, scales)
         v = one.velocity("v_half")
         mu = one.impulse_of_joints("joint_half")
@@ -202,7 +175,7 @@ class Variational(Scheme):
         """State the second half; after an impact, the whole change of momentum."""
         d, p, h = dynamics, start.p, step.h
         node, (half,) = start.node(d), step.transition.balances
-        contacts, end = self._contacts(d, node, h), step.transition.end
+        contacts, end = contacts_of_step(d, node, h, self.closed), step.transition.end
         M = d.mass(end.q, p)
         pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
@@ -267,7 +240,7 @@ class Variational(Scheme):
             walls=replace(step.walls, late=late, unplaced=unplaced),
         )
 
-    def _met(self, half: Balance, contacts: _Contacts, step: Step, end: Node) -> ca.SX:
+    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> ca.SX:
         """Return the velocity (nv,) of the approach, that at the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
             return half.before
@@ -383,24 +356,6 @@ class Variational(Scheme):
             # What acts over the step before has acted, what acts over the one after is to come.
             at_node=arrived + before / (before + after) * (v - arrived),
         ), v
-
-    def _contacts(self, d: Dynamics, start: Node, h: ca.SX) -> _Contacts:
-        at = start.at
-        free = ca.solve(metric(d.mass(start.q, start.p)), smooth_forces(d, *at, start.v))
-        there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
-        touch = self.closed * d.gap_scale(start.p)
-        # What lies on its wall and still approaches is about to hit it.
-        arrives = h * start.gap_rate(start.v) < -ARRIVING * touch
-        closed = (start.gap <= touch) * (1 - arrives)
-        cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
-        lasting = closed * (cosine > SAME_SIDE)
-        slope = ca.fmax(d.slope(*there), 1e-6)
-        n = closed.numel()
-        if n == 0:
-            return _Contacts(closed, lasting, ca.SX(d.nv, 0))
-        normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
-        D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
-        return _Contacts(closed, lasting, D)
 
 
 def _rebounds(d: Dynamics, p: ca.SX) -> bool:

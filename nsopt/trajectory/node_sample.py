@@ -157,6 +157,18 @@ class NodeSample:
         """Return the reaction force [N] and torque [N m] of a joint, (6,)."""
         return self.wrenches[:, self.dynamics.joint_names.index(joint)]
 
+    def load(self, joint: str) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return the reaction of a joint along z of its frame a, across it, and its torque.
+
+        A scalar [N], (3,) [N] and (3,) [N m], in world axes.
+        """
+        d, wrench = self.dynamics, self.reaction(joint)
+        members = (*d.mechanism.joints, *d.elements)
+        element = next(x for x in members if x.name == joint)
+        axis = self.motion(element.frames[0]).A[:, 2]
+        axial = ca.dot(axis, wrench[:3])
+        return axial, wrench[:3] - axial * axis, wrench[3:]
+
     def resistance(self, joint: str) -> ca.SX:
         """Return the force [N] and torque [N m] of resistance of a joint to its motion, (6,).
 

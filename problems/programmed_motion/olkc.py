@@ -37,7 +37,7 @@ SHOULDER, ELBOW = (0.0, 1.0, 0.0), (0.6, 1.0, 0.0)  # m, links stretched out alo
 WRIST, TIP = (0.8, 1.0, 0.0), (0.8, 0.9, 0.0)
 TUBE = CrossSection.circle(0.008, hole=0.007)
 ALUMINIUM = LinkMaterial(density=2700.0, young=7.0e10, shear=2.6e10, damping=1.0e-4)
-ELEMENTS = 3
+ELEMENTS = 2
 CORNERS = ((0.75, 0.60, -0.15), (0.75, 0.80, -0.15), (0.75, 0.80, 0.15), (0.75, 0.60, 0.15))
 """A, B, C, D [m]; the plane of the rectangle is that of y and z."""
 OFF = (0.018, -0.024, 0.0)

@@ -45,9 +45,9 @@ ORIGIN = (0.0384, 0.2335, 0.0)  # m, of the frame {P} of the path
 HALF, HEIGHT, BOTTOM, BASE = 0.2, 0.15, -0.25, 20.0  # m, m, m, kg
 RAIL = (0.18, 0.32)  # m, x and y of the rail along z
 CRANK, LENGTH = 0.15, 0.40  # m, of crank and coupler
-STEEL = LinkMaterial(density=7850.0, young=2.1e11, shear=8.0e10, damping=2.0e-4)
+STEEL = LinkMaterial(density=7850.0, young=2.1e11, shear=8.0e10, damping=5.0e-5)
 WIRE = CrossSection.circle(1.3e-3)
-ELEMENTS = 4
+ELEMENTS = 2
 EFFECTOR = 0.4  # kg, in the middle of the coupler
 CORNERS = ((-0.025, 0.085), (0.025, 0.085), (0.025, 0.120), (-0.025, 0.120))
 """A, B, C, D [m], y and z in {P}."""

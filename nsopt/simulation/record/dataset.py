@@ -154,8 +154,8 @@ class Record:
         return friction
 
     def joints(self) -> dict[str, Array]:
-        """Return reactions and closure of joints, those with clearance included."""
-        wrench = self.reactions()
+        """Return accelerations, reactions and closure of joints, those with clearance included."""
+        acceleration, wrench = self.reactions()
         resistance, violation = self.resistance(wrench), self.violation(self.over("distance"))
         if self.pressed is not None:
             pressed = self.pressed.wrenches()
@@ -164,6 +164,7 @@ class Record:
             resistance = np.concatenate([resistance, none], axis=1)
             violation = np.concatenate([violation, none[:, :, 0]], axis=1)
         return {
+            "acceleration": acceleration,
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
             "joint_resistance": resistance[:, :, 3:],
@@ -224,11 +225,12 @@ class Record:
         (impulses,) = evaluate_at_times(self.dynamics.efforts, self.t, self.q, p, self.mu)
         return impulses / self.h[:, None]
 
-    def reactions(self) -> Array:
-        """Return force and torque of each joint (time, joint, 6); of contacts over the step."""
+    def reactions(self) -> tuple[Array, Array]:
+        """Return accelerations (time, nv), and force and torque of each joint (time, joint, 6).
+
+        Forces of contacts are means over the step.
+        """
         d, n = self.dynamics, len(self.t)
-        if not d.joint_names:
-            return np.zeros((n, 0, 6))
         begun, slip = self._begun, self.each("slip_impulse")
         t, q = self.t.copy(), self.q.copy()
         t[begun], q[begun] = self.t[begun - 1], self.q[begun - 1]
@@ -247,7 +249,7 @@ class Record:
             t_contact=t,
             q_contact=q,
         )
-        return NodeReactions(d, n, self._gains).wrenches(nodes)
+        return NodeReactions(d, n, self._gains).at(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""

@@ -157,7 +157,13 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         for line in member.outline()
     ]
     frames = [
-        {"element": member.name, "body": body_index(frame), "origin": number(frame.origin).tolist()}
+        {
+            "element": member.name,
+            "kind": type(member).__name__,
+            "body": body_index(frame),
+            "origin": number(frame.origin).tolist(),
+            "z": np.asarray(frame.axes)[:, 2].tolist(),
+        }
         for member in members
         if not isinstance(member, Force)
         for frame in member.frames

@@ -1,4 +1,4 @@
-"""Reactions of the ideal joints at the nodes of a motion."""
+"""Accelerations and reactions of the ideal joints at the nodes of a motion."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Nodes:
 
 
 class NodeReactions:
-    """The wrenches of joints that the Newton-Euler equations need at nodes.
+    """The accelerations and the wrenches of joints that the Newton-Euler equations need at nodes.
 
         M vdot + bias = applied forces + drive + F mu + W lam + T slip + joint friction
         C vdot + d(C v + drift)/dt = 0
@@ -83,13 +83,14 @@ class NodeReactions:
         self._least = AtTimes(d.least_norm, times) if d.redundant else None
         self._friction = AtTimes(d.joint_friction, times) if d.friction_joints else None
 
-    def wrenches(self, nodes: Nodes) -> Array:
-        """Return force and torque of each joint (n, joint, 6)."""
+    def at(self, nodes: Nodes) -> tuple[Array, Array]:
+        """Return accelerations (n, nv), and force and torque of each joint (n, joint, 6)."""
         n = len(nodes.t)
         blocks = (nodes.part(slice(k, min(k + BLOCK, n))) for k in range(0, n, BLOCK))
-        return np.concatenate([self._of_block(block) for block in blocks])
+        accelerations, wrenches = zip(*(self._of_block(block) for block in blocks), strict=True)
+        return np.concatenate(accelerations), np.concatenate(wrenches)
 
-    def _of_block(self, x: Nodes) -> Array:
+    def _of_block(self, x: Nodes) -> tuple[Array, Array]:
         n, d = len(x.t), self.dynamics
         nv, nc = d.nv, len(d.multiplier_names)
         M, C, F, held, torn, open = self._matrices(x.t, x.q, x.v, x.p)
@@ -106,27 +107,30 @@ class NodeReactions:
             alpha, beta = self._gains
             rate = rate + 2 * alpha * torn + beta**2 * open
 
-        def loaded(force: Array) -> Array:
-            """Return all wrenches (n, 6 joints) under forces (n, nv)."""
+        def loaded(force: Array) -> tuple[Array, Array]:
+            """Return accelerations and all wrenches (n, 6 joints) under forces (n, nv)."""
             found = _solutions(system, np.hstack([force, -rate]))
-            return self._loaded(x, found[:, :nv], found[:, nv:])
+            return found[:, :nv], self._loaded(x, found[:, :nv], found[:, nv:])
 
         if self._friction is None:
-            return loaded(force).reshape(n, -1, 6)
+            vdot, wrench = loaded(force)
+            return vdot, wrench.reshape(n, len(d.joint_names), 6)
         wrench, found = np.zeros((n, 6 * len(d.joint_names))), np.zeros(n, dtype=bool)
         for k in range(DAMPED):
             held = wrench.reshape(n, -1, 6)[:, list(d.friction_joints)].reshape(n, -1)
             (rubbing,) = self._friction(*at, x.h, x.z, held)
-            new = loaded(force + rubbing)
+            vdot, new = loaded(force + rubbing)
             found = ~(np.max(np.abs(new - wrench), axis=1) > SAME * np.max(np.abs(new), axis=1))
             wrench = new if k < PLAIN else np.where(found[:, None], new, (new + wrench) / 2)
             if found.all():
                 break
-        wrench[~found] = np.nan
-        return wrench.reshape(n, -1, 6)
+        vdot[~found] = wrench[~found] = np.nan
+        return vdot, wrench.reshape(n, -1, 6)
 
     def _loaded(self, x: Nodes, vdot: Array, mu: Array) -> Array:
         """Return all wrenches (n, 6 joints) at accelerations and forces of joints."""
+        if not self.dynamics.joint_names:
+            return np.zeros((len(x.t), 0))
         one = np.ones(len(x.t))
         known = (x.t, x.q, x.v, x.p, one, vdot)
         if self._least is not None:

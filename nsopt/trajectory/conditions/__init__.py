@@ -13,9 +13,10 @@ from nsopt.trajectory.conditions.drives import (
     JerkLimits,
     PowerLimits,
 )
+from nsopt.trajectory.conditions.loads import JointLoadWithin
 from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
 from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
-from nsopt.trajectory.conditions.task import Orient, Reach
+from nsopt.trajectory.conditions.task import InCorridor, Orient, Reach
 
 __all__ = [
     "ActuatorLimits",
@@ -27,7 +28,9 @@ __all__ = [
     "DriveWithin",
     "During",
     "EndAt",
+    "InCorridor",
     "JerkLimits",
+    "JointLoadWithin",
     "LinkClearOf",
     "Orient",
     "Periodic",

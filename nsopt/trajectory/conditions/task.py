@@ -8,7 +8,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.checks import finite
+from nsopt.checks import finite, positive
+from nsopt.elements import AnyPath, check_path, path_at
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
@@ -41,6 +42,42 @@ class Reach(Condition):
     def end(self, m: NodeSample) -> list[Bound]:
         target = np.asarray(self.position, dtype=float)
         return [Bound("reach", m.motion(self.frame).r, target, target)]
+
+
+@dataclass(frozen=True)
+class InCorridor(Condition):
+    """A point stays within a tolerance of a path, at every node.
+
+    Parameters
+    ----------
+    frame : Frame
+        Its origin is the point.
+    path : PointPath, function of time or (3,) [m]
+        As for `Programmed`, in world axes; times are those of the motion.
+    tolerance : float [m]
+
+    Raises
+    ------
+    ValueError
+        If the path is none, or the tolerance not above zero.
+    """
+
+    frame: Frame
+    path: AnyPath
+    tolerance: float
+
+    def __post_init__(self) -> None:
+        check_path("path of InCorridor", self.path)
+        positive("tolerance of InCorridor", self.tolerance, "on the path itself it is Programmed")
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of InCorridor", self.frame, dynamics)
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        off = m.motion(self.frame).r - path_at("path of InCorridor", self.path, m.state)
+        # Of squares over the tolerance, smooth also on the path.
+        share, most = ca.sumsqr(off) / self.tolerance, np.array([self.tolerance])
+        return [Bound("distance from the path", share, np.full(1, -np.inf), most)]
 
 
 @dataclass(frozen=True)

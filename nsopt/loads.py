@@ -1,0 +1,131 @@
+"""Loads of joints over a motion: along and across their axes, and their root mean squares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from nsopt.algebra import rotate
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
+
+PARTS = ("axial", "normal", "force", "torque")
+
+
+def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Dataset:
+    """Return the loads of joints over time, by the axis z of their frame a.
+
+    Parameters
+    ----------
+    result : Result
+    joints : sequence of str, optional
+        Names of joints and contacts; by default `loaded_joints`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over (time, joint): ``axial`` [N], the reaction along the axis, on the body of frame b;
+        ``normal`` [N], the size of that across it; ``force`` [N] and ``torque`` [N m], the sizes of
+        the whole reaction, friction and drives of the joint left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no joint of a name.
+    """
+    known = loaded_joints(result)
+    chosen = known if joints is None else list(joints)
+    for name in chosen:
+        if name not in known:
+            raise ValueError(f"no joint {name!r} in {result.name!r}: one of {', '.join(known)}")
+    data = result.data.sel(joint=chosen)
+    axes = _axes(result)
+    axis = np.stack([axes[name] for name in chosen], axis=1)  # (time, joint, 3)
+    force, torque = (data[x].values for x in ("joint_reaction", "joint_reaction_torque"))
+    axial = np.einsum("tji,tji->tj", force, axis)
+    across = np.linalg.norm(force - axial[:, :, None] * axis, axis=2)
+    parts = (axial, across, np.linalg.norm(force, axis=2), np.linalg.norm(torque, axis=2))
+    units = ("N", "N", "N", "N m")
+    return xr.Dataset(
+        {
+            name: (("time", "joint"), part, {"units": unit})
+            for name, part, unit in zip(PARTS, parts, units, strict=True)
+        },
+        coords={"time": data["time"], "joint": data["joint"]},
+        attrs={"title": result.name},
+    )
+
+
+def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return the root mean squares of joint loads over time [CoPCoD 2023, eq. 34], in one table.
+
+        RMS = sqrt(1/t_k integral_0^t_k F(t)^2 dt)
+
+    Parameters
+    ----------
+    results : mapping of label to Result
+        The cases to compare.
+    joints : sequence of str, optional
+        By default all that every result has, in the order of the first.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each label, columns (joint, part) with the parts of `joint_loads` [N, N m].
+
+    Raises
+    ------
+    ValueError
+        If there are no results, or no joint of a name.
+    """
+    if not results:
+        raise ValueError("rms_loads needs at least one result: rms_loads({'label': result})")
+    known = [loaded_joints(result) for result in results.values()]
+    alike = [name for name in known[0] if all(name in names for names in known)]
+    rows = {}
+    for label, result in results.items():
+        loads = joint_loads(result, alike if joints is None else joints)
+        rows[label] = {
+            (str(joint), part): _rms(loads["time"].values, loads[part].values[:, k])
+            for k, joint in enumerate(loads["joint"].values)
+            for part in PARTS
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.columns.names = ["joint", "part"]
+    return table
+
+
+def loaded_joints(result: Result) -> list[str]:
+    """Return the joints and contacts whose loads are known: all but forces that press surfaces."""
+    placed = {frame["element"] for frame in json.loads(result.data.attrs["frames"])}
+    return [str(name) for name in result["joint"].values if name in placed]
+
+
+def _rms(t: Array, values: Array) -> float:
+    """Return the root mean square over the times at which values are known."""
+    known = np.isfinite(values)
+    t, values = t[known], values[known]
+    if len(t) < 2:
+        return float("nan")
+    return float(np.sqrt(np.trapezoid(values**2, t) / (t[-1] - t[0])))
+
+
+def _axes(result: Result) -> dict[str, Array]:
+    """Return z of frame a of each joint over time, (time, 3) in world axes."""
+    axes: dict[str, Array] = {}
+    for frame in json.loads(result.data.attrs["frames"]):
+        if frame["element"] in axes:  # that of frame b
+            continue
+        z, n = np.asarray(frame["z"]), result.data.sizes["time"]
+        if frame["body"] < 0:
+            axes[frame["element"]] = np.tile(z, (n, 1))
+            continue
+        p = result["body_quaternion"].values[:, frame["body"]]
+        axes[frame["element"]] = rotate(p, z)
+    return axes

@@ -1,0 +1,187 @@
+"""One mechanism in several cases, overlaid: coordinates, accelerations, loads of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nsopt.loads import joint_loads, loaded_joints, rms_loads
+from nsopt.plots import style
+from nsopt.plots.coordinates import is_length
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+COLUMNS = 3
+"""Of panels; rows follow."""
+
+
+class _Panel(NamedTuple):
+    title: str
+    symbol: str
+    unit: str  # of SI; figures add a prefix
+    lines: dict[int, Array]  # by the number of the result, (time,)
+
+
+def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> Figure:
+    """Draw a panel for each coordinate, cases overlaid, as Figs. 9 and 18 of [CoPCoD 2023].
+
+    Parameters
+    ----------
+    *results : Result
+    names : sequence of str, optional
+        Of coordinates, as ``q_name`` has them; by default all.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a coordinate of a name.
+    """
+
+    def unit(name: str) -> str:
+        return "m" if is_length(name) else "rad"
+
+    panels = _of_variable("joint_coordinates", results, "q", names, unit)
+    return _overlaid("Coordinates", results, panels)
+
+
+def joint_accelerations(*results: Result, names: Sequence[str] | None = None) -> Figure:
+    """Draw a panel for each acceleration, cases overlaid, as Fig. 16 of [CoPCoD 2023].
+
+    Arguments as for `joint_coordinates`, names as ``v_name`` has them.
+    """
+
+    def unit(name: str) -> str:
+        slides = name.rpartition(".")[2] in ("speed", "vx", "vy", "vz")
+        return "m/s²" if slides else "rad/s²"
+
+    panels = _of_variable("joint_accelerations", results, "acceleration", names, unit)
+    return _overlaid("Accelerations", results, panels)
+
+
+def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figure:
+    """Draw the size of the reaction of each joint, cases overlaid, as Fig. 10 of [CoPCoD 2023].
+
+    Parameters
+    ----------
+    *results : Result
+    joints : sequence of str, optional
+        By default all.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If no result has a joint of a name.
+    """
+    style.require_steps(results, "joint_forces")
+    known = [loaded_joints(result) for result in results]
+    chosen = _chosen("joint_forces", "joint", [x for names in known for x in names], joints)
+    panels = []
+    for joint in chosen:
+        lines = {
+            k: joint_loads(result, [joint])["force"].values[:, 0]
+            for k, result in enumerate(results)
+            if joint in known[k]
+        }
+        panels.append(_Panel(joint, "F", "N", lines))
+    return _overlaid("Forces of joints", results, panels)
+
+
+def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
+    """Draw root mean squares of axial and normal loads, as Figs. 11 and 20 of [CoPCoD 2023].
+
+    Arguments as for `joint_forces`; joints are those that all results have.
+    """
+    style.require_steps(results, "joint_rms")
+    labels = [f"{k}" for k in range(len(results))]
+    table = rms_loads(dict(zip(labels, results, strict=True)), joints)
+    names = list(dict.fromkeys(str(joint) for joint, _ in table.columns))
+    size = (max(7.0, 1.2 + 0.13 * len(names) * len(results)), 6.0)
+    figure, axes = style.page("RMS of joint loads", results, 2, 1, size, sharex=True)
+    for ax, part in zip(axes[:, 0], ("axial", "normal"), strict=True):
+        values = np.array([[table.loc[x, (joint, part)] for joint in names] for x in labels])
+        unit, width = style.unit_of("N", values), 0.8 / len(results)
+        for k, row in enumerate(values):
+            at = np.arange(len(names)) + (k - (len(results) - 1) / 2) * width
+            ax.bar(at, unit.factor * row, width, color=style.look(k).color)
+        style.title(ax, f"{part} to z of frame a" if part == "normal" else "along z of frame a")
+        style.axis_labels(ax, None, f"RMS [{unit.text}]")
+    axes[-1, 0].set_xticks(range(len(names)), names, rotation=30, fontsize=style.SMALL)
+    style.results_legend(figure, results)
+    return figure
+
+
+def _of_variable(
+    figure: str,
+    results: Sequence[Result],
+    variable: str,
+    names: Sequence[str] | None,
+    unit: Callable[[str], str],
+) -> list[_Panel]:
+    """Return a panel for each entry of q, or of what goes by v."""
+    style.require_steps(results, figure)
+    entries = "q_name" if variable == "q" else "v_name"
+    labels = [[str(x) for x in result[entries].values] for result in results]
+    chosen = _chosen(figure, entries, [x for own in labels for x in own], names)
+    return [
+        _Panel(
+            name,
+            "",
+            unit(name),
+            {
+                k: result[variable].values[:, labels[k].index(name)]
+                for k, result in enumerate(results)
+                if name in labels[k]
+            },
+        )
+        for name in chosen
+    ]
+
+
+def _chosen(figure: str, what: str, known: Sequence[str], names: Sequence[str] | None) -> list[str]:
+    known = list(dict.fromkeys(known))
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"{figure}: no {what} {name!r}; there are {', '.join(known)}")
+    chosen = list(known if names is None else names)
+    if not chosen:
+        raise ValueError(f"{figure}: there is no {what} to draw")
+    return chosen
+
+
+def _overlaid(title: str, results: Sequence[Result], panels: Sequence[_Panel]) -> Figure:
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    size = (max(7.0, 3.6 * columns), 1.2 + 2.1 * rows)
+    figure, axes = style.page(title, results, rows, columns, size, sharex=True)
+    for ax, panel in zip(axes.flat, panels, strict=False):
+        _draw(ax, results, panel)
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax in axes.flat[max(0, len(panels) - columns) : len(panels)]:
+        ax.tick_params(labelbottom=True)
+        style.axis_labels(ax, "time [s]", None)
+    style.results_legend(figure, results)
+    return figure
+
+
+def _draw(ax: Axes, results: Sequence[Result], panel: _Panel) -> None:
+    unit = style.unit_of(panel.unit, *panel.lines.values())
+    for k, values in panel.lines.items():
+        ax.plot(results[k]["time"].values, unit.factor * values, **style.look(k)._asdict())
+    largest = max(map(style.peak, panel.lines.values()))
+    style.flatten_round_off(ax, unit.factor * largest, 1.0)
+    ax.locator_params(axis="x", nbins=5)
+    style.title(ax, panel.title)
+    style.axis_labels(ax, None, f"{panel.symbol} [{unit.text}]".strip())
