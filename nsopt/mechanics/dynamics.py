@@ -278,10 +278,11 @@ class Dynamics:
 
     @property
     def working_rows(self) -> list[int]:
-        """The rows of the ideal joints that do work: they move with time or are kept by drives."""
-        return sorted(
-            {*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))}
-        )
+        """The multipliers that do work: of rows that move with time or are kept by drives."""
+        n = len(self.closure_names)
+        rolling = {n + k for k in self.nonholonomic_drift.sparsity_out(0).row()}
+        driven = {int(k) for k in np.flatnonzero(np.asarray(self.driven))}
+        return sorted({*self.timed_rows, *rolling, *driven})
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

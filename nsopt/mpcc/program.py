@@ -46,8 +46,8 @@ class End(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing else is to be tried: solved, interrupted, or unbounded below."""
-        return self.status.ok or self.interrupted or is_far(self.trials[-1], optimized=True)
+        """Whether nothing else is to be tried: solved or interrupted."""
+        return self.status.ok or self.interrupted
 
     @property
     def objective(self) -> float:
@@ -158,7 +158,8 @@ class Program:
             optimized = self._optimized
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
             ends.append(End(start, trials, found, status))
-            if ends[-1].settled:
+            unbounded = optimized and is_far(trials[-1], optimized=True)
+            if ends[-1].settled or unbounded:
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]

@@ -33,5 +33,8 @@ class Settings:
 STEP = Settings()
 """Of a step: small, solved thousands of times, from a start that is near."""
 
+SQUARE = Settings(recovers=True)
+"""Of a program without an objective, from any start."""
+
 GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), recovers=True)
 """Of a program with an objective, from any start."""

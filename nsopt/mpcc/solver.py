@@ -15,7 +15,7 @@ from nsopt.mpcc.program import Program
 from nsopt.mpcc.recovery import Recovery, recoveries
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.schedule import Schedule, Stage, schedule
-from nsopt.mpcc.settings import GENERAL, STEP, Settings
+from nsopt.mpcc.settings import GENERAL, SQUARE, STEP, Settings
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,8 @@ class Solver:
         what kind of point that is is not found out.
     recovery : sequence of Recovery, optional
         Other homotopies, each followed from the same start where those before led to no solution.
-        By default of a program with an objective the other strategy of the barrier parameter (of
-        `Sqp` `Ipopt`), `ExactPenalty`, `FischerBurmeister`; without an objective none. Of single
-        programs, as
+        By default the other strategy of the barrier parameter (of `Sqp` `Ipopt`), `ExactPenalty`,
+        `FischerBurmeister`. Of single programs; steps of a simulation have retries of their own.
     multi_start : MultiStart, optional
         Further starts; the best of all solutions is returned.
     compiled : bool
@@ -117,9 +116,9 @@ class Solver:
         ----------
         mpcc : Mpcc
         defaults : Settings, optional
-            What is left out; by default `GENERAL` with an objective, `STEP` without.
+            What is left out; by default `GENERAL` with an objective, `SQUARE` without.
         """
-        suited = defaults or (STEP if mpcc.objective.is_zero() else GENERAL)
+        suited = defaults or (SQUARE if mpcc.objective.is_zero() else GENERAL)
         settings, recovery = self.settings(suited), self.recovery
         if recovery is None:
             recovery = recoveries(self.backend, settings.relaxation) if suited.recovers else ()

@@ -55,7 +55,7 @@ class Earlier(Guess):
 
 @dataclass(frozen=True, eq=False)
 class Simulated(Guess):
-    """A simulation, resampled; accelerations are finite differences of its velocities.
+    """A simulation, resampled; accelerations not on record are differences of its velocities.
 
     Parameters
     ----------
@@ -107,5 +107,8 @@ def _resampled(result: Result, share: Array, inputs: Array) -> Trajectory:
         return np.column_stack([np.zeros((len(times), 0)), *columns])
 
     q, v = data["q"].values, data["v"].values
-    a = data["acceleration"].values if "acceleration" in data else np.gradient(v, t, axis=0)
+    a = np.gradient(v, t, axis=0)
+    if "acceleration" in data:
+        recorded = data["acceleration"].values
+        a = np.where(np.isfinite(recorded), recorded, a)
     return Trajectory(over(q), over(v), over(a), over(inputs), float(t[-1] - t[0]))
