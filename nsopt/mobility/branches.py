@@ -19,7 +19,7 @@ SHOWN = 1e-6
 """Part of the largest rate below which a rate is zero."""
 
 SMALL = 0.01
-"""The same, below which one is small."""
+"""The same, below which one is small: others are stated over one that is not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +144,34 @@ def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
     return Finding.REFUTED if any(x == {Finding.REFUTED} for x in either) else Finding.UNDECIDED
 
 
-def rates_of(b: MotionBranch) -> str:
-    """Return the rates along a line in words, over the first that is not small."""
-    values = {name: float(rate[0]) for name, rate in b.rates.items()}
-    size = max(map(abs, values.values()))
-    first = next(v for v in values.values() if abs(v) > SMALL * size)
-    shown = {name: v / first for name, v in values.items() if abs(v) > SHOWN * size}
-    return ", ".join(f"{name} {_short(v)}" for name, v in shown.items())
+def rates_of(b: MotionBranch) -> tuple[str, ...]:
+    """Return in words the rates along a basis of a line or a subspace."""
+    names, basis = list(b.rates), _echelon(np.array(list(b.rates.values())))
+    return tuple(
+        ", ".join(
+            f"{name} {_short(v)}"
+            for name, v in zip(names, x, strict=True)
+            if abs(v) > SHOWN * np.max(np.abs(x))
+        )
+        for x in basis.T
+    )
+
+
+def _echelon(basis: Array) -> Array:
+    """Return vectors (n, k) of the same span, each 1 at a place where the others are 0."""
+    R, done = basis.copy(), 0
+    for row in range(len(R)):
+        left = np.abs(R[:, done:])
+        if not left.size:
+            break
+        k = done + int(np.argmax(left[row]))
+        if left[row, k - done] > SMALL * np.max(left):
+            R[:, [done, k]] = R[:, [k, done]]
+            R[:, done] /= R[row, done]
+            others = np.arange(R.shape[1]) != done
+            R[:, others] -= np.outer(R[:, done], R[row, others])
+            done += 1
+    return R
 
 
 def _short(v: float) -> str:

@@ -64,7 +64,7 @@ class LoopConstraints:
         if not self.topology.cycles:
             raise ValueError(
                 "the mechanism has no loop: all its joints are in a tree, and each freedom of a "
-                "joint is one of the mechanism"
+                "joint is one of the mechanism; contacts and joints with clearance close none"
             )
         self.parameters = parameters_in((mechanism,))
         self.p = np.array([x.value for x in self.parameters.values()], dtype=float)

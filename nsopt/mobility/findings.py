@@ -211,8 +211,9 @@ def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
             f"direction {k + 1}" if branch.dimension == 1 else f"directions {k + 1}",
             str(branch),
         )
-        if branch.dimension == 1:
-            yield "", rates_of(branch)
+        # Directions that are not those of motions have their lines and subspaces listed behind.
+        if branch.dimension == 1 or (branch.piece.linear and branch.finding != Finding.REFUTED):
+            yield from (("", text) for text in rates_of(branch))
         for equation in branch.equations:
             yield "", f"0 = {equation}"
 

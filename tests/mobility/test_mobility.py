@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nsopt import GROUND, Body, Frame, Mechanism, Revolute, Spherical
 from nsopt.mobility import Finding, linkage, mobility
 from problems.four_bar_slot import four_bar_slot
 from problems.gough_platform import gough_platform
@@ -82,6 +83,31 @@ def test_a_flat_rhombus_has_two_motions():
         pytest.approx([0, 1, 0, -1], abs=1e-9),
         pytest.approx([1, -1, 1, -1], abs=1e-9),
     ]
+
+
+def test_two_balls_leave_a_rod_its_spin_on_both_motions():
+    """Crank and rocker square to the rod: sin(a / 2) (2 sin(a / 2) + cos(a / 2) sin(b)) = 0."""
+    crank, rod, rocker = (Body(name, 0.0) for name in ("crank", "rod", "rocker"))
+    near, far, about_x = (0.5, 0, 0), (2, 0, 1), (1, 0, 0)
+    joints = [
+        Revolute("crank pin", Frame(GROUND), Frame(crank)),
+        Spherical("near", Frame(crank, near), Frame(rod, near)),
+        Spherical("far", Frame(rod, far), Frame(rocker, far)),
+        Revolute(
+            "rocker pin", Frame(GROUND, (2, 0, 0), about_x), Frame(rocker, (2, 0, 0), about_x)
+        ),
+    ]
+    x = mobility(Mechanism([crank, rod, rocker], joints), order=2)
+    assert (x.cone_dimensions, x.local_freedom, x.singular) == ((3, 2), 2, True)
+    spin = "near.wx 1, near.wz 0.6667, far.wx -1, far.wz -0.6667"
+    assert spin in str(x)
+    found = []
+    for branch in x.branches[1:]:
+        rates = np.array([branch.rates["crank pin.rate"], branch.rates["rocker pin.rate"]])
+        assert np.linalg.matrix_rank(rates, tol=1e-9) == 1
+        u = np.linalg.svd(rates)[0][:, 0]
+        found.append(u[0] / u[1])
+    assert sorted(found) == pytest.approx([-1, 0], abs=1e-9)
 
 
 def test_four_screws_that_move_to_first_order_only():
