@@ -12,7 +12,7 @@ from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
-from nsopt.mpcc.proximal_point import ProximalPoint
+from nsopt.mpcc.proximal_point import ProximalPoints
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
     FischerBurmeister,
@@ -83,7 +83,7 @@ __all__ = [
     "Piqp",
     "Point",
     "Program",
-    "ProximalPoint",
+    "ProximalPoints",
     "Proxqp",
     "QpSolver",
     "Qrqp",

