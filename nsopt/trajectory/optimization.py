@@ -20,6 +20,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize, transcribed
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
+from nsopt.trajectory.tie_breaker import of_result, with_tie_breaker
 from nsopt.trajectory.transcription.base import Array, Transcription
 
 
@@ -185,6 +186,7 @@ class Optimization:
             scheme=self.scheme,
             relaxation=horizon_settings(self.solver).relaxation,
         )
+        program = with_tie_breaker(program, of_result(result))
         nlp = program.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
         if sizes != (program.size, len(nlp.lower)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -12,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.interrupt import interruptible, uninterrupted
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, redundancy_note
 from nsopt.mpcc import (
     Kind,
     Point,
@@ -33,7 +34,9 @@ from nsopt.trajectory.diagnosis import (
     Ending,
     Statement,
     check_arguments,
+    check_costs,
     check_feasible,
+    dependence,
     explain,
     scaling,
 )
@@ -42,6 +45,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import smoothed, what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
+from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_tie_breaker
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
 from nsopt.trajectory.transcription.stepped import Stepped
@@ -65,6 +69,7 @@ def optimize(
     solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
+    progress: bool = True,
 ) -> Result:
     """Return the motion of least cost that keeps all conditions.
 
@@ -96,6 +101,12 @@ def optimize(
         ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
         ``resimulated_until`` [s].
     title : str
+    progress : bool
+        Whether to say on standard error, before the solve, which rows of the ideal joints are
+        redundant.
+
+    Of coordinates that no cost depends on the smoothest motion is taken, by a little `Smoothness`
+    that is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
 
     Returns
     -------
@@ -115,8 +126,8 @@ def optimize(
     TypeError
         If an argument is of the wrong type.
     ValueError
-        Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
-        conditions that cannot be met together.
+        Before anything is solved: a mechanism, cost, condition or guess that does not fit,
+        conditions that cannot be met together, or costs of which none depends on the motion.
     KeyboardInterrupt
         After Ctrl-C before the solver has begun, and in a process told to end by SIGTERM.
     """
@@ -133,8 +144,8 @@ def optimize(
             scheme=scheme,
             solver=solver,
         )
-        costs = flattened(costs)
         p = dynamics.values(parameters)
+        costs = flattened(costs)
         transcription = transcribed(
             dynamics,
             horizon,
@@ -147,6 +158,14 @@ def optimize(
         )
         check_feasible(dynamics, horizon, conditions, inputs, p)
         nlp = transcription.nlp()
+        depends = dependence(nlp, len(costs))
+        check_costs(costs, depends)
+        tie = tie_breaker(transcription, nlp, depends, guess, p)
+        if tie is not None:
+            transcription = with_tie_breaker(transcription, tie)
+            nlp = transcription.nlp()
+        if progress:
+            _tell_of_redundancy(dynamics, horizon, guess, inputs, p)
         start = starting_point(transcription, nlp, guess)
         settings = _settings(transcription, guess, start, solver)
         program = StructuredProgram(nlp, solver.backend, settings, solver.compiled)
@@ -156,12 +175,15 @@ def optimize(
         motion = transcription.motion(solution, p)
         numbers = transcription.parameters(p)
         fault = _fault(transcription, nlp, solution, motion, p, settings.tolerances)
+        shares = _shares(costs, nlp.terms(solution.x, numbers))
         attrs = {
             "title": title,
             "solver": repr(solver),
             "compile_time": built,
-            "detailed_cost": json.dumps(_shares(costs, nlp.terms(solution.x, numbers))),
-            **_of_guess(transcription, nlp, start, numbers),
+            "objective": sum(shares.values()),
+            "detailed_cost": json.dumps(shares),
+            **recorded(tie),
+            **_of_guess(transcription, costs, nlp, start, numbers),
             "stationarity_kind": solution.stationarity.kind.name if solution.stationarity else "",
             "stationarity": what_it_is(transcription, settings, solution),
             "stop_reason": fault or explain_defect(motion.defect, horizon.defect),
@@ -175,6 +197,14 @@ def optimize(
                 return verified(result, transcription, motion, p, scheme)
         except KeyboardInterrupt:
             return stopped(result, "interrupted while it was simulated again")
+
+
+def _tell_of_redundancy(
+    dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str], p: Array
+) -> None:
+    q = guess.trajectory(np.linspace(0, 1, 3), horizon.bounds, inputs).q[0]
+    if note := redundancy_note(dynamics, 0.0, q, p):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def stopped(result: Result, why: str) -> Result:
@@ -266,10 +296,14 @@ def _settings(transcription: Transcription, guess: Guess, start: Point, solver: 
 
 
 def _of_guess(
-    transcription: Transcription, nlp: StructuredNlp, start: Point, numbers: Array
+    transcription: Transcription,
+    costs: Sequence[Cost],
+    nlp: StructuredNlp,
+    start: Point,
+    numbers: Array,
 ) -> dict[str, Any]:
     """Return cost (if the guess determines forces) and constraint violation of the guess."""
-    costs = transcription.costs if transcription.guesses_forces else ()
+    costs = costs if transcription.guesses_forces else ()
     g = np.asarray(nlp.rows(start.x, numbers)).ravel()
     return {
         "guess_cost": json.dumps(_shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
@@ -281,7 +315,8 @@ def _shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
     """Return the part of each cost in the objective; equal names are numbered."""
     kinds = [type(cost).__name__ for cost in costs]
     shares: dict[str, float] = {}
-    for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
+    values = np.asarray(terms).ravel()[: len(kinds)]  # without a tie-breaker
+    for cost, kind, value in zip(costs, kinds, values, strict=True):
         # A cost is named with its input or joint; equal names are numbered.
         named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
         name = kind if kinds.count(kind) == 1 else " ".join(named)

@@ -175,7 +175,8 @@ def test_what_a_fixed_h_leaves_to_fallbacks_is_on_record():
     compiled = [text for text in tried if "h = " in text]
     assert {text.partition("h = ")[2].partition(" s")[0] for text in compiled} == {"1e-05"}
     # What keeps the scheme, in whatever way, comes first.
-    assert tried[-1] == "by MoreauJean: h = 1e-05 s: Newton did not converge"
+    assert str(result["step_reason"].values[1]).endswith("; by MoreauJean")
+    assert tried[-1].startswith("h down to 0.001 h_min")
     assert any(text.startswith("h down to 0.001 h_min: ") for text in tried)
 
 
@@ -226,8 +227,8 @@ def test_a_fallback_takes_the_impulse_and_is_told():
     assert result.data.attrs["steps_by_other_schemes"] == result.data.attrs["steps"]
     assert "by MoreauJean" in str(result["step_reason"].values[1])
     tried = str(result["tried"].values[1])
-    assert tried.count("from proximal points: h = 1e-06 s: equation of motion") == 1
-    assert "by MoreauJean: h = 1e-06 s: Newton did not converge" in tried
+    assert tried.count("h = 1e-06 s: equation of motion") == 1
+    assert all(f"h = {h} s: equation of motion" in tried for h in ("3e-07", "1e-07"))
     velocity = result["v"].values[1, :3]
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-6)
 

@@ -1,6 +1,7 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments
+from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
@@ -11,7 +12,9 @@ __all__ = [
     "Scaling",
     "Statement",
     "check_arguments",
+    "check_costs",
     "check_feasible",
+    "dependence",
     "explain",
     "scaling",
 ]
