@@ -39,7 +39,7 @@ CONTROL = LargestStep()
 
 HEAD = (
     *("mechanism", "friction", "runs", "finished", "impacts", "retries/step", "gained"),
-    *("us/step, median", "slowest"),
+    *("us/step, median", "slowest", "s/run, median", "slowest"),
 )
 
 
@@ -159,7 +159,7 @@ def run(
 def row(name: str, rough: bool, part: list[Outcome]) -> list[str]:
     """Return one line of the table."""
     steps = sum(x.steps for x in part) or 1
-    times = np.array([x.step_time for x in part])
+    times, seconds = np.array([x.step_time for x in part]), [x.seconds for x in part]
     return [
         *(name, "yes" if rough else "no", str(len(part)), str(sum(not x.why for x in part))),
         f"{np.median([x.closures for x in part]):.0f}",
@@ -167,6 +167,8 @@ def row(name: str, rough: bool, part: list[Outcome]) -> list[str]:
         f"{max(x.gained for x in part):.1e}",
         f"{1e6 * np.nanmedian(times):.0f}",
         f"{1e6 * np.nanmax(times):.0f}",
+        f"{np.median(seconds):.2g}",
+        f"{max(seconds):.2g}",
     ]
 
 
@@ -189,7 +191,9 @@ def show(outcomes: list[Outcome]) -> None:
 def main(arguments: list[str]) -> int:
     """Run the benchmark; the exit code counts runs by `Variational` that did not finish."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kinds", nargs="+", choices=[*DRAWN], default=[*DRAWN])
     parser.add_argument("--models", type=int, default=16, help="of each kind (default 16)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first model")
     parser.add_argument("--runs", type=int, default=8, help="of each model (default 8)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--duration", type=float, default=0.5, help="[s]")
@@ -199,7 +203,8 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for name in chosen.schemes:
         outcomes = []
-        for case in cases(DRAWN, range(chosen.models), chosen.runs, chosen.seed):
+        models = range(chosen.first, chosen.first + chosen.models)
+        for case in cases(chosen.kinds, models, chosen.runs, chosen.seed):
             outcomes.append(outcome(case, SCHEMES[name], chosen.duration))
             last = outcomes[-1]
             if last.why:

@@ -13,7 +13,7 @@ from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
-from nsopt.mpcc.proximal_point import ProximalPoint
+from nsopt.mpcc.proximal_point import ProximalPoints
 from nsopt.mpcc.recovery import Recovery
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
@@ -86,7 +86,7 @@ __all__ = [
     "Piqp",
     "Point",
     "Program",
-    "ProximalPoint",
+    "ProximalPoints",
     "Proxqp",
     "QpSolver",
     "Qrqp",

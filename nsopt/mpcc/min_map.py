@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
@@ -174,25 +174,6 @@ def _of_boxes(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
 
 def _of_first_event(block: FirstEvent) -> MinRow:
     return FirstEventRow(block.expr / ca.SX(block.scale), block.active, block.labels)
-
-
-def narrowed(mpcc: Mpcc, share: ca.SX) -> Mpcc:
-    """Return the program with boxes and discs whose limits depend on unknowns times ``share``.
-
-    As friction: the coefficients times ``share``.
-    """
-    x = stacked(v.scaled for v in mpcc.variables)
-    other = copy(mpcc)
-    other.boxes = tuple(
-        replace(b, lower=b.lower * share, upper=b.upper * share)
-        if ca.depends_on(ca.vertcat(b.lower, b.upper), x)
-        else b
-        for b in mpcc.boxes
-    )
-    other.discs = tuple(
-        replace(b, radius=b.radius * share) if ca.depends_on(b.radius, x) else b for b in mpcc.discs
-    )
-    return other
 
 
 def split_into_pairs(mpcc: Mpcc) -> Mpcc:

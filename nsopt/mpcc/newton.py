@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
-from nsopt.algebra import repeated, solve_symbolic
+from nsopt.algebra import solve_symbolic
 from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.matching import match_rows
-from nsopt.mpcc.min_map import min_rows, narrowed
+from nsopt.mpcc.min_map import min_rows
+from nsopt.mpcc.newton_steps import NewtonSteps
 from nsopt.mpcc.problem import Mpcc
+from nsopt.mpcc.proximal_point import ProximalPoints, near, projections, slope_weights
+from nsopt.mpcc.proximal_search import ProximalSearch
 
 ENOUGH = 5
-DAMPING = (1.0, 0.5, 0.25, 0.06)
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,8 @@ class Newton:
     The program must be square, without objective, inequalities or finite bounds; multipliers of
     equations must be declared. `match_rows` finds which row is solved for which unknown. Each
     iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
-    first and multipliers come last. Full steps; if they do not converge, damped ones that lower
-    the largest residual; then, where no smaller h is to be tried, damped ones while limits that
-    depend on unknowns, as those of friction, grow from zero to the whole.
+    first and multipliers come last. Full steps; if they do not converge, by `ProximalPoints` from
+    the start again.
 
     Parameters
     ----------
@@ -34,30 +35,24 @@ class Newton:
     rough : float
         Largest one at which it ends after five steps: where clearances are small beside the
         mechanism, round-off keeps it from falling further.
-    iterations, damped : int
-        At most that many full and damped steps.
-    ramp : int
-        In how many parts limits grow, each with as many damped steps; without those there is none.
-    proximal, firm : float
-        See `solve_symbolic`; of full and of damped steps. Where bodies jam, many impulses give the
-        same motion, and a larger part keeps steps from running along them.
+    iterations : int
+        Full steps at most.
+    points : ProximalPoints
+    proximal : float
+        See `solve_symbolic`.
     """
 
     tolerance: float = 1e-11
     rough: float = 1e-8
     iterations: int = 10
-    damped: int = 30
-    ramp: int = 10
+    points: ProximalPoints = field(default_factory=ProximalPoints)
     proximal: float = 1e-9
-    firm: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1 or not 0 <= self.proximal <= self.firm < 1:
-            raise ValueError(
-                f"tolerance and proximal must be in (0, 1), firm from proximal on, got {self}"
-            )
-        if self.iterations < 1 or self.damped < 0 or self.ramp < 0:
-            raise ValueError(f"iterations must be 1 or more, damped and ramp 0 or more, got {self}")
+        if not 0 < self.tolerance < 1 or not 0 <= self.proximal < 1:
+            raise ValueError(f"tolerance must be in (0, 1), proximal in [0, 1), got {self}")
+        if self.iterations < 1:
+            raise ValueError(f"iterations must be 1 or more, got {self}")
 
     def lower(self, mpcc: Mpcc) -> ca.Function:
         """Return the solver as a function (x, p, last) -> (x, residual, iterations).
@@ -73,162 +68,74 @@ class Newton:
             here.
         """
         check_square(mpcc)
-        x = ca.vertcat(*(v.scaled for v in mpcc.variables))
-        p = stacked(block.symbol for block in mpcc.parameters)
-        r = ca.SX.sym("r", x.numel())
-        share, proximal = ca.SX.sym("share"), ca.SX.sym("proximal")
-        # What does not depend on x is computed once in a solve: first what the rows need, which
-        # then counts as given in their Jacobian, then what the Newton step needs besides.
-        combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
-        limited = ca.densify(_rows(narrowed(mpcc, share)))
-        (rows, *combined), given, first = _parametric([limited, *combined], p)
-        J, ramped = ca.jacobian(rows, x), ca.depends_on(rows, share)
-        match = match_rows(mpcc, _composed(ca.substitute(J, share, 1), x, given, first, p))
-        move = _move(mpcc, J, match, r, proximal, combined)
-        (rows, dx), constants, second = _parametric([rows, move], given)
-        known = ca.Function("known", [given], [second])(first)
-        options = {"cse": True}
-        return _Iteration(
-            self,
-            mpcc.name,
-            ca.Function("prepare", [p], [ca.densify(known)], options),
-            ca.Function("residual", [x, constants, share], [rows], options),
-            ca.Function("move", [x, r, constants, share, proximal], [dx], options),
-            self.ramp if ramped else 0,
-        ).function()
-
-
-@dataclass(frozen=True, eq=False)
-class _Iteration:
-    """Newton's iteration on z = (x, residual rows, count), from its three parts.
-
-    Residual and move are functions of the share of limits, too, move of its proximal part.
-    """
-
-    options: Newton
-    name: str
-    prepare: ca.Function
-    residual: ca.Function
-    move: ca.Function
-    ramp: int
-
-    def function(self) -> ca.Function:
-        """Return (x, p, last) -> (x, residual, iterations)."""
-        n, m = self.residual.numel_in(0), self.residual.numel_in(1)
-        x0, p = ca.MX.sym("x", n), ca.MX.sym("p", self.prepare.numel_in(0))
-        last, constants = ca.MX.sym("last"), self.prepare(p) if m else ca.MX(0, 1)
-        z = self._full(2 * n + 1)(self._packed(x0, constants, 0), constants, last)
+        steps = _steps(mpcc, self.proximal)
+        x0, p, last = ca.MX.sym("x", steps.n), ca.MX.sym("p", steps.given), ca.MX.sym("last")
+        constants = steps.constants(p)
+        z = self._full(steps)(steps.packed(x0, constants, 0), constants, last)
         return ca.Function(
-            f"{self.name}_newton",
+            f"{mpcc.name}_newton",
             [x0, p, last],
-            [z[:n], _largest(z[n : 2 * n]), z[-1]],
+            [z[: steps.n], steps.residual(z), z[-1]],
             ["x0", "p", "last"],
             ["x", "residual", "iterations"],
         )
 
-    def _full(self, size: int) -> ca.Function:
-        """Return full steps until one converges; if none does, damped ones from the start again."""
-        z, constants = self._symbols(size)
-        start, last = ca.MX.sym("start", size), ca.MX.sym("last")
+    def _full(self, steps: NewtonSteps) -> ca.Function:
+        """Return full steps until one converges; if none does, proximal points from the start."""
+        z, constants = steps.symbols()
+        start, last = ca.MX.sym("start", steps.n), ca.MX.sym("last")
         given = [z, start, constants, last]
-        hold, rest = ca.Function("hold", given, [z]), self._rescue(size)
-        step = self._full_step(size)
-        for k in reversed(range(self.options.iterations)):
-            new, converged = step(z, constants)
+        hold, rest = ca.Function("hold", given, [z]), self._search(steps)
+        once = steps.full_step()
+        for k in reversed(range(self.iterations)):
+            new = once(z, constants)
             goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
-            rest = ca.Function(
-                f"full_{k}", given, [goes_on(converged, new, start, constants, last)]
-            )
-        return ca.Function("full", [z, constants, last], [rest(z, z, constants, last)])
+            after = goes_on(self._converged(steps, new), new, start, constants, last)
+            rest = ca.Function(f"full_{k}", given, [after])
+        return ca.Function("full", [z, constants, last], [rest(z, z[: steps.n], constants, last)])
 
-    def _full_step(self, size: int) -> ca.Function:
-        """Return one full step, and whether it has converged."""
-        z, constants = self._symbols(size)
-        dx = self._direction(z, constants, 1.0, self.options.proximal)
-        new = self._moved(z, dx, constants, 1.0, 1.0)
-        return ca.Function("full_step", [z, constants], [new, self._converged(new)])
+    def _search(self, steps: NewtonSteps) -> ca.Function:
+        """Return (z, start, constants, last) -> z by proximal points, where they are allowed."""
+        if not self.points.last:
+            z, constants = steps.symbols()
+            start, last = ca.MX.sym("start", steps.n), ca.MX.sym("last")
+            return ca.Function("hold", [z, start, constants, last], [z])
+        return ProximalSearch(self.points, steps, self.tolerance, self.rough).function()
 
-    def _rescue(self, size: int) -> ca.Function:
-        z, constants = self._symbols(size)
-        start, last = ca.MX.sym("start", size), ca.MX.sym("last")
-        hold = ca.Function("hold", [z, start, constants], [z])
-        ramp = ca.Function.if_else("ramp_unless", hold, self._ramp(size))
-        # Full steps that failed may have led astray.
-        out = ca.vertcat(start[:-1], z[-1]) if self.options.damped else z
-        out = self._several(size)(out, constants, 1.0)
-        if self.ramp and self.options.damped:
-            done = ca.logic_or(self._converged(out), ca.logic_not(last))
-            out = ramp(done, out, start, constants)
-        return ca.Function("rescue", [z, start, constants, last], [out])
+    def _converged(self, steps: NewtonSteps, z: ca.MX) -> ca.MX:
+        size = steps.residual(z)
+        late = ca.logic_and(z[-1] >= ENOUGH, size <= self.rough)
+        return ca.logic_or(size <= self.tolerance, late)
 
-    def _ramp(self, size: int) -> ca.Function:
-        """Return damped steps at limits that grow, from the start again."""
-        z, constants = self._symbols(size)
-        start, several = ca.MX.sym("start", size), self._several(size)
-        out = ca.vertcat(start[:-1], z[-1])
-        for k in range(self.ramp + 1):
-            share = k / max(self.ramp, 1)
-            n = size // 2
-            out = several(self._packed(out[:n], constants, out[-1], share), constants, share)
-        return ca.Function("ramp", [z, start, constants], [out])
 
-    def _several(self, size: int) -> ca.Function:
-        """Return damped steps until one converges, at a share of limits."""
-        z, constants = self._symbols(size)
-        given = [z, constants, ca.MX.sym("share")]
-        hold = ca.Function("hold", given, [z])
-        if not self.options.damped:
-            return hold
-        unless = ca.Function.if_else("damped_unless", hold, self._damped(size))
-        once = ca.Function("damped_once", given, [unless(self._converged(z), *given)])
-        return repeated(once, self.options.damped)
+def _steps(mpcc: Mpcc, proximal: float) -> NewtonSteps:
+    """Return the parts of an iteration.
 
-    def _damped(self, size: int) -> ca.Function:
-        """Return one step, of the lengths in DAMPING the one with the least residual."""
-        z, constants = self._symbols(size)
-        share, step = ca.MX.sym("share"), self._step(size)
-        dx = self._direction(z, constants, share, self.options.firm)
-        best, least = step(z, dx, constants, DAMPING[0], share)
-        for length in DAMPING[1:]:
-            other, residual = step(z, dx, constants, length, share)
-            better = ca.logic_not(least <= residual)
-            best, least = (ca.if_else(better, *x) for x in ((other, best), (residual, least)))
-        return ca.Function("damped", [z, constants, share], [best])
-
-    def _step(self, size: int) -> ca.Function:
-        """Return a step along dx, and its largest residual."""
-        z, constants = self._symbols(size)
-        n = size // 2
-        dx, length, share = ca.MX.sym("dx", n), ca.MX.sym("length"), ca.MX.sym("share")
-        new = self._moved(z, dx, constants, length, share)
-        given = [z, dx, constants, length, share]
-        return ca.Function("step", given, [new, _largest(new[n : 2 * n])])
-
-    def _direction(
-        self, z: ca.MX, constants: ca.MX, share: ca.MX | float, proximal: float
-    ) -> ca.MX:
-        n = z.numel() // 2
-        return self.move(z[:n], z[n : 2 * n], constants, share, proximal)
-
-    def _moved(
-        self, z: ca.MX, dx: ca.MX, constants: ca.MX, length: ca.MX | float, share: ca.MX | float
-    ) -> ca.MX:
-        x = z[: dx.numel()] - length * dx
-        return self._packed(x, constants, z[-1] + 1, share)
-
-    def _packed(
-        self, x: ca.MX, constants: ca.MX, count: ca.MX | int, share: ca.MX | float = 1.0
-    ) -> ca.MX:
-        return ca.vertcat(x, self.residual(x, constants, share), count)
-
-    def _symbols(self, size: int) -> tuple[ca.MX, ca.MX]:
-        return ca.MX.sym("z", size), ca.MX.sym("constants", self.residual.numel_in(1))
-
-    def _converged(self, z: ca.MX) -> ca.MX:
-        n = z.numel() // 2
-        size = _largest(z[n : 2 * n])
-        late = ca.logic_and(z[-1] >= ENOUGH, size <= self.options.rough)
-        return ca.logic_or(size <= self.options.tolerance, late)
+    What does not depend on x is computed once in a solve: first what the rows need, which then
+    counts as given in their Jacobian, then what the Newton step needs besides.
+    """
+    x = stacked(v.scaled for v in mpcc.variables)
+    p = stacked(block.symbol for block in mpcc.parameters)
+    stated, equations = projections(mpcc), _equations(mpcc)
+    r, last = ca.SX.sym("r", x.numel()), ca.SX.sym("last", x.numel())
+    part, weights = ca.SX.sym("part"), ca.SX.sym("weights", stated.z.numel())
+    combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
+    rows = ca.densify(_rows(near(mpcc, part, last, weights)))
+    found = [rows, stated.z, stated.F, equations, *combined]
+    (rows, z, F, equations, *combined), given, first = _parametric(found, p)
+    J, point = ca.jacobian(rows, x), [part, last, weights]
+    plain = ca.substitute(J, ca.vertcat(part, weights), ca.vertcat(0, ca.SX.ones(z.numel())))
+    match = match_rows(mpcc, _composed(plain, x, given, first, p))
+    dx = _move(mpcc, J, match, r, ca.SX(proximal), combined)
+    slopes = slope_weights(stated._replace(z=z, F=F), equations, x, match)
+    (rows, dx, slopes), constants, second = _parametric([rows, dx, slopes], given)
+    known, options = ca.Function("known", [given], [second])(first), {"cse": True}
+    return NewtonSteps(
+        ca.Function("prepare", [p], [ca.densify(known)], options),
+        ca.Function("rows", [x, constants, *point], [rows], options),
+        ca.Function("move", [x, r, constants, *point], [dx], options),
+        ca.Function("weights", [x, constants], [ca.densify(slopes)], options),
+    )
 
 
 def check_square(mpcc: Mpcc) -> None:
@@ -288,8 +195,11 @@ def _move(
 
 def _rows(mpcc: Mpcc) -> ca.SX:
     """Return the scaled equations, then the min map."""
-    equations = (b.expr / ca.SX(b.scale) for b in mpcc.equalities)
-    return stacked([*equations, *(row.value for row in min_rows(mpcc))])
+    return stacked([_equations(mpcc), *(row.value for row in min_rows(mpcc))])
+
+
+def _equations(mpcc: Mpcc) -> ca.SX:
+    return stacked(b.expr / ca.SX(b.scale) for b in mpcc.equalities)
 
 
 def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
@@ -305,8 +215,3 @@ def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX,
         ca.cse(expressions), p, {"extract_trivial": True}
     )
     return reduced, stacked(symbols), stacked(values)
-
-
-def _largest(r: ca.MX) -> ca.MX:
-    """Return the largest size; not a number where any is (fmax would hide it)."""
-    return ca.norm_inf(r) + 1e-300 * ca.sum1(r)  # zero times it would be simplified away

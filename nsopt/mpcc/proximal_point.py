@@ -1,166 +1,158 @@
-"""The proximal point algorithm for complementarity with friction, as a start for Newton."""
+"""Proximal points of a program: regular where the program is not."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.mpcc.blocks import stacked
-from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.blocks import Scale, stacked
 from nsopt.mpcc.min_map import min_rows
-from nsopt.mpcc.min_row import ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
-from nsopt.mpcc.projections import LinearProjections, ProjectionRows
 
-Array = NDArray[np.float64]
+FLAT = 1e-12
+"""Of the largest slope, the least one that counts."""
 
-LINEARIZED = 6
-"""Times at most that a program is linearised."""
-
-ENOUGH = 1e-10
-"""Residual of the program at which Newton is left the rest, over the largest scaled unknown or one:
-where many impulses give the same motion, round-off keeps it from falling much further."""
-
-RANK = 1e-12
-"""Relative size of singular values of the equations that count as zero."""
+NONE = 1e-300
+"""A slope where there is none at all."""
 
 
-class _Projected(NamedTuple):
-    """All projections of a program, (n,) each, scaled; those on discs come last.
+@dataclass(frozen=True)
+class ProximalPoints:
+    """The proximal point algorithm [Rockafellar 1976, SIAM J. Control Optim. 14(5)].
 
-    ``stated`` tells whether all that complements is stated so.
+    Pairs, boxes and discs state unknowns z as projections of z - F(z). Each point is the solution
+    of the program with F(z) + part (z - z of the last point), F in units in which its own slope is
+    about one; ``part`` goes to zero. A semismooth Newton that is damped finds each. With friction F
+    is not monotone, but Newton then nearly always converges, where without part it goes from mode
+    to mode, or many z give the same motion. From each point full steps try the program itself.
+
+    Parameters
+    ----------
+    first, shrink, grow : float
+        Part of the first point; how it changes after a point that was found, and after one that was
+        not.
+    inexact : float
+        Residual at which a point counts as found, over its part.
+    steps : int
+        Of Newton at most for each point.
+    budget, last : int
+        Steps in all, where a failure only leads to a smaller h, and at h_min and elsewhere; none
+        leaves the program to full steps.
     """
 
-    z: ca.SX
-    F: ca.SX
-    lower: ca.SX
-    upper: ca.SX
-    in_discs: int
-    stated: bool
+    first: float = 0.1
+    shrink: float = 0.3
+    grow: float = 10.0
+    inexact: float = 1e-2
+    steps: int = 12
+    budget: int = 60
+    last: int = 1000
 
-    @classmethod
-    def of(cls, mpcc: Mpcc) -> _Projected:
-        rows = min_rows(mpcc)
-        found = [projected for row in rows if (projected := row.projected) is not None]
-        none = ProjectedUnknown(*(ca.SX(0, 1) for _ in ProjectedUnknown._fields))
-        z, F, lower, upper = (ca.vertcat(*column) for column in zip(none, *found, strict=True))
-        in_discs = sum(block.z.numel() for block in mpcc.discs)
-        return cls(z, F, lower, upper, in_discs, len(found) == len(rows))
-
-    def own_unknowns(self, x: ca.SX) -> NDArray[np.intp] | None:
-        """Return the index in x of each z, None if one is not linear in an unknown of its own."""
-        J = ca.jacobian(self.z, x)
-        rows, columns = (np.array(y, dtype=int) for y in J.sparsity().get_triplet())
-        n = self.z.numel()
-        alone = np.array_equal(np.sort(rows), np.arange(n)) and len({*columns}) == n
-        linear = alone and not ca.depends_on(J, x)
-        return columns[np.argsort(rows)] if linear and self.stated else None
+    def __post_init__(self) -> None:
+        if min(self.first, self.inexact) <= 0 or not 0 < self.shrink < 1 < self.grow:
+            raise ValueError(
+                f"first and inexact must be positive, shrink in (0, 1) and grow above 1, got {self}"
+            )
+        if self.steps < 1 or not 0 <= self.budget <= self.last:
+            raise ValueError(f"steps must be 1 or more, budget from 0 to last, got {self}")
 
 
-class ProximalPoint:
-    """Linearised programs solved by proximal points, until the program itself is solved.
-
-    Unknowns z of pairs, boxes and discs are projections of z - F(z), where the equations, scaled
-    alike, are solved for all other unknowns in least squares; `LinearProjections` solves that at
-    each linearisation. It takes hundreds of times longer than `Newton`, but also solves what has
-    many z that give the same motion, and what Newton wanders in from mode to mode.
+def near(mpcc: Mpcc, part: ca.SX, last: ca.SX, weights: ca.SX) -> Mpcc:
+    """Return the program of the next point; with ``part`` 0 and weights 1 the program itself.
 
     Parameters
     ----------
     mpcc : Mpcc
-        Whose H, of pairs, and z, of boxes and discs, are unknowns of their own.
-
-    Raises
-    ------
-    ValueError
-        If they are not, or it has first events.
+    part : SX scalar
+    last : SX (n,)
+        Scaled unknowns of the last point.
+    weights : SX (nz,)
+        By which F is multiplied, in the order of `min_rows`; the same for both entries of a disc.
     """
+    x = stacked(v.scaled for v in mpcc.variables)
 
-    def __init__(self, mpcc: Mpcc) -> None:
-        x, given = _unknowns(mpcc), _Projected.of(mpcc)
-        z, own = given.z, given.own_unknowns(x)
-        if own is None:
-            raise ValueError(
-                f"ProximalPoint needs pairs, boxes and discs of unknowns of their own, "
-                f"{mpcc.name!r} has others: use Newton, Ipopt or Sqp"
-            )
-        p = stacked(block.symbol for block in mpcc.parameters)
-        equations = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
-        self._own, self._equations, self._in_discs = own, equations.numel(), given.in_discs
-        r = ca.vertcat(equations, given.F, given.lower, given.upper)
-        stated = [r, ca.jacobian(r, x), z, ca.sum2(ca.jacobian(z, x))]
-        self._stated = Evaluator(ca.Function("stated", [x, p], [ca.densify(y) for y in stated]))
+    def pull(z: ca.SX) -> ca.SX:
+        return part * (z - ca.substitute(z, x, last))
 
-    @staticmethod
-    def takes(mpcc: Mpcc) -> bool:
-        """Tell whether a program is one of these."""
-        return _Projected.of(mpcc).own_unknowns(_unknowns(mpcc)) is not None
-
-    def start(self, x: Array, p: Array) -> Array:
-        """Return scaled unknowns (n,) that solve the program, or come as near as was found.
-
-        Parameters
-        ----------
-        x : (n,)
-            Scaled unknowns about which the program is first linearised.
-        p : (np,)
-            Parameters of the program.
-        """
-        best, least = x, np.inf
-        for _ in range(LINEARIZED):
-            r, J, z, factor = self._stated(x, p)
-            if not all(np.all(np.isfinite(y)) for y in (r[: self._equations + z.size], J, z)):
-                break  # as where a root has no slope
-            J = J.reshape(x.size, r.size).T
-            residual, end = self._linearized(x, r, J, z, factor)
-            if residual >= least:
-                break  # round-off, or astray
-            best, least = x, residual
-            if residual <= ENOUGH * max(1.0, np.max(np.abs(x), initial=0.0)):
-                break
-            x = end
-        return best
-
-    def _linearized(
-        self, x: Array, r: Array, J: Array, z: Array, factor: Array
-    ) -> tuple[float, Array]:
-        """Return the largest residual at x, (n,), and the solution of the linearised program."""
-        e, own = self._equations, self._own
-        others = np.setdiff1d(np.arange(x.size), own)
-        J_own, J_others = J[:, own] / factor, J[:, others]
-        inverse = _inverse(J_others[:e])
-        move, per_z = -inverse @ r[:e], -inverse @ J_own[:e]  # of the others, by the equations
-        slopes = J_own[e:] + J_others[e:] @ per_z
-        program = LinearProjections(self._rows, r[e:] + J_others[e:] @ move - slopes @ z, slopes)
-        residual = max(np.max(np.abs(r[:e]), initial=0.0), program.residual(z, r[e:]))
-        end_z = program.solution(z)
-        end = np.array(x)
-        end[own] += (end_z - z) / factor
-        end[others] += move + per_z @ (end_z - z)
-        return residual, end
-
-    @cached_property
-    def _rows(self) -> ProjectionRows:
-        return ProjectionRows(self._own.size, self._in_discs)
+    sizes = [b.G.numel() for b in mpcc.pairs]
+    sizes += [z.numel() for z in [*(b.z for b in mpcc.boxes), *(b.z for b in mpcc.discs)]]
+    shares = iter(_split(weights, sizes))
+    other = copy(mpcc)
+    other.pairs = tuple(
+        replace(b, G=next(shares) * b.G + pull(b.H) * _size(b.scales[0]) / _size(b.scales[1]))
+        for b in mpcc.pairs
+    )
+    other.boxes = tuple(
+        replace(b, F=next(shares) * b.F + pull(b.z) * _size(b.scales[1]) / _size(b.scales[0]))
+        for b in mpcc.boxes
+    )
+    other.discs = tuple(
+        replace(b, F=next(shares) * b.F + pull(b.z) / _twice(b.rho, b.z.numel()))
+        for b in mpcc.discs
+    )
+    return other
 
 
-def _inverse(A: Array) -> Array:
-    """Return the pseudo-inverse of A with columns, then rows, scaled to a norm of one.
+class Projections(NamedTuple):
+    """All unknowns z (nz,) that are projections of z - F, and F, scaled; on discs the last ones."""
 
-    As impulses are in proportion to h and velocities are not, what is small without that is not
-    dependent.
+    z: ca.SX
+    F: ca.SX
+    in_discs: int
+
+
+def projections(mpcc: Mpcc) -> Projections:
+    """Return those of a program, in the order of `min_rows`."""
+    found = [projected for row in min_rows(mpcc) if (projected := row.projected) is not None]
+    in_discs = sum(b.z.numel() for b in mpcc.discs)
+    return Projections(stacked(x.z for x in found), stacked(x.F for x in found), in_discs)
+
+
+def slope_weights(stated: Projections, equations: ca.SX, x: ca.SX, match: Sequence[int]) -> ca.SX:
+    """Return about 1 / (dF/dz) of each z (nz,), once equations have given their unknowns.
+
+    By the diagonal of these equations alone: of M that of the mass matrix, as by Jacobi's method.
+
+    Parameters
+    ----------
+    stated : Projections
+    equations : SX (ne,)
+        Scaled.
+    x : SX (n,)
+        The unknowns.
+    match : indices
+        The unknown that each row, the equations first, is solved for.
     """
-    columns = np.linalg.norm(A, axis=0)
-    columns[columns == 0] = 1
-    rows = np.linalg.norm(A / columns, axis=1)
-    rows[rows == 0] = 1
-    inverse: Array = np.linalg.pinv(A / columns / rows[:, None], RANK) / columns[:, None] / rows
-    return inverse
+    n = stated.z.numel()
+    if n == 0:
+        return ca.SX(0, 1)
+    J_F, J_z, J = (ca.jacobian(y, x) for y in (stated.F, stated.z, equations))
+    J_z /= ca.repmat(ca.sum2(J_z**2), 1, x.numel())
+    own = [(i, match[i]) for i in range(equations.numel()) if J.sparsity().has_nz(i, match[i])]
+    slopes = ca.sum2(J_F * J_z)
+    for i, j in own:
+        slopes -= J_F[:, j] * (J_z @ J[i, :].T) / J[i, j]
+    slopes = ca.fabs(ca.densify(slopes))
+    for k in range(n - stated.in_discs, n, 2):  # of a disc a bound of the larger eigenvalue
+        slopes[k : k + 2] = slopes[k] + slopes[k + 1]
+    return 1 / ca.fmax(slopes, FLAT * ca.mmax(slopes) + NONE)
 
 
-def _unknowns(mpcc: Mpcc) -> ca.SX:
-    return stacked(v.scaled for v in mpcc.variables)
+def _size(scale: Scale) -> ca.SX:
+    return ca.SX(scale)
+
+
+def _twice(values: ca.SX, count: int) -> ca.SX:
+    """Return the value of each disc for both of its entries, (count,)."""
+    return stacked(ca.SX(values)[k // 2] for k in range(count))
+
+
+def _split(values: ca.SX, sizes: list[int]) -> list[ca.SX]:
+    edges = np.cumsum([0, *sizes]).tolist()
+    return [values[a:b] for a, b in pairwise(edges)]

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Mpcc, Newton, ProximalPoint
+from nsopt.mpcc import Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
@@ -20,8 +20,6 @@ from nsopt.simulation.program import StepProgram
 Array = NDArray[np.float64]
 
 AT_H_MIN = 1 + 1e-9
-CREEP = 4.0
-"""Times h_min: where Newton only solves steps that short, a run would take forever."""
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""
@@ -66,8 +64,6 @@ class StepAttempt:
     program : StepProgram
     control : StepControl
     newton : Newton
-    guesses : bool
-        Whether Newton starts from `warm_guess`; else from the unknowns in z.
 
     Attributes
     ----------
@@ -78,11 +74,8 @@ class StepAttempt:
         Size of a record.
     """
 
-    def __init__(
-        self, program: StepProgram, control: StepControl, newton: Newton, guesses: bool = True
-    ) -> None:
+    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
         self._program, self._control, self._newton = program, control, newton
-        self._guesses = guesses
         self.sizes = [sum(v.scaled.numel() for v in part.variables) for part in program.parts]
         self.layout = ChainLayout.of(program.dynamics, sum(self.sizes))
         z = ca.MX.sym("z", self.layout.nz)
@@ -97,38 +90,6 @@ class StepAttempt:
             [z, parameters],
             list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
         )
-
-    def from_proximal_point(self, now: Array, last: Array) -> Array:
-        """Return unknowns (nx,) of a step by `ProximalPoint`.
-
-        Parameters
-        ----------
-        now : (np,)
-            Parameters of the first program: t, q, v, p, h, scales.
-        last : (nx,)
-            Unknowns of the last step or attempt, where it starts as Newton would.
-        """
-        x: list[Array] = []
-        before = np.split(last, np.cumsum(self.sizes)[:-1])
-        for (guess, proximal), old in zip(self._starts, before, strict=True):
-            known = np.concatenate([now, *x])
-            x.append(proximal.start(np.asarray(guess(known, old)).ravel(), known))
-        return np.concatenate([np.zeros(0), *x])
-
-    @cached_property
-    def takes_proximal_point(self) -> bool:
-        """Whether `ProximalPoint` takes the programs."""
-        return all(ProximalPoint.takes(part) for part in self._program.parts)
-
-    @cached_property
-    def _starts(self) -> list[tuple[ca.Function, ProximalPoint]]:
-        return [(warm_guess(part), ProximalPoint(part)) for part in self._program.parts]
-
-    @property
-    def _creep(self) -> float:
-        """Of h_min, the h at which a step that Newton does not solve is left to `ProximalPoint`."""
-        rough = any(part.boxes or part.discs for part in self._program.parts)
-        return CREEP if self._guesses and rough and self.takes_proximal_point else 0.0
 
     def fields(self, rows: Array) -> dict[str, Array]:
         """Return the columns of records (n, record) by name, each (n, size)."""
@@ -167,7 +128,7 @@ class StepAttempt:
                 known, part = _given(part)(known), part.pattern[0]
             if part not in lowered:
                 lowered[part] = _Lowered(warm_guess(part), self._newton.lower(part))
-            guess = lowered[part].guess(known, old) if self._guesses else old
+            guess = lowered[part].guess(known, old)
             solved, residual, count = lowered[part].newton(guess, known, smallest)
             x.append(solved)
             residuals.append(residual)
@@ -223,10 +184,8 @@ class StepAttempt:
         accepted = ChainState(
             t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)
         )
-        low = ca.logic_and(ca.logic_not(solved), tried <= self._creep * run[0])
-        stuck = ca.logic_or(smallest, low)
         refused = before._replace(
-            h=ca.fmax(shorter, run[0]), status=ca.if_else(stuck, ChainStatus.STUCK, running)
+            h=ca.fmax(shorter, run[0]), status=ca.if_else(smallest, ChainStatus.STUCK, running)
         )
         state = ca.if_else(good, accepted.column, refused.column)
         k = ca.fmax(failed, 0)

@@ -67,10 +67,9 @@ def _code(
     control: StepControl,
     options: Compiled,
     native: bool,
-    guesses: bool,
 ) -> _Code:
     program = StepProgram(dynamics, scheme, acceptance)
-    attempt = StepAttempt(program, control, options.newton, guesses)
+    attempt = StepAttempt(program, control, options.newton)
     if native:
         return _Code(attempt, compile_native(repeated(attempt.function, options.chunk)))
     return _Code(attempt, NativeFunction(attempt.function, False, False, 0.0))
@@ -87,8 +86,6 @@ class Chain:
     native : bool
         Whether C is generated; else single attempts run in CasADi's virtual machine, ready in
         a second or two.
-    guesses : bool
-        See `StepAttempt`.
 
     Attributes
     ----------
@@ -105,9 +102,8 @@ class Chain:
         run: Run,
         scales: Scales,
         native: bool = True,
-        guesses: bool = True,
     ) -> None:
-        how = (acceptance, control, options, native, guesses)
+        how = (acceptance, control, options, native)
         self._attempt, self.code = _code(dynamics, scheme, *how)
         self._call = Evaluator(self.code.function)
         self._at_end = scheme.forces_at_end
@@ -123,24 +119,11 @@ class Chain:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
         return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
 
-    @property
-    def takes_proximal_point(self) -> bool:
-        """Whether `from_proximal_point` serves the scheme."""
-        return self._attempt.takes_proximal_point
-
     def size(self, z: Array) -> float:
         """Return the h of the next attempt [s]."""
         t, _, _, h, _, _ = self._attempt.layout.state(z)
         steps = self._run.steps
         return float(self._attempt.size(t, h, [steps.h_min, steps.h_max, self._run.t_end]))
-
-    def from_proximal_point(self, z: Array) -> Array:
-        """Return a state, stuck or not, with unknowns of the next step by `ProximalPoint`."""
-        t, q, v, h, x, _ = self._attempt.layout.state(z)
-        size = np.array([self.size(z)])
-        now = np.concatenate([t, q, v, self._run.p, size, self._scales.numbers])
-        start = self._attempt.from_proximal_point(now, x)
-        return self._attempt.layout.begin(Start(q, v, float(t[0])), float(h[0]), start)
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,7 +14,6 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import CONTACT_WORK
-from nsopt.simulation.attempt import AT_H_MIN
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED
@@ -126,11 +126,11 @@ class Driver:
             self._chain = self._chained(method.scheme)
             self._z = self._chain.begin(run.start)
 
-    def _chained(self, scheme: Scheme, native: bool = True, guesses: bool = True) -> Chain:
+    def _chained(self, scheme: Scheme, native: bool = True) -> Chain:
         solver = self.method.first_solver(self._dynamics)
         assert isinstance(solver, Compiled)
         settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
-        return Chain(self._dynamics, scheme, *settings, native, guesses)
+        return Chain(self._dynamics, scheme, *settings, native)
 
     @property
     def done(self) -> bool:
@@ -186,11 +186,6 @@ class Driver:
         """
         h_min, tried, z = self.run.steps.h_min, self._refused, self._z
         left = self.run.t_end - self.start.t
-        if chain.size(z) > h_min * AT_H_MIN:
-            taken = self._steps_by(self._fallbacks.longer, tried)
-            if len(taken.accepted):
-                return self._resumed(chain, taken, taken.accepted.h[-1])
-            tried = taken.refused
         sizes = [part * h_min for part in SHORTER] if self._h_varies else []
         for h in (size for size in sizes if size < left):
             shorter = chain.step_of(h, z, self.start)
@@ -204,12 +199,15 @@ class Driver:
         return steps
 
     def _step_by_others(self, chain: Chain, tried: tuple[str, ...]) -> AcceptedSteps:
-        """Return steps by Newton in other ways, or one by a stepper.
+        """Return steps by Newton with other schemes or another law of impact, or by a stepper.
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
-        h, own, others = self.run.steps.h_min, self._fallbacks.own, self._fallbacks.others
-        first, last = ((*own, *others), ()) if self._h_varies else (own, others)
+        h, others = self.run.steps.h_min, self._fallbacks.others
+        law = self._fallbacks.law if _gained(tried) else ()
+        first, last = ((*others, *law), ()) if self._h_varies else (law, others)
+        if self._backoff.lasts:
+            first = tuple(sorted(first, key=lambda fallback: fallback not in law))
         taken = self._steps_by(first, tried)
         if not len(taken.accepted):
             tried = taken.refused
@@ -219,7 +217,7 @@ class Driver:
                 taken, h = FallbackSteps(step, ()), self._stepper.trial
             except StepError as error:
                 taken = self._steps_by(last, (*tried, *error.tried))
-                if not len(taken.accepted) and any(CONTACT_WORK in x for x in taken.refused):
+                if not len(taken.accepted) and not law and _gained(taken.refused):
                     taken = self._steps_by(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
@@ -244,7 +242,7 @@ class Driver:
             self._dynamics,
             self.method.scheme,
             self.run.steps,
-            lambda scheme, guesses: self._chained(scheme, False, guesses),
+            lambda scheme: self._chained(scheme, False),
         )
 
     @cached_property
@@ -271,3 +269,8 @@ class Driver:
             stepper.state = self._restored[k]
         self._steppers.append(stepper)
         return stepper
+
+
+def _gained(tried: Iterable[str]) -> bool:
+    """Tell whether attempts failed by energy that contacts gave."""
+    return any(CONTACT_WORK in text for text in tried)

@@ -1,8 +1,9 @@
-"""Steps by Newton from other starts and with fallbacks, where a compiled chain is stuck."""
+"""Steps by Newton with fallbacks, where a compiled chain is stuck."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +25,11 @@ heard."""
 ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
 
-FROM_PROXIMAL_POINT = "from proximal points"
-"""In the reason of a step, where Newton did not start by itself."""
+LONGER = (10.0, 100.0)
+"""Times h_min, where steps begin too: an impulse that stops a jam has any h."""
 
-LONGER = (1.0, 10.0, 100.0)
-"""Times h_min, where steps from proximal points begin: an impulse that stops a jam has any h."""
+LASTING = 4
+"""Steps of a fallback, after which a jam lasts: thrice in turn the scheme itself did not go on."""
 
 
 class Backoff(NamedTuple):
@@ -50,6 +51,11 @@ class Backoff(NamedTuple):
         """The next one: twice as long where the scheme itself has taken fewer steps since."""
         return Backoff(min(2 * self.steps, MAX_STEPS) if self.own < self.steps else 1)
 
+    @property
+    def lasts(self) -> bool:
+        """Whether the scheme itself has not gone on for a while."""
+        return self.own < self.steps and self.steps >= LASTING
+
 
 class Fallback(NamedTuple):
     """A way to take steps where a compiled chain is stuck.
@@ -57,14 +63,11 @@ class Fallback(NamedTuple):
     Attributes
     ----------
     scheme : Scheme
-    proximal : bool
-        Whether Newton starts from `ProximalPoint`; otherwise it guesses where to start.
     first : float
         The h to try first, in h_min.
     """
 
     scheme: Scheme
-    proximal: bool = False
     first: float = 1.0
 
 
@@ -76,12 +79,10 @@ class FallbackSteps(NamedTuple):
 
 
 class FallbackChains:
-    """Steps by Newton where the compiled chain of a scheme is stuck, by other ways than its own.
+    """Steps by Newton where the compiled chain of a scheme is stuck, with its fallbacks.
 
-    In a jam with friction what stops the bodies is an impulse, far from where Newton starts, or
-    many impulses give the same motion; solvers of optimization problems seldom find it. So Newton
-    starts from `ProximalPoint`: with the scheme itself, then with its fallbacks, which may have a
-    step where the scheme has none. Contacts there must be: nothing else is solved so.
+    They may have a step where the scheme has none, as in a jam. Contacts there must be: nothing
+    else is solved so.
 
     Parameters
     ----------
@@ -89,16 +90,15 @@ class FallbackChains:
     scheme : Scheme
     bounds : StepBounds
     make : callable
-        (scheme, whether Newton guesses where it starts) -> chain; called when it is needed.
+        scheme -> chain; called when it is needed.
 
     Attributes
     ----------
-    longer : tuple of Fallback
-        With the scheme itself above h_min, where Newton does not solve a step nearly as short.
-    own, others : tuple of Fallback
-        With the scheme itself, and with its fallbacks, in the order in which they are tried.
+    others : tuple of Fallback
+        With other schemes, in the order in which they are tried.
     law : tuple of Fallback
-        With another law of impact, where contacts gave energy by the scheme's own.
+        With another law of impact, where contacts gave energy by the scheme's own. They come after
+        other schemes, before them in a jam that lasts, as of micro-impacts in turn.
     """
 
     def __init__(
@@ -106,68 +106,52 @@ class FallbackChains:
         dynamics: Dynamics,
         scheme: Scheme,
         bounds: StepBounds,
-        make: Callable[[Scheme, bool], Chain],
+        make: Callable[[Scheme], Chain],
     ) -> None:
         self._dynamics, self._scheme, self._make = dynamics, scheme, make
         self._h_min, self._h_max = bounds.h_min, bounds.h_max
-        self._chains: dict[tuple[Scheme, bool], Chain] = {}
-        self.longer: tuple[Fallback, ...] = ()
-        self.own: tuple[Fallback, ...] = ()
+        self._chains: dict[Scheme, Chain] = {}
         self.others: tuple[Fallback, ...] = ()
         self.law: tuple[Fallback, ...] = ()
         if not dynamics.contact_names:
             return
         others = [*_others(scheme)]
-        last = tuple(Fallback([scheme, *others][-1], True, factor) for factor in LONGER)
-        self.longer = tuple(Fallback(scheme, True, factor) for factor in reversed(LONGER[1:]))
-        self.own = (Fallback(scheme, True),) if others else last
-        self.others = (*map(Fallback, others), *last) if others else ()
-        other_law = [scheme, *others][-1].fallback
-        self.law = (Fallback(other_law, True),) if other_law is not None else ()
+        longer = tuple(Fallback(other, factor) for other in others[-1:] for factor in LONGER)
+        self.others = (*map(Fallback, others), *longer)
+        self.law = tuple(map(Fallback, _with_other_law(scheme, *others)))
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
         """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
         taken, sizes = FallbackSteps(AcceptedSteps.none(self._dynamics), ()), set()
         for fallback in fallbacks:
-            chain = self._chain(fallback)
+            chain = self._chain(fallback.scheme)
             z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
-            size = (fallback.scheme, fallback.proximal, chain.size(z))
-            if size in sizes or (fallback.proximal and not chain.takes_proximal_point):
+            size = fallback.scheme, chain.size(z)
+            if size in sizes:
                 continue
             sizes.add(size)
-            more = self._taken(chain, fallback, z, count)
-            tried = (*taken.refused, *self._described(fallback, more.refused))
+            more = self._taken(chain, z, count)
+            by = named(self._scheme, fallback.scheme)
+            refused = tuple(f"{by}: {text}" for text in more.refused)
             if len(more.accepted):
-                accepted = more.accepted.with_earlier(taken.refused, self._description(fallback))
-                return FallbackSteps(accepted, self._described(fallback, more.refused))
-            taken = FallbackSteps(more.accepted, tried)
+                return FallbackSteps(more.accepted.with_earlier(taken.refused, by), refused)
+            taken = FallbackSteps(more.accepted, (*taken.refused, *refused))
         return taken
 
-    def _taken(self, chain: Chain, fallback: Fallback, z: Array, count: int) -> FallbackSteps:
+    def _taken(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
         taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
-            begun = chain.from_proximal_point(z) if fallback.proximal else z
-            run = chain.run(begun, taken.refused)
+            run = chain.run(z, taken.refused)
             z = run.state
             taken = FallbackSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
             if chain.ended(z) or len(taken.accepted) >= count:
                 break
         return taken
 
-    def _description(self, fallback: Fallback) -> str:
-        """Return in words how steps were taken, as far as not by the scheme and Newton alone."""
-        by = named(self._scheme, fallback.scheme)
-        return f"{by} {FROM_PROXIMAL_POINT if fallback.proximal else ''}".strip()
-
-    def _described(self, fallback: Fallback, refused: tuple[str, ...]) -> tuple[str, ...]:
-        description = self._description(fallback)
-        return tuple(f"{description}: {text}" for text in refused)
-
-    def _chain(self, fallback: Fallback) -> Chain:
-        key = fallback.scheme, not fallback.proximal
-        if key not in self._chains:
-            self._chains[key] = self._make(*key)
-        return self._chains[key]
+    def _chain(self, scheme: Scheme) -> Chain:
+        if scheme not in self._chains:
+            self._chains[scheme] = self._make(scheme)
+        return self._chains[scheme]
 
 
 def _others(scheme: Scheme) -> Iterator[Scheme]:
@@ -176,3 +160,11 @@ def _others(scheme: Scheme) -> Iterator[Scheme]:
     while (fallback := last.fallback) is not None and type(fallback) is not type(last):
         yield fallback
         last = fallback
+
+
+def _with_other_law(*schemes: Scheme) -> Iterator[Scheme]:
+    """Yield schemes with the law that takes over from theirs, where there is one."""
+    for scheme in schemes:
+        law = getattr(scheme, "impact", None)
+        if law is not None and law.fallback is not None:
+            yield replace(scheme, impact=law.fallback)  # type: ignore[type-var]

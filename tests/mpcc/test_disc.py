@@ -83,20 +83,6 @@ def test_limits_of_normal_impulses_meet_the_law(seed):
     check_coulomb(H, mu, start, x)
 
 
-def test_limits_that_grow_solve_where_as_many_steps_from_the_start_do_not():
-    few = {"iterations": 1, "damped": 3, "tolerance": 1e-9}
-    hard = grown = 0
-    for seed in range(8):
-        m, _, _ = pins(seed, 3)
-        start = 3 * np.random.default_rng(seed).normal(size=6)
-        if solved(m, start, Newton(**few, ramp=0))[1] > 1e-8:
-            hard += 1
-            grown += solved(m, start, Newton(**few, ramp=10))[1] < 1e-8
-            assert solved(m, start, Newton(**few, ramp=10), last=0)[1] > 1e-8  # h comes first
-    assert hard > 0
-    assert grown >= hard / 2
-
-
 def test_a_disc_checks_what_it_is_given():
     m = Mpcc("wrong")
     z = m.variable("z", 3)

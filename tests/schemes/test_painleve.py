@@ -82,7 +82,6 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=3e-6, steps=steps, scheme=scheme, solver=Compiled())
     assert result.completed
-    assert str(result["step_reason"].values[1]).endswith("from proximal points")
     assert result.data.attrs["steps_by_other_schemes"] == 0
     h = result["h"].values[1]
     velocity = result["v"].values[1, :3]
@@ -165,7 +164,7 @@ def test_what_a_fixed_h_leaves_to_fallbacks_is_on_record():
         dynamics, duration=h, steps=StepBounds(h, h), scheme=Hopeless(), solver=Compiled()
     )
     assert result["h"].values[1:] == pytest.approx(h, rel=1e-9)
-    assert "by MoreauJean from proximal points" in str(result["step_reason"].values[1])
+    assert "by MoreauJean" in str(result["step_reason"].values[1])
     attrs = result.data.attrs
     assert attrs["steps_by_other_schemes"] == attrs["steps"] == 1
     assert attrs["time_by_other_schemes"] == pytest.approx(h, rel=1e-9)
@@ -176,7 +175,8 @@ def test_what_a_fixed_h_leaves_to_fallbacks_is_on_record():
     compiled = [text for text in tried if "h = " in text]
     assert {text.partition("h = ")[2].partition(" s")[0] for text in compiled} == {"1e-05"}
     # What keeps the scheme, in whatever way, comes first.
-    assert tried[-1] == "by MoreauJean: h = 1e-05 s: Newton did not converge"
+    assert str(result["step_reason"].values[1]).endswith("; by MoreauJean")
+    assert tried[-1].startswith("h down to 0.001 h_min")
     assert any(text.startswith("h down to 0.001 h_min: ") for text in tried)
 
 
@@ -214,7 +214,7 @@ def test_where_all_is_refused_each_attempt_is_told_once(low):
         assert "1e-05" in {
             size
             for size, line in zip(sizes, attempts, strict=True)
-            if line.startswith("by HopelessToo from proximal points")
+            if line.startswith("by HopelessToo")
         }
 
 
@@ -225,10 +225,10 @@ def test_a_fallback_takes_the_impulse_and_is_told():
     steps = StepBounds(1e-6, 1e-5)
     result = simulate(dynamics, duration=2e-5, steps=steps, scheme=Hopeless(), solver=Compiled())
     assert result.data.attrs["steps_by_other_schemes"] == result.data.attrs["steps"]
-    assert "by MoreauJean from proximal points" in str(result["step_reason"].values[1])
+    assert "by MoreauJean" in str(result["step_reason"].values[1])
     tried = str(result["tried"].values[1])
-    assert tried.count("from proximal points: h = 1e-06 s: equation of motion") == 1
-    assert "by MoreauJean: h = 1e-06 s: Newton did not converge" in tried
+    assert tried.count("h = 1e-06 s: equation of motion") == 1
+    assert all(f"h = {h} s: equation of motion" in tried for h in ("3e-07", "1e-07"))
     velocity = result["v"].values[1, :3]
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-6)
 

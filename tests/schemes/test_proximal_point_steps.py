@@ -21,7 +21,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import Start
-from nsopt.mpcc import ProximalPoint
+from nsopt.mpcc import Newton
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.program import StepProgram
@@ -42,7 +42,9 @@ def stepped(dynamics, start, scheme, values):
     numbers = program.numbers(start, p, StepBounds(H, H))
     known, unknowns = np.concatenate([*numbers.values()]), []
     for part, n in zip(program.parts, program.sizes, strict=True):
-        unknowns.append(ProximalPoint(part).start(np.zeros(n), known))
+        x, residual, _ = Newton(iterations=1).lower(part)(np.zeros(n), known, 1)
+        assert float(residual) < 1e-8
+        unknowns.append(np.asarray(x).ravel())
         known = np.concatenate([known, unknowns[-1]])
     return program.judged(unknowns, numbers, scales.force)[0].v
 

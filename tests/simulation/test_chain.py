@@ -21,10 +21,10 @@ from nsopt import (
     load_problem,
     simulate,
 )
-from nsopt.mpcc import Newton, native
+from nsopt.mpcc import Newton, ProximalPoints, native
 from tests.schemes.models import turned, wrapped
 
-HARDLY = Newton(iterations=1, damped=0, tolerance=1e-12, rough=1e-12)
+HARDLY = Newton(1e-12, 1e-12, iterations=1, points=ProximalPoints(budget=0, last=0))
 SCHEMES = [Variational(), MoreauJean(project=True), ContactAligned()]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from nsopt import Checkpoint, PaperStep, Solver, Start, StepBounds, simulate
 from nsopt import files as whole_files
-from nsopt.mpcc import Newton
+from nsopt.mpcc import Newton, ProximalPoints
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled, ErrorControl
 from nsopt.simulation.checkpoint import hdf5, identity, writer
@@ -127,8 +127,8 @@ MOVED = Start(*(x + dx for x, dx in zip(CASE_A.dynamics.stated_start(), (0, 1e-3
         ({"scheme": PaperStep()}, ["scheme was Variational, is PaperStep"]),
         ({"solver": Solver()}, ["solver was Compiled, is Solver"]),
         (
-            {"solver": Compiled(Newton(damped=3))},
-            [f"solver.newton.damped was {Newton().damped}, is 3"],
+            {"solver": Compiled(Newton(points=ProximalPoints(steps=3)))},
+            [f"solver.newton.points.steps was {ProximalPoints().steps}, is 3"],
         ),
         ({"control": ErrorControl(1e-6)}, ["control was LargestStep, is ErrorControl"]),
         ({"store_every": 2}, ["store_every was 1, is 2"]),

@@ -1,0 +1,77 @@
+"""The parts of a Newton iteration on a program and on its proximal points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonSteps:
+    """Steps on z = (x, rows, count): unknowns (n,), scaled residuals (n,), number of steps.
+
+    A point is (part, last, weights) of `near`.
+
+    Parameters
+    ----------
+    prepare : Function p -> constants
+        What all others need that does not depend on x.
+    rows : Function (x, constants, *point) -> (n,)
+    move : Function (x, rows, constants, *point) -> (n,)
+        Newton's step dx; the next unknowns are x - dx.
+    weights : Function (x, constants) -> (nz,)
+        See `slope_weights`.
+    """
+
+    prepare: ca.Function
+    rows: ca.Function
+    move: ca.Function
+    weights: ca.Function
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return int(self.rows.numel_in(0))
+
+    @property
+    def given(self) -> int:
+        """Number of parameters of the program."""
+        return int(self.prepare.numel_in(0))
+
+    def constants(self, p: ca.MX) -> ca.MX:
+        """Return the constants of a solve, (0, 1) if there are none."""
+        return self.prepare(p) if self.prepare.numel_out(0) else ca.MX(0, 1)
+
+    def symbols(self) -> tuple[ca.MX, ca.MX]:
+        """Return symbols for z and constants."""
+        return ca.MX.sym("z", 2 * self.n + 1), self.constants_symbol()
+
+    def constants_symbol(self) -> ca.MX:
+        """Return a symbol for the constants."""
+        return ca.MX.sym("constants", self.rows.numel_in(1))
+
+    def itself(self, x: ca.MX) -> tuple[ca.MX | float, ca.MX, ca.MX]:
+        """Return the point at which the program is itself."""
+        return 0.0, x, ca.MX.ones(self.weights.numel_out(0))
+
+    def packed(self, x: ca.MX, constants: ca.MX, count: ca.MX | int) -> ca.MX:
+        """Return z of unknowns of the program itself."""
+        return ca.vertcat(x, self.rows(x, constants, *self.itself(x)), count)
+
+    def full_step(self) -> ca.Function:
+        """Return (z, constants) -> z after a full step of the program itself."""
+        z, constants = self.symbols()
+        n = self.n
+        x, r, count = z[:n], z[n : 2 * n], z[2 * n]
+        dx = self.move(x, r, constants, *self.itself(x))
+        return ca.Function("full_step", [z, constants], [self.packed(x - dx, constants, count + 1)])
+
+    def residual(self, z: ca.MX) -> ca.MX:
+        """Return the largest scaled residual."""
+        return largest(z[self.n : 2 * self.n])
+
+
+def largest(r: ca.MX) -> ca.MX:
+    """Return the largest size; not a number where any is (fmax would hide it)."""
+    return ca.norm_inf(r) + 1e-300 * ca.sum1(r)  # zero times it would be simplified away
