@@ -145,7 +145,7 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     check_feasible(task.dynamics, horizon, task.conditions, task.inputs, p)
     nlp = stated.nlp()
     start = starting_point(stated, nlp, task.guess)
-    program = nlp.nlp("arm", compiled=native)
+    program = nlp.nlp("arm", nlp.derivatives(compiled=native))
     few = Ipopt(max_iter=1).build(program)
     figures = {"before": before, "build": perf_counter() - begin}
     if more:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Outcome, Point
+from nsopt.mpcc.backend import Backend, Call, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.settings import Settings
+from nsopt.mpcc.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.solution import Solution, Status
 from nsopt.mpcc.stationarity import Stationarity
 from nsopt.mpcc.status import why_not_optimal
@@ -55,11 +57,14 @@ class StructuredProgram:
         self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
     ) -> None:
         self.nlp, self._backend, self._settings = nlp, backend, settings
-        program = nlp.nlp("horizon", compiled=compiled)
-        assert program.derivatives is not None
-        self._derivatives = program.derivatives
-        self._call = backend.build(program)
-        self._judge = RowResiduals(nlp, program.derivatives, settings.tolerances)
+        split = SimpleBounds.of(nlp)
+        derivatives = split.rest.derivatives(compiled=compiled)
+        self._derivatives = split.derivatives(derivatives)
+        self._call: Call = backend.build(split.rest.nlp("horizon", derivatives))
+        if split.rows.size:
+            self._call = SimplyBounded(split, self._call)
+        self._split = split
+        self._judge = RowResiduals(nlp, self._derivatives, settings.tolerances)
 
     def solve(self, p: Vector, lower: Vector, upper: Vector, start: Point) -> Solution:
         """Solve for the given numbers.
@@ -84,13 +89,17 @@ class StructuredProgram:
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
         final = schedules[0][-1]
-        trials = follow(
-            schedules,
-            start,
-            start,
-            self._settings.retries,
-            lambda stage, now, last: self._try(stage, now, case, final, last=last),
-        )
+
+        def followed(call: Call) -> list[Trial]:
+            def trial(stage: Stage, now: Point, last: bool) -> Trial:
+                return self._try(call, stage, now, case, final, last=last)
+
+            return follow(schedules, start, start, self._settings.retries, trial)
+
+        trials = followed(self._call)
+        if self._split.rows.size and not trials[-1].ok and not trials[-1].outcome.interrupted:
+            # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+            trials += followed(self._whole)
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
@@ -99,8 +108,15 @@ class StructuredProgram:
         status = _status(trials, found)
         return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
 
-    def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
-        outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
+    @cached_property
+    def _whole(self) -> Call:
+        """The call with all rows as rows."""
+        return self._backend.build(self.nlp.nlp("whole", self._derivatives))
+
+    def _try(
+        self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool
+    ) -> Trial:
+        outcome = call(start, np.append(case.p, stage), case.lower, case.upper)
         residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
         ok = outcome.success and (not last or residuals.largest <= 1)
         return Trial(stage, ok, outcome.point, outcome, residuals, f)
