@@ -224,8 +224,8 @@ class Statement:
         table = np.hstack(samples)
         first: list[int] = []
         for k, values in enumerate(table):
-            before = (j for j in dict.fromkeys(first) if np.allclose(table[j], values, 1e-11, 0))
-            first.append(next(before, k))
+            alike = np.isclose(table[: k + 1], values, 1e-11, 0).all(axis=1)
+            first.append(int(np.argmax(alike)) if alike.any() else k)
         return tuple(first)
 
     @cached_property

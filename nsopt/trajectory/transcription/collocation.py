@@ -12,6 +12,7 @@ function, evaluated at each of these points; a second, small one links the point
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -22,11 +23,7 @@ from nsopt.simulation import AcceptedSteps, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.reintegration import (
-    driving_forces,
-    quadratic,
-    step_defect,
-)
+from nsopt.trajectory.verification.reintegration import Reintegration, quadratic
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +225,10 @@ class Collocation(Transcription):
             trajectory.inputs,
         )
 
+    @cached_property
+    def _reintegration(self) -> Reintegration:
+        return Reintegration(self)
+
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
         """Return the motion at the nodes, and at nodes and midpoints."""
         points, T = x[:-1].reshape(-1, self.node), float(x[-1])
@@ -239,7 +240,7 @@ class Collocation(Transcription):
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
-        drive, power = driving_forces(self, fine, p)
+        drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         accepted = _accepted(nodes, t, power, solution)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
@@ -256,7 +257,7 @@ class Collocation(Transcription):
             np.zeros((len(t), 0)),
             accepted,
             controls,
-            step_defect(self, fine, drive, p),
+            self._reintegration.defect(fine, drive, p),
         )
 
 
