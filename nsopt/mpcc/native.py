@@ -151,6 +151,14 @@ def _say(topic: str, message: str) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
+def has_compiler() -> bool:
+    """Return whether there is a C compiler."""
+    try:
+        return bool(_compiler())
+    except RuntimeError:
+        return False
+
+
 @dataclass(frozen=True)
 class _Compiler:
     command: tuple[str, ...]

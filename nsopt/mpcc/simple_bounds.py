@@ -59,6 +59,18 @@ class SimpleBounds:
         rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
         return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
 
+    def restated(self, whole: StructuredNlp) -> SimpleBounds:
+        """Return the same split of a program with other limits."""
+        lower, upper = (getattr(whole, side)[self.kept] for side in ("lower", "upper"))
+        blocks, first = [], 0
+        for block in self.rest.blocks:
+            shape = (block.count, block.rows)
+            own = slice(first, first + block.count * block.rows)
+            limits = {"lower": lower[own].reshape(shape), "upper": upper[own].reshape(shape)}
+            blocks.append(replace(block, **limits))
+            first = own.stop
+        return replace(self, whole=whole, rest=self.rest.restated(blocks))
+
     @cached_property
     def kept(self) -> Index:
         """Rows of the whole program that are left in the rest, in their order."""

@@ -53,10 +53,11 @@ class Solver:
     phase_two : bool
         Whether it does; where not, a program with an objective is solved where it is feasible, and
         what kind of point that is is not found out.
-    compiled : bool
-        Whether derivatives over a horizon are evaluated by compiled code: two to three times
-        faster, after a compiler that takes seconds to minutes once; the code is kept and serves
-        any number of steps. Single programs have `Sqp(native=True)`.
+    compiled : bool, optional
+        Whether functions over a horizon are compiled: ten times as fast, after a compiler that
+        takes some seconds once; the code is kept, and serves other numbers of steps, masses and
+        clearances. By default where there is a compiler and the horizon has 200 steps or more, or
+        the optimization is prepared for many solves. Single programs have `Sqp(native=True)`.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Solver:
     tolerances: Tolerances | None = None
     polish: bool = True
     retries: int | None = None
-    compiled: bool = False
+    compiled: bool | None = None
     active_set: ActiveSet | None = None
     phase_two: bool = True
 

@@ -7,6 +7,7 @@ steps takes no longer than stating ten. Blocks that share a function share its d
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -173,6 +174,14 @@ class StructuredNlp:
         self.rows = ca.Function("rows", [self.x, self.p], [self.g], ["x", "p"], ["g"])
         self.lower = np.concatenate([block.lower.ravel() for block in self.blocks])
         self.upper = np.concatenate([block.upper.ravel() for block in self.blocks])
+
+    def restated(self, blocks: Sequence[ConstraintBlock]) -> StructuredNlp:
+        """Return the program with the same blocks but for the limits of their rows."""
+        other = copy.copy(self)
+        other.blocks = tuple(blocks)
+        other.lower = np.concatenate([block.lower.ravel() for block in blocks])
+        other.upper = np.concatenate([block.upper.ravel() for block in blocks])
+        return other
 
     def _own(self, block: ConstraintBlock) -> list[ca.MX]:
         """Return unknowns and data of a block, a column for each instance."""

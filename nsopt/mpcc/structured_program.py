@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
-from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.schedule import Schedule, Stage
 from nsopt.mpcc.settings import Settings
 from nsopt.mpcc.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.solution import Solution, Status
@@ -56,17 +57,34 @@ class StructuredProgram:
     def __init__(
         self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
     ) -> None:
-        self.nlp, self._backend, self._settings = nlp, backend, settings
+        self._backend, self._settings = backend, settings
         split = SimpleBounds.of(nlp)
-        derivatives = split.rest.derivatives(compiled=compiled)
-        self._derivatives = split.derivatives(derivatives)
-        self._call: Call = backend.build(split.rest.nlp("horizon", derivatives))
+        self._of_rest = split.rest.derivatives(compiled=compiled)
+        self._derivatives = split.derivatives(self._of_rest)
+        self._take(split)
+
+    def _take(self, split: SimpleBounds) -> None:
+        self.nlp, self._split = split.whole, split
+        self._call: Call = self._backend.build(split.rest.nlp("horizon", self._of_rest))
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
-        self._split = split
-        self._judge = RowResiduals(nlp, self._derivatives, settings.tolerances)
+        self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
 
-    def solve(self, p: Vector, lower: Vector, upper: Vector, start: Point) -> Solution:
+    def restated(self, nlp: StructuredNlp) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
+        other = copy.copy(self)
+        vars(other).pop("_whole", None)
+        other._take(self._split.restated(nlp))
+        return other
+
+    def solve(
+        self,
+        p: Vector,
+        lower: Vector,
+        upper: Vector,
+        start: Point,
+        schedules: Sequence[Schedule] | None = None,
+    ) -> Solution:
         """Solve for the given numbers.
 
         Parameters
@@ -77,6 +95,8 @@ class StructuredProgram:
             Bounds of the unknowns.
         start : Point
             A warm one is first tried at the last stage alone.
+        schedules : sequence of Schedule, optional
+            In place of those of the settings.
 
         Returns
         -------
@@ -85,7 +105,7 @@ class StructuredProgram:
         """
         begin = perf_counter()
         case = Case(p, lower, upper, start.x, lower)
-        schedules = self._settings.schedules
+        schedules = self._settings.schedules if schedules is None else schedules
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
         final = schedules[0][-1]

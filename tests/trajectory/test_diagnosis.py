@@ -81,7 +81,7 @@ class Tried:
 
 def tried(dynamics, horizon, costs, conditions, guess, max_iter=200):
     p = dynamics.values()
-    check_feasible(dynamics, horizon, conditions, (), p)
+    check_feasible(Statement(dynamics, conditions, (), p), horizon)
     collocation = Collocation(dynamics, horizon, costs, conditions, ())
     nlp = collocation.nlp()
     low, high = (np.full(collocation.size, x) for x in (-np.inf, np.inf))

@@ -1,6 +1,7 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments
+from nsopt.trajectory.diagnosis.block_rows import stated_row
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
@@ -14,4 +15,5 @@ __all__ = [
     "check_feasible",
     "explain",
     "scaling",
+    "stated_row",
 ]

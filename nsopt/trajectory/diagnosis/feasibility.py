@@ -10,11 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import (
     ClearOf,
     ClearOfCapsule,
-    Condition,
     LinkClearOf,
     Reach,
     Touching,
@@ -27,21 +25,8 @@ from nsopt.trajectory.horizon import Horizon
 Array = NDArray[np.float64]
 
 
-def check_feasible(
-    dynamics: Dynamics,
-    horizon: Horizon,
-    conditions: Sequence[Condition],
-    inputs: Sequence[str],
-    p: Array,
-) -> None:
+def check_feasible(statement: Statement, horizon: Horizon) -> None:
     """Refuse conditions that no motion can meet, as far as that is certain without a solve.
-
-    Parameters
-    ----------
-    dynamics, horizon, conditions, inputs
-        As for `optimize`.
-    p : (np,)
-        Values of parameters.
 
     Raises
     ------
@@ -51,7 +36,6 @@ def check_feasible(
         farther away than the links reach, or a coordinate cannot get to its end in time; it names
         the conditions, the values and the remedy.
     """
-    statement = Statement(dynamics, conditions, inputs, p)
     check_effect(statement)
     stated = statement.stated(horizon.steps)
     _check_bounds(statement, stated)

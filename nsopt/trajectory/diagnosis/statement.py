@@ -23,6 +23,13 @@ OFF = 1e-6
 """Tolerated violation of a bound, that of solvers."""
 
 
+SHARED = ("_free", "_stepped", "sample", "symbols", "_known")
+"""What does not depend on conditions."""
+
+STEPS = 10**6
+"""A number of steps on which shares of a motion differ where they do."""
+
+
 class Row(NamedTuple):
     """A scalar row of a condition: lower <= value <= upper."""
 
@@ -239,6 +246,23 @@ class Statement:
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
+    def restated(self, conditions: Sequence[Condition]) -> Statement | None:
+        """Return the statement of conditions that differ in limits alone; None if there is more.
+
+        Rows are the same if they have the same label and expression, on the same sample.
+        """
+        other = replace(self, conditions=conditions)
+        vars(other).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
+        rows, others = self.stated(STEPS), other.stated(STEPS)
+        alike = len(rows) == len(others) and all(
+            _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
+        )
+        coupled = any(c.couple(self.sample, self.sample) for c in (*self.conditions, *conditions))
+        if not alike or coupled:
+            return None
+        vars(other).update(values=self.values, function=self.function, same=self.same)
+        return other
+
     def interval(self, name: str, *occasions: str) -> VariableBounds:
         """Return the interval that rows at some occasions leave for a named number."""
         mine = [row for row in self.rows if row.name == name and row.when in occasions]
@@ -254,3 +278,9 @@ class Statement:
             left = [self.interval(name, when, ALONG) for name in names]
             states.append(np.array([x.lower if x.given else np.nan for x in left]))
         return states[0], states[1]
+
+
+def _same(x: Row, y: Row) -> bool:
+    """Return whether two rows bound the same expression; of alike ones the same objects."""
+    named = (x.when, x.label) == (y.when, y.label)
+    return named and x.value.element_hash() == y.value.element_hash()

@@ -78,7 +78,7 @@ class Collocation(Transcription):
 
     def nlp(self) -> StructuredNlp:
         nodes = self._nodes()
-        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end(nodes)]
+        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end()]
         blocks += [self._coupling(), *self._during()]
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
 
@@ -135,21 +135,23 @@ class Collocation(Transcription):
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _nodes(self) -> ConstraintBlock:
-        """Return the block of all nodes but the last; data: time over the duration, weight."""
-        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        """Return the block of all nodes; data: time over the duration, weight."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
         w, _, p = self._symbols(self.node + 1)
         data = ca.SX.sym("data", 2)
         m = self.sample(data[0] * w[-1], w[:-1], p)
         terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
         block = constraint_block("moment", symbols, self._along(m), ca.vertcat(*terms), columns)
-        return replace(block, data=np.column_stack([k / n, np.where(k > 0, 2, 1) / (6 * n)]))
+        weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
+        return replace(block, data=np.column_stack([k / n, weights]))
 
     def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
         """Return the block of all midpoints, with four times the weight of a node [Simpson]."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
         data = np.column_stack([(k + 0.5) / n, np.full(n, 4 / (6 * n))])
-        return replace(nodes, columns=self._columns(2 * k + 1), data=data)
+        columns, lower, upper = self._columns(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
+        return replace(nodes, columns=columns, data=data, lower=lower, upper=upper)
 
     def _columns(self, points: Index) -> Index:
         """Return the unknowns of nodes (even numbers) or midpoints (odd ones), and the duration."""
@@ -163,17 +165,12 @@ class Collocation(Transcription):
         nothing = ca.SX.zeros(len(self.costs))
         return constraint_block("start", (w, k, p), bounds, nothing, self._columns(np.arange(1)))
 
-    def _end(self, nodes: ConstraintBlock) -> ConstraintBlock:
-        """Return the block of the last node: that of all nodes, and conditions at the end."""
+    def _end(self) -> ConstraintBlock:
+        """Return the block of the conditions and costs at the end."""
         w, k, p = self._symbols(self.node + 1)
         m, n = self.sample(w[-1], w[:-1], p), self.horizon.steps
-        rows, terms = nodes.function(w, [1.0, 1 / (6 * n)], p)
-        along = [
-            Bound(label, rows[i], nodes.lower[0, [i]], nodes.upper[0, [i]])
-            for i, label in enumerate(nodes.labels)
-        ]
-        bounds = along + [b for condition in self.conditions for b in condition.end(m)]
-        terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
+        bounds = [b for condition in self.conditions for b in condition.end(m)]
+        terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
         columns = self._columns(np.array([2 * n], dtype=np.intp))
         block = constraint_block("end", (w, k, p), bounds, terms, columns)
         return replace(block, data=np.array([[float(n)]]))

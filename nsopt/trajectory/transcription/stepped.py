@@ -73,6 +73,10 @@ class Stepped(Transcription):
         return LAST
 
     @property
+    def any_parameters(self) -> bool:
+        return not self.dynamics.parameters  # scales depend on them
+
+    @property
     def unilateral(self) -> bool:
         return bool(self.dynamics.contact_names)
 
@@ -166,7 +170,8 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in [*c.along(x.sample), *c.end(x.sample)]]
+        bounds += [b for c in self.conditions for b in c.along(x.sample)]
+        bounds += [b for c in self.conditions for b in c.end(x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
         terms = self._cost_terms(x) + ca.vertcat(
             *(c.weight * c.final(x.sample) for c in self.costs)
