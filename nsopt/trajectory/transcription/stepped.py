@@ -26,7 +26,7 @@ from nsopt.mpcc import (
     constraint_block,
 )
 from nsopt.schemes import Scales, Scheme, internal
-from nsopt.simulation import AcceptedSteps, objects
+from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.conditions import Span
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.schedules import LAST, Stage
@@ -318,7 +318,7 @@ class Stepped(Transcription):
         # An impulse at a node is of half the step before and half the step after it; the record
         # has impulses of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
-        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)])
+        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
         accepted = AcceptedSteps(
@@ -330,7 +330,7 @@ class Stepped(Transcription):
             joint_impulse=mu,
             slip_impulse=slip,
             motion_residual=np.full(n, solution.residuals.violation),
-            loss=loss + impact_loss[1:],
+            loss=np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)]),
             work=work,
             iterations=np.full(n, solution.iterations / n),
             solve_time=np.full(n, solution.time / n),
