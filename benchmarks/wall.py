@@ -27,6 +27,7 @@ from nsopt import (
     ContactLaw,
     Dynamics,
     Frame,
+    Hertz,
     Mechanism,
     PlaneContact,
     Prismatic,
@@ -114,7 +115,7 @@ def thrown(rigid: bool = False) -> Dynamics:
     on_rail = Mechanism([mass], [rail], "relative", [Actuator("rail")])
     if rigid:
         return assemble(on_rail, [wall])
-    soft = CompliantContact("spring", wall, STIFFNESS, impact_speed=1.0, exponent=1.0)
+    soft = CompliantContact("spring", wall, Hertz(STIFFNESS, exponent=1.0))
     return assemble(on_rail, [soft])
 
 

@@ -21,8 +21,10 @@ from nsopt.mechanics import (
     Mimic,
     Relative,
     Start,
+    acceleration,
     assemble,
     consistent,
+    equilibrium,
     joint_resistance,
 )
 from nsopt.mpcc import (
@@ -48,6 +50,7 @@ from nsopt.schemes import (
     NewtonImpact,
     PaperStep,
     PoissonImpact,
+    RungeKutta,
     TrueClosure,
     Variational,
 )
@@ -96,6 +99,7 @@ __all__ = [
     "Problem",
     "Relative",
     "Result",
+    "RungeKutta",
     "Samples",
     "Scholtes",
     "ScholtesAggregated",
@@ -105,8 +109,10 @@ __all__ = [
     "StepBounds",
     "TrueClosure",
     "Variational",
+    "acceleration",
     "assemble",
     "consistent",
+    "equilibrium",
     "joint_resistance",
     "load_problem",
     "simulate",

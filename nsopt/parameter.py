@@ -1,7 +1,9 @@
 """Named numbers that stay symbols in the step equations."""
 
 import dataclasses
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -10,13 +12,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+_symbol_of: ContextVar[Callable[["Parameter"], ca.SX]] = ContextVar("symbol_of")
+"""The symbol of a Parameter, while a function of time is evaluated."""
+
 
 @dataclass(frozen=True)
 class Parameter:
     """A number with a name, left symbolic in the step equations.
 
     Accepted wherever a mass, a length, a stiffness, a force, ... is; a run may then replace the
-    value without assembling or compiling anew, and sensitivities to it exist.
+    value without assembling or compiling anew, and sensitivities to it exist. In a function of time
+    it takes part in arithmetic, ``lambda t: amplitude * np.sin(t)``, and in CasADi functions.
 
     Parameters
     ----------
@@ -36,20 +42,80 @@ class Parameter:
         if not number_like or not np.isfinite(self.value):
             raise ValueError(f"parameter {self.name!r} must be a finite number, got {self.value}")
 
+    __array_ufunc__ = None  # so that a number of NumPy leaves arithmetic to this class
+
+    def __SX__(self) -> ca.SX:
+        """Return its symbol, for CasADi."""
+        if (symbol_of := _symbol_of.get(None)) is None:
+            raise TypeError(
+                f"arithmetic with the Parameter {self.name!r} is for functions of time: state "
+                "lambda t: ..., or give another Parameter for the result"
+            )
+        return symbol_of(self)
+
+    def __neg__(self) -> ca.SX:
+        return -self.__SX__()
+
+    def __add__(self, other: Any) -> ca.SX:
+        return self._with(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> ca.SX:
+        return self._with(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> ca.SX:
+        return self._with(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> ca.SX:
+        return self._with(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> ca.SX:
+        return self._with(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> ca.SX:
+        return self._with(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> ca.SX:
+        return self._with(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> ca.SX:
+        return self._with(operator.truediv, other, self)
+
+    def __pow__(self, other: Any) -> ca.SX:
+        return self._with(operator.pow, self, other)
+
+    def __rpow__(self, other: Any) -> ca.SX:
+        return self._with(operator.pow, other, self)
+
+    @staticmethod
+    def _with(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> ca.SX:
+        result: ca.SX = operation(*(x.__SX__() if isinstance(x, Parameter) else x for x in (a, b)))
+        return result
+
 
 Scalar = float | Parameter
 Numbers = Sequence[Any] | NDArray[Any]
 """A vector or matrix (nested sequences) of `Scalar`."""
 
 
-def at_time(function: Callable[[ca.SX], Any], t: ca.SX) -> Any:
-    """Return ``function(t)``; inside it NumPy functions such as ``np.sin`` work on the symbol t."""
-    mode = ca.GlobalOptions.getNumpyMode()
+def at_time(
+    function: Callable[[ca.SX], Any], t: ca.SX, symbol_of: Callable[[Parameter], ca.SX]
+) -> Any:
+    """Return ``function(t)``; inside it NumPy functions such as ``np.sin`` work on the symbol t.
+
+    Parameters
+    ----------
+    function : callable
+    t : SX scalar [s]
+    symbol_of : callable
+        From each Parameter in it to the expression that it stands for.
+    """
+    mode, known = ca.GlobalOptions.getNumpyMode(), _symbol_of.set(symbol_of)
     ca.GlobalOptions.setNumpyMode(-1)  # expressions from NumPy's functions, without a warning
     try:
         return function(t)
     finally:
         ca.GlobalOptions.setNumpyMode(mode)
+        _symbol_of.reset(known)
 
 
 def number(value: Any) -> Any:
@@ -101,7 +167,7 @@ def _walk(value: Any) -> list[Parameter]:
 
 def _parts(value: Any) -> list[Any]:
     if callable(value):
-        return [at_time(value, ca.SX.sym("t"))]
+        return _parts_of_function(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, (tuple, list)) or (
@@ -111,6 +177,17 @@ def _parts(value: Any) -> list[Any]:
     return []
 
 
+def _parts_of_function(function: Callable[[ca.SX], Any]) -> list[Any]:
+    """Return what a function of time returns, and the Parameters that it computes with."""
+    used: list[Parameter] = []
+
+    def symbol_of(parameter: Parameter) -> ca.SX:
+        used.append(parameter)
+        return ca.SX.sym(parameter.name)
+
+    return [at_time(function, ca.SX.sym("t"), symbol_of), *used]
+
+
 def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     """Return a copy of nested sequences and dataclasses with other parameter values.
 
@@ -118,6 +195,11 @@ def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     values; what was one object stays one object.
     """
     return _substitute(value, numbers, {})
+
+
+def exchanged(value: Any, objects: Sequence[tuple[Any, Any]]) -> Any:
+    """Return a copy of nested sequences and dataclasses with some objects in place of others."""
+    return _substitute(value, {}, {id(old): new for old, new in objects})
 
 
 def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:

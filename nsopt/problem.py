@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from nsopt.mechanics import Dynamics, Start
+from nsopt.mechanics import Dynamics, Mechanism, Start
 from nsopt.simulation import StepBounds, check_run
 from nsopt.trajectory import Optimization
 
@@ -65,11 +65,14 @@ def problem_title(file: Path) -> str:
     return text.splitlines()[0].rstrip(".")
 
 
-def is_optimization(file: Path) -> bool:
-    """Return whether a file is for ``nsopt optimize``, without running it."""
+def command_of(file: Path) -> str:
+    """Return the command that a file is for, without running it: run, optimize or mobility."""
     body = ast.parse(file.read_text(encoding="utf-8")).body
     targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
-    return any(isinstance(t, ast.Name) and t.id == "optimization" for t in targets)
+    defined = {t.id for t in targets if isinstance(t, ast.Name)}
+    if "optimization" in defined:
+        return "optimize"
+    return "mobility" if "mechanism" in defined and "problem" not in defined else "run"
 
 
 def find_problem(name: str) -> Path:
@@ -107,6 +110,8 @@ def load_problem(name: str) -> Problem:
     problem = getattr(module, "problem", None)
     if problem is None and isinstance(getattr(module, "optimization", None), Optimization):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
+    if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
+        raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
     if not isinstance(problem, Problem):
         kind = "no problem" if problem is None else f"a problem that is {problem!r}"
         raise ValueError(
@@ -133,6 +138,28 @@ def load_optimization(name: str) -> Optimization:
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
         )
     return optimization
+
+
+def load_mechanism(name: str) -> Mechanism:
+    """Return the mechanism of a problem, of an optimization, or of a file that defines one alone.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it defines none of these.
+    """
+    file = find_problem(name)
+    module = _run(file)
+    alone = getattr(module, "mechanism", None)
+    if isinstance(alone, Mechanism):
+        return alone
+    for kind, motion in (("problem", Problem), ("optimization", Optimization)):
+        found = getattr(module, kind, None)
+        if isinstance(found, motion):
+            return found.dynamics.mechanism
+    raise ValueError(
+        f"{file.name} defines no mechanism: end it with mechanism = Mechanism(bodies, joints)"
+    )
 
 
 def _run(file: Path) -> ModuleType:

@@ -90,7 +90,7 @@ LABELS = ("q_name", "v_name", "contact", "joint", "body", "axis")
 """Coordinates beside ``time``."""
 
 _TEXTS = ("step_reason", "tried")
-_JSON = ("parameters", "outline", "frames", "plot_data")
+_JSON = ("parameters", "outline", "frames", "plot_data", "redundant_rows")
 _NUMBERS = ("gap_scales", "clearances", "gravity")
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(
@@ -118,6 +118,7 @@ ATTRIBUTES: dict[str, type] = {
             "steps_by_other_laws",
             "steps_unfollowed",
             "ideal_joints",
+            "pressed",
             "redundant_joint_rows",
             "redundant_contacts",
         ),

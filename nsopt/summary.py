@@ -170,7 +170,9 @@ def contacts(data: xr.Dataset) -> list[Row]:
         text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
         rows.append(("largest contact force", text if force > 0 else "no contact"))
     if count := attrs["redundant_joint_rows"]:
-        rows.append(("redundant joint rows", f"{count}: reactions are of least norm"))
+        owners = json.loads(attrs["redundant_rows"]).items()
+        names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
+        rows.append(("redundant joint rows", f"{count}, {names}: reactions are of least norm"))
     if count := attrs["redundant_contacts"]:
         rows.append(("redundant contacts", f"up to {count}: their shares are one of many"))
     return rows

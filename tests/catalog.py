@@ -54,13 +54,28 @@ JOINTS = [
     Row("prismatic", lambda a, b: ns.Prismatic("e", a, b), 5, (TZ,)),
     Row("cylindrical", lambda a, b: ns.Cylindrical("e", a, b), 4, (TZ, RZ)),
     Row("spherical", lambda a, b: ns.Spherical("e", a, b), 3, (RX, RY, RZ)),
+    Row("bend", lambda a, b: ns.Bend("e", a, b), 3, (RX, RY, RZ)),
     Row("universal", lambda a, b: ns.Universal("e", a, b), 4, (RX, RY)),
+    Row("pin in slot", lambda a, b: ns.PinInSlot("e", a, b), 4, (TX, RZ)),
     Row("planar", lambda a, b: ns.Planar("e", a, b), 3, (TX, TY, RZ)),
     *(
         Row(f"screw, pitch {p}", lambda a, b, p=p: ns.Screw("e", a, b, p), 5, (screwed(p),))
         for p in (0.05, -0.3)
     ),
     Row("point on line", lambda a, b: ns.PointOnLine("e", a, b), 2, (TZ, RX, RY, RZ)),
+    Row("programmed point", lambda a, b: ns.Programmed("e", a, b), 3, (RX, RY, RZ)),
+    Row(
+        "programmed pose",
+        lambda a, b: ns.Programmed("e", a, b, axes=("x", "y", "z", "rx", "ry", "rz")),
+        6,
+    ),
+    Row(
+        "programmed direction",
+        lambda a, b: ns.Programmed("e", a, b, axes=("x", "rx", "ry")),
+        3,
+        (TY, TZ, RZ),
+    ),
+    Row("driven slide", lambda a, b: ns.Driven("e", ns.Slide(a, b), 0), 1, (TX, TY, RX, RY, RZ)),
 ]
 # Its freedoms are those of first order: a point that keeps its distance moves on a sphere.
 DISTANCE = Row(
@@ -68,6 +83,20 @@ DISTANCE = Row(
     lambda a, b: ns.Distance("e", behind(a, 0.24, 0.18), b, 0.3),
     1,
     (TY, (0.6, 0.0, -0.8, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
+# The same: a point on a circle of radius 0.3 about (-0.24, -0.18) in the plane of frame a.
+ON_CURVE = Row(
+    "point on curve",
+    lambda a, b: ns.PointOnCurve("e", a, b, lambda x, y: np.hypot(x + 0.24, y + 0.18) - 0.3),
+    2,
+    ((0.6, -0.8, 0.0, 0.0, 0.0, 0.0), RX, RY, RZ),
+)
+# Likewise: one turn after another about its other axes turns it a little about z.
+DRIVEN = Row(
+    "driven turn",
+    lambda a, b: ns.Driven("e", ns.Turn(a, b), 0),
+    1,
+    (TX, TY, TZ, RX, RY),
 )
 CLEARANCES = [
     Row(
@@ -174,11 +203,23 @@ IN_PLANE = [
 RUBBING = [rubbing(row) for row in CLEARANCES + CONTACTS + IN_PLANE]
 
 
+COMPLIANT_LAWS = [
+    ns.Hertz(1e6),
+    ns.KelvinVoigt(1e5, damping_coefficient=30.0),
+    ns.HuntCrossley(1e6),
+    ns.HerbertMcWhannell(1e6),
+    ns.LeeWang(1e6),
+    ns.LankaraniNikravesh(1e6),
+    ns.Flores(1e6),
+    ns.Gonthier(1e6),
+]
+COMPLIANT_FRICTION = [ns.SmoothCoulomb(), ns.AmbrosioFriction()]
+
+
 def _compliant(row: Row) -> Row:
     """Return the row of a contact that may be penetrated."""
-    return Row(
-        f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), 1e6, 1)
-    )
+    law = ns.LankaraniNikravesh(1e6, impact_speed=1.0)
+    return Row(f"compliant {row.name}", lambda a, b: ns.CompliantContact("e", row.build(a, b), law))
 
 
 COMPLIANT = [_compliant(row) for row in CLEARANCES + CONTACTS]
@@ -201,6 +242,11 @@ SPRINGS = [
     Row(
         "damped extension spring",
         lambda a, b: ns.ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
+    ),
+    Row("bushing", lambda a, b: ns.Bushing("e", a, b, (800, 500, 900))),
+    Row(
+        "turning bushing",
+        lambda a, b: ns.Bushing("e", a, b, (0, 0, 90), (9, 8, 0), (20, 30, 10), (3, 1, 2)),
     ),
     Row("torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0)),
     Row("damped torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
@@ -322,7 +368,7 @@ SCHEMES = [
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
 ]
-SMOOTH_SCHEMES = [ns.Composition()]  # for mechanisms without contacts
+SMOOTH_SCHEMES = [ns.Composition(), ns.RungeKutta()]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),

@@ -33,8 +33,10 @@ COSTS = [
     costs.Power(scale=20.0),
     costs.Energy(braking=0.5),
     costs.JointResistance(reaction_force=50.0, reaction_torque=10.0),
+    costs.JointLoad(force={"elbow": 100.0}, moment=30.0),
     costs.Duration(weight=2.0),
     costs.Smoothness(weight=0.1),
+    costs.Smoothness(names=["elbow.rate"]),
     costs.Jerk(weight=1e-3),
     costs.Tracking(trajectory=lambda t: (np.sin(t), 0.3 * t)),
     costs.TaskTracking(frame=hand(), path=lambda t: (0.4, 0.1 * t, np.cos(t))),
@@ -44,7 +46,7 @@ COSTS = [
     2 * costs.Effort(scale=5.0) + costs.FinalPose(q=(0.7, 0.1)),
 ]
 CONDITIONS = [
-    conditions.StartAt((0.1, 0.2), (0.0, 0.0)),
+    conditions.StartAt((0.1, 0.2), (0.0, 0.0), accelerations=(0.0, np.nan)),
     conditions.EndAt((np.nan, 0.5), (0.0, np.nan)),
     conditions.Reach(hand(), (0.3, 0.4, 0.1)),
     conditions.Within("elbow.angle", -1.0, 1.0),
@@ -54,6 +56,7 @@ CONDITIONS = [
     conditions.Orient(hand(), np.eye(3), about_z=True),
     conditions.DriveWithin("elbow", -5.0, 5.0),
     conditions.PowerLimits(20.0),
+    conditions.JerkLimits(300.0, joints=["elbow"]),
     conditions.ClearOf(hand(), (0.0, 0.5, 0.0), 0.1),
     conditions.ClearOfCapsule(hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
     conditions.LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), hand(), (0.0, 0.5, 0.0), 0.1, 0.03),

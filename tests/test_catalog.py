@@ -17,6 +17,8 @@ CONTRACTS = (
     elements.Law,
     elements.Excess,
     elements.FrictionLaw,
+    elements.CompliantLaw,
+    elements.CompliantFriction,
     nsopt.ContactLaw,
     schemes.Scheme,
     schemes.Impact,

@@ -63,6 +63,7 @@ ONLY = {
         "mechanics.frame",
         "mechanics.freedom",
         "mechanics.law",
+        "mechanics.state",
     ],
 }
 TO_RENAME = {"Derivatives", "Parameter"}

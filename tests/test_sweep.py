@@ -131,12 +131,12 @@ def test_failed_points_are_recorded_and_end_nothing(case_a, tmp_path):
 
 DRIVEN = '''
 """A ball that is driven down at 1 m/s; after 0.05 s the floor is in the way."""
-from beside import Driven
+from beside import Guided
 from nsopt import *
 
 ball = Body("ball", mass=Parameter("mass", 1.0), position=(0, 0, 0.05), velocity=(0, 0, -1),
             point_mass=True)
-drive = Driven("drive", Frame(GROUND), Frame(ball))
+drive = Guided("drive", Frame(GROUND), Frame(ball))
 floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
 dynamics = assemble(Mechanism([ball], [drive]), [floor])
 problem = Problem(dynamics, duration=0.052, steps=StepBounds(2e-3, 2e-3))
@@ -144,7 +144,7 @@ problem = Problem(dynamics, duration=0.052, steps=StepBounds(2e-3, 2e-3))
 BESIDE = """
 from nsopt.mechanics import Constraint, Pair
 
-class Driven(Pair, Constraint):
+class Guided(Pair, Constraint):
     def residual(self, s):
         return s.motion(self.b).r[2] - (0.05 - s.t)
 """

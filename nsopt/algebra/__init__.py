@@ -1,4 +1,4 @@
-"""Pure functions: rotations and their Euler parameters, elimination, null space, repetition."""
+"""Pure functions: rotations, screws, elimination, null space, jets of expressions, repetition."""
 
 from nsopt.algebra.elimination import solve_symbolic
 from nsopt.algebra.euler_parameters import (
@@ -11,24 +11,39 @@ from nsopt.algebra.euler_parameters import (
     turn_over,
     turned,
 )
+from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_vectors
-from nsopt.algebra.rank import null_space, rank
+from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.repetition import repeated
-from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, without_round_off
+from nsopt.algebra.scalars import Scalars, evaluated
+from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
+from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 
 __all__ = [
     "ROUND_OFF",
+    "Ad",
+    "JetScalars",
+    "Scalars",
+    "TimeJet",
+    "ad",
     "angular_velocity_over",
     "axes_from_z",
     "body_rate_matrix",
+    "bracket",
+    "cross",
+    "evaluated",
+    "exp",
     "from_rotation",
     "left_null_vectors",
+    "leibniz",
+    "new_directions",
     "normalise",
     "null_space",
     "product",
     "rank",
     "repeated",
     "rotation_matrix",
+    "rotation_vector",
     "solve_symbolic",
     "turn_over",
     "turned",

@@ -1,5 +1,7 @@
 """Numerical rank and null space of matrices."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,3 +22,19 @@ def null_space(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     if matrix.shape[0] == 0:
         return np.eye(matrix.shape[1])
     return np.linalg.svd(matrix)[2][rank(matrix) :].T
+
+
+def new_directions(blocks: Sequence[NDArray[np.float64]]) -> list[int]:
+    """Return by how much the rows of each block (rows, n) raise the rank of those before it."""
+    if not blocks:
+        return []
+    size = max(float(np.linalg.norm(np.concatenate(blocks), 2)), 1e-300)
+    known, gained = np.zeros((0, blocks[0].shape[1])), []
+    for block in blocks:
+        rest = block
+        for _ in range(2):  # once more, for what round-off leaves
+            rest = rest - rest @ known.T @ known
+        _, values, vectors = np.linalg.svd(rest, full_matrices=False)
+        gained.append(int(np.sum(values > TOLERANCE * size)))
+        known = np.concatenate([known, vectors[: gained[-1]]])
+    return gained

@@ -1,5 +1,6 @@
-"""Rotation matrices: from an axis, and without round-off."""
+"""Rotation matrices: from an axis, as a vector, and without round-off."""
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -46,3 +47,21 @@ def without_round_off(R: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     whole = np.round(R)
     return np.where(np.abs(R - whole) <= ROUND_OFF, whole, R) + 0.0
+
+
+SMALL = 1e-4
+"""Of the squared sine of an angle: below it the ratio of both is taken from its series."""
+
+
+def rotation_vector(R: ca.SX) -> ca.SX:
+    """Return theta n (3,) of the turn by theta < pi about a unit vector n that R (3, 3) is.
+
+    Smooth also where there is no turn.
+    """
+    sine = ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 2
+    x, cosine = ca.sumsqr(sine), (ca.trace(R) - 1) / 2
+    # theta / sin(theta) of x = sin(theta)^2, the series of the arc sine.
+    series = 1 + x * (1 / 6 + x * (3 / 40 + x * (15 / 336 + x * 105 / 3456)))
+    size = ca.sqrt(ca.fmax(x, SMALL))
+    small = ca.logic_and(x < SMALL, cosine > 0)
+    return sine * ca.if_else(small, series, ca.atan2(size, cosine) / size)

@@ -1,4 +1,4 @@
-"""The command line, ``nsopt``: list, run, sweep, optimize, plot, view, info."""
+"""The command line, ``nsopt``: list, run, sweep, optimize, mobility, plot, view, info."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, command
 from nsopt.cli.look import info, list_problems, plot, view
+from nsopt.cli.mobility import mobility
 from nsopt.cli.optimize import optimize
 from nsopt.cli.run import run
 from nsopt.cli.sweep import run_sweep
@@ -34,6 +35,7 @@ _commands: dict[str, Callable[..., None]] = {
     "run": run,
     "sweep": run_sweep,
     "optimize": optimize,
+    "mobility": mobility,
     "plot": plot,
     "view": view,
     "info": info,

@@ -11,7 +11,7 @@ import typer
 
 from nsopt.cli.common import plain_errors
 from nsopt.files import check_writable
-from nsopt.problem import is_optimization, problem_files, problem_title
+from nsopt.problem import command_of, problem_files, problem_title
 from nsopt.result import Result
 from nsopt.stored import check_hash
 
@@ -40,13 +40,13 @@ SHOWN = 20
 
 
 def list_problems() -> None:
-    """List the named problems, ready to run or to optimize."""
+    """List the named problems, ready to run, to optimize, or to find the mobility of."""
     files = problem_files()
     width = max(map(len, files), default=0)
-    for heading, kind in (("nsopt run", False), ("nsopt optimize", True)):
-        print(f"{heading} ...")
+    for command in ("run", "optimize", "mobility"):
+        print(f"nsopt {command} ...")
         for name, file in files.items():
-            if is_optimization(file) is kind:
+            if command_of(file) == command:
                 print(f"  {name:<{width}}  {problem_title(file)}")
 
 

@@ -1,5 +1,6 @@
 """Joints, contacts and forces: each one class, each written on frames alone."""
 
+from nsopt.elements.bushing import Bushing
 from nsopt.elements.clearance import (
     CylindricalClearance,
     PlanarPrismaticClearance,
@@ -8,16 +9,40 @@ from nsopt.elements.clearance import (
     RevoluteClearance,
     SphericalClearance,
 )
-from nsopt.elements.compliant import CompliantContact
+from nsopt.elements.compliant import (
+    STEEL,
+    AmbrosioFriction,
+    CompliantContact,
+    CompliantFriction,
+    CompliantLaw,
+    Flores,
+    Gonthier,
+    HerbertMcWhannell,
+    Hertz,
+    HuntCrossley,
+    Hysteresis,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    LeeWang,
+    Material,
+    Press,
+    SmoothCoulomb,
+    Stiffness,
+    hertz_stiffness,
+    pin_stiffness,
+)
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.distance import Distance
-from nsopt.elements.drives import DrivenFreedom, JointDrives, Slide, Turn
+from nsopt.elements.driven import Driven
+from nsopt.elements.drives import JointDrives, Slide, Turn
 from nsopt.elements.extension_spring import ExtensionSpring
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
+    Bend,
     Cylindrical,
     Fixed,
+    PinInSlot,
     Planar,
     PointOnLine,
     Prismatic,
@@ -29,6 +54,9 @@ from nsopt.elements.joints import (
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
+from nsopt.elements.paths import ArcPath, CornerPath, PointPath, SplinePath
+from nsopt.elements.point_on_curve import PointOnCurve
+from nsopt.elements.programmed import Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
     Cone,
@@ -45,34 +73,57 @@ from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
 __all__ = [
+    "STEEL",
+    "AmbrosioFriction",
     "AppliedForce",
     "AppliedTorque",
+    "ArcPath",
+    "Bend",
+    "Bushing",
     "Chord",
     "CompliantContact",
+    "CompliantFriction",
+    "CompliantLaw",
     "Cone",
+    "CornerPath",
     "CubicLaw",
     "CylinderContact",
     "Cylindrical",
     "CylindricalClearance",
     "Distance",
-    "DrivenFreedom",
+    "Driven",
     "Excess",
     "ExponentialLaw",
     "ExtensionSpring",
     "Fixed",
+    "Flores",
     "FrictionLaw",
+    "Gonthier",
+    "HerbertMcWhannell",
+    "Hertz",
+    "HuntCrossley",
+    "Hysteresis",
     "JointDrives",
+    "KelvinVoigt",
+    "LankaraniNikravesh",
     "Law",
+    "LeeWang",
     "LuGreLaw",
+    "Material",
     "MeasuredLaw",
+    "PinInSlot",
     "Planar",
     "PlanarPrismaticClearance",
     "PlanarRevoluteClearance",
     "PlaneContact",
+    "PointOnCurve",
     "PointOnLine",
+    "PointPath",
+    "Press",
     "PrintedExcess",
     "Prismatic",
     "PrismaticClearance",
+    "Programmed",
     "RangeOfMotion",
     "Revolute",
     "RevoluteClearance",
@@ -80,11 +131,14 @@ __all__ = [
     "Slide",
     "SlideFriction",
     "SlideRange",
+    "SmoothCoulomb",
     "SphereContact",
     "Spherical",
     "SphericalAngle",
     "SphericalClearance",
+    "SplinePath",
     "SpringDamper",
+    "Stiffness",
     "StribeckLaw",
     "TorsionSpringDamper",
     "Tracker",
@@ -93,4 +147,6 @@ __all__ = [
     "TurnRange",
     "Universal",
     "ViscousLaw",
+    "hertz_stiffness",
+    "pin_stiffness",
 ]

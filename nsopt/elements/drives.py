@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from nsopt.checks import finite
-from nsopt.mechanics import Force, Frame, Load, Motion, Output, State
-from nsopt.parameter import Numbers, at_time, number, parameters_in
-
-
-@dataclass(frozen=True, eq=False)
-class DrivenFreedom(ABC):
-    """A freedom with motor and sensor: frame b relative to frame a, along or about z of a.
-
-    Parameters
-    ----------
-    a, b : Frame
-        On the motor's housing and on the link it moves: the frames of the joint, ideal or with
-        clearance.
-    """
-
-    a: Frame
-    b: Frame
-
-    names: ClassVar[tuple[str, str, str]]  # of coordinate, rate and effort
-    units: ClassVar[tuple[str, str, str]]
-
-    @abstractmethod
-    def coordinate(self, s: State) -> ca.SX:
-        """Return the measured coordinate [rad or m]."""
-
-    @abstractmethod
-    def rate(self, s: State) -> ca.SX:
-        """Return the rate with which the effort makes power [rad/s or m/s]."""
+from nsopt.mechanics import (
+    Axis,
+    Constraint,
+    DrivenFreedom,
+    Force,
+    Frame,
+    Load,
+    Output,
+    State,
+)
+from nsopt.parameter import Numbers, parameters_in
 
 
 class Turn(DrivenFreedom):
@@ -54,12 +35,24 @@ class Turn(DrivenFreedom):
     units = ("rad", "rad/s", "N m")
 
     def coordinate(self, s: State) -> ca.SX:
-        a, x = s.motion(self.a).A, s.motion(self.b).A[:, 0]
-        return ca.atan2(ca.dot(a[:, 1], x), ca.dot(a[:, 0], x))
+        return ca.atan2(*self._direction(s))
 
     def rate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.w - a.w)
+        return s.seen(self.a, self.b).w[2]
+
+    def misfit(self, s: State, value: ca.SX) -> ca.SX:
+        # The sine has no jump after a turn, unlike the angle itself.
+        sine, cosine = self._direction(s)
+        return sine * ca.cos(value) - cosine * ca.sin(value)
+
+    def alignment(self, s: State, value: ca.SX) -> ca.SX:
+        sine, cosine = self._direction(s)
+        return cosine * ca.cos(value) + sine * ca.sin(value)
+
+    def _direction(self, s: State) -> tuple[ca.SX, ca.SX]:
+        """Return y and x of x of frame b in frame a: sine and cosine of the angle."""
+        R = s.seen(self.a, self.b).A
+        return R[1, 0], R[0, 0]
 
 
 class Slide(DrivenFreedom):
@@ -69,12 +62,36 @@ class Slide(DrivenFreedom):
     units = ("m", "m/s", "N")
 
     def coordinate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.r - a.r)
+        return s.seen(self.a, self.b).r[2]
 
     def rate(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
+        return s.seen(self.a, self.b).v[2]
+
+    def misfit(self, s: State, value: ca.SX) -> ca.SX:
+        return self.coordinate(s) - value
+
+
+def driven_freedom(what: str, joint: object) -> DrivenFreedom:
+    """Return the freedom of a joint that has one, or of a Turn or Slide that names it.
+
+    Raises
+    ------
+    TypeError
+        Named ``what``, if the joint does not say which of its freedoms it is.
+    ValueError
+        If both frames of a Turn or Slide are on one body, or one is on a particle.
+    """
+    if isinstance(joint, DrivenFreedom):
+        _check_joint(what, joint)
+        return joint
+    freedom = joint.freedom() if isinstance(joint, Constraint) else None
+    if not isinstance(joint, Constraint) or freedom is None or len(freedom) != 1:
+        raise TypeError(
+            f"{what} must have one freedom, as Revolute, Prismatic and Screw do, got {joint!r}: "
+            "say which is driven by Turn(a, b) or Slide(a, b)"
+        )
+    turns = isinstance(freedom[0], Axis) and any(freedom[0].turn)
+    return (Turn if turns else Slide)(*joint.frames)
 
 
 class _Law:
@@ -149,7 +166,9 @@ class JointDrives(Force):
         self._check_start(of_element)
 
     def _check_start(self, of_element: str) -> None:
-        torques = self._torques(_stated(self.frames, self.gains))
+        used = parameters_in((self.frames, self.gains)).values()
+        known = State(ca.SX(0), {}, {x.name: ca.SX(x.value) for x in used})
+        torques = self._torques(known.stated(self.frames))
         if not ca.symvar(torques) and not ca.evalf(torques).is_regular():
             raise ValueError(
                 f"law {of_element} must be finite, but is {ca.evalf(torques).full().ravel()} "
@@ -166,7 +185,7 @@ class JointDrives(Force):
         q = ca.vertcat(*(joint.coordinate(s) for joint in self.joints))
         v = ca.vertcat(*(joint.rate(s) for joint in self.joints))
         more = (s.value(self.gains),) if len(self.gains) else ()
-        torques = s.value(at_time(lambda t: self.law.function(t, q, v, *more), s.t))
+        torques = s.value(lambda t: self.law.function(t, q, v, *more))
         n = q.numel()
         if torques.shape not in ((n, 1), (1, n)):
             raise ValueError(
@@ -209,19 +228,3 @@ def _check_joint(what: str, joint: object) -> None:
                 f"{what} has a frame on the point mass {frame.body.name!r}, which has no axes: put "
                 "it on a body with inertia"
             )
-
-
-def _stated(frames: Iterable[Frame], gains: Numbers) -> State:
-    """Return the state at t = 0 that bodies and Parameters state, in numbers."""
-    motions: dict[str | None, Motion] = {}
-    for body in {frame.body for frame in frames if frame.body is not None}:
-        A = np.eye(3) if body.point_mass else body.rotation
-        parts = (
-            number(body.position),
-            A,
-            number(body.velocity),
-            A @ number(body.angular_velocity),
-        )
-        motions[body.name] = Motion(*(ca.SX(ca.DM(x)) for x in parts))
-    used = parameters_in(([frame.origin for frame in frames], gains))
-    return State(ca.SX(0), motions, {x.name: ca.SX(x.value) for x in used.values()})

@@ -67,8 +67,8 @@ class _ReactionFriction(JointFriction):
         force = self.law.resist(s, u, self._normal(s, over), over.h, over.z)
         return Load(u, -self._lever(s) * force)
 
-    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
-        return self.law.advance_states(s, self._speed(s), over.h, over.z)
+    def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
+        return self.law.advance_states(s, self._speed(s), h, z)
 
     def _normal(self, s: State, over: FrictionStep) -> ca.SX:
         if self.load is not None:
@@ -94,8 +94,7 @@ class TurnFriction(_ReactionFriction):
         positive(f"radius of TurnFriction {self.name!r}", self.radius)
 
     def _speed(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.w - a.w)
+        return s.seen(self.a, self.b).w[2]
 
     def _lever(self, s: State) -> ca.SX:
         return s.value(self.radius)
@@ -105,5 +104,4 @@ class SlideFriction(_ReactionFriction):
     """Friction of a slider along z."""
 
     def _speed(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        return ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
+        return s.seen(self.a, self.b).v[2]

@@ -21,12 +21,11 @@ class _Joint(Pair, Constraint):
 
     def _offset(self, s: State) -> ca.SX:
         """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
-        a, b = s.motion(self.a), s.motion(self.b)
-        return a.A.T @ (b.r - a.r)
+        return s.seen(self.a, self.b).r
 
     def _turn(self, s: State) -> ca.SX:
         """Return the rotation from the axes of b to those of a, shape (3, 3)."""
-        return s.motion(self.a).A.T @ s.motion(self.b).A
+        return s.seen(self.a, self.b).A
 
 
 def _parallel_z(R: ca.SX) -> ca.SX:
@@ -101,6 +100,24 @@ class Spherical(_Joint):
         return self._offset(s)
 
 
+class Bend(_Joint):
+    """Turns about x of frame a, then the new y, then the new z: 3 rows.
+
+    Of a flexible link (`nsopt.robots.flexible_link`), with three angles as coordinates. They are
+    singular where the turn about y is a quarter; a `Spherical` has Euler parameters instead.
+    """
+
+    def freedom(self) -> Freedom:
+        return (
+            Axis("angle_x", "rate_x", turn=X),
+            Axis("angle_y", "rate_y", turn=Y),
+            Axis("angle_z", "rate_z", turn=Z),
+        )
+
+    def residual(self, s: State) -> ca.SX:
+        return self._offset(s)
+
+
 class Universal(_Joint):
     """Turns about x of frame a and y of frame b, which stay perpendicular: 4 rows."""
 
@@ -109,6 +126,20 @@ class Universal(_Joint):
 
     def residual(self, s: State) -> ca.SX:
         return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
+
+
+class PinInSlot(_ParallelZ):
+    """A pin along z of b slides in a slot along x of a, and turns in it: 4 rows.
+
+    A higher pair of two freedoms [mobility 2016, example 2, eqs. 8-10]; that z axes point the same
+    way is the condition of its remark 2.
+    """
+
+    def freedom(self) -> Freedom:
+        return (Axis("distance", "speed", slide=X), Axis("angle", "rate", turn=Z))
+
+    def residual(self, s: State) -> ca.SX:
+        return ca.vertcat(self._offset(s)[1:3], _parallel_z(self._turn(s)))
 
 
 class Planar(_ParallelZ):

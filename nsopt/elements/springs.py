@@ -92,7 +92,7 @@ class TorsionSpringDamper(ResistingPair):
         finite(f"free_angle {of_element}", self.free_angle, ())
 
     def energy(self, s: State) -> ca.SX:
-        R = s.motion(self.a).A.T @ s.motion(self.b).A
+        R = s.seen(self.a, self.b).A
         free = s.value(self.free_angle)
         sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
         angle = ca.atan2(
@@ -103,6 +103,5 @@ class TorsionSpringDamper(ResistingPair):
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:
             return []
-        a, b = s.motion(self.a), s.motion(self.b)
-        rate = ca.dot(a.A[:, 2], b.w - a.w)
+        rate = s.seen(self.a, self.b).w[2]
         return [Load(rate, -s.value(self.damping) * rate)]

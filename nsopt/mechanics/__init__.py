@@ -1,8 +1,10 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
+from nsopt.mechanics.acceleration import IndexOne, Instant, acceleration, state_index_one
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.courses import check_courses
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
     INSTANT,
@@ -10,6 +12,7 @@ from nsopt.mechanics.element import (
     Constraint,
     Contact,
     ContactPair,
+    DrivenFreedom,
     Element,
     Force,
     FrictionStep,
@@ -19,11 +22,13 @@ from nsopt.mechanics.element import (
     Outline,
     Output,
     Pair,
+    Pressed,
     ResistingPair,
-    State,
     TimeFunction,
     Vector,
+    count_gaps,
 )
+from nsopt.mechanics.equilibrium import equilibrium
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.joint_resistance import joint_resistance
@@ -31,10 +36,17 @@ from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import redundancy
+from nsopt.mechanics.redundancy import (
+    implied_rows,
+    redundancy,
+    redundancy_note,
+    redundant_rows,
+)
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
 from nsopt.mechanics.start import Start, check_start, consistent
+from nsopt.mechanics.state import State
 from nsopt.mechanics.tree_reactions import tree_reactions
 
 __all__ = [
@@ -52,6 +64,7 @@ __all__ = [
     "ContactLaw",
     "ContactPair",
     "CoordinateMap",
+    "DrivenFreedom",
     "Dynamics",
     "Element",
     "Force",
@@ -59,6 +72,8 @@ __all__ = [
     "Freedom",
     "FrictionStep",
     "Gap",
+    "IndexOne",
+    "Instant",
     "JointFriction",
     "Load",
     "Mechanism",
@@ -67,6 +82,7 @@ __all__ = [
     "Outline",
     "Output",
     "Pair",
+    "Pressed",
     "Recursion",
     "Relative",
     "ResistingPair",
@@ -78,11 +94,20 @@ __all__ = [
     "X",
     "Y",
     "Z",
+    "acceleration",
     "assemble",
+    "check_courses",
     "check_start",
     "consistent",
+    "count_gaps",
+    "equilibrium",
+    "implied_rows",
     "joint_resistance",
     "redundancy",
+    "redundancy_note",
+    "redundant_rows",
     "resisted_joint",
+    "singular_posture",
+    "state_index_one",
     "tree_reactions",
 ]

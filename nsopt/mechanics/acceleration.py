@@ -1,28 +1,142 @@
-"""Accelerations by constraints differentiated twice (index 1), for ODE integrators."""
+"""Accelerations by constraints differentiated twice (index 1), for explicit integrators."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import casadi as ca
+
+from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.element import INSTANT
+from nsopt.mpcc import Mpcc, Newton
 
 ALPHA = BETA = 5.0
 """Gains [1/s] on the rates and on the residuals of the ideal joints."""
 
 
-def stabilised_acceleration(
-    M: ca.MX, C: ca.MX, force: ca.MX, closure: ca.MX, rate: ca.MX, bias: ca.MX
-) -> ca.MX:
-    """Return vdot (nv,), with Baumgarte's stabilisation [RoM 2023, eq. 1].
+class IndexOne(NamedTuple):
+    """Accelerations, and what acts with them."""
 
-        [M  C^T] [vdot]   [force                               ]
-        [C   0 ] [ mu ] = [-bias - 2 alpha rate - beta^2 closure]
+    vdot: ca.SX  # (nv,)
+    mu: ca.SX  # (nc,) forces of the ideal joints
+    friction: ca.SX  # (nv,) of joints under these reactions [N, N m]
+    qdot: ca.SX  # (nq,) rates of coordinates, and of the internal states of friction
+
+
+class Instant(NamedTuple):
+    """Where accelerations are looked for."""
+
+    t: ca.SX
+    q: ca.SX
+    v: ca.SX
+    p: ca.SX
+
+
+def state_index_one(
+    mpcc: Mpcc,
+    d: Dynamics,
+    x: Instant,
+    gains: tuple[float, float],
+    sizes: tuple[Any, Any],
+) -> IndexOne:
+    """State the equations of motion with Baumgarte's stabilisation [RoM 2023, eq. 1].
+
+        M vdot - F mu = applied - bias + friction(vdot, mu)
+        C vdot        = -(closure_bias + 2 alpha rate + beta^2 closure)
+
+    Multipliers of redundant rows are those of least norm; friction of joints acts at the instant,
+    under the reactions that come with these accelerations.
 
     Parameters
     ----------
-    M, C : (nv, nv), (nc, nv)
-        Mass matrix, and matrix of the ideal joints: their rate is C v + drift.
-    force : (nv,)
-        Applied forces less gyroscopic and Coriolis terms.
-    closure, rate, bias : (nc,)
-        Residuals of the ideal joints, their rates, and their second derivatives at vdot = 0.
+    mpcc : Mpcc
+        Receives unknowns and equations; x are parameters of it.
+    gains : float, float [1/s]
+        alpha, beta.
+    sizes : (expression of) typical force [N] and mass [kg]
     """
-    matrix = ca.blockcat([[M, C.T], [C, ca.MX(C.size1(), C.size1())]])
-    right = ca.vertcat(force, -(bias + 2 * ALPHA * rate + BETA**2 * closure))
-    return ca.solve(ca.densify(matrix), right)[: M.size1()]
+    (alpha, beta), (force, mass) = gains, sizes
+    at, none = (x.t, x.q, x.p), (ca.SX.zeros(0), ca.SX.zeros(0))
+    a = mpcc.variable("acceleration", d.nv, scale=force / mass)
+    mu = mpcc.variable("joint_force", len(d.closure_names), scale=force, multiplier=True)
+    known = (*x, 1, a, mu, *none)
+    C, pushes = d.closure_matrix(*at), mu
+    if d.redundant:
+        pushes = d.least_norm(*known)
+    friction = ca.SX(d.nv, 1)
+    if d.friction_joints:
+        reactions = d.reactions(*known[:-3], pushes, *none)[:, list(d.friction_joints)]
+        friction = d.joint_friction(*x, INSTANT, _internal(d, x.q), reactions)
+    applied = d.applied(*x) - d.bias(x.q, x.v, x.p)
+    motion = d.mass(x.q, x.p) @ a - d.effort_matrix(*at) @ mu - applied - friction
+    rate = C @ x.v + d.closure_drift(*at)
+    brought = d.closure_bias(*x) + 2 * alpha * rate + beta**2 * d.closure(*at)
+    mpcc.equal("acceleration", motion, scale=force)
+    joints, stresses = C @ a + brought, None
+    if d.redundant:
+        # Off closure rows contradict each other a little: what is of redundant ones alone is left.
+        stresses = d.self_stresses(*at)
+        joints -= stresses @ (stresses.T @ joints)
+    mpcc.equal("joint_acceleration", joints, scale=force / mass, redundant=stresses)
+    return IndexOne(a, pushes, friction, coordinate_rates(d, x))
+
+
+def coordinate_rates(d: Dynamics, x: Instant) -> ca.SX:
+    """Return the rates of the coordinates, those of internal states of friction too, (nq,)."""
+    rates = d.rate_matrix(x.q) @ x.v
+    if n := len(d.internal_names):
+        h, z = ca.SX.sym("h"), _internal(d, x.q)
+        bending = ca.jacobian(d.advance_states(*x, h, z), h)
+        rates = ca.vertcat(rates[:-n], ca.substitute(bending, h, 0))
+    return rates
+
+
+def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Function:
+    """Return (t, q, v, p) -> (vdot (nv,), mu (nc,), qdot (nq,)), for integrators of others.
+
+    The same as the scheme `RungeKutta` integrates. mu are the forces of the ideal joints, of least
+    norm where rows are redundant. NaN where there is no solution.
+
+    Parameters
+    ----------
+    d : Dynamics
+    alpha, beta : float [1/s]
+        Gains on rates and residuals of the ideal joints, which decay as exp(s t),
+        s^2 + 2 alpha s + beta^2 = 0.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has contacts, which need the step equations, or what is known from step to
+        step only, as the speed of an impact.
+    """
+    if d.latches:
+        raise ValueError(
+            f"{d.latches[0]!r} is known from step to step: use simulate, or state it as a number"
+        )
+    if d.contact_names:
+        raise ValueError(
+            f"contact {d.contact_names[0]!r} has no acceleration of its own: use simulate, "
+            "or wrap the contact in a CompliantContact"
+        )
+    mpcc = Mpcc("acceleration")
+    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
+    x = Instant(*(mpcc.parameter(name, n) for name, n in sizes.items()))
+    mass = ca.sum1(d.masses(x.p)) + 1e-9
+    force = mass + ca.norm_inf(d.applied(*x) - d.bias(x.q, x.v, x.p))
+    found = state_index_one(mpcc, d, x, (alpha, beta), (force, mass))
+    newton = Newton()
+    unknowns = ca.vertcat(*(v.scaled for v in mpcc.variables))
+    given = ca.vertcat(*x)
+    outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
+    symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]
+    numbers = ca.vertcat(*symbols)
+    solved, residual, _ = newton.lower(mpcc)(ca.DM.zeros(unknowns.numel()), numbers, 1)
+    solved = ca.if_else(residual <= newton.rough, solved, ca.DM.nan(unknowns.numel()))
+    vdot, mu, _, qdot = outputs(solved, numbers)
+    names = ["vdot", "mu", "qdot"]
+    return ca.Function("acceleration", symbols, [vdot, mu, qdot], list(sizes), names)
+
+
+def _internal(d: Dynamics, q: ca.SX) -> ca.SX:
+    return q[d.nq - len(d.internal_names) :]

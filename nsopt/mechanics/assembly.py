@@ -10,6 +10,7 @@ import casadi as ca
 from nsopt.checks import check_text, check_variable_name, finite
 from nsopt.mechanics.constraints import constraint_functions, contact_functions
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.efforts import check_efforts, effort_functions
 from nsopt.mechanics.element import Contact, Element, Force
 from nsopt.mechanics.forces import ForceFunctions
 from nsopt.mechanics.mechanism import Mechanism
@@ -76,15 +77,19 @@ def assemble(
     _check_names(dynamics)
     check_planes(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
+    check_efforts(dynamics)
     return dynamics
 
 
 def _check_names(dynamics: Dynamics) -> None:
-    """Refuse names that a result could not be saved with."""
+    """Refuse names that a result could not be saved with, or not be told apart by."""
     for body in dynamics.mechanism.bodies:
         check_text("name of a body", body.name)
     for member in (*dynamics.mechanism.joints, *dynamics.elements):
-        check_text(f"name of a {type(member).__name__}", member.name)
+        kind = type(member).__name__
+        if not member.name:
+            raise ValueError(f"a {kind} needs a name")
+        check_text(f"name of a {kind}", member.name)
     recorded = {name.rpartition(".")[0] for name in dynamics.output_names}
     for name in sorted(recorded.union(dynamics.contact_owners)):
         check_variable_name("name of a contact or force", name)
@@ -137,6 +142,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         reactions=ReactionFunction(s).make(),
         **ForceFunctions(s).all(M),
         joint_names=tuple(joint.name for joint in s.joints()),
+        **effort_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
     )

@@ -50,14 +50,19 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
         "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
         "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
-        "contact_names": tuple(
-            contact.name if len(group) == 1 else f"{contact.name}[{k}]"
-            for contact, group in zip(s.contacts, s.gaps, strict=True)
-            for k, _ in enumerate(group)
+        "contact_names": names_of_gaps(
+            (contact.name, len(group)) for contact, group in zip(s.contacts, s.gaps, strict=True)
         ),
         **_bore_functions(s, gaps),
         **_friction_functions(s, gaps),
     }
+
+
+def names_of_gaps(owners: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """Return a name for each gap, from the name and the number of gaps of each owner."""
+    return tuple(
+        name if count == 1 else f"{name}[{k}]" for name, count in owners for k in range(count)
+    )
 
 
 def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:

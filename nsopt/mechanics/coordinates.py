@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import body_rate_matrix, normalise, turned
-from nsopt.mechanics.frame import Motion
+from nsopt.mechanics.frame import Frame, Motion
 
 Array = NDArray[np.float64]
 Value = Callable[[Any], ca.SX]
@@ -60,6 +60,16 @@ class Coordinates(ABC):
         move : SX (nv,), optional
             A virtual displacement to add, of first order: derivatives by it are those dual to v.
         """
+
+    def between(
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX
+    ) -> Callable[[Frame, Frame], Motion] | None:
+        """Return (a, b) -> the motion of frame b as seen from a, in its axes, where that is short.
+
+        Arguments as for `motions`. None by default: then it is taken from world axes.
+        """
+        del q, v, value, displacement
+        return None
 
     @abstractmethod
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics.acceleration import stabilised_acceleration
-from nsopt.mechanics.element import Constraint, Contact, Element, State
-from nsopt.mechanics.inertia import massless_motion
+from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
+from nsopt.mechanics.inertia import check_inertia
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
 
 Array = NDArray[np.float64]
@@ -56,7 +56,11 @@ class Dynamics:
     closure : (t, q, p) -> (nc,)
         Residuals of the ideal joints.
     closure_matrix : (t, q, p) -> C (nc, nv)
-        d(closure)/dt = C v + closure_drift; C^T mu is the generalized impulse of the joints.
+        d(closure)/dt = C v + closure_drift.
+    effort_matrix : (t, q, p) -> F (nv, nc)
+        F mu is the generalized impulse of the joints; C^T, but for joints that are kept by drives.
+    efforts : (t, q, p, mu) -> (nd,)
+        Impulses of these drives, in the order of `drive_names`.
     closure_drift : (t, q, p) -> (nc,)
     alignment : (t, q, p) -> (na,)
         `Constraint.alignment` of all ideal joints, one in a right assembly.
@@ -101,6 +105,14 @@ class Dynamics:
         Values of all `Force.outputs`.
     output_limits : (p) -> (nr,)
         `Output.most` of each.
+    pressed : (t, q, v, p) -> distance (ns,) [m], point (3, ns) [m], offset (3, ns) [m],
+            force (3, ns) [N], moment (3, ns) [N m]
+        Of the surfaces that forces press apart (`Force.pressed`): offsets are those of `Bore`;
+        forces act on the body of the last frame, moments are about its origin; world axes.
+    pressed_loss : (t, q, v, p, mean) -> (ns,) [W]
+        Dissipated at each of them by forces at v, on the velocity ``mean``.
+    pressed_scale, pressed_clearance : (p) -> (ns,) [m]
+        As `gap_scale` and `clearance`.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
         world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
@@ -126,6 +138,10 @@ class Dynamics:
     joint_names: tuple[str, ...]  # ideal joints, then contacts
     internal_names: tuple[str, ...]  # of the last entries of q
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
+    drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
+    drive_units: tuple[str, ...]
+    pressed_names: tuple[str, ...]  # of the surfaces that forces press apart
+    pressed_owners: tuple[str, ...]  # the force of each
     output_names: tuple[str, ...]  # element.output
     output_units: tuple[str, ...]
     mass: ca.Function
@@ -143,6 +159,8 @@ class Dynamics:
     closure: ca.Function
     closure_matrix: ca.Function
     closure_drift: ca.Function
+    effort_matrix: ca.Function
+    efforts: ca.Function
     alignment: ca.Function
     gap: ca.Function
     distance: ca.Function
@@ -169,6 +187,10 @@ class Dynamics:
     resistance: ca.Function
     joint_friction: ca.Function
     advance_states: ca.Function
+    pressed: ca.Function
+    pressed_loss: ca.Function
+    pressed_scale: ca.Function
+    pressed_clearance: ca.Function
     outputs: ca.Function
     output_limits: ca.Function
     reactions: ca.Function
@@ -212,48 +234,6 @@ class Dynamics:
         return ca.Function("inertial", [q, v, a, p], [ca.densify(forces)], {"cse": True})
 
     @cached_property
-    def acceleration(self) -> ca.Function:
-        """(t, q, v, p) -> vdot (nv,) by `stabilised_acceleration`; qdot = rate_matrix(q) v.
-
-        Raises
-        ------
-        ValueError
-            If the mechanism has contacts or friction under reactions, which need the step
-            equations; or rows of its joints depend on each other, with their number.
-        """
-        self._check_acceleration()
-        t, q, v = ca.MX.sym("t"), ca.MX.sym("q", self.nq), ca.MX.sym("v", self.nv)
-        p = ca.MX.sym("p", len(self.parameters))
-        C = self.closure_matrix(t, q, p)
-        vdot = stabilised_acceleration(
-            self.mass(q, p),
-            C,
-            force=self.applied(t, q, v, p) - self.bias(q, v, p),
-            closure=self.closure(t, q, p),
-            rate=C @ v + self.closure_drift(t, q, p),
-            bias=self.closure_bias(t, q, v, p),
-        )
-        return ca.Function("acceleration", [t, q, v, p], [vdot], ["t", "q", "v", "p"], ["vdot"])
-
-    def _check_acceleration(self) -> None:
-        if self.contact_names:
-            raise ValueError(
-                f"contact {self.contact_names[0]!r} has no acceleration of its own: use simulate, "
-                "or wrap the contact in a CompliantContact"
-            )
-        if self.friction_joints:
-            raise ValueError(
-                f"friction in {self.joint_names[self.friction_joints[0]]!r} is a mean over a step, "
-                "under a reaction: use simulate"
-            )
-        q = self.stated_start(refuse=False)[0]
-        C = np.asarray(self.closure_matrix(0.0, q, self.values()))
-        if implied := C.shape[0] - rank(C):
-            raise ValueError(
-                f"{implied} rows of the ideal joints are implied by the others: leave out a joint"
-            )
-
-    @cached_property
     def redundant(self) -> int:
         """Number of rows of the ideal joints that the others imply, as in over-constrained loops.
 
@@ -287,9 +267,33 @@ class Dynamics:
         )
 
     @property
+    def latches(self) -> tuple[str, ...]:
+        """The internal states that are set at once when something happens, not by dynamics."""
+        smooth = {e.name for e in self.elements if isinstance(e, JointFriction)}
+        return tuple(x for x in self.internal_names if x.rpartition(".")[0] not in smooth)
+
+    @property
+    def timed_rows(self) -> list[int]:
+        """The rows of the ideal joints that move with time."""
+        return sorted(set(self.closure_drift.sparsity_out(0).row()))
+
+    @property
+    def working_rows(self) -> list[int]:
+        """The rows of the ideal joints that do work: they move with time or are kept by drives."""
+        return sorted(
+            {*self.timed_rows, *(int(k) for k in np.flatnonzero(np.asarray(self.driven)))}
+        )
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """The ideal joints that are constraints on the coordinates."""
         return tuple(self.mechanism.cut)
+
+    @cached_property
+    def driven(self) -> ca.DM:
+        """Which rows of ideal joints are kept by drives, (nc,), 0 or 1."""
+        driven = {joint.name for joint in self.constraints if joint.drives}
+        return ca.sparsify(ca.DM([float(name in driven) for name in self.closure_names]))
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:
@@ -326,24 +330,9 @@ class Dynamics:
         return p
 
     def check_mass(self, q: Array, p: Array) -> None:
-        """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
-
-        Raises
-        ------
-        ValueError
-            Naming the velocity that has no inertia.
-        """
+        """Refuse a mass matrix at q (nq,) as `check_inertia` does."""
         M, C = np.asarray(self.mass(q, p)), np.asarray(self.closure_matrix(0, q, p))
-        motion = massless_motion(M, C)
-        if motion is None:
-            return
-        owner, component = self.v_names[int(np.argmax(np.abs(motion)))].rsplit(".", 1)
-        bodies = [body.name for body in self.mechanism.bodies]
-        kind = "body" if owner in bodies else "joint"
-        raise ValueError(
-            f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
-            "inertia, or a joint that blocks this motion"
-        )
+        check_inertia(M, C, self.v_names, [body.name for body in self.mechanism.bodies])
 
     def restated(self, p: Array) -> tuple[Mechanism, tuple[Element, ...], Numbers]:
         """Return mechanism, elements and gravity as if stated with the parameter values p."""

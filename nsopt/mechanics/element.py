@@ -9,7 +9,7 @@ add a row to ``tests/catalog.py``: the generic tests then cover it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,72 +17,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.frame import STILL, Frame, Motion
+from nsopt.mechanics.frame import Frame, Motion
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
-from nsopt.parameter import Numbers, Parameter, at_time
-
-
-class State:
-    """The state that an element sees: time, motion of frames, values of parameters.
-
-    Parameters
-    ----------
-    t : SX scalar [s]
-    motions : mapping of body name to Motion
-        Of each body's centre of mass; the ground, None, is at rest if left out.
-    symbols : mapping of parameter name to SX scalar
-
-    Attributes
-    ----------
-    frozen_values : list of (SX symbols, SX)
-        The symbols of `frozen` vectors, and their values.
-    """
-
-    def __init__(
-        self, t: ca.SX, motions: Mapping[str | None, Motion], symbols: Mapping[str, ca.SX]
-    ) -> None:
-        self.t = t
-        self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
-        self._motions = {None: STILL, **motions}
-        self._symbols = symbols
-        self._frames: dict[Frame, Motion] = {}
-
-    def motion(self, frame: Frame) -> Motion:
-        """Return position, axes and velocities of a frame in world axes."""
-        if frame not in self._frames:
-            self._frames[frame] = self._motion(frame)
-        return self._frames[frame]
-
-    def _motion(self, frame: Frame) -> Motion:
-        origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
-        body = self._motions[frame.body.name if frame.body else None]
-        arm = body.A @ origin
-        return Motion(body.r + arm, body.A @ axes, body.v + ca.cross(body.w, arm), body.w)
-
-    def frozen(self, x: ca.SX) -> ca.SX:
-        """Return symbols for a vector that counts as constant in the gradient of a potential.
-
-        Such as the point where a potential is least or largest (envelope theorem).
-        """
-        symbols = ca.SX.sym("frozen", x.numel())
-        self.frozen_values.append((symbols, x))
-        return symbols
-
-    def value(self, x: Any) -> ca.SX:
-        """Return a stated number, or nested sequence of numbers, as an expression.
-
-        A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
-        """
-        if callable(x):
-            return self.value(at_time(x, self.t))
-        if isinstance(x, Parameter):
-            return self._symbols[x.name]
-        if isinstance(x, Sequence | np.ndarray):
-            parts = [self.value(part) for part in x]
-            nested = any(isinstance(part, Sequence | np.ndarray) for part in x)
-            return ca.vertcat(*(part.T if nested else part for part in parts))
-        return ca.SX(x)
+from nsopt.mechanics.state import State
+from nsopt.parameter import Numbers, parameters_in
 
 
 class Outline(NamedTuple):
@@ -107,8 +46,50 @@ class Element(ABC):
         return []
 
 
+@dataclass(frozen=True, eq=False)
+class DrivenFreedom(ABC):
+    """A freedom with motor and sensor: frame b relative to frame a, along or about z of a.
+
+    Parameters
+    ----------
+    a, b : Frame
+        On the motor's housing and on the link it moves: the frames of the joint, ideal or with
+        clearance.
+    """
+
+    a: Frame
+    b: Frame
+
+    names: ClassVar[tuple[str, str, str]]  # of coordinate, rate and effort
+    units: ClassVar[tuple[str, str, str]]
+
+    @abstractmethod
+    def coordinate(self, s: State) -> ca.SX:
+        """Return the measured coordinate [rad or m]."""
+
+    @abstractmethod
+    def rate(self, s: State) -> ca.SX:
+        """Return the rate with which the effort makes power [rad/s or m/s]."""
+
+    @abstractmethod
+    def misfit(self, s: State, value: ca.SX) -> ca.SX:
+        """Return what is zero where the coordinate is ``value``, smooth, of slope one there."""
+
+    def alignment(self, s: State, value: ca.SX) -> ca.SX:
+        """Return cosines, (k,), as `Constraint.alignment`, where the misfit has other zeros."""
+        del s, value
+        return ca.SX(0, 1)
+
+
 class Constraint(Element):
     """An ideal joint: a residual that is kept at zero."""
+
+    drives: tuple[DrivenFreedom, ...] = ()
+    """Freedoms whose drives keep it; none where it pushes the bodies of its frames itself.
+
+    As many as its rows, whose multipliers are then their efforts; or, in coordinates of joints,
+    more, all of them in the tree, with the efforts that its own forces come to on them.
+    """
 
     @abstractmethod
     def residual(self, s: State) -> ca.SX:
@@ -144,6 +125,17 @@ class Contact(Element):
         """
 
 
+def count_gaps(contact: Contact) -> int:
+    """Return the number of gaps of a contact."""
+    symbols = {name: ca.SX.sym(name) for name in parameters_in(contact)}
+    bodies = {frame.body.name for frame in contact.frames if frame.body is not None}
+    sizes = {"r": (3, 1), "A": (3, 3), "v": (3, 1), "w": (3, 1)}
+    motions: dict[str | None, Motion] = {
+        body: Motion(*(ca.SX.sym(x, *size) for x, size in sizes.items())) for body in bodies
+    }
+    return len(contact.gaps(State(ca.SX.sym("t"), motions, symbols)))
+
+
 class Force(Element):
     """A force or torque, or several, by loads or a potential."""
 
@@ -170,6 +162,30 @@ class Force(Element):
         """Return numbers that a run records, none by default."""
         del s
         return []
+
+    def pressed(self, s: State) -> list["Pressed"]:
+        """Return the surfaces that it presses apart, to be recorded like contacts; none by default.
+
+        The frames of the force are then those of the contact.
+        """
+        del s
+        return []
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of its internal states, which start at zero; none by default.
+
+        Their values are in `State.internal`, those of `JointFriction` elements in `FrictionStep`.
+        """
+        return ()
+
+    def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
+        """Return the internal states (nz,) after a step of h from the state ``s`` and z (nz,).
+
+        Its velocities are those on the way.
+        """
+        del s, h
+        return z
 
     def plot_data(self) -> dict[str, list[float]]:
         """Return numbers for pictures, none by default."""
@@ -229,6 +245,14 @@ class Bore(NamedTuple):
             # Smooth also where the gradient vanishes.
             slope=ca.sqrt(ca.sumsqr(gradient) + 1e-18),
         )
+
+
+class Pressed(NamedTuple):
+    """Two surfaces that a force presses apart."""
+
+    gap: Gap  # less than zero where they are pressed into each other
+    force: ca.SX  # (3,) [N] on the body of the force's last frame, friction included
+    losing: list["Load"]  # those of its loads that dissipate
 
 
 class Load(NamedTuple):
@@ -325,19 +349,9 @@ class JointFriction(ResistingPair):
     value within a step are exact.
     """
 
-    @property
-    def states(self) -> tuple[str, ...]:
-        """Names of its internal states, which start at zero; none by default."""
-        return ()
-
     @abstractmethod
     def friction(self, s: State, over: FrictionStep) -> Load:
         """Return the mean force over a step."""
-
-    def advance_states(self, s: State, over: FrictionStep) -> ca.SX:
-        """Return the internal states at the end of a step (nz,), whatever the reaction."""
-        del s
-        return over.z
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mechanics.element import Force, FrictionStep
+from nsopt.mechanics.constraints import names_of_gaps
+from nsopt.mechanics.element import Force, FrictionStep, Pressed
 from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.symbolic import SymbolicMechanism, VirtualWork
 
@@ -44,6 +45,7 @@ class ForceFunctions:
             "resistance": self._resistance(),
             **self._outputs([force for force, _ in m.forces]),
             **self._joint_friction(),
+            **self._pressed(),
         }
 
     def _generalized(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
@@ -85,10 +87,50 @@ class ForceFunctions:
             "output_limits": self._symbolic.function("output_limits", "p", most),
         }
 
+    def _pressed(self) -> dict[str, Any]:
+        m = self._symbolic
+        owners = [force for force, surfaces in m.pressed for _ in surfaces]
+        surfaces = [surface for _, group in m.pressed for surface in group]
+        gaps = [surface.gap for surface in surfaces]
+        offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
+        points, forces = [gap.point for gap in gaps], [surface.force for surface in surfaces]
+        arms = [
+            point - m.state.motion(owner.frames[-1]).r
+            for owner, point in zip(owners, points, strict=True)
+        ]
+        moments = [ca.cross(arm, force) for arm, force in zip(arms, forces, strict=True)]
+        vectors = (points, offsets, forces, moments)
+        columns = [ca.horzcat(ca.SX(3, 0), *x) for x in vectors]
+        distance, scale, clearance = (
+            ca.vertcat(ca.SX(0, 1), *(getattr(gap, name) for gap in gaps))
+            for name in ("distance", "scale", "clearance")
+        )
+        return {
+            "pressed_names": names_of_gaps((f.name, len(group)) for f, group in m.pressed),
+            "pressed_owners": tuple(owner.name for owner in owners),
+            "pressed": m.function("pressed", "t q v p", distance, *columns),
+            "pressed_loss": self._losses(surfaces),
+            "pressed_scale": m.function("pressed_scale", "p", scale),
+            "pressed_clearance": m.function("pressed_clearance", "p", clearance),
+        }
+
+    def _losses(self, surfaces: list[Pressed]) -> ca.Function:
+        m, mean = self._symbolic, ca.SX.sym("mean", self._symbolic.v.numel())
+        powers = [
+            sum(
+                (ca.dot(ca.jtimes(x.velocity, m.v, mean), x.force) for x in surface.losing),
+                ca.SX(0),
+            )
+            for surface in surfaces
+        ]
+        losses = m.evaluated(-ca.vertcat(ca.SX(0, 1), *powers))
+        names = ["t", "q", "v", "p", "mean"]
+        return ca.Function("pressed_loss", [m.t, m.q, m.v, m.p, mean], losses, names, ["loss"])
+
     def _joint_friction(self) -> dict[str, Any]:
         m, z = self._symbolic, ca.SX.sym("z", len(self._symbolic.internal_names))
         h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(m.joint_friction))
-        friction, advance_states, friction_joints = ca.SX.zeros(m.v.numel()), [], []
+        friction, friction_joints = ca.SX.zeros(m.v.numel()), []
         for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is None:
                 raise ValueError(
@@ -98,9 +140,9 @@ class ForceFunctions:
             friction_joints.append(m.joints().index(joint))
             over = FrictionStep(h, z[states], reactions[:, k])
             friction += self._generalized([element.friction(m.state, over)])
-            advance_states.append(element.advance_states(m.state, over))
         known = [m.t, m.q, m.v, m.p, h, z]
-        end = ca.vertcat(ca.SX(0, 1), *advance_states)
+        ends = (force.advance_states(m.state, h, z[m.states_of(force)]) for force in m.stateful)
+        end = ca.vertcat(ca.SX(0, 1), *ends)
         return {
             "friction_joints": tuple(friction_joints),
             "joint_friction": ca.Function(

@@ -1,5 +1,7 @@
 """Inertia on the motions that the ideal joints leave free."""
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,3 +29,31 @@ def massless_motion(M: Array, C: Array) -> Array | None:
     massless = (vectors / size[:, None])[:, values < MASSLESS]
     free = massless @ null_space(C @ massless)
     return free[:, 0] if free.shape[1] else None
+
+
+def check_inertia(M: Array, C: Array, v_names: Sequence[str], bodies: Collection[str]) -> None:
+    """Refuse a mass matrix that is singular on the motions the ideal joints leave free.
+
+    Parameters
+    ----------
+    M, C
+        As `massless_motion` has them.
+    v_names : sequence of str
+        Of the velocities, ``owner.component``.
+    bodies : collection of str
+        The owners that are bodies; others are joints.
+
+    Raises
+    ------
+    ValueError
+        Naming the velocity that has no inertia.
+    """
+    motion = massless_motion(M, C)
+    if motion is None:
+        return
+    owner, component = v_names[int(np.argmax(np.abs(motion)))].rsplit(".", 1)
+    kind = "body" if owner in bodies else "joint"
+    raise ValueError(
+        f"{kind} {owner!r} can move ({component}) without any inertia: give it a mass and an "
+        "inertia, or a joint that blocks this motion"
+    )

@@ -63,7 +63,7 @@ def _coordinates(branch: Branch) -> Array:
 
 
 def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
-    """Return the coordinates of slides, then of one turn, or of one about x and one about y."""
+    """Return the coordinates of slides, then of one turn, or of turns about x, y and maybe z."""
     values = {}
     turning = [step for step in steps if any(step.turn)]
     for step in steps:
@@ -77,6 +77,10 @@ def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
     elif len(turning) == 2:
         values[turning[0].name] = float(np.arctan2(R[2, 1], R[1, 1]))
         values[turning[1].name] = float(np.arctan2(R[0, 2], R[0, 0]))
+    elif len(turning) == 3:
+        first, second = (np.arctan2(-R[k], R[m]) for k, m in (((1, 2), (2, 2)), ((0, 1), (0, 0))))
+        angles = first, np.arcsin(np.clip(R[0, 2], -1.0, 1.0)), second
+        values |= {step.name: float(x) for step, x in zip(turning, angles, strict=True)}
     return values
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import casadi as ca
 
+from nsopt.mechanics.efforts import kept_joints
 from nsopt.mechanics.element import INSTANT, Element, FrictionStep
 from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.links import LinkTree
@@ -18,23 +21,21 @@ class ReactionFunction:
 
     def __init__(self, symbols: SymbolicMechanism) -> None:
         self._symbolic = symbols
-        cut = symbols.mechanism.cut
         slips = [sum(gap.slip.numel() for gap in group) for group in symbols.gaps]
         self.h, self.change = ca.SX.sym("h"), ca.SX.sym("change", symbols.v.numel())
         self.mu = ca.SX.sym("mu", sum(r.numel() for r in symbols.residuals))
         self.lam = ca.SX.sym("lam", sum(len(group) for group in symbols.gaps))
         self.slip = ca.SX.sym("slip_impulse", sum(slips))
-        self._joints: dict[str, tuple[Element, VirtualWork]] = {}
-        mu = iter(ca.vertsplit(self.mu, _ends([r.numel() for r in symbols.residuals])))
-        for joint, residual in zip(cut, symbols.residuals, strict=True):
-            self._joints[joint.name] = (joint, VirtualWork(((residual, next(mu)),)))
+        self._joints = {
+            kept.joint.name: (kept.frames, kept.work) for kept in kept_joints(symbols, self.mu)
+        }
         lam = iter(ca.vertsplit(self.lam, _ends([len(group) for group in symbols.gaps])))
         slip = iter(ca.vertsplit(self.slip, _ends(slips)))
         for contact, group in zip(symbols.contacts, symbols.gaps, strict=True):
             gaps = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in group))
             rates = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in group))
             work = VirtualWork(((gaps, next(lam)),), ((rates, next(slip)),))
-            self._joints[contact.name] = (contact, work)
+            self._joints[contact.name] = (contact.frames, work)
         absolute = symbols.mechanism.coordinates == "absolute"
         self._friction = [] if absolute else self._friction_of_cut_joints()
 
@@ -58,9 +59,7 @@ class ReactionFunction:
         s = self._symbolic
         within = self._within_tree()
         columns = [
-            within[joint.name]
-            if joint.name in within
-            else s.wrench(joint.frames[-1], self._joints[joint.name][1])
+            within[joint.name] if joint.name in within else self._on_frame_b(joint)
             for joint in s.joints()
         ]
         known = {"t": s.t, "q": s.q, "v": s.v, "p": s.p, "h": self.h, "change": self.change}
@@ -72,6 +71,12 @@ class ReactionFunction:
             [*known, *impulses],
             ["reactions"],
         )
+
+    def _on_frame_b(self, joint: Element) -> ca.SX:
+        """Return the wrench of a cut joint or contact on its frame b, zero if others act for it."""
+        frames, work = self._joints[joint.name]
+        frame = joint.frames[-1]
+        return self._symbolic.wrench(frame, work) if frame in frames else ca.SX.zeros(6)
 
     def _within_tree(self) -> dict[str, ca.SX]:
         """Return the wrench of each joint of the tree on the body of its frame b, by name."""
@@ -98,18 +103,18 @@ class ReactionFunction:
             frame = Frame(body)
             total = ca.SX.zeros(6)
             for element, work in [*s.forces, *self._friction]:
-                if _acts_on(element, body):
+                if _acts_on(element.frames, body):
                     total += self.h * s.wrench(frame, work)
-            for joint, work in self._joints.values():
-                if _acts_on(joint, body):
+            for frames, work in self._joints.values():
+                if _acts_on(frames, body):
                     total += s.wrench(frame, work)
             force = A.T @ total[:3]
             f, n = f + force, n + A.T @ total[3:] + ca.cross(placement.c, force)
         return f, n
 
 
-def _acts_on(element: Element, body: object) -> bool:
-    return any(frame.body is body for frame in element.frames)
+def _acts_on(frames: Iterable[Frame], body: object) -> bool:
+    return any(frame.body is body for frame in frames)
 
 
 def _ends(sizes: list[int]) -> list[int]:

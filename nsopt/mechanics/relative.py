@@ -13,7 +13,7 @@ from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.coordinates import Array, Block, Coordinates, Value
 from nsopt.mechanics.element import Constraint
-from nsopt.mechanics.frame import Motion
+from nsopt.mechanics.frame import Frame, Motion
 from nsopt.mechanics.freedom import Axis, Ball
 from nsopt.mechanics.links import CoordinateMap, LinkTree
 from nsopt.mechanics.posture import (
@@ -23,6 +23,7 @@ from nsopt.mechanics.posture import (
     joint_velocities,
 )
 from nsopt.mechanics.recursion import Recursion
+from nsopt.mechanics.relative_motion import RelativeMotions
 from nsopt.mechanics.spanning_tree import Branch
 from nsopt.mechanics.steady_move import SteadyMove, body_momenta
 from nsopt.parameter import constant
@@ -116,6 +117,11 @@ class RelativeCoordinates(Coordinates):
             arm = A @ placement.c
             motions[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
         return motions
+
+    def between(
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX
+    ) -> Callable[[Frame, Frame], Motion]:
+        return RelativeMotions(self.links(value), q, v, displacement, value)
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         tree = self.links(constant)

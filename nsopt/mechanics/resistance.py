@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nsopt.mechanics.element import Element, Force
+from nsopt.mechanics.element import Constraint, Element, Force
 
 
 def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
@@ -28,7 +28,9 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
             "connects other bodies"
         )
     candidates = named or [
-        joint for joint in joints if {frame.body for frame in joint.frames} == bodies
+        joint
+        for joint in joints
+        if {frame.body for frame in joint.frames} == bodies and not _is_drive(joint)
     ]
     if len(candidates) > 1:
         raise ValueError(
@@ -36,3 +38,7 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
             f"{candidates[1].name!r}: name one by joint=..."
         )
     return candidates[0] if candidates else None
+
+
+def _is_drive(joint: Element) -> bool:
+    return isinstance(joint, Constraint) and bool(joint.drives)

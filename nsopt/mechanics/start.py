@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.redundancy import over_determined
 
 Array = NDArray[np.float64]
 
@@ -77,8 +79,25 @@ def _entry(name: str, names: tuple[str, ...]) -> int:
     return found[0]
 
 
-def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
+def check_start(
+    dynamics: Dynamics, start: Start, p: Array, brought: str = "", stacklevel: int = 2
+) -> None:
     """Refuse a start that the joints and contacts do not allow.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    start : Start
+    p : (np,)
+    brought : str
+        What brings joints back that are open, if anything does; they are then warned of.
+    stacklevel : int
+        Of the warning.
+
+    Warns
+    -----
+    UserWarning
+        Naming the joint, by how much it is off, and how it comes back.
 
     Raises
     ------
@@ -88,15 +107,40 @@ def check_start(dynamics: Dynamics, start: Start, p: Array) -> None:
     _check_numbers(dynamics, start)
     at = (start.t, start.q, p)
     closure = _column(dynamics.closure(*at))
+    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    if brought:
+        _warn_of_joints(dynamics, closure, speed, brought, stacklevel + 1)
+    else:
+        _check_joints(dynamics, at, closure, speed)
+    inside = np.minimum(_column(dynamics.distance(*at)), 0)
+    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
+
+
+def _warn_of_joints(
+    d: Dynamics, closure: Array, speed: Array, brought: str, stacklevel: int
+) -> None:
+    off = []
+    texts = "{:.3g} (m, or rad) off", "{:.3g} (m/s, or rad/s) off its speed"
+    for x, text in zip((closure, speed), texts, strict=True):
+        if x.size and np.max(np.abs(x)) > CLOSURE_TOLERANCE:
+            joint = d.closure_names[int(np.argmax(np.abs(x)))]
+            size = np.linalg.norm(x[[name == joint for name in d.closure_names]])
+            off.append(f"joint {joint!r} is {text.format(size)}")
+    if off:
+        warnings.warn(
+            f"at the start {' and '.join(off)}: {brought} brings it back", stacklevel=stacklevel
+        )
+
+
+def _check_joints(
+    dynamics: Dynamics, at: tuple[float, Array, Array], closure: Array, speed: Array
+) -> None:
     _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
     # Cosines, one where the joint is closed; 0.5 excludes frames turned by 90 or 180 deg.
     turned = np.maximum(0.5 - _column(dynamics.alignment(*at)), 0)
     _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
-    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
     text = "is torn apart at {:.3g} (m/s, or rad/s)"
     _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
-    inside = np.minimum(_column(dynamics.distance(*at)), 0)
-    _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
 
 
 def _check_numbers(dynamics: Dynamics, start: Start) -> None:
@@ -159,7 +203,7 @@ def consistent(
     try:
         check_start(dynamics, nearest, p)
     except ValueError as error:
-        fault = str(error).split(";")[0]
+        fault = over_determined(dynamics, t, q, p) or str(error).split(";")[0]
         raise ValueError(f"no consistent start near the stated one: {fault}") from None
     return nearest
 

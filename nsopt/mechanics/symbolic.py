@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import casadi as ca
 
-from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load, State
+from nsopt.mechanics.element import Contact, Element, Force, Gap, JointFriction, Load, Pressed
 from nsopt.mechanics.frame import STILL, Frame, Motion
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.resistance import resisted_joint
+from nsopt.mechanics.state import State
 from nsopt.parameter import Numbers, Parameter
 
 
@@ -42,8 +43,10 @@ class SymbolicMechanism:
         self.coordinates = mechanism.generalized_coordinates
         self.t = ca.SX.sym("t")
         self.contacts = [e for e in elements if isinstance(e, Contact)]
-        self.joint_friction = [e for e in elements if isinstance(e, JointFriction)]
-        self.internal_names = tuple(f"{e.name}.{x}" for e in self.joint_friction for x in e.states)
+        forces = [e for e in elements if isinstance(e, Force)]
+        self.joint_friction = [e for e in forces if isinstance(e, JointFriction)]
+        self.stateful = [e for e in forces if e.states]
+        self.internal_names = tuple(f"{e.name}.{x}" for e in self.stateful for x in e.states)
         # The entries of q before the internal states.
         self.n_joint_coordinates = len(self.coordinates.q_names)
         self.q = ca.SX.sym("q", self.n_joint_coordinates + len(self.internal_names))
@@ -59,7 +62,11 @@ class SymbolicMechanism:
         owners = [None, *(body.name for body in mechanism.bodies)]
         self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
-        self.state = State(self.t, self._displaced_motions(), symbols)
+        short = self.coordinates.between(self.q, self.v, value, self.displacement)
+        seen = None if short is None else self._displaced(short)
+        self.state = State(self.t, self._displaced_motions(), symbols, seen)
+        z = self.q[self.n_joint_coordinates :]
+        self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
 
@@ -71,6 +78,36 @@ class SymbolicMechanism:
             axes = A + ca.skew(twist[3:]) @ A
             motions[owner] = Motion(r + twist[:3], axes, v + rate[:3], w + rate[3:])
         return motions
+
+    def _displaced(
+        self, short: Callable[[Frame, Frame], Motion]
+    ) -> Callable[[Frame, Frame], Motion]:
+        """Return motions of frames as seen from others, those of their bodies virtual."""
+
+        def seen(a: Frame, b: Frame) -> Motion:
+            r, A, v, w = short(a, b)
+            (ra, turn_a, va, wa), (rb, turn_b, vb, wb) = (self._virtual(frame) for frame in (a, b))
+            axes = self.motions[a.body.name].A @ ca.SX(a.axes) if a.body else ca.SX(a.axes)
+            turned = ca.skew(axes.T @ (turn_b - turn_a))
+            apart = axes @ r
+            return Motion(
+                r + axes.T @ (rb - ra - ca.cross(turn_a, apart)),
+                A + turned @ A,
+                v + axes.T @ (vb - va - ca.cross(wa, apart)),
+                w + axes.T @ (wb - wa),
+            )
+
+        return seen
+
+    def _virtual(self, frame: Frame) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Return displacement and turn, velocity and angular velocity of a frame, world axes."""
+        owner = frame.body.name if frame.body else None
+        arm = self.state.value(frame.origin)
+        if owner is not None:
+            arm = self.motions[owner].A @ arm
+        twist, rate = self.twists[owner], self.rates[owner]
+        d, u = (x[:3] + ca.cross(x[3:], arm) for x in (twist, rate))
+        return d, twist[3:], u, rate[3:]
 
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Return a function of some of t, q, v, p, as listed in ``arguments``, such as "t q p"."""
@@ -113,11 +150,14 @@ class SymbolicMechanism:
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
         """Yield each joint friction, its joint if any, and the slice of its internal states."""
-        start = 0
         for element in self.joint_friction:
-            end = start + len(element.states)
-            yield element, resisted_joint(element, self.joints()), slice(start, end)
-            start = end
+            yield element, resisted_joint(element, self.joints()), self.states_of(element)
+
+    def states_of(self, force: Force) -> slice:
+        """Return the slice of the internal states of a force."""
+        before = self.stateful.index(force) if force.states else 0
+        begin = sum(len(e.states) for e in self.stateful[:before])
+        return slice(begin, begin + len(force.states))
 
     def joints(self) -> list[Any]:
         """Return the ideal joints, then the contacts."""
@@ -128,6 +168,12 @@ class SymbolicMechanism:
         """The forces, each with its virtual work."""
         s, forces = self.state, [e for e in self.elements if isinstance(e, Force)]
         return [(e, VirtualWork.from_forces(e.energy(s), e.loads(s))) for e in forces]
+
+    @cached_property
+    def pressed(self) -> list[tuple[Force, list[Pressed]]]:
+        """The forces that press surfaces apart, each with all of these."""
+        of_all = [(force, force.pressed(self.state)) for force, _ in self.forces]
+        return [(force, surfaces) for force, surfaces in of_all if surfaces]
 
     @cached_property
     def residuals(self) -> list[ca.SX]:

@@ -8,11 +8,13 @@ from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.ipopt import QUIET, Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
+from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native, has_compiler
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
 from nsopt.mpcc.proximal_point import ProximalPoint
+from nsopt.mpcc.recovery import Recovery
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
     FischerBurmeister,
@@ -71,6 +73,7 @@ __all__ = [
     "Kind",
     "LimitedMemory",
     "Mpcc",
+    "MultiStart",
     "Multipliers",
     "NativeFunction",
     "NaturalResidual",
@@ -87,6 +90,7 @@ __all__ = [
     "Proxqp",
     "QpSolver",
     "Qrqp",
+    "Recovery",
     "Relaxation",
     "Residuals",
     "Rows",

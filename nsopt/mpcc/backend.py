@@ -126,6 +126,11 @@ class Backend(ABC):
         return False
 
     @property
+    def other(self) -> Backend:
+        """A solver that searches in another way, where this one finds no solution."""
+        return self
+
+    @property
     def exact(self) -> Backend:
         """The solver with tolerances by which solutions show that they are stationary."""
         return self

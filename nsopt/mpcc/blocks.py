@@ -37,6 +37,28 @@ class ParameterBlock:
 
 
 @dataclass(frozen=True, eq=False)
+class Sides:
+    """Of rows that limit values (k,) from one side or both: which value, and from which side.
+
+    ``of`` (m,) are indices, ``sign`` (m,) is 1 of an upper limit and -1 of a lower one.
+    """
+
+    values: int
+    of: NDArray[np.intp]
+    sign: NDArray[np.int_]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the rows."""
+        rows = zip(self.of.tolist(), self.sign.tolist(), strict=True)
+        return tuple(f"{'upper' if sign > 0 else 'lower'} of [{i}]" for i, sign in rows)
+
+    def of_values(self, rows: Vector) -> Vector:
+        """Return the sums (k,) of what rows (m,) have for each value, lower ones negative."""
+        return np.asarray(np.bincount(self.of, self.sign * rows, self.values), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Rows ``expr`` (m,) in physical units, equal to zero or at most zero; scale (m,)."""
 
@@ -44,6 +66,7 @@ class Rows:
     expr: ca.SX
     scale: Scale
     redundant: ca.SX | None = None  # (m, k), combinations of the rows that hold by themselves
+    sides: Sides | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,3 +200,26 @@ def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> 
     if len(names) != size:
         raise ValueError(f"labels {what} must be {size}, one for each row, got {len(names)}")
     return names
+
+
+def limited(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX, Sides]:
+    """Return rows that are zero or less where values (k,) are within limits, and what they are of.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``: limits that are numbers leave nothing between them.
+    """
+    found = []
+    for i, limits in enumerate(zip(*map(ca.vertsplit, (lower, upper)), strict=True)):
+        known = [float(x) if x.is_constant() else np.nan for x in limits]
+        if known[0] >= known[1]:
+            raise ValueError(
+                f"{what} leave nothing between them at row {i}, lower {known[0]:g}, upper "
+                f"{known[1]:g}: state lower below upper, or an equation by equal"
+            )
+        signs = zip((-1, 1), limits, known, strict=True)
+        found += [(i, sign, limit) for sign, limit, x in signs if not np.isinf(x)]
+    of, sign = (np.array([x[k] for x in found], dtype=np.intp) for k in (0, 1))
+    rows = stacked(sign * (values[i] - limit) for i, sign, limit in found)
+    return rows, Sides(values.numel(), of, sign)

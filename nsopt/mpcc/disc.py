@@ -108,6 +108,45 @@ def _disc(block: Discs, k: int) -> Disc:
     return Disc(z, F, block.radius[k] / size, block.labels[k])
 
 
+def split_discs(mpcc: Mpcc) -> Mpcc:
+    """Return the program with equations and pairs in place of discs, (m,).
+
+    z = radius s and F = -gamma s with 0 <= 1 - |s|^2 _|_ gamma >= 0, in new unknowns s (2m,) and
+    gamma (m,): also where the radius is zero, with F free. They come after all others.
+    """
+    other = copy(mpcc)
+    other.discs = ()
+    x = stacked(v.scaled for v in mpcc.variables)
+    guess = stacked(v.guess / ca.SX(v.scale) for v in mpcc.variables)
+    for block in mpcc.discs:
+        name, m = block.name, len(block.labels)
+        radius = block.radius if ca.depends_on(block.radius, x) else ca.fmax(block.radius, 0)
+        sizes = [ca.SX(scale) for scale in block.scales]
+        start = _by_two(ca.substitute(block.F, x, guess)) / ca.repmat(sizes[1], 1, 2)
+        speed = ca.sqrt(ca.sum2(start**2))
+        toward = -start / ca.repmat(1 + speed, 1, 2)
+        s = other.variable(f"{name}_direction", 2 * m, guess=ca.vec(toward.T))
+        gamma = other.variable(
+            f"{name}_size", m, lower=0, scale=block.scales[1], guess=speed * sizes[1]
+        )
+        scales = [np.repeat(np.asarray(scale), 2) for scale in block.scales]
+        other.equal(f"{name}_place", block.z - _twice(radius) * s, scale=scales[0])
+        other.equal(f"{name}_against", block.F + _twice(gamma) * s, scale=scales[1])
+        inside = 1 - ca.sum2(_by_two(s) ** 2)
+        other.complement(name, inside, gamma, scale=(1.0, block.scales[1]), labels=block.labels)
+    return other
+
+
+def _by_two(values: ca.SX) -> ca.SX:
+    """Return entries (2m,) of vectors as rows (m, 2)."""
+    return ca.reshape(values, 2, values.numel() // 2).T
+
+
+def _twice(values: ca.SX) -> ca.SX:
+    """Return numbers (m,) for both entries of each vector, (2m,)."""
+    return ca.vec(ca.repmat(values.T, 2, 1))
+
+
 def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """Return the program with its discs as smooth equations, exact as ``sigma`` goes to 0.
 

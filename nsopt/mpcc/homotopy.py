@@ -11,10 +11,16 @@ from nsopt.mpcc.schedule import Schedule, Stage, halfway
 from nsopt.mpcc.solution import Residuals, Solution, StageRun, Status
 from nsopt.mpcc.stationarity import Stationarity
 
+NARROW = 3.0
+"""Sigma of the last good stage over that of a failed one, below which none between is tried."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A stage that was run, its point refined if the stage was the last."""
+    """A stage that was run, its point refined if the stage was the last.
+
+    ``ok`` tells whether a solution was found, of the whole program at the last stage.
+    """
 
     stage: Stage
     ok: bool
@@ -29,15 +35,21 @@ SolveStage = Callable[[Stage, Point, bool], Trial]
 
 
 def follow(
-    schedules: Sequence[Schedule], start: Point, cold: Point, retries: int, solve: SolveStage
+    schedules: Sequence[Schedule],
+    start: Point,
+    cold: Point,
+    retries: int,
+    solve: SolveStage,
+    *,
+    exact: bool = False,
 ) -> list[Trial]:
     """Run schedules until one ends well; return all trials, the result last.
 
     After a failed stage a schedule goes back: from the last good point, to a stage halfway between
-    the last good and the failed one. If nothing was good yet it restarts from the cold point, then
-    from larger sigma. A schedule out of retries is left for the next one, from the start without
-    multipliers. Where none ends well, or Ctrl-C was pressed, the result is the end that violates
-    the program least.
+    the last good and the failed one, unless these are close. If nothing was good yet it restarts
+    from the cold point, then from larger sigma. A schedule out of retries is left for the next one,
+    from the start without multipliers. Where none ends well, or Ctrl-C was pressed, the result is
+    the end that violates the program least.
 
     Parameters
     ----------
@@ -47,11 +59,17 @@ def follow(
     retries : int
         Failed stages allowed in each schedule.
     solve : callable
+    exact : bool
+        Whether every stage may be the last, and each goes on to the next: see `Relaxation`.
     """
     trials: list[Trial] = []
     best: Trial | None = None
     for schedule in schedules:
-        made = _along(schedule, start, cold, retries, solve)
+        made = (
+            _raised(schedule, start, cold, solve)
+            if exact
+            else _along(schedule, start, cold, retries, solve)
+        )
         trials += made
         if trials[-1].outcome.interrupted:
             best = min(reversed(trials), key=_violation)
@@ -71,6 +89,7 @@ def ended(
     status: Status,
     time: float,
     stationarity: Stationarity | None = None,
+    objectives: tuple[float, ...] = (),
 ) -> Solution:
     """Return the solution that trials ended with, after ``time`` [s]."""
     last = trials[-1]
@@ -94,6 +113,7 @@ def ended(
         tuple(runs),
         time,
         stationarity,
+        objectives,
     )
 
 
@@ -119,8 +139,26 @@ def _along(
         else:
             # multipliers that led astray once are dropped
             good = Point.cold(good.x, good.lam_g.size)
+            if _close(stage, pending[-1]):
+                break
             pending.append(halfway(stage, pending[-1]))
     return trials
+
+
+def _raised(schedule: Schedule, start: Point, cold: Point, solve: SolveStage) -> list[Trial]:
+    """Run one schedule until a stage solves the program; the last trial is its result."""
+    good, trials = start, list[Trial]()
+    for stage in schedule:
+        trials.append(solve(stage, good, True))
+        if trials[-1].ok or trials[-1].outcome.interrupted:
+            break
+        good = trials[-1].point if trials[-1].outcome.success else cold
+    return trials
+
+
+def _close(good: Stage, failed: Stage) -> bool:
+    """Return whether two stages have nothing between them that is worth trying."""
+    return bool(failed) and good[1:] == failed[1:] and good[0] < NARROW * failed[0]
 
 
 def _violation(trial: Trial) -> float:

@@ -58,6 +58,13 @@ class Ipopt(Backend):
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
 
     @property
+    def other(self) -> Ipopt:
+        """With the other strategy of the barrier parameter, adaptive or monotone."""
+        name = "ipopt.mu_strategy"
+        strategy = "monotone" if self.options.get(name) == "adaptive" else "adaptive"
+        return replace(self, options={**self.options, name: strategy})
+
+    @property
     def exact(self) -> Ipopt:
         """With ``tol`` 1e-10 at most."""
         return replace(self, tol=EXACT if self.tol is None else min(self.tol, EXACT))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc.blocks import Pairs
+from nsopt.mpcc.blocks import Pairs, Sides
 from nsopt.mpcc.problem import Mpcc
 
 Vector = NDArray[np.float64]
@@ -94,6 +94,8 @@ class Layout:
     blocks_of_pairs : tuple of Pairs
     equality_rows, inequality_rows, pair_rows : dict of name to slice
         Each counted from its own first row.
+    sides : dict of name to Sides
+        Of inequalities that limit values from both sides.
     added : frozenset of str
         Variables and equations that nobody stated.
     """
@@ -110,6 +112,7 @@ class Layout:
     equality_rows: dict[str, slice]
     inequality_rows: dict[str, slice]
     pair_rows: dict[str, slice]
+    sides: dict[str, Sides] = field(default_factory=dict)
     added: frozenset[str] = frozenset()
 
     def stated_by(self, mpcc: Mpcc) -> Layout:
@@ -138,6 +141,7 @@ class Layout:
             _slices([(r.name, r.scale.size) for r in mpcc.equalities]),
             _slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
             _slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
+            {r.name: r.sides for r in mpcc.inequalities if r.sides is not None},
         )
 
     def same_unknowns(self, other: Layout) -> bool:
@@ -161,7 +165,8 @@ def _judged(mpcc: Mpcc, t: Tolerances) -> Iterator[tuple[Kind, str, Vector, tupl
     for r in mpcc.equalities:
         yield Kind.EQUALITY, r.name, t.equality * r.scale, _numbered(r.scale.size)
     for r in mpcc.inequalities:
-        yield Kind.INEQUALITY, r.name, t.inequality * r.scale, _numbered(r.scale.size)
+        labels = _numbered(r.scale.size) if r.sides is None else r.sides.labels
+        yield Kind.INEQUALITY, r.name, t.inequality * r.scale, labels
     for b in mpcc.pairs:
         yield Kind.SIGN, b.name, t.inequality * b.scales[0], tuple(f"G of {n}" for n in b.labels)
     for b in mpcc.pairs:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -16,20 +15,16 @@ from nsopt.mpcc.blocks import (
     FirstEvent,
     Pairs,
     ParameterBlock,
-    Rows,
-    Scale,
     VariableBlock,
     column,
-    fresh,
     labels_of,
-    only_known,
-    positive,
-    stacked,
+    limited,
 )
+from nsopt.mpcc.chained import ChainedProgram
 
 
 @dataclass(eq=False)
-class Mpcc:
+class Mpcc(ChainedProgram):
     """A mathematical program with complementarity constraints, in named blocks.
 
     Minimize f(x) subject to c(x) = 0, d(x) <= 0, 0 <= G(x) _|_ H(x) >= 0 and bounds on x. All
@@ -48,23 +43,6 @@ class Mpcc:
         From every statement, naming the block, the value and the remedy: names used twice, wrong
         shapes, scales that are not positive, expressions with symbols of another program.
     """
-
-    name: str
-    variables: tuple[VariableBlock, ...] = field(default=(), init=False)
-    parameters: tuple[ParameterBlock, ...] = field(default=(), init=False)
-    equalities: tuple[Rows, ...] = field(default=(), init=False)
-    inequalities: tuple[Rows, ...] = field(default=(), init=False)
-    pairs: tuple[Pairs, ...] = field(default=(), init=False)
-    boxes: tuple[Boxes, ...] = field(default=(), init=False)
-    discs: tuple[Discs, ...] = field(default=(), init=False)
-    first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
-    objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
-    least: tuple[str, ...] = field(default=(), init=False)
-    earlier: tuple[Mpcc, ...] = field(default=(), init=False)
-
-    def __post_init__(self) -> None:
-        if not ca.Function.check_name(self.name):
-            raise ValueError(f"program name {self.name!r} must be letters, digits and single _")
 
     def variable(
         self,
@@ -138,6 +116,26 @@ class Mpcc:
     def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""
         self.inequalities += (self._rows("inequality", name, expr, scale),)
+
+    def within(self, name: str, expr: Any, lower: Any, upper: Any, *, scale: Any = 1.0) -> None:
+        """Demand ``lower`` <= ``expr`` <= ``upper``, (m,); the solver sees expr / scale.
+
+        Parameters
+        ----------
+        name : str
+        expr : SX (m,)
+            Physical units.
+        lower, upper : float, (m,) array or SX expression
+            Physical units; they may depend on unknowns. What is infinite is no limit.
+        scale : float or (m,)
+        """
+        of = f"of inequality {name!r}"
+        values = self._known(f"inequality {name!r}", expr)
+        m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
+        low, up = (column(f"limits {of}", limit, m) for limit in (lower, upper))
+        rows, sides = limited(f"limits {of}", values, low, up)
+        stated = self._rows("inequality", name, rows, size[sides.of.tolist()])
+        self.inequalities += (replace(stated, sides=sides),)
 
     def complement(
         self,
@@ -304,35 +302,6 @@ class Mpcc:
         """Variables that are multipliers, those of `least_norm` included."""
         return tuple(v.name for v in self.variables if v.multiplier or v.name in self.least)
 
-    def after(self, name: str) -> Mpcc:
-        """Return a program that is solved after this one, with its solution known.
-
-        It has the parameters of this one, then a block of this one's name: its scaled unknowns.
-        Expressions of both may be used in it.
-        """
-        other = Mpcc(name)
-        other.parameters = (*self.parameters, self._solved(self.parameters))
-        return other
-
-    @contextmanager
-    def before(self, name: str) -> Iterator[Mpcc]:
-        """Yield a program that is solved before this one, to be stated within the context.
-
-        It has the parameters of this one, which afterwards has a block of its name too: its scaled
-        unknowns. Whoever solves this one solves those in ``earlier`` first, in their order.
-        """
-        other = Mpcc(name)
-        other.parameters = self.parameters
-        yield other
-        self.parameters += (other._solved(self.parameters),)
-        self.earlier += (other,)
-
-    def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
-        """Return the unknowns of this program as one more block of parameters."""
-        fresh("parameter", self.name, [p.name for p in known])
-        unknowns = stacked(v.scaled for v in self.variables)
-        return ParameterBlock(self.name, unknowns)
-
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""
         term = self._known("objective", expr)
@@ -359,42 +328,3 @@ class Mpcc:
                 raise ValueError(f"least_norm: no variable {name!r}: state it first")
             if name not in self.least:
                 self.least += (name,)
-
-    def _scale(self, what: str, value: Any, size: int) -> Scale:
-        if isinstance(value, ca.SX):
-            return self._of_parameters(what, value, size)
-        return positive(what, value, size)
-
-    def _fresh_symbol(self, kind: str, name: str, size: int) -> None:
-        taken = [v.name for v in self.variables] + [p.name for p in self.parameters]
-        fresh(kind, name, taken)
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise ValueError(f"size of {kind} {name!r} must be an integer >= 0, got {size!r}")
-
-    def _fresh_constraint(self, kind: str, name: str) -> None:
-        rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        blocks: tuple[Pairs | Boxes | Discs | FirstEvent, ...] = (
-            *self.pairs,
-            *self.boxes,
-            *self.discs,
-            *self.first_events,
-        )
-        rows += [b.name for b in blocks]
-        fresh(kind, name, rows)
-
-    def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
-        self._fresh_constraint(kind, name)
-        rows = self._known(f"{kind} {name!r}", expr)
-        return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
-
-    def _known(self, what: str, expr: Any) -> ca.SX:
-        rows = column(what, expr)
-        symbols = [v.scaled for v in self.variables] + [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, f"use symbols returned by program {self.name!r}")
-        return rows
-
-    def _of_parameters(self, what: str, value: Any, size: int) -> ca.SX:
-        rows = column(what, value, size)
-        symbols = [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, "numbers and parameters only are allowed here")
-        return rows

@@ -2,55 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsopt.mpcc.active_set import ActiveSetRun
-from nsopt.mpcc.backend import Backend, Outcome, Point
+from nsopt.mpcc.backend import Backend, Point
 from nsopt.mpcc.branch import Branches
-from nsopt.mpcc.functions import Case, Functions
-from nsopt.mpcc.homotopy import Trial, ended, follow
+from nsopt.mpcc.disc import split_discs
+from nsopt.mpcc.functions import Case
+from nsopt.mpcc.homotopy import Trial, ended
 from nsopt.mpcc.layout import Vector
-from nsopt.mpcc.least_norm import least_norm
 from nsopt.mpcc.lifting import lifted
 from nsopt.mpcc.min_map import split_into_pairs
-from nsopt.mpcc.polish import lift, polish
+from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.problem import Mpcc
-from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.recovery import Recovery
+from nsopt.mpcc.relaxed import RelaxedProgram
 from nsopt.mpcc.settings import STEP, Settings
-from nsopt.mpcc.solution import Solution
+from nsopt.mpcc.solution import Solution, Status
 from nsopt.mpcc.stationarity import Stationarity
-from nsopt.mpcc.status import RUNAWAY, status_of
+from nsopt.mpcc.status import is_far, status_of
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class End(NamedTuple):
+    """The end of a solve from one start, the best trial last."""
+
+    start: Point
+    trials: list[Trial]
+    found: Stationarity | None
+    status: Status
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return any(trial.outcome.interrupted for trial in self.trials)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing else is to be tried: solved, interrupted, or unbounded below."""
+        return self.status.ok or self.interrupted or is_far(self.trials[-1], optimized=True)
+
+    @property
+    def objective(self) -> float:
+        """That of a solution, not a number where there is none."""
+        return self.trials[-1].objective if self.status.ok else np.nan
+
+    def rank(self) -> tuple[bool, float, float]:
+        """Return what is less of a better end."""
+        last = self.trials[-1]
+        violation = last.residuals.largest
+        known = violation if violation >= 0 else np.inf
+        return not self.status.ok, max(1.0, known), last.objective
 
 
 class Program:
     """An Mpcc compiled for one Solver; solve it for many parameters. Not for several threads."""
 
     def __init__(
-        self, mpcc: Mpcc, backend: Backend, settings: Settings = STEP, *, polish: bool = True
+        self,
+        mpcc: Mpcc,
+        backend: Backend,
+        settings: Settings = STEP,
+        *,
+        polish: bool = True,
+        recovery: Sequence[Recovery] = (),
+        multi_start: MultiStart | None = None,
     ) -> None:
         self.name, stated = mpcc.name, mpcc
-        self._settings, self._polish = settings, polish
+        self._settings, self._polish, self._starts = settings, polish, multi_start
         self._optimized = settings.active_set is not None
-        mpcc, tolerances = split_into_pairs(mpcc), settings.tolerances
+        mpcc, self._tolerances = split_into_pairs(mpcc), settings.tolerances
+        schedules = settings.schedules
         if self._optimized:
-            mpcc, tolerances = lifted(mpcc), replace(tolerances, stationarity=np.inf)
-            if not mpcc.pairs and not mpcc.discs:  # nothing is relaxed
-                settings = replace(settings, schedules=(settings.schedules[0][-1:],))
-                self._settings = settings
-        self._functions = Functions(mpcc, settings.relaxation, tolerances)
-        self.layout = self._functions.layout.stated_by(stated)
-        tested = self._optimized and not mpcc.discs
-        self._branches = Branches(mpcc, backend, self.layout) if tested else None
-        self._call = backend.build(self._functions.nlp)
-        self._rows = self._functions.nlp.g.shape[0]
+            mpcc = lifted(split_discs(mpcc))
+            self._tolerances = replace(self._tolerances, stationarity=np.inf)
+            if not mpcc.pairs:  # nothing is relaxed
+                schedules = (schedules[0][-1:],)
+                recovery = [x for x in recovery if x.relaxation == settings.relaxation]
+        self._mpcc, self._recovery = mpcc, tuple(recovery)
+        self._relaxed = [self._way(Recovery(backend, settings.relaxation, schedules))]
+        self.layout = self._relaxed[0].functions.layout.stated_by(stated)
+        self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
+
+    def _way(self, way: Recovery) -> RelaxedProgram:
+        known = self._mpcc, way, self._tolerances, self._settings.retries
+        return RelaxedProgram(*known, polish=self._polish)
+
+    @property
+    def _ways(self) -> Iterator[RelaxedProgram]:
+        """The ways to a solution in turn; each is compiled when it is first needed."""
+        for k in range(1 + len(self._recovery)):
+            if k == len(self._relaxed):
+                self._relaxed.append(self._way(self._recovery[k - 1]))
+            yield self._relaxed[k]
 
     def solve(
         self,
@@ -80,22 +131,41 @@ class Program:
         """
         begin = perf_counter()
         case = self._case(parameters)
-        cold = Point.cold(case.guess, self._rows)
-        trials = follow(
-            self._settings.schedules,
-            self._start(guess, cold, case),
-            cold,
-            self._settings.retries,
-            lambda stage, start, last: self._try(stage, start, case, last=last),
-        )
-        found: Stationarity | None = None
-        if self._branches is not None and not any(x.outcome.interrupted for x in trials):
-            trials, found = self._improved(self._branches, trials, case)
-        status = status_of(self.name, self.layout, trials[-1], found, optimized=self._optimized)
-        return ended(self.layout, trials, status, perf_counter() - begin, found)
+        ends = [self._solved(self._start(guess, case), case)]
+        if self._starts is not None:
+            for x in self._starts.points(case.lower, case.upper, ends[0].start.x):
+                if ends[-1].interrupted:
+                    break
+                ends.append(self._solved(Point.cold(self._completed(x, case), 0), case))
+        best = min(ends, key=End.rank)
+        trials = [x for end in ends if end is not best for x in end.trials] + best.trials
+        objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
+        time = perf_counter() - begin
+        return ended(self.layout, trials, best.status, time, best.found, objectives)
+
+    def _solved(self, start: Point, case: Case) -> End:
+        """Return the best end of all ways from a start, the first if it is a solution."""
+        ends: list[End] = []
+        for way in self._ways:
+            trials, found = way.follow(start, case), None
+            start = Point.cold(start.x, 0)
+            if self._branches is not None and not any(x.outcome.interrupted for x in trials):
+                trials, found = self._improved(self._branches, way, trials, case)
+            last = trials[-1]
+            if way is not self._relaxed[0]:  # its multipliers are of other rows
+                cold = Point.cold(last.point.x, self._relaxed[0].rows)
+                trials = [*trials[:-1], replace(last, point=cold)]
+            optimized = self._optimized
+            status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
+            ends.append(End(start, trials, found, status))
+            if ends[-1].settled:
+                break
+        best = min(ends, key=End.rank)
+        others = [x for end in ends if end is not best for x in end.trials]
+        return best._replace(trials=others + best.trials)
 
     def _improved(
-        self, branches: Branches, trials: list[Trial], case: Case
+        self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity | None]:
         """Return trials of branches too, the best one last, and what it is."""
         options = self._settings.active_set
@@ -104,8 +174,8 @@ class Program:
             options,
             branches,
             case,
-            lambda x, outcome: self._trial(x, outcome, case),
-            lambda trial: self._refined(trial, case),
+            lambda x, outcome: way.judged(x, outcome, case),
+            lambda trial: way.refined(trial, case),
         )
         end = run.run(trials[-1])
         if end.best is None or end.found is None:
@@ -114,18 +184,6 @@ class Program:
         residuals = replace(end.best.residuals, gradient=end.found.gradient)
         return [*others, replace(end.best, residuals=residuals)], end.found
 
-    def _trial(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
-        """Return a trial of a branch, ok where x meets the program."""
-        point = Point.cold(x, self._rows)
-        residuals, _, f = self._functions.report(point, self._sigma, case)
-        good = residuals.largest <= 1 and np.abs(x).max() < RUNAWAY and np.isfinite(f)
-        return Trial((), bool(good), point, outcome, residuals, f)
-
-    @property
-    def _sigma(self) -> float:
-        """The last sigma of the homotopy."""
-        return self._settings.schedules[0][-1][0]
-
     def _case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
         p = np.empty(sum(slot.stop - slot.start for slot in slots.values()))
@@ -133,11 +191,10 @@ class Program:
         if missing:
             raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
-        return self._functions.case(p)
+        return self._relaxed[0].functions.case(p)
 
-    def _start(
-        self, guess: Solution | Point | Mapping[str, Any] | None, cold: Point, case: Case
-    ) -> Point:
+    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, case: Case) -> Point:
+        cold = Point.cold(case.guess, self._relaxed[0].rows)
         if guess is None:
             return cold
         if isinstance(guess, Point):
@@ -153,13 +210,13 @@ class Program:
             guess = guess.values
         x = cold.x * self.layout.scale
         _fill(x, self.layout.variables, guess, f"guess for {self.name!r}")
-        return Point.cold(self._completed(x / self.layout.scale, case), self._rows)
+        return Point.cold(self._completed(x / self.layout.scale, case), self._relaxed[0].rows)
 
     def _completed(self, x: Vector, case: Case) -> Vector:
         """Return x with halves of pairs that were made unknowns as their equations give them."""
         added = self.layout.added & self.layout.equality_rows.keys() & self.layout.variables.keys()
         if added:
-            rows = self._functions.linear(x, case)[0]
+            rows = self._relaxed[0].functions.linear(x, case)[0]
             for name in added:
                 halves = self.layout.variables[name]
                 x[halves] = np.nan_to_num(x[halves] + rows[self.layout.equality_rows[name]])
@@ -170,39 +227,9 @@ class Program:
         if not np.isfinite(point.x).all():
             return cold
         multipliers = np.append(point.lam_x, point.lam_g)
-        if point.lam_g.size == self._rows and np.isfinite(multipliers).all():
+        if point.lam_g.size == self._relaxed[0].rows and np.isfinite(multipliers).all():
             return point
-        return Point.cold(point.x, self._rows)
-
-    def _try(self, stage: Stage, start: Point, case: Case, *, last: bool) -> Trial:
-        inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
-        outcome = self._call(inside, np.append(case.p, stage), case.solver_lower, case.upper)
-        residuals, relaxed, f = self._functions.report(outcome.point, stage[0], case)
-        bounded = np.abs(outcome.point.x).max() < RUNAWAY
-        near = bool(bounded) and relaxed <= self._settings.tolerances.stage
-        if not last:
-            return Trial(stage, near, outcome.point, outcome, residuals, f)
-        trial = Trial(stage, residuals.largest <= 1, outcome.point, outcome, residuals, f)
-        return self._refined(trial, case) if near else trial
-
-    def _refined(self, trial: Trial, case: Case) -> Trial:
-        """Return the trial polished, then of least norm; each kept only if it meets everything."""
-        if self._polish and np.isfinite(trial.residuals.rows).all():
-            x = polish(self._functions, trial.point.x, trial.residuals.rows, case)
-            trial = self._moved(trial, x, case)
-        if trial.ok:
-            trial = self._moved(trial, least_norm(self._functions, trial.point.x, case), case)
-        return trial
-
-    def _moved(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
-        if x is None or x is trial.point.x:
-            return trial
-        point = replace(trial.point, x=lift(x, case))
-        sigma = trial.stage[0] if trial.stage else self._sigma
-        residuals, _, f = self._functions.report(point, sigma, case)
-        if not residuals.largest <= 1:
-            return trial
-        return replace(trial, ok=True, point=point, residuals=residuals, objective=f)
+        return Point.cold(point.x, self._relaxed[0].rows)
 
 
 def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:

@@ -20,9 +20,13 @@ class Relaxation(ABC):
     ----------
     states_halves : bool
         Whether its rows begin with G >= 0, then H >= 0.
+    exact : bool
+        Whether it may be exact above some sigma: a schedule ends where complementarity holds, and
+        goes on to a smaller sigma from a program that has no solution.
     """
 
     states_halves: ClassVar[bool] = False
+    exact: ClassVar[bool] = False
 
     @abstractmethod
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
@@ -127,14 +131,15 @@ class NaturalResidual(Relaxation):
 class ExactPenalty(Relaxation):
     """G, H >= 0 with G.H / sigma added to the objective: the l1 penalty.
 
-    [Anitescu 2005, SIAM J. Optim. 15(4)].
-    Here sigma is the inverse of the penalty weight. The penalty is exact: once 1/sigma exceeds a
-    threshold set by the multipliers the products vanish, so sigma need not go to 0 (1e-2 to 1e-4
-    are usual; far below, the program is ill-conditioned). Nor may it start too large: the penalised
-    objective must be bounded below.
+    [Anitescu 2005, SIAM J. Optim. 15(4)]. Here sigma is the inverse of the penalty weight. Once
+    1/sigma exceeds a threshold set by the multipliers the products vanish, so the weight rises
+    along a schedule only as long as complementarity is left, or the penalised objective has no
+    least value [Leyffer, Lopez-Calva, Nocedal 2006, SIAM J. Optim. 17(1)]; theirs rises between
+    iterations, here it rises between programs.
     """
 
     states_halves: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
 
     def constraints(
         self,

@@ -12,6 +12,9 @@ A program that is smooth has none.
 """
 Schedule = tuple[Stage, ...]
 
+GRADUAL: Schedule = tuple((10.0**-k,) for k in range(9))
+"""From any start."""
+
 
 def schedule(stages: Sequence[float | Stage]) -> Schedule:
     """Return a schedule from stages; a number alone is sigma.

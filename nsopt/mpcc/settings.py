@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.layout import Tolerances
 from nsopt.mpcc.relaxation import FischerBurmeister, Relaxation, Scholtes
-from nsopt.mpcc.schedule import Schedule
+from nsopt.mpcc.schedule import GRADUAL, Schedule
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Settings:
     ----------
     relaxation, schedules, tolerances, retries, active_set
         As of `Solver`.
+    recovers : bool
+        Whether `recoveries` are tried where those of a `Solver` are not given.
     """
 
     relaxation: Relaxation = field(default_factory=FischerBurmeister)
@@ -25,12 +27,11 @@ class Settings:
     tolerances: Tolerances = field(default_factory=Tolerances)
     retries: int = 8
     active_set: ActiveSet | None = None
+    recovers: bool = False
 
 
 STEP = Settings()
 """Of a step: small, solved thousands of times, from a start that is near."""
 
-GENERAL = Settings(
-    Scholtes(), (tuple((10.0**-k,) for k in range(9)),), retries=2, active_set=ActiveSet()
-)
+GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), recovers=True)
 """Of a program with an objective, from any start."""

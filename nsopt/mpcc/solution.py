@@ -12,6 +12,9 @@ from nsopt.mpcc.layout import Kind, Layout, Section, Vector
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.stationarity import Stationarity
 
+ABOUT = 1e-6
+"""Relative difference of objectives that counts as none."""
+
 
 @dataclass(frozen=True)
 class Worst:
@@ -187,6 +190,8 @@ class Solution:
         Of the whole solve.
     stationarity : Stationarity or None
         Of a single program with an objective.
+    objectives : tuple of float
+        Of each start of a `MultiStart`, in their order; not a number where it led to no solution.
     """
 
     layout: Layout
@@ -197,6 +202,7 @@ class Solution:
     stages: tuple[StageRun, ...]
     time: float
     stationarity: Stationarity | None = None
+    objectives: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         return f"Solution({self.status.reason}, objective {self.objective:.6g})"
@@ -257,6 +263,13 @@ class Solution:
             lines.append(str(self.stationarity))
         if not self.ok:
             lines.append(f"remedy: {status.remedy}")
+        if self.objectives:
+            least = self.objective + ABOUT * (1 + abs(self.objective))
+            solved, best = (
+                sum(np.isfinite(self.objectives)),
+                sum(f <= least for f in self.objectives),
+            )
+            lines.append(f"{len(self.objectives)} starts: {solved} solved, {best} as well as this")
         lines.append(
             f"{len(self.stages)} programs, {self.iterations} iterations, {self.time:.3g} s; "
             f"the solver said {status.solver_status}"

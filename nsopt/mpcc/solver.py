@@ -9,8 +9,10 @@ from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import Backend
 from nsopt.mpcc.ipopt import Ipopt
 from nsopt.mpcc.layout import Tolerances
+from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
+from nsopt.mpcc.recovery import Recovery, recoveries
 from nsopt.mpcc.relaxation import Relaxation
 from nsopt.mpcc.schedule import Schedule, Stage, schedule
 from nsopt.mpcc.settings import GENERAL, STEP, Settings
@@ -53,6 +55,13 @@ class Solver:
     phase_two : bool
         Whether it does; where not, a program with an objective is solved where it is feasible, and
         what kind of point that is is not found out.
+    recovery : sequence of Recovery, optional
+        Other homotopies, each followed from the same start where those before led to no solution.
+        By default of a program with an objective the other strategy of the barrier parameter (of
+        `Sqp` `Ipopt`), `ExactPenalty`, `FischerBurmeister`; without an objective none. Of single
+        programs.
+    multi_start : MultiStart, optional
+        Further starts; the best of all solutions is returned.
     compiled : bool, optional
         Whether functions over a horizon are compiled: ten times as fast, after a compiler that
         takes some seconds once; the code is kept, and serves other numbers of steps, masses and
@@ -74,6 +83,8 @@ class Solver:
     compiled: bool | None = None
     active_set: ActiveSet | None = None
     phase_two: bool = True
+    recovery: Sequence[Recovery] | None = None
+    multi_start: MultiStart | None = None
 
     def __post_init__(self) -> None:
         if self.schedules is not None:
@@ -110,4 +121,14 @@ class Solver:
             What is left out; by default `GENERAL` with an objective, `STEP` without.
         """
         suited = defaults or (STEP if mpcc.objective.is_zero() else GENERAL)
-        return Program(mpcc, self.backend, self.settings(suited), polish=self.polish)
+        settings, recovery = self.settings(suited), self.recovery
+        if recovery is None:
+            recovery = recoveries(self.backend, settings.relaxation) if suited.recovers else ()
+        return Program(
+            mpcc,
+            self.backend,
+            settings,
+            polish=self.polish,
+            recovery=recovery,
+            multi_start=self.multi_start,
+        )

@@ -13,7 +13,7 @@ import casadi as ca
 from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.filter_sqp import FilterOptions, FilterSqp, structured_qp
-from nsopt.mpcc.ipopt import QUIET
+from nsopt.mpcc.ipopt import QUIET, Ipopt
 from nsopt.mpcc.native import compile_native
 from nsopt.mpcc.padding import PaddedCall, pad
 
@@ -227,6 +227,11 @@ class Sqp(Backend):
     def prefers_equations(self) -> bool:
         """Yes: the rows of `Scholtes` leave quadratic programs without a minimum."""
         return True
+
+    @property
+    def other(self) -> Ipopt:
+        """IPOPT."""
+        return Ipopt()
 
     @property
     def exact(self) -> Sqp:

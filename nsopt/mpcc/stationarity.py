@@ -45,7 +45,8 @@ class Multipliers:
     Attributes
     ----------
     equality, inequality, bounds : mapping of name to (m,)
-        Of c = 0, of d <= 0 (zero or more), of bounds of variables (negative at lower ones).
+        Of c = 0, of d <= 0 (zero or more; of values within limits negative at lower ones), of
+        bounds of variables (negative at lower ones).
     pairs : mapping of name to (m, 2)
         Of -G and -H; zero or more where G or H could not go below zero without loss.
     """
@@ -226,9 +227,11 @@ class _System:
         np.add.at(bounds, self.on_bound, self.side * on_bound)  # a fixed one is on both
         sizes = np.column_stack([rows[c + r : c + r + m], rows[c + r + m :]])
         both = np.column_stack([G, H]) / (lpec.factors * sizes)
+        limits = _by(layout.inequality_rows, inequality / rows[c : c + r])
+        limits |= {name: sides.of_values(limits[name]) for name, sides in layout.sides.items()}
         return Multipliers(
             _by(layout.equality_rows, equality / rows[:c], layout.added),
-            _by(layout.inequality_rows, inequality / rows[c : c + r]),
+            limits,
             _by(layout.variables, bounds / layout.scale, layout.added),
             _by(layout.pair_rows, both),
         )

@@ -47,8 +47,8 @@ def status_of(
     if trial.ok and not missing:
         what = "all residuals are within tolerance" if found is None else str(found)
         return Status(True, f"{name}: {what}", "", said)
-    largest = int(np.argmax(np.abs(trial.point.x)))
-    if np.abs(trial.point.x[largest]) >= (FAR if optimized else RUNAWAY):
+    if is_far(trial, optimized=optimized):
+        largest = int(np.argmax(np.abs(trial.point.x)))
         slots = layout.variables.items()
         unknown = next(of for of, slot in slots if slot.start <= largest < slot.stop)
         reason = f"{name}: {unknown!r} grows without bound, to {trial.point.x[largest]:.2g} scales"
@@ -71,10 +71,15 @@ def status_of(
     return Status(False, f"{name}: {worst}{words}", remedy, said)
 
 
+def is_far(trial: Trial, *, optimized: bool) -> bool:
+    """Return whether an unknown is so large that the program may be unbounded below."""
+    return bool(np.abs(trial.point.x).max() >= (FAR if optimized else RUNAWAY))
+
+
 def why_not_optimal(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
-        return "whether a direction lowers the objective is not found out for programs with discs"
+        return "interrupted before it was found out whether a direction lowers the objective"
     if np.isnan(found.descent):
         return "derivatives there are not finite numbers"
     if np.isinf(found.descent):

@@ -1,7 +1,7 @@
 """Pictures of results: one call per figure of the paper's section 5, each from results alone.
 
 Every function takes one or several results and returns a `matplotlib.figure.Figure`; nothing is
-shown and no state is kept. `FIGURES` lists them by name.
+shown and no state is kept. `FIGURES` lists them by name. `mobility` draws a `Mobility`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
 from nsopt.plots.film import Film, Pixels
+from nsopt.plots.mobility import mobility
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
 from nsopt.plots.overview import overview
 from nsopt.plots.range_of_motion import range_of_motion
@@ -129,6 +130,7 @@ __all__ = [
     "gaps",
     "joint_closure",
     "joint_torques",
+    "mobility",
     "overview",
     "positions",
     "range_of_motion",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgb
 
 from nsopt.plots import style
 from nsopt.plots.scene import AXES, Poses, Scene, View, view_of
@@ -52,7 +51,7 @@ def _ground(ax: Axes, scene: Scene, view: View) -> None:
 def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: float) -> None:
     outlines, sticks = (scene.placed(lines, poses, k) for lines in (scene.outlines, scene.sticks))
     for b in range(len(scene.bodies)):
-        colour = _tint(style.look(b).color, strength)
+        colour = style.tint(style.look(b).color, strength)
         ax.add_collection(
             LineCollection(
                 [view(x) for x in outlines[b]], colors=[colour], linewidths=0.7, zorder=3 + k
@@ -120,9 +119,3 @@ def _window(scene: Scene, view: View) -> tuple[float, float]:
 def _inside(line: Array, spread: float) -> Array:
     """Return a line whose ends are not further than needed to leave the picture."""
     return np.column_stack([np.clip(line[:, 0], -2 * spread, 2 * spread), line[:, 1]])
-
-
-def _tint(colour: str, strength: float) -> tuple[float, float, float]:
-    """Return a colour mixed with white; strength 1 leaves it."""
-    r, g, b = (1 - strength * (1 - part) for part in to_rgb(colour))
-    return r, g, b

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -58,6 +59,12 @@ def look(k: int) -> Look:
         DASHES[(k // len(COLOURS) + k) % len(DASHES)],
         1.3 if k == 0 else 1.0,
     )
+
+
+def tint(colour: str, strength: float) -> tuple[float, float, float]:
+    """Return a colour mixed with white; strength 1 leaves it."""
+    r, g, b = (1 - strength * (1 - part) for part in to_rgb(colour))
+    return r, g, b
 
 
 def dot(k: int, size: float = 2.2) -> dict[str, Any]:

@@ -4,6 +4,13 @@ from nsopt.robots.balancing import SpringFit, fit_springs
 from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
 from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
+from nsopt.robots.flexible import (
+    CrossSection,
+    FlexibleLink,
+    LinkMaterial,
+    flexible_link,
+    replace_link,
+)
 from nsopt.robots.newton_euler import (
     bias_force,
     forward_dynamics,
@@ -15,14 +22,18 @@ from nsopt.robots.newton_euler import (
 from nsopt.robots.resistances import resistances
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
+from nsopt.robots.typical import typical_resistance
 from nsopt.robots.urdf import load_urdf
 
 __all__ = [
     "BodyRow",
     "ClosedLoops",
+    "CrossSection",
     "DHRow",
     "EqualSharing",
+    "FlexibleLink",
     "JointMotion",
+    "LinkMaterial",
     "Loads",
     "ModifiedDH",
     "SharingRule",
@@ -32,6 +43,7 @@ __all__ = [
     "bias_force",
     "export_c",
     "fit_springs",
+    "flexible_link",
     "forward_dynamics",
     "forward_kinematics",
     "inverse_dynamics",
@@ -39,8 +51,10 @@ __all__ = [
     "load_urdf",
     "mass_matrix",
     "mechanism_from_table",
+    "replace_link",
     "resistances",
     "row_from_letters",
     "serial_from_dh",
+    "typical_resistance",
     "zxz",
 ]

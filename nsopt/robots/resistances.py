@@ -48,8 +48,8 @@ def resistances(
     Warns
     -----
     UserWarning
-        Once, naming joints whose range leaves less than `LEAST_GAP` to a full turn: they have no
-        stop, for angles between frames come round.
+        If there is nothing to return. Once, naming joints whose range leaves less than
+        `LEAST_GAP` to a full turn: they have no stop, for angles between frames come round.
 
     Raises
     ------
@@ -66,7 +66,14 @@ def resistances(
     forces: list[Force] = []
     for actuator in mechanism.actuators:
         forces += _damping_and_friction(actuator, joints[actuator.joint], creep)
-    return (*forces, *_stops(mechanism, joints, stop))
+    forces += _stops(mechanism, joints, stop)
+    if not forces:
+        warnings.warn(
+            "resistances finds nothing that resists, for no Actuator states damping or friction: "
+            "give them, Actuator(damping=..., friction=...), or typical_resistance(mechanism)",
+            stacklevel=2,
+        )
+    return tuple(forces)
 
 
 def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:

@@ -8,6 +8,7 @@ from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosure
+from nsopt.schemes.runge_kutta import RungeKutta
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Interval, Step, Transition
@@ -29,6 +30,7 @@ __all__ = [
     "OneStep",
     "PaperStep",
     "PoissonImpact",
+    "RungeKutta",
     "Scales",
     "Scheme",
     "Step",

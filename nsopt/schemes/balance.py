@@ -12,7 +12,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.friction import by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import joint_work, momentum_size
+from nsopt.schemes.terms import momentum_size
 
 
 class Impulses(NamedTuple):
@@ -37,7 +37,7 @@ class Impulses(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + C^T mu + joint friction.
+    """A balance of momentum, M (v+ - v-) = h K + W lam + T slip + F mu + joint friction.
 
     A step at the velocity level has one, a step of two halves has two, an impact is one with h = 0.
     Within a step M v is the momentum of the move (`Dynamics.momentum`). What a step does (impulses,
@@ -47,7 +47,7 @@ class Balance:
     ----------
     dynamics : Dynamics
     node : Node
-        Where the directions W, T, C are taken.
+        Where the directions W, T, F are taken; F is C^T, but of joints that are kept by drives.
     before, after : SX (nv,)
         Velocities v- and v+.
     h : SX scalar [s]
@@ -65,6 +65,8 @@ class Balance:
         Before and after.
     met : SX (nv,)
         Velocity before, of the contacts alone: of an impact within the step that at the impact.
+    pressed_loss : SX (ns,) [J]
+        Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
     """
 
     dynamics: Dynamics
@@ -80,6 +82,7 @@ class Balance:
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
     met: ca.SX
+    pressed_loss: ca.SX
 
     @classmethod
     def of(
@@ -127,13 +130,19 @@ class Balance:
         momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
         met = before if met is None else met
-        terms = (load_work, rubbing, work, momenta, met)
+        pressed_loss = h * d.pressed_loss(node.t, node.q, acting, node.p, mean)
+        terms = (load_work, rubbing, work, momenta, met, pressed_loss)
         return cls(d, node, before, after, h, K, impulses, M, *terms)
 
     @cached_property
     def C(self) -> ca.SX:
         """Gradients of the ideal joints, (nc, nv)."""
         return self.dynamics.closure_matrix(*self.node.at)
+
+    @cached_property
+    def F(self) -> ca.SX:
+        """Directions of the impulses of ideal joints, (nv, nc)."""
+        return self.dynamics.effort_matrix(*self.node.at)
 
     @cached_property
     def T(self) -> ca.SX:
@@ -148,7 +157,7 @@ class Balance:
     @cached_property
     def residual(self) -> ca.SX:
         """The residual of the balance, (nv,) [N s, N m s]; at zero the equation of motion holds."""
-        pushed = self.h * self.K + self.contact_impulse + self.C.T @ self.impulses.mu
+        pushed = self.h * self.K + self.contact_impulse + self.F @ self.impulses.mu
         before, after = self.momenta
         return after - before - pushed - self.joint_friction
 
@@ -157,7 +166,7 @@ class Balance:
         """Sum of the sizes of the terms without smooth forces, (nv,) [N s, N m s]."""
         speed = ca.fabs(self.after) + ca.fabs(self.before)
         mu, lam, _ = self.impulses
-        return momentum_size(self.M, speed, self.node.W, lam, self.C, mu)
+        return momentum_size(self.M, speed, self.node.W, lam, self.F, mu)
 
     @cached_property
     def loss(self) -> ca.SX:
@@ -175,8 +184,20 @@ class Balance:
     @property
     def work(self) -> ca.SX:
         """Of applied loads, drives, joints and walls that move with time [J]."""
-        driven = joint_work(self.dynamics, self.node.at, self.impulses.mu)
-        return self.load_work + driven + self.wall_work
+        return self.load_work + self.driver_work + self.wall_work
+
+    @property
+    def driver_work(self) -> ca.SX:
+        """Of joints that move with time, or are kept by drives, as the balance has it [J].
+
+        On the mean velocity of what they push, impacts included, so that it leaves none of their
+        energy over.
+        """
+        rows = self.dynamics.working_rows
+        if not rows:
+            return ca.SX(0)
+        pushed = self.F[:, rows] @ self.impulses.mu[rows]
+        return ca.dot(pushed, (self.before + self.after) / 2)
 
     def __add__(self, other: Balance) -> Balance:
         """Return both as one, of balances at the same node that follow each other."""
@@ -191,4 +212,5 @@ class Balance:
             joint_friction=self.joint_friction + other.joint_friction,
             joint_friction_work=self.joint_friction_work + other.joint_friction_work,
             momenta=(self.momenta[0], other.momenta[1]),
+            pressed_loss=self.pressed_loss + other.pressed_loss,
         )

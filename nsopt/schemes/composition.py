@@ -6,20 +6,28 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
-from nsopt.schemes.errors import Errors, symmetric_errors
+from nsopt.schemes.errors import Errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.one_step import OneStep
-from nsopt.schemes.scheme import UnifiedScheme
-from nsopt.schemes.step import Transition, total
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import HorizonStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import Scheme
+from nsopt.schemes.step import Interval, Step, Transition, total
 from nsopt.schemes.variational import Variational
+
+Array = NDArray[np.float64]
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
 
 
 @dataclass(frozen=True)
-class Composition(UnifiedScheme):
+class Composition(Scheme):
     """Five steps of `Variational` in one, of fourth order [Suzuki 1990].
 
     Sizes w h, w h, (1 - 4 w) h, w h, w h with w = 1 / (4 - 4^(1/3)): two forward, one backward,
@@ -33,6 +41,7 @@ class Composition(UnifiedScheme):
     """
 
     order: ClassVar[int] = 4
+    horizon_at_end: ClassVar[bool] = True
     holds_inputs: ClassVar[bool] = True
     takes_contacts: ClassVar[bool] = False
 
@@ -47,22 +56,83 @@ class Composition(UnifiedScheme):
         """That of the parts, whose errors are known."""
         return Variational.order
 
-    def state(self, one: OneStep) -> Transition:
-        """State the parts of the step one after another."""
-        none, balances, now = ca.SX(0, 1), list[Balance](), one.start
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        """State the parts as programs before this one, all alike."""
+        pattern = _Part.stated(Variational(), mpcc, dynamics, start, h, scales)
+        steps, now = list[Step](), start
+        for k, weight in enumerate(self.weights):
+            steps.append(pattern.repeated(mpcc, k, now, weight * h))
+            end = steps[-1].transition.end
+            now = StepStart(end.t, end.q, end.v, start.p)
+        balances = tuple(b for step in steps for b in step.transition.balances)
+        errors = Errors(
+            total([step.energy_error for step in steps]),
+            total([step.local_error for step in steps]),
+        )
+        return Step.of(Transition(balances, steps[-1].transition.end), h, errors)
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        self.check(dynamics, p)
+
+    def add_interval(
+        self,
+        mpcc: Mpcc,
+        dynamics: Dynamics,
+        first: Node,
+        second: Node,
+        before: ca.SX,
+        scales: Scales,
+    ) -> Interval:
+        """State the parts one after another, the states between as unknowns."""
+        del before
+        one = HorizonStep.between(mpcc, dynamics, first, second, scales)
+        none, balances, now = ca.SX(0, 1), list[Balance](), first
         for k, weight in enumerate(self.weights):
             part = one.part(k, now, weight, last=k == len(self.weights) - 1)
             x = HalfSteps(part).state(now.v, none, none)
             part.least_norm("mu", "mu_end")
             balances, now = [*balances, *x.balances], x.end
-        return Transition(tuple(balances), now)
+        return Interval.of(first, Transition(tuple(balances), now), one.h)
 
-    def errors(self, x: Transition, h: ca.SX) -> Errors:
-        parts = []
-        for k, weight in enumerate(self.weights):
-            halves = first, second = x.balances[2 * k], x.balances[2 * k + 1]
-            v, mu = second.before, first.impulses.mu + second.impulses.mu
-            parts.append(symmetric_errors(halves, weight * h, v, mu))
-        return Errors(
-            total([part.energy for part in parts]), total([ca.fabs(x.position) for x in parts])
-        )
+
+@dataclass(frozen=True)
+class _Part:
+    """A step of a scheme as two programs, whose code serves each step that repeats it."""
+
+    scheme: Scheme
+    dynamics: Dynamics
+    scales: Scales
+    half: Mpcc
+    end: Mpcc
+
+    @classmethod
+    def stated(
+        cls,
+        scheme: Scheme,
+        mpcc: Mpcc,
+        d: Dynamics,
+        start: StepStart,
+        h: ca.SX,
+        scales: Scales,
+    ) -> _Part:
+        """Return the step of h from a start, in parameters of a program."""
+        half = mpcc.beside("half")
+        step = scheme.add_step(half, d, start, h, scales)
+        end = half.after("end")
+        scheme.add_projection(end, d, start, scales, step)
+        return cls(scheme, d, scales, half, end)
+
+    def repeated(self, mpcc: Mpcc, k: int, start: StepStart, h: ca.SX) -> Step:
+        """State step k of h from a start, before a program."""
+        d, scales = self.dynamics, self.scales
+        given = {"t": start.t, "q": start.q, "v": start.v, "h": h}
+        with mpcc.before(f"half_{k}") as half:
+            step = self.scheme.add_step(half, d, start, h, scales)
+            half.repeats(self.half, **given)
+        given["half"] = mpcc.parameters[-1].symbol
+        with mpcc.before(f"end_{k}") as end:
+            whole = self.scheme.add_projection(end, d, start, scales, step)
+            end.repeats(self.end, **given)
+        return whole

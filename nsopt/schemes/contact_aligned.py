@@ -105,7 +105,7 @@ class ContactAligned(Scheme):
     ) -> StepStart:
         d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
         stresses = d.self_stresses(*at) if d.redundant else None
-        forces = Accelerations(mpcc, d, at, start.v, scales, stresses)
+        forces = Accelerations(mpcc, d, at, start.v, while_fast(d, start, scales), stresses)
         forces.state_motion()
         leaving = h * start.node(d).gap_rate(start.v)
         forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
@@ -122,7 +122,8 @@ class ContactAligned(Scheme):
         h = mpcc.variable("step_size", 1, scale=scales.time, guess=given)
         one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
         halves = HalfSteps(one)
-        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, scales, one.stresses)
+        sizes = while_fast(d, start, scales)
+        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, sizes, one.stresses)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(start.v, lam, lam_end)
         (first, second), end = x.balances, x.end
@@ -219,6 +220,18 @@ class ContactAligned(Scheme):
         return replace(whole, frozen=step.frozen, contact_energy=energy, event=closing)
 
 
+def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
+    """Return scales whose force counts what it takes to turn round, far more than any load.
+
+    Those of a program for solvers, which take numbers alone, are left.
+    """
+    if not isinstance(scales.force, ca.SX):
+        return scales
+    known = (start.t, start.q, start.v, start.p)
+    bias = ca.vertcat(ca.SX(0), d.closure_bias(*known), d.gap_bias(*known))
+    return replace(scales, force=scales.force + scales.mass * ca.norm_inf(bias))
+
+
 class Accelerations:
     """Accelerations and the forces of joints and contacts at a state, as unknowns.
 
@@ -239,13 +252,14 @@ class Accelerations:
         stresses: ca.SX | None,
     ) -> None:
         C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
+        F = d.effort_matrix(*at)
         self._stresses = stresses
         self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
         self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
         mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
         self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
         K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
-        self._motion = M @ self._a - K - W @ self.lam - C.T @ mu
+        self._motion = M @ self._a - K - W @ self.lam - F @ mu
         self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])
         self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])
 

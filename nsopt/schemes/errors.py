@@ -22,10 +22,10 @@ class Errors(NamedTuple):
 def impulse_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
     """Return by how much impulses change if directions and forces are those at the end, (nv,)."""
     d = balances[0].dynamics
-    C, K = d.closure_matrix(*end.at), smooth_forces(d, *end.at, end.v) + end.drive
+    F, K = d.effort_matrix(*end.at), smooth_forces(d, *end.at, end.v) + end.drive
     return sum(
         (
-            b.h * (K - b.K) + (end.W - b.node.W) @ b.impulses.lam + (C - b.C).T @ b.impulses.mu
+            b.h * (K - b.K) + (end.W - b.node.W) @ b.impulses.lam + (F - b.F) @ b.impulses.mu
             for b in balances
         ),
         ca.SX.zeros(d.nv),
@@ -77,16 +77,18 @@ def symmetric_errors(
     """
     first, second = halves
     (mu_0, lam, _), (mu_1, lam_1, _) = first.impulses, second.impulses
-    W, W_1, C, C_1 = first.node.W, second.node.W, first.C, second.C
+    W, W_1, F, F_1 = first.node.W, second.node.W, first.F, second.F
     d = first.dynamics
     K, K_1 = momentum_rate(d, *first.node.at, v), momentum_rate(d, *second.node.at, v)
     forces = h / 2 * (K_1 - K)
-    changed = forces + (W_1 - W) @ lam + (C_1 - C).T @ mu
-    uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + C_1.T @ mu_1 - C.T @ mu_0)
+    changed = forces + (W_1 - W) @ lam + (F_1 - F) @ mu
+    uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + F_1 @ mu_1 - F @ mu_0)
     speed = mean_speed(second.M if M is None else M, uneven)
     quadrature = quadrature_error(first, h, v, K + K_1)
     dv = second.after - first.before
     energy = symmetric_energy_error(second.M, first.M, changed, dv, quadrature, v)
+    # Loads work on the mean velocity of each half, potentials on that of the move.
+    energy += ca.sqrt(square(second.M, uneven) * square(second.M, h / 2 * (K + K_1))) / 4
     return Errors(energy, h / 6 * speed)
 
 

@@ -7,7 +7,7 @@ import casadi as ca
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
-from nsopt.schemes.terms import between_walls, walls_over
+from nsopt.schemes.terms import between_walls, coordinates_after, walls_over
 
 
 class HalfSteps:
@@ -41,7 +41,7 @@ class HalfSteps:
         self.v = one.velocity("v_half")
         v_end = one.end_velocity()
         self._mu = one.impulse_of_joints("mu"), one.impulse_of_joints("mu_end")
-        self.end = one.end(one.dynamics.retract(one.start.q, one.h * self.v), v_end)
+        self.end = one.end(coordinates_after(one.dynamics, one.start, one.h, self.v), v_end)
 
     def state(self, before: ca.SX, lam: ca.SX, lam_end: ca.SX) -> Transition:
         """State the equations.

@@ -20,7 +20,7 @@ from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import UnifiedScheme
 from nsopt.schemes.step import Step, Transition
-from nsopt.schemes.terms import smooth_forces, square
+from nsopt.schemes.terms import smooth_forces, square, with_internal_after
 
 Array = NDArray[np.float64]
 
@@ -140,16 +140,18 @@ class PaperStep(UnifiedScheme):
         step = super().add_step(mpcc, dynamics, start, h, scales)
         (b,) = step.transition.balances
         mu, lam, _ = b.impulses
-        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.C.T @ mu) / h, scales))
+        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.F @ mu) / h, scales))
         mpcc.minimize(-self.growth * h / scales.time)
         return step
 
     def state(self, one: OneStep) -> Transition:
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         lam, mu = one.impulse_of_contacts("impulse"), one.impulse_of_joints("joint_impulse")
-        qdot = one.variable("qdot", d.nq, guess=d.rate_matrix(start.q) @ one.guess)
+        moving = d.nq - len(d.internal_names)
+        guess = (d.rate_matrix(start.q) @ one.guess)[:moving]
+        qdot = ca.vertcat(one.variable("qdot", moving, guess=guess), ca.SX.zeros(d.nq - moving))
         v = one.end_velocity(d.velocity(start.q, qdot))
-        q = start.q + h * qdot
+        q = with_internal_after(d, start, h, v, start.q + h * qdot)
         end = one.end(d.renormalise(q) if self.renormalise else q, v)
         mean = (v + start.v) / 2
         acting = start.v if self.explicit else mean
@@ -176,7 +178,8 @@ class PaperStep(UnifiedScheme):
         return replace(step, frozen=step.impulse)
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
-        return {"h": np.array([h]), "qdot": np.asarray(dynamics.rate_matrix(q) @ v).ravel()}
+        qdot = np.asarray(dynamics.rate_matrix(q) @ v).ravel()
+        return {"h": np.array([h]), "qdot": qdot[: dynamics.nq - len(dynamics.internal_names)]}
 
     def _norm(self, dynamics: Dynamics, start: Node, h: ca.SX, qdot: ca.SX) -> ca.SX:
         """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""

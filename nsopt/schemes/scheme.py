@@ -70,6 +70,15 @@ class Scheme(ABC):
         return self.order
 
     @property
+    def gains(self) -> tuple[float, float] | None:
+        """Baumgarte's alpha and beta [1/s], by which it brings ideal joints back to closure.
+
+        None, the default, of a scheme that keeps them closed: it refuses a start where they are
+        open, of which one that has gains only warns.
+        """
+        return None
+
+    @property
     def normal_implicitness(self) -> float:
         """Share of a step of a horizon at which the normals in bores are taken: 0 start, 1 end.
 

@@ -85,6 +85,8 @@ class Step:
         Sum of the sizes of the terms in that residual, which sets its round-off.
     loss : SX (ng,) [J]
         Energy that each contact took, friction included.
+    pressed_loss : SX (ns,) [J]
+        Dissipated where forces press surfaces apart.
     contact_work : SX scalar [J]
         Of the contact impulses; by default the losses, with the other sign.
     contact_energy : SX scalar [J]
@@ -96,7 +98,7 @@ class Step:
     work : SX scalar [J]
         Of applied loads, as the step does it.
     wall_change : SX scalar [J]
-        By how much that depends on where in the step velocities of walls are taken.
+        By how much that depends on when in the step velocities of walls and courses are taken.
     joint_friction_work : SX scalar [J]
         Of `JointFriction` elements; positive where bristles spring back.
     frozen : SX (ng,) [N s]
@@ -120,6 +122,7 @@ class Step:
     motion_residual: ca.SX
     motion_size: ca.SX
     loss: ca.SX
+    pressed_loss: ca.SX
     contact_work: ca.SX
     contact_energy: ca.SX
     energy_error: ca.SX
@@ -149,6 +152,7 @@ class Step:
             motion_residual=total([b.residual for b in balances]) / h,
             motion_size=total([b.size / h + ca.fabs(b.K) for b in balances]),
             loss=x.loss,
+            pressed_loss=total([b.pressed_loss for b in balances]),
             contact_work=-ca.sum1(x.loss),
             contact_energy=contact_energy(transition, x.end.v),
             energy_error=errors.energy,
@@ -245,12 +249,15 @@ def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
 
 
 def wall_change(x: Transition) -> ca.SX:
-    """Return by how much the work of walls depends on when velocities of walls are taken [J]."""
+    """Return by how much work depends on when velocities of walls and courses are taken [J]."""
     d, begin, end, change = x.dynamics, x.balances[0].node.t, x.end.t, ca.SX(0)
     times = begin, (begin + end) / 2, end
     for b in x.balances:
-        _, lam, slip = b.impulses
-        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip)):
+        mu, lam, slip = b.impulses
+        faster = b.F.T @ (x.end.v - x.balances[0].before)
+        change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(faster))
+        guides = (1 - d.driven) * mu
+        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.closure_drift, guides)):
             speeds = [drift(t, b.node.q, b.node.p) for t in times]
             change += sum(
                 ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)

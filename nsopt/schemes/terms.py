@@ -38,7 +38,13 @@ def internal(d: Dynamics, q: ca.SX) -> ca.SX:
 
 def coordinates_after(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
     """Return the coordinates after h at velocity v, internal states advanced too, (nq,)."""
-    q = d.retract(start.q, h * v)
+    return with_internal_after(d, start, h, v, d.retract(start.q, h * v))
+
+
+def with_internal_after(
+    d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX, q: ca.SX
+) -> ca.SX:
+    """Return coordinates q with the internal states after h at velocity v, (nq,)."""
     if n := len(d.internal_names):
         z = internal(d, start.q)
         q = ca.vertcat(q[:-n], d.advance_states(start.t, start.q, v, start.p, h, z))
@@ -106,11 +112,6 @@ def joint_friction_at_node(
     return before / 2 * early + after / 2 * late
 
 
-def joint_work(d: Dynamics, at: At, mu: ca.SX) -> ca.SX:
-    """Return the work of joints that move with time under impulses mu [J]; of others it is zero."""
-    return -ca.dot(mu, d.closure_drift(*at))
-
-
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
 
@@ -149,7 +150,7 @@ def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
     return ca.dot(v, M @ v) / 2
 
 
-def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX) -> ca.SX:
+def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX) -> ca.SX:
     """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s].
 
     Every contact counts with the largest impulse: one system is solved for all of them, so each
@@ -161,7 +162,7 @@ def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, C: ca.SX, mu: ca.SX)
         Sum of the sizes of the velocities.
     """
     contacts = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
-    return ca.fabs(M) @ v + contacts + ca.fabs(C.T) @ ca.fabs(mu)
+    return ca.fabs(M) @ v + contacts + ca.fabs(F) @ ca.fabs(mu)
 
 
 def square(M: ca.SX, impulse: ca.SX) -> ca.SX:

@@ -278,6 +278,7 @@ class Variational(Scheme):
             half,
             impulses=Impulses(mu * off, lasting * off, slip * off),
             load_work=half.h * ca.dot(load, worked),
+            pressed_loss=half.h * d.pressed_loss(node.t, node.q, acting, node.p, worked),
             joint_friction=half.joint_friction * off,
             joint_friction_work=half.joint_friction_work * off,
         )

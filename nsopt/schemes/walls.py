@@ -96,7 +96,7 @@ def unplaced_impact(
     part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
     late = ca.mmax(ca.if_else(matters, part, 0))
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
-    turned += (second.C - first.C).T @ second.impulses.mu
+    turned += (second.F - first.F) @ second.impulses.mu
     given = ca.fmax(ca.dot(turned, _response(second, turned)), 0)
     return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 

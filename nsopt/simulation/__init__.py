@@ -27,6 +27,7 @@ from nsopt.simulation.control import (
 )
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects
+from nsopt.simulation.record.evaluation import losses_of_forces
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import check_run
 from nsopt.simulation.simulate import simulate
@@ -49,6 +50,7 @@ __all__ = [
     "StepFigures",
     "StepProgram",
     "check_run",
+    "losses_of_forces",
     "objects",
     "simulate",
     "until_end",

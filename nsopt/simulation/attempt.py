@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -49,6 +49,7 @@ RECORDED = (
     "joint_impulse",
     "slip_impulse",
     "loss",
+    "pressed_loss",
     "work",
     "event",
     "local_error",
@@ -159,10 +160,15 @@ class StepAttempt:
         before = [state.x[a:b] for a, b in pairwise(edges)]
         x: list[ca.MX] = []
         residuals, iterations = [], []
+        lowered: dict[Mpcc, _Lowered] = {}
         for part, old in zip(program.parts, before, strict=True):
             known = ca.vertcat(now, *x)
-            guess = warm_guess(part)(known, old) if self._guesses else old
-            solved, residual, count = self._newton.lower(part)(guess, known, smallest)
+            if part.pattern is not None:
+                known, part = _given(part)(known), part.pattern[0]
+            if part not in lowered:
+                lowered[part] = _Lowered(warm_guess(part), self._newton.lower(part))
+            guess = lowered[part].guess(known, old) if self._guesses else old
+            solved, residual, count = lowered[part].newton(guess, known, smallest)
             x.append(solved)
             residuals.append(residual)
             iterations.append(count)
@@ -232,6 +238,20 @@ class StepAttempt:
             [state, ca.densify(record)],
             {"cse": True},
         )
+
+
+class _Lowered(NamedTuple):
+    """A part as functions: (parameters, last solution) -> guess, and `Newton.lower`."""
+
+    guess: ca.Function
+    newton: ca.Function
+
+
+def _given(part: Mpcc) -> ca.Function:
+    """Return (parameters) -> those of the program that a part repeats."""
+    assert part.pattern is not None
+    p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
+    return ca.Function("given", [p], [part.pattern[1]], {"cse": True})
 
 
 def warm_guess(part: Mpcc) -> ca.Function:

@@ -207,7 +207,7 @@ class Chain:
             of["joint_impulse"],
             of["slip_impulse"],
             of["motion"][:, 0],
-            of["loss"],
+            np.hstack([of["loss"], of["pressed_loss"]]),
             of["work"][:, 0],
             of["iterations"][:, 0],
             np.full(n, seconds / max(n, 1)),

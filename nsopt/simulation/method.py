@@ -11,6 +11,10 @@ from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.control import StepControl
 
+LARGE = 60
+"""Unknowns of a step from which on the compiled quadratic programs, which are dense, take longer
+than sparse ones: as long at 50 to 70, four times as long at 160."""
+
 KINDS = {
     "scheme": (Scheme, "Variational()"),
     "solver": (Solver | Compiled, "Compiled()"),
@@ -50,10 +54,14 @@ class Method:
     def first_solver(self, dynamics: Dynamics) -> Solver | Compiled:
         """Return the solver that is tried first: a scheme that chooses h itself is not chained.
 
-        Its compiled quadratic programs fail where joints are redundant.
+        Its compiled quadratic programs fail where joints are redundant, and are slow where there
+        are many unknowns.
         """
         if self.scheme.chooses_h and isinstance(self.solver, Compiled):
-            return Solver(backend=Sqp(qp=Piqp()) if dynamics.redundant else Sqp(native=True))
+            d = dynamics
+            unknowns = 1 + d.nq + len(d.closure_names) + len(d.contact_names)
+            sparse = d.redundant or unknowns > LARGE
+            return Solver(backend=Sqp(qp=Piqp()) if sparse else Sqp(native=True))
         return self.solver
 
     def solver_name(self, dynamics: Dynamics) -> str:

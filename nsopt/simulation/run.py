@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Start, check_start
+from nsopt.mechanics import Dynamics, Start, check_courses, check_start
 from nsopt.simulation.bounds import StepBounds
 
 Array = NDArray[np.float64]
@@ -42,8 +42,9 @@ class Run:
         duration: float,
         steps: StepBounds,
         parameters: Mapping[str, float] | None,
+        brought: str = "",
     ) -> Run:
-        """Return the run that the arguments of `simulate` describe.
+        """Return the run that the arguments of `simulate` describe; ``brought`` as `check_start`.
 
         Raises
         ------
@@ -53,7 +54,8 @@ class Run:
         check_run(dynamics, duration, steps)
         p = dynamics.values(parameters)
         start = start or Start.stated(dynamics, parameters)
-        check_start(dynamics, start, p)
+        check_start(dynamics, start, p, brought, stacklevel=4)  # the call of `simulate`
+        check_courses(dynamics, start, p, float(duration))
         _warn_of_outputs(dynamics, start, p)
         return cls(start, p, start.t + duration, steps)
 

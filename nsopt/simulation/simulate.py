@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from numbers import Integral
@@ -10,7 +11,7 @@ from typing import Any
 
 from nsopt.checks import check_text
 from nsopt.interrupt import deferred_interrupt, interruptible
-from nsopt.mechanics import Dynamics, Start
+from nsopt.mechanics import Dynamics, Start, redundancy_note, singular_posture
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import PaperStep, Scheme
@@ -79,7 +80,8 @@ def simulate(
     title : str
         Names the run in summaries and pictures.
     progress : bool
-        Whether to show a progress bar on standard error.
+        Whether to show on standard error which rows of the ideal joints are redundant, and a
+        progress bar.
 
     Returns
     -------
@@ -113,14 +115,17 @@ def simulate(
         control or LargestStep(),
         acceptance or Acceptance(),
     )
-    run = Run.checked(dynamics, start, duration, steps, parameters)
+    brought = repr(method.scheme) if method.scheme.gains else ""
+    run = Run.checked(dynamics, start, duration, steps, parameters, brought)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)
+    if progress:
+        _tell_of_redundancy(dynamics, run)
     writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)
-    history = History(dynamics, run.start, run.p, store_every)
+    history = History(dynamics, run.start, run.p, store_every, method.scheme.gains)
     if saved is not None:
         driver.restore(saved.driver)
         history.restore(saved.kept, saved.pending, saved.count)
@@ -144,6 +149,11 @@ def simulate(
             "checkpoint": writer.written_to if writer else "",
         }
     )
+
+
+def _tell_of_redundancy(dynamics: Dynamics, run: Run) -> None:
+    if note := redundancy_note(dynamics, run.start.t, run.start.q, run.p):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _method_attributes(method: Method, dynamics: Dynamics) -> dict[str, Any]:
@@ -184,8 +194,16 @@ def _advance_to_end(
         except CheckpointError as error:
             return f"stopped {_at(driver)}: {error}"
         except StepError as error:
-            return str(error)
+            return _with_posture(str(error), history.dynamics, driver)
     return ""
+
+
+def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
+    """Return why no step was found, and in its first line whether the posture is singular."""
+    head, newline, attempts = reason.partition("\n")
+    if singular := singular_posture(dynamics, driver.start.t, driver.start.q, driver.run.p):
+        head = f"{head}; {singular}"
+    return f"{head}{newline}{attempts}"
 
 
 def _interrupted(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:

@@ -257,7 +257,7 @@ class Stepper:
             end.joint_impulse[None],
             end.slip_impulse[None],
             np.array([np.max(np.abs(end.motion))]),
-            end.loss[None],
+            np.concatenate([end.loss, end.pressed_loss])[None],
             end.work,
             np.array([float(iterations)]),
             np.array([seconds]),

@@ -50,10 +50,14 @@ def verified(
 
 
 def of_guess(
-    transcription: Transcription, nlp: StructuredNlp, start: Point, numbers: Array
+    transcription: Transcription,
+    costs: Sequence[Cost],
+    nlp: StructuredNlp,
+    start: Point,
+    numbers: Array,
 ) -> dict[str, Any]:
     """Return cost (if the guess determines forces) and constraint violation of the guess."""
-    costs = transcription.costs if transcription.guesses_forces else ()
+    costs = costs if transcription.guesses_forces else ()
     g = np.asarray(nlp.rows(start.x, numbers)).ravel()
     return {
         "guess_cost": json.dumps(shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
@@ -65,7 +69,8 @@ def shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
     """Return the part of each cost in the objective; equal names are numbered."""
     kinds = [type(cost).__name__ for cost in costs]
     found: dict[str, float] = {}
-    for cost, kind, value in zip(costs, kinds, np.asarray(terms).ravel(), strict=True):
+    values = np.asarray(terms).ravel()[: len(kinds)]  # without a tie-breaker
+    for cost, kind, value in zip(costs, kinds, values, strict=True):
         # A cost is named with its input or joint; equal names are numbered.
         named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
         name = kind if kinds.count(kind) == 1 else " ".join(named)

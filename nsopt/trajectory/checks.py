@@ -59,6 +59,22 @@ def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> A
     return np.append(np.asarray(q, dtype=float), np.full(n, internal))
 
 
+def check_latches(d: Dynamics) -> None:
+    """Refuse forces with memory of events, which have no derivative over a horizon.
+
+    Raises
+    ------
+    ValueError
+        Naming the state.
+    """
+    for name in d.latches:
+        owner, _, quantity = name.rpartition(".")
+        raise ValueError(
+            f"{owner!r} latches its {quantity} when contact begins, which a horizon has no "
+            "derivative of: state it as a number, as in LankaraniNikravesh(K, impact_speed=0.1)"
+        )
+
+
 def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> None:
     """Refuse a value that is no Frame, or a frame on a body that is not in the mechanism.
 

@@ -22,6 +22,7 @@ from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribed
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
+from nsopt.trajectory.tie_breaker import of_result, with_tie_breaker
 from nsopt.trajectory.transcription.base import Array, Transcription
 
 
@@ -216,6 +217,7 @@ class Optimization:
             scheme=self.scheme,
             relaxation=horizon_settings(self.solver).relaxation,
         )
+        program = with_tie_breaker(program, of_result(result))
         nlp = program.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
         if sizes != (program.size, len(nlp.lower)):

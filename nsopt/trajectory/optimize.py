@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
-from nsopt.mechanics import Dynamics
+import numpy as np
+
+from nsopt.interrupt import interruptible
+from nsopt.mechanics import Dynamics, redundancy_note
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
@@ -13,6 +17,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.prepared import PreparedOptimization
+from nsopt.trajectory.transcription.base import Array
 
 
 def optimize(
@@ -28,6 +33,7 @@ def optimize(
     solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
+    progress: bool = True,
 ) -> Result:
     """Return the motion of least cost that keeps all conditions.
 
@@ -59,6 +65,12 @@ def optimize(
         ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
         ``resimulated_until`` [s].
     title : str
+    progress : bool
+        Whether to say on standard error, before the solve, which rows of the ideal joints are
+        redundant.
+
+    Of coordinates that no cost depends on the smoothest motion is taken, by a little `Smoothness`
+    that is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
 
     Returns
     -------
@@ -78,8 +90,8 @@ def optimize(
     TypeError
         If an argument is of the wrong type.
     ValueError
-        Before anything is solved: a mechanism, cost, condition or guess that does not fit, or
-        conditions that cannot be met together.
+        Before anything is solved: a mechanism, cost, condition or guess that does not fit,
+        conditions that cannot be met together, or costs of which none depends on the motion.
     KeyboardInterrupt
         After Ctrl-C before the solver has begun, and in a process told to end by SIGTERM.
     """
@@ -95,4 +107,15 @@ def optimize(
         solver=solver,
         often=False,
     )
+    if progress:
+        with interruptible():
+            _tell_of_redundancy(dynamics, horizon, guess, inputs, dynamics.values(parameters))
     return prepared.solve(verify=verify, title=title)
+
+
+def _tell_of_redundancy(
+    dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str], p: Array
+) -> None:
+    q = guess.trajectory(np.linspace(0, 1, 3), horizon.bounds, inputs).q[0]
+    if note := redundancy_note(dynamics, 0.0, q, p):
+        print(f"note: {note}", file=sys.stderr)

@@ -54,7 +54,6 @@ def record(
             "steps_unfollowed": 0,
             "unplaced_energy": 0.0,
             "checkpoint": "",
-            "objective": solution.objective,
             "status": solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
@@ -69,8 +68,8 @@ def record(
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
         "normal_force": (
             ("time", "contact"),
-            motion.normal_force,
-            {"units": "N", "long_name": "normal force at the node"},
+            _of_all(motion.normal_force, result.data.sizes["contact"]),
+            {"units": "N", "long_name": "normal force at the node, of rigid contacts"},
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
@@ -79,7 +78,8 @@ def record(
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
     }
     if motion.force_correction is not None:
-        result.data["contact_force"].values[1:] += motion.force_correction
+        rigid = motion.force_correction.shape[1]  # the first ones; forces press the others
+        result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
     return Result(data)
 
@@ -102,3 +102,9 @@ def _limits(d: Dynamics) -> Array:
     """Return the limits of actuator forces, (nv,); infinite where none is stated."""
     efforts = {x.joint: x.effort for x in d.mechanism.actuators}
     return np.array([efforts.get(owner, np.inf) for owner in d.v_owners])
+
+
+def _of_all(values: Array, contacts: int) -> Array:
+    """Return values of rigid contacts (n, ng) as those of all, NaN where forces press surfaces."""
+    n, rigid = values.shape
+    return np.hstack([values, np.full((n, contacts - rigid), np.nan)])

@@ -16,8 +16,15 @@ from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.assessment import fault, of_guess, shares, stopped, verified
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, flattened
-from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible, stated_row
+from nsopt.trajectory.costs import Cost, Smoothness, flattened
+from nsopt.trajectory.diagnosis import (
+    Statement,
+    check_arguments,
+    check_costs,
+    check_feasible,
+    dependence,
+    stated_row,
+)
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import what_it_is
@@ -29,6 +36,7 @@ from nsopt.trajectory.programs import (
     transcribed,
 )
 from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_tie_breaker
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.verification.reintegration import explain_defect
 
@@ -77,7 +85,7 @@ class PreparedOptimization:
             self._compiled = by_default and has_compiler()
         with interruptible():  # nothing is computed yet
             self._check(conditions, guess, parameters)
-            self._program = self._built(conditions, dynamics.values(parameters))
+            self._program = self._built(conditions, guess, dynamics.values(parameters))
 
     def solve(
         self,
@@ -122,7 +130,7 @@ class PreparedOptimization:
             if given:
                 self._check(conditions, guess, parameters)
             p = self._dynamics.values(parameters)
-            now = self._program = self._restated(conditions, p)
+            now = self._program = self._restated(conditions, guess, p)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
             schedules = schedules_from(guess, start, transcription, settings)
@@ -132,14 +140,17 @@ class PreparedOptimization:
             motion = transcription.motion(solution, p)
             numbers = transcription.parameters(p)
             why = fault(transcription, nlp, solution, motion, p, settings.tolerances)
-            parts = shares(transcription.costs, nlp.terms(solution.x, numbers))
+            costs = flattened(self._costs)
+            parts = shares(costs, nlp.terms(solution.x, numbers))
             kind = solution.stationarity.kind.name if solution.stationarity else ""
             attrs = {
                 "title": title,
                 "solver": repr(self._solver),
                 "compile_time": built,
+                "objective": sum(parts.values()),
                 "detailed_cost": json.dumps(parts),
-                **of_guess(transcription, nlp, start, numbers),
+                **recorded(now.tie),
+                **of_guess(transcription, costs, nlp, start, numbers),
                 "stationarity_kind": kind,
                 "stationarity": what_it_is(transcription, settings, solution),
                 "stop_reason": why or explain_defect(motion.defect, self._horizon.defect),
@@ -172,12 +183,13 @@ class PreparedOptimization:
             solver=self._solver,
         )
 
-    def _built(self, conditions: Sequence[Condition], p: Array) -> _Program:
+    def _built(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
         """Return the program of some conditions, stated anew."""
+        costs = flattened(self._costs)
         transcription = transcribed(
             self._dynamics,
             self._horizon,
-            flattened(self._costs),
+            costs,
             conditions,
             inputs=self._inputs,
             p=p,
@@ -186,19 +198,29 @@ class PreparedOptimization:
         )
         statement = Statement(self._dynamics, conditions, self._inputs, p)
         check_feasible(statement, self._horizon)
-        nlp, settings = transcription.nlp(), program_settings(transcription, self._solver)
+        nlp = transcription.nlp()
+        depends = dependence(nlp, len(costs))
+        check_costs(costs, depends)
+        tie = tie_breaker(transcription, nlp, depends, guess, p)
+        if tie is not None:
+            transcription = with_tie_breaker(transcription, tie)
+            nlp = transcription.nlp()
+        settings = program_settings(transcription, self._solver)
         program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled)
-        return _Program(statement, transcription, nlp, settings, program)
+        return _Program(statement, transcription, nlp, settings, program, tie, guess)
 
-    def _restated(self, conditions: Sequence[Condition], p: Array) -> _Program:
+    def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
         """Return the program of other conditions and parameters, as much of it as is the same."""
         now = self._program
         same = len(conditions) == len(now.statement.conditions) and all(
             x is y for x, y in zip(conditions, now.statement.conditions, strict=True)
         )
-        if not np.array_equal(p, now.statement.p):
+        moved = not np.array_equal(p, now.statement.p)
+        if now.tie is not None and not (same and not moved and guess is now.guess):
+            return self._built(conditions, guess, p)  # the weight of the tie-breaker depends on all
+        if moved:
             if not now.transcription.any_parameters:
-                return self._built(conditions, p)
+                return self._built(conditions, guess, p)
             now = replace(now, statement=replace(now.statement, p=p))
             if same:
                 check_feasible(now.statement, self._horizon)
@@ -207,7 +229,7 @@ class PreparedOptimization:
         statement = now.statement.restated(conditions)
         nlp = None if statement is None else _limited(now, statement, self._horizon.steps)
         if statement is None or nlp is None:
-            return self._built(conditions, p)
+            return self._built(conditions, guess, p)
         check_feasible(statement, self._horizon)
         return replace(
             now,
@@ -227,6 +249,8 @@ class _Program:
     nlp: StructuredNlp
     settings: Settings
     program: StructuredProgram
+    tie: Smoothness | None
+    guess: Guess
 
 
 def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:
@@ -238,7 +262,9 @@ def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp |
             before, row = (stated_row(block, i, x, steps) for x in (now.statement, statement))
             if before is None or row is None:
                 continue
-            if (before.lower, before.upper) != (lower[0, i], upper[0, i]):
+            known = (before.lower, before.upper) == (lower[0, i], upper[0, i])
+            # A range that closes is an equation, which no bound of an unknown is.
+            if not known or (before.lower < before.upper) != (row.lower < row.upper):
                 return None
             lower[:, i], upper[:, i] = row.lower, row.upper
         blocks.append(replace(block, lower=lower, upper=upper))

@@ -102,5 +102,17 @@ Optimization with Multivalued Mappings]."""
 
 
 def horizon_settings(solver: Solver) -> Settings:
-    """Return the settings of a solve over a horizon; what is left out suits the backend."""
+    """Return the settings of a solve over a horizon; what is left out suits the backend.
+
+    Raises
+    ------
+    ValueError
+        If the solver has options of single programs.
+    """
+    if solver.recovery is not None or solver.multi_start is not None:
+        name = "recovery" if solver.recovery is not None else "multi_start"
+        raise ValueError(
+            f"{name} of Solver is of single programs: over a horizon give schedules, several are "
+            "tried in turn, or call nsopt.trajectory.multi_start"
+        )
     return solver.settings(EQUATIONS if solver.backend.prefers_equations else SETTINGS)

@@ -12,6 +12,7 @@ from nsopt.algebra import (
     from_rotation,
     normalise,
     rotation_matrix,
+    rotation_vector,
     turn_over,
 )
 from tests.states import array
@@ -34,6 +35,21 @@ def test_rotation_matrix_is_that_of_the_unit_quaternion(seed):
     p = random_parameters(seed)
     expected = Rotation.from_quat(np.roll(p, -1)).as_matrix()
     assert number(rotation_matrix(ca.SX(p))) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 0.00999, 0.01001, 1.5, 2.0, 3.1])
+def test_rotation_vector_is_that_of_the_turn_and_smooth(angle):
+    axis = np.array([0.6, -0.48, 0.64])
+    x = ca.SX.sym("x", 3)
+    size = ca.sqrt(ca.sumsqr(x) + 1e-40)
+    K = ca.skew(x / size)
+    turned = ca.SX.eye(3) + ca.sin(size) * K + (1 - ca.cos(size)) * K @ K
+    vector = rotation_vector(turned)
+    both = ca.Function("f", [x], [vector, ca.jacobian(vector, x)])
+    value, slope = both(angle * axis)
+    assert array(value) == pytest.approx(angle * axis, abs=1e-12)
+    if angle > 1e-6:  # nearer to none the rotation above has no derivative in numbers
+        assert array(slope) == pytest.approx(np.eye(3), abs=1e-9)
 
 
 @anywhere

@@ -7,13 +7,19 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from nsopt import (
+    AmbrosioFriction,
     Body,
     CompliantContact,
     ContactLaw,
+    Flores,
     Frame,
+    Gonthier,
+    Hertz,
+    LankaraniNikravesh,
     Parameter,
     PlanarPrismaticClearance,
     PlaneContact,
+    SmoothCoulomb,
     SphereContact,
     SphericalClearance,
 )
@@ -58,7 +64,7 @@ def test_force_is_the_negative_gradient_of_the_energy(row, seed):
 def test_at_rest_it_is_the_law_of_hertz_along_the_normals(row, seed):
     c, q = couple(row), pressed(row, seed)
     distance, normals = distances(row, q)
-    size = c.element.stiffness * np.maximum(-distance, 0) ** 1.5
+    size = c.element.law.stiffness * np.maximum(-distance, 0) ** 1.5
     on_a, on_b = wrenches(c.with_velocity("applied", q, AT_REST), q)
     assert on_b[:3] == pytest.approx(size @ normals, rel=1e-10)
     assert on_a == pytest.approx(-on_b, abs=1e-10)
@@ -73,9 +79,9 @@ def test_it_takes_the_energy_of_the_law(row, seed):
     rates = (distances(row, ahead)[0] - distances(row, behind)[0]) / (2 * eps)
     stored = c.with_velocity("potential", ahead, v) - c.with_velocity("potential", behind, v)
     lost = -(v @ c.with_velocity("applied", q, v) + stored[0] / (2 * eps))
-    pressure = c.element.stiffness * np.maximum(-distances(row, q)[0], 0) ** 1.5
+    pressure = c.element.law.stiffness * np.maximum(-distances(row, q)[0], 0) ** 1.5
     assert lost == pytest.approx(
-        0.75 / c.element.impact_speed * pressure @ rates**2, rel=1e-6, abs=1e-7
+        0.75 / c.element.law.impact_speed * pressure @ rates**2, rel=1e-6, abs=1e-7
     )
     assert lost > 1e-5
     assert np.all(c.with_velocity("external", q, v) == 0)
@@ -145,9 +151,8 @@ def flight(dynamics, p, duration, event, rtol=1e-10):
 def rebound(contact, e, exponent=1.5, stated=SPEED):
     """Speed after over speed before the impact of a particle."""
     ball = Body("ball", MASS, position=STARTS[contact], velocity=(-SPEED, 0, 0), point_mass=True)
-    soft = CompliantContact(
-        "soft", contact(Frame(ball), ContactLaw(restitution=e)), STIFFNESS, stated, exponent
-    )
+    law = LankaraniNikravesh(STIFFNESS, exponent, impact_speed=stated)
+    soft = CompliantContact("soft", contact(Frame(ball), ContactLaw(restitution=e)), law)
     d = assembled([ball], [soft], (0, 0, 0))
 
     def parted(t, x):
@@ -199,10 +204,8 @@ def test_an_impact_faster_than_stated_loses_more():
 def test_an_elastic_impact_lasts_as_long_as_that_of_hertz():
     """Time in contact 2.9433 delta_max / v, delta_max = (5 m v^2 / (4 K))^(2/5)."""
     ball = Body("ball", MASS, position=(RADIUS, 0, 0), velocity=(-SPEED, 0, 0), point_mass=True)
-    law = ContactLaw(restitution=1.0)
-    d = assembled(
-        [ball], [CompliantContact("s", on_plane(Frame(ball), law), STIFFNESS, 1.0)], (0, 0, 0)
-    )
+    inside = on_plane(Frame(ball), ContactLaw())
+    d = assembled([ball], [CompliantContact("s", inside, Hertz(STIFFNESS))], (0, 0, 0))
 
     def parted(t, x):
         return x[0] - RADIUS - 1e-12
@@ -224,7 +227,8 @@ def sliding(contact, law, u, creep=1e-4):
         velocity=u,
     )
     inside = contact("e", Frame(None), Frame(ball), RADIUS, law=law)
-    soft = CompliantContact("soft", inside, STIFFNESS, 1.0, creep=creep)
+    friction = SmoothCoulomb(creep)
+    soft = CompliantContact("soft", inside, Hertz(STIFFNESS), friction=friction)
     return assembled([ball], [soft], (0, 0, -G))
 
 
@@ -274,7 +278,8 @@ def test_parameters_inside_the_contact_are_parameters_of_the_mechanism():
     guide = PlanarPrismaticClearance(
         "guide", Frame(None), Frame(block), 0.2, 0.1, Parameter("c", 2e-3), law=law
     )
-    soft = CompliantContact("soft", guide, Parameter("K", 1e6), Parameter("u", 0.1))
+    soft_law = LankaraniNikravesh(Parameter("K", 1e6), impact_speed=Parameter("u", 0.1))
+    soft = CompliantContact("soft", guide, soft_law)
     d = assembled([block], [soft], (0, 0, 0))
     q, v = d.stated_start()
     assert array(d.applied(0, q, v, d.values()))[1] == pytest.approx(-2 * 1e6 * 1e-3**1.5)
@@ -301,18 +306,39 @@ INSIDE = PlaneContact("ground", Frame(None), Frame(BALL))
         ({"stiffness": 0.0}, "stiffness of .*positive, got 0"),
         ({"stiffness": np.nan}, "stiffness of .*finite"),
         ({"impact_speed": -1.0}, "impact_speed of .*positive, got -1: .*typical impact"),
-        ({"creep": 0.0}, "creep of .*positive, got 0: .*m/s"),
+        ({"slowest": 0.0}, "slowest impact of .*positive, got 0"),
         ({"exponent": 0.9}, r"exponent of .*at least 1, got 0\.9"),
         ({"exponent": np.inf}, "exponent of .*finite"),
     ],
 )
 def test_numbers_out_of_range_are_refused(numbers, says):
-    good = {"stiffness": 1e6, "impact_speed": 0.1}
+    law = LankaraniNikravesh(**{"stiffness": 1e6} | numbers)
     with pytest.raises(ValueError, match=says) as error:
-        CompliantContact("soft", INSIDE, **good | numbers)
+        CompliantContact("soft", INSIDE, law)
     assert "CompliantContact 'soft'" in str(error.value)
 
 
-def test_inside_is_a_contact():
+@pytest.mark.parametrize(
+    ("friction", "says"),
+    [
+        (SmoothCoulomb(0.0), "creep of .*positive, got 0: .*m/s"),
+        (AmbrosioFriction(-1.0), "v0 of friction of .*not be negative"),
+        (AmbrosioFriction(0.2, 0.1), "v1 of friction of .* must be above v0"),
+    ],
+)
+def test_friction_out_of_range_is_refused(friction, says):
+    with pytest.raises(ValueError, match=says):
+        CompliantContact("soft", INSIDE, Hertz(1e6), friction=friction)
+
+
+def test_inside_is_a_contact_with_a_law():
     with pytest.raises(TypeError, match=r"contact of CompliantContact 'soft' .*got Frame: use"):
-        CompliantContact("soft", Frame(BALL), 1e6, 0.1)
+        CompliantContact("soft", Frame(BALL), Hertz(1e6))
+    with pytest.raises(TypeError, match=r"law of CompliantContact 'soft' must be a CompliantLaw"):
+        CompliantContact("soft", INSIDE, 1e6)
+
+
+@pytest.mark.parametrize("law", [Flores(1e6), Gonthier(1e6)])
+def test_no_rebound_at_all_is_refused_where_the_law_has_none(law):
+    with pytest.raises(ValueError, match=r"restitution of CompliantContact 'soft' .*above 0"):
+        CompliantContact("soft", INSIDE, law)

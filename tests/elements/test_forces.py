@@ -6,6 +6,7 @@ import pytest
 from nsopt import (
     AppliedForce,
     Body,
+    Bushing,
     Cone,
     CubicLaw,
     ExponentialLaw,
@@ -65,18 +66,26 @@ def test_power_is_stored_or_lost(row, seed):
         2 * eps
     )
     lost = -(v @ c.with_velocity("applied", q, v) + stored[0])
-    if not getattr(c.element, "damping", 0):
+    if not np.any(getattr(c.element, "damping", 0)):
         assert lost == pytest.approx(0, abs=1e-6)
     else:
         speed = rate(c, q, v, eps)
-        assert lost == pytest.approx(c.element.damping * speed @ speed, rel=1e-5, abs=1e-6)
+        damping = np.ravel(c.element.damping)
+        if isinstance(c.element, Bushing):
+            damping = np.append(damping, c.element.turning_damping)
+        assert lost == pytest.approx(np.sum(damping * speed**2), rel=1e-5, abs=1e-6)
         assert lost > 0
 
 
 def rate(c, q, v, eps):
-    """Rate of the length of a spring, relative angular velocity, or that about an axis, (k,)."""
+    """Rate of the length of a spring, relative angular velocity, or that about an axis, (k,).
+
+    Of a bushing both velocities of frame b as seen from a.
+    """
     turning = axes_of(q[10:14]) @ v[9:12] - axes_of(q[3:7]) @ v[3:6]
     z = [axes_of(p) @ f.axes[:, 2] for p, f in zip((q[3:7], q[10:14]), c.frames, strict=True)]
+    if isinstance(c.element, Bushing):
+        return seen(c, q, v, eps, turning)
     if isinstance(c.element, RangeOfMotion):
         return turning
     if isinstance(c.element, TurnRange):
@@ -93,6 +102,18 @@ def rate(c, q, v, eps):
         return np.array([np.linalg.norm(span)])
 
     return (length(moved(q, v, eps)) - length(moved(q, v, -eps))) / (2 * eps)
+
+
+def seen(c, q, v, eps, turning):
+    """Rates of the offset of frame b in the axes of a, and its angular velocity there, (6,)."""
+
+    def offset(x):
+        a, b = c.element.a, c.element.b
+        span = x[7:10] + axes_of(x[10:14]) @ b.origin - x[:3] - axes_of(x[3:7]) @ a.origin
+        return (axes_of(x[3:7]) @ a.axes).T @ span
+
+    speed = (offset(moved(q, v, eps)) - offset(moved(q, v, -eps))) / (2 * eps)
+    return np.append(speed, (axes_of(q[3:7]) @ c.element.a.axes).T @ turning)
 
 
 @pytest.mark.parametrize("row", SPRINGS + CONES + RANGES + PRINTED_CONES, ids=str)

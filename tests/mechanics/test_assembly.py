@@ -10,6 +10,7 @@ from nsopt import (
     Body,
     CompliantContact,
     Frame,
+    Hertz,
     Mechanism,
     Revolute,
     Spherical,
@@ -82,13 +83,19 @@ def test_names_that_no_file_can_hold_are_refused(letter):
 def test_names_of_variables_take_no_slash():
     at = Frame(None), Frame(A)
     contact = SphericalClearance("ball/1", *at, clearance=1e-3)
-    law = CompliantContact("ball/1", replace(contact, name="x"), 1e6, impact_speed=0.1)
+    law = CompliantContact("ball/1", replace(contact, name="x"), Hertz(1e6))
     for element in (contact, law):
         with pytest.raises(ValueError, match=r"takes no '/', got 'ball/1': rename it, as 'ball_1'"):
             assemble(Mechanism([A]), [element])
     # Labels of bodies and of joints take any letter, as files of robots have them.
     ground = Revolute("world/hinge", Frame(None), Frame(Body("arm/1", 1.0, (1, 1, 1))))
     assert assemble(Mechanism([ground.b.body], [ground])).joint_names == ("world/hinge",)
+
+
+def test_names_are_not_empty():
+    contact = SphericalClearance("", Frame(None), Frame(A), clearance=1e-3)
+    with pytest.raises(ValueError, match="a SphericalClearance needs a name"):
+        assemble(Mechanism([A]), [contact])
 
 
 def test_a_body_of_the_same_name_is_another_body():

@@ -357,18 +357,6 @@ def test_nothing_is_printed_where_derivatives_end_or_all_is_fixed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_discs_with_an_objective_are_not_called_solved():
-    mpcc = Mpcc("disc")
-    v, z = mpcc.variable("v", 2, guess=1.0), mpcc.variable("z", 2)
-    mpcc.equal("motion", v - ca.DM([2, 0]) - z)
-    mpcc.disc("friction", z, v, radius=1)
-    mpcc.minimize(ca.sumsqr(v))
-    solution = Solver().build(mpcc).solve()
-    assert solution.feasible
-    assert not solution.ok
-    assert "with discs" in solution.status.reason
-
-
 @pytest.mark.parametrize("wrong", [{"radius": 0}, {"least": 2}, {"tolerance": 0}, {"branches": 0}])
 def test_options_are_checked(wrong):
     with pytest.raises(ValueError, match=r"are needed|1 or more"):

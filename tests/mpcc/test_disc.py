@@ -128,3 +128,48 @@ def test_alternatives_tell_how_far_a_switch_is(z, F, near):
     values = np.asarray(f([*z, *F])).ravel()
     assert values == pytest.approx([0, 0, *near], abs=1e-15)
     assert one.label == "floor"
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+@pytest.mark.parametrize("limit", [0.0, 0.5, 1.0])
+def test_the_best_push_of_a_puck(backend, limit):
+    """(|v| - |target|)^2 + weight |f|^2 with 2 |v| = |f| - limit, or all at rest."""
+    m, weight, target = Mpcc("push"), 0.2, np.array([0.6, -0.8])
+    f, v, z = m.variable("f", 2), m.variable("v", 2, guess=(0.3, 0.1)), m.variable("z", 2)
+    m.equal("motion", 2 * v - f - z)
+    m.disc("friction", z, v, radius=limit)
+    m.minimize(ca.sumsqr(v - target) + weight * ca.sumsqr(f))
+    solution = Solver(backend=backend).build(m).solve().require()
+    speed = (1 - 2 * weight * limit) / (1 + 4 * weight)
+    assert solution["v"] == pytest.approx(speed * target, abs=1e-6)
+    assert solution["f"] == pytest.approx((2 * speed + limit) * target, abs=1e-6)
+    assert solution.values.keys() == {"f", "v", "z"}
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+def test_a_push_that_is_not_worth_it_is_left(backend):
+    """With a weight of 3 and a limit of 1 rest is best, from any start."""
+    m = Mpcc("rest")
+    f, v, z = m.variable("f", 2), m.variable("v", 2, guess=(0.9, 0.1)), m.variable("z", 2)
+    m.equal("motion", 2 * v - f - z)
+    m.disc("friction", z, v, radius=1.0)
+    m.minimize(ca.sumsqr(v - ca.DM([1, 0])) + 3 * ca.sumsqr(f))
+    solution = Solver(backend=backend).build(m).solve({}, {"f": (3, 0), "v": (1, 0)}).require()
+    assert solution["v"] == pytest.approx([0, 0], abs=1e-6)
+    assert solution["f"] == pytest.approx([0, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+@pytest.mark.parametrize("weight", [1e-3, 0.1])
+def test_the_best_brake(backend, weight):
+    """The normal impulse is chosen: |v| = 2 - mu N / 2, until the puck rests."""
+    m, mu = Mpcc("brake"), 0.5
+    v, z = m.variable("v", 2, guess=(2, 0)), m.variable("z", 2)
+    N = m.variable("N", 1, lower=0)
+    m.equal("motion", 2 * (v - ca.DM([2, 0])) - z)
+    m.disc("friction", z, v, radius=mu * N)
+    m.minimize(ca.sumsqr(v) + weight * N**2)
+    solution = Solver(backend=backend).build(m).solve().require()
+    best = min(mu / (mu**2 / 4 + weight), 4 / mu)
+    assert solution["N"] == pytest.approx(best, abs=1e-5)
+    assert solution["v"] == pytest.approx([2 - mu * best / 2, 0], abs=1e-5)

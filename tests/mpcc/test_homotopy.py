@@ -8,12 +8,15 @@ import pytest
 
 from nsopt.mpcc import (
     STEP,
+    ActiveSet,
     Backend,
     ExactPenalty,
     Ipopt,
     Mpcc,
+    MultiStart,
     NaturalResidual,
     Outcome,
+    Recovery,
     Scholtes,
     ScholtesAggregated,
     Solver,
@@ -114,14 +117,99 @@ def test_success_is_judged_by_residuals_alone():
     assert "'pair'" in solution.status.reason
 
 
-def test_runaway_stage_is_a_failure():
-    mpcc = Mpcc("unbounded")  # with sigma 1 the penalised objective is x^2 + y^2 - 3 x y
+def unbounded_below(weight):
+    """Min x^2 + y^2 - (weight + 2) x y over pairs: (0, 0). With a smaller penalty it runs away."""
+    mpcc = Mpcc("saddle")
     z = mpcc.variable("z", 2, guess=0.5)
     mpcc.complement("pair", z[0], z[1])
-    mpcc.minimize(z[0] ** 2 + z[1] ** 2 - 4 * z[0] * z[1])
-    solution = Solver(relaxation=ExactPenalty(), schedules=[(1.0, 0.1)]).build(mpcc).solve()
+    mpcc.minimize(z[0] ** 2 + z[1] ** 2 - (weight + 2) * z[0] * z[1])
+    return mpcc
+
+
+def test_runaway_stage_is_a_failure():
+    solver = Solver(relaxation=ExactPenalty(), schedules=[(1.0,)], recovery=())
+    solution = solver.build(unbounded_below(2), STEP).solve()
     assert not solution.ok
     assert not any(a.ok for a in solution.stages)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+@pytest.mark.parametrize("weight", [0.5, 5, 50])
+def test_a_penalty_rises_until_it_is_exact_and_no_further(backend, weight):
+    solver = Solver(backend=backend, relaxation=ExactPenalty(), recovery=(), phase_two=False)
+    solution = solver.build(unbounded_below(weight)).solve().require()
+    # Ipopt ends inside by the root of its barrier parameter.
+    np.testing.assert_allclose(solution["z"], 0, atol=1e-5)
+    assert 1 / solution.stages[-1].stage[0] < 10 * max(weight, 1)
+
+
+def test_a_schedule_does_not_end_in_ever_smaller_retreats():
+    backend = Brittle(factor=1.5)
+    solver = Solver(backend=backend, schedules=[(1.0, 1e-2)], retries=100)
+    assert not solver.build(corner(), STEP).solve().ok
+    assert len(backend.sigmas) < 10
+    assert min(a / b for a, b in zip(backend.sigmas[1:], backend.sigmas[2:], strict=False)) < 1
+
+
+class Lost(Ipopt):
+    """IPOPT that solves no relaxed program."""
+
+    def build(self, nlp):
+        return Claims((np.nan, 2.0), "lost").build(nlp) if nlp.complementary else super().build(nlp)
+
+
+def test_what_one_way_does_not_solve_another_does():
+    """From the start that was given; the steps of the first are on record too."""
+    other = Brittle(factor=np.inf)
+    solver = Solver(backend=Lost(), recovery=[Recovery(other, Scholtes(), [(1e-2, 1e-10)])])
+    solution = solver.build(corner()).solve({}, {"z": (0.1, 1.0)}).require()
+    np.testing.assert_allclose(solution["z"], [0, 2], atol=1e-8)
+    np.testing.assert_array_equal(other.starts[0].x, [0.1, 1.0])
+    assert other.sigmas == [1e-2, 1e-10]
+    assert "lost" in {stage.solver_status for stage in solution.stages}
+    assert not replace(solver, recovery=()).build(corner()).solve().ok
+
+
+def test_a_program_without_a_least_value_is_tried_once():
+    mpcc = Mpcc("unbounded")
+    z = mpcc.variable("z", 2, guess=0.5)
+    mpcc.complement("pair", z[0], z[1])
+    mpcc.minimize(-z[0])
+    other = Brittle(factor=np.inf)
+    solver = Solver(recovery=[Recovery(other, Scholtes())])
+    solution = solver.build(mpcc).solve()
+    assert "grows without bound" in solution.status.reason
+    assert other.sigmas == []
+
+
+def hilly():
+    """Min x^4 - 5 x^2 + x over x with a pair that follows it; the least is at -1.629."""
+    mpcc = Mpcc("hilly")
+    x = mpcc.variable("x", 1, lower=-3, upper=3, guess=2)
+    y = mpcc.variable("y", 2, lower=0)
+    mpcc.equal("parts", x - y[0] + y[1])
+    mpcc.complement("sign", y[0], y[1])
+    mpcc.minimize(x**4 - 5 * x**2 + x)
+    return mpcc
+
+
+def test_of_several_starts_the_best_counts():
+    solver = Solver(active_set=ActiveSet(radius=1e-3))
+    assert solver.build(hilly()).solve().require()["x"] > 1.5  # a local one
+    several = replace(solver, multi_start=MultiStart(4)).build(hilly())
+    solution = several.solve().require()
+    lows = np.roots([4, 0, -10, 1]).real
+    assert solution["x"] == pytest.approx(lows.min(), abs=1e-6)
+    assert len(solution.objectives) == 4
+    assert min(solution.objectives) == solution.objective
+    assert "4 starts: " in solution.summary()
+    again = several.solve()
+    np.testing.assert_array_equal(again.objectives, solution.objectives)
+
+
+def test_options_of_several_starts_are_checked():
+    with pytest.raises(ValueError, match="2 or more"):
+        MultiStart(starts=1)
 
 
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Mpcc, Solver
+from nsopt.mpcc import Ipopt, Mpcc, Solver, Sqp
 
 pytestmark = pytest.mark.unit
 
@@ -131,3 +131,51 @@ def test_program_name_must_suit_generated_code():
 def test_program_without_unknowns_is_refused():
     with pytest.raises(ValueError, match="'empty' has no unknowns"):
         Solver().build(Mpcc("empty"))
+
+
+def test_a_program_repeats_one_of_its_sizes_at_given_parameters():
+    one = Mpcc("one")
+    at = one.parameter("at", 2)
+    other = one.beside("other")
+    for m in (one, other):
+        z = m.variable("z", 2)
+        m.equal("there", z - at)
+    other.repeats(one, at=2 * at)
+    pattern, values = other.pattern
+    assert pattern is one
+    np.testing.assert_array_equal(ca.evalf(ca.substitute(values, at, [1, 2])), [[2], [4]])
+    larger = one.beside("larger")
+    larger.variable("z", 3)
+    with pytest.raises(ValueError, match=r"'larger' does not repeat 'one'.*state both alike"):
+        larger.repeats(one)
+    with pytest.raises(ValueError, match="numbers and parameters only"):
+        other.repeats(one, at=z)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
+def test_limits_from_both_sides_in_one_statement(backend):
+    m = Mpcc("m")
+    least, x = m.parameter("least", 1), m.variable("x", 2)
+    values = ca.vertcat(x[0] + x[1], x[0] - x[1], x[1])
+    m.within("all", values, ca.vertcat(-1, -np.inf, least), (1, 0.5, np.inf), scale=2.0)
+    m.minimize((x[0] - 3) ** 2 + (x[1] - 1) ** 2)
+    program = Solver(backend=backend).build(m)
+    # By hand: at (3, 1) both upper limits hold, at x[1] >= 0.6 the lower one.
+    for number, point, multipliers in (
+        (0.0, (0.75, 0.25), (3.0, 1.5, 0.0)),
+        (0.6, (0.4, 0.6), (5.2, 0.0, -4.4)),
+    ):
+        solution = program.solve({"least": number}).require()
+        np.testing.assert_allclose(solution["x"], point, atol=1e-7)
+        found = solution.stationarity.multipliers.inequality["all"]
+        np.testing.assert_allclose(found, multipliers, atol=1e-5)
+    worst = program.solve({"least": 2.0}).worst()
+    assert worst.block == "all"
+    assert worst.label in ("upper of [0]", "lower of [2]")
+
+
+def test_limits_that_leave_nothing_are_refused():
+    m = Mpcc("m")
+    x = m.variable("x", 2)
+    with pytest.raises(ValueError, match=r"limits of inequality 'a'.* at row 1, lower 2, upper 2:"):
+        m.within("a", x, (0, 2), 2)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import casadi as ca
 import pytest
 
-from nsopt import ContactLaw, CubicLaw, FrictionLaw, Law, Parameter
+from nsopt import ContactLaw, CubicLaw, FrictionLaw, Hysteresis, Law, Parameter
 from nsopt.checks import positive
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar
-from tests.catalog import CONTACT_LAWS, FRICTION_LAWS, RANGE_LAWS
-from tests.elements import test_friction_laws
+from tests.catalog import COMPLIANT_LAWS, CONTACT_LAWS, FRICTION_LAWS, RANGE_LAWS
+from tests.elements import test_compliant_laws, test_friction_laws
 from tests.elements.range_of_motion import test_moment
 from tests.mechanics import test_law
 from tests.recipes.generic import runs
@@ -49,6 +49,14 @@ class TanhLaw(FrictionLaw):
 
 
 @dataclass(frozen=True)
+class QuarterLaw(Hysteresis):
+    """A factor of its own."""
+
+    def factor(self, e: ca.SX) -> ca.SX:
+        return (1 - e) / 4
+
+
+@dataclass(frozen=True)
 class OiledSteel(ContactLaw):
     """Steel on steel: numbers of its own in place of those that are left out."""
 
@@ -65,6 +73,11 @@ def test_is_a_law_of_a_range_like_any_other(check):
 @runs(test_friction_laws, "law", FRICTION_LAWS[0])
 def test_is_a_law_of_friction_like_any_other(check):
     check(TanhLaw(0.2))
+
+
+@runs(test_compliant_laws, "law", COMPLIANT_LAWS[0])
+def test_is_a_law_of_compliant_contact_like_any_other(check):
+    check(QuarterLaw(1e6))
 
 
 @runs(test_law, "law", CONTACT_LAWS[0])

@@ -82,7 +82,8 @@ def test_without_a_law_there_are_no_stops():
 
 def test_ranges_near_a_full_turn_have_no_stop_and_say_so():
     with pytest.warns(UserWarning, match="no stop in axle: their ranges come within"):
-        assert resistances(turning(lower=-2.9, upper=2.9), CubicLaw(1.0, 0.1)) == ()
+        found = resistances(turning(lower=-2.9, upper=2.9, damping=1.0), CubicLaw(1.0, 0.1))
+    assert [type(x) for x in found] == [type(resistances(turning(damping=1.0))[0])]
 
 
 def test_a_law_for_a_joint_without_limits_is_refused():

@@ -10,6 +10,7 @@ from nsopt import (
     ContactAligned,
     ContactLaw,
     Frame,
+    Hertz,
     Mechanism,
     MoreauJean,
     PlaneContact,
@@ -242,7 +243,7 @@ def test_a_compliant_contact_refuses_what_moves_with_time():
     body = Body("ball", MASS, point_mass=True)
     for offset in (lambda t: (0, 0, 0.5 * t), lambda t: (0.5 * t, 0, 0)):
         floor = PlaneContact("floor", Frame(None), Frame(body), offset=offset)
-        soft = CompliantContact("soft", floor, 1e6, 1.0)
+        soft = CompliantContact("soft", floor, Hertz(1e6))
         with pytest.raises(ValueError, match="'soft' moves with time, whose work it would leave"):
             assemble(Mechanism([body]), [soft])
 

@@ -15,6 +15,7 @@ from nsopt import (
     Mechanism,
     MoreauJean,
     Revolute,
+    RungeKutta,
     SphericalClearance,
     Start,
     StepBounds,
@@ -142,6 +143,8 @@ def case_a():
 
 
 CASES = [euler_top, ideal_pendulum, double_pendulum_in_angles, body_sliding_in_a_socket, case_a]
+# At the end of that motion its errors of fourth and of higher order happen to cancel.
+CANCELS = (RungeKutta, double_pendulum_in_angles)
 
 
 def errors(case, scheme, sizes):
@@ -173,6 +176,8 @@ def cases():
     for scheme in kinds.values():
         if scheme.order > 1:
             for case in CASES if scheme.takes_contacts else CASES[:3]:
+                if (type(scheme), case) == CANCELS:
+                    continue
                 yield pytest.param(scheme, case, id=f"{type(scheme).__name__}-{case.__name__}")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nsopt import Compiled, Ipopt, Solver, Sqp, StepBounds, Variational, load_problem, simulate
-from nsopt.problem import load_optimization, problem_files
+from nsopt.problem import load_mechanism, load_optimization, problem_files
 
 BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
 backends = pytest.mark.parametrize(
@@ -33,6 +33,7 @@ TREES = [
     "planar_2r",
     "puma560",
     "slider_crank",
+    "slider_crank_5000rpm",
 ]
 OPTIMA = [
     "arm_least_resistance",
@@ -47,6 +48,21 @@ OPTIMA = [
     "slider_crank_peaks",
     "urdf_least_resistance",
 ]
+MECHANISMS = [
+    "bennett",
+    "delassus",
+    "double_watt",
+    "four_bar_slot",
+    "goldberg",
+    "goldberg_six",
+    "gough_platform",
+    "parallelogram",
+    "rhombus",
+    "shaky_4h",
+    "spherical_inline",
+]
+"""Mechanisms alone, whose mobility tests/mobility is about."""
+
 SETTLED = 0.2  # s
 
 
@@ -71,7 +87,13 @@ def few(names, *quick):
 
 
 def test_every_named_problem_is_tested():
-    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES + OPTIMA)
+    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES + OPTIMA + MECHANISMS)
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "bricard", "rom_swing_up"])
+def test_mechanisms_are_found_by_name(name):
+    """Alone, or those of a problem or an optimization."""
+    assert load_mechanism(name).bodies
 
 
 @pytest.mark.parametrize("name", OPTIMA)

@@ -1,9 +1,12 @@
 """Optima of over-constrained loops: those of the same loops without the redundant rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nsopt import (
+    Actuator,
     AppliedTorque,
     Compiled,
     Frame,
@@ -15,16 +18,21 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.robots import ClosedLoops
 from nsopt.trajectory import (
+    Effort,
     EndAt,
     Horizon,
     InputEffort,
     JointResistance,
+    Quintic,
     Simulated,
     StartAt,
     optimize,
 )
 from problems.four_bar import four_bar
+from tests.mechanics.test_singularity import parallelogram
+from tests.schemes.loops_in_space import bennett_mechanism
 
 DURATION, STEPS, TURNED = 0.4, 20, 3.4  # s, number, rad
 EFFORT = InputEffort(input="torque")
@@ -89,3 +97,37 @@ def test_redundant_rows_change_no_optimum(coordinates, costs):
     assert torques[1] == pytest.approx(torques[0], abs=1e-5)
     assert forces[1][1:, :, :2] == pytest.approx(forces[0][1:, :, :2], abs=1e-3)
     assert forces[1][1:, :, 2] == pytest.approx(0, abs=1e-6)
+
+
+def test_bennett_is_driven_to_another_posture(capsys):
+    """Three redundant rows of five; they are told of before the solve."""
+    linkage = replace(bennett_mechanism("relative"), actuators=[Actuator("hinge 0")])
+    d = assemble(linkage, gravity=(0, -9.81, 0))
+    q = d.stated_start()[0]
+    end = ClosedLoops(d, ["hinge 0"]).positions([q[0] + 0.6], q)
+    result = optimize(
+        d,
+        Horizon(1.0, steps=10),
+        costs=[Effort()],
+        conditions=[StartAt(q, np.zeros(3)), EndAt([end[0], np.nan, np.nan], np.zeros(3))],
+        guess=Quintic(q, end),
+    )
+    assert result.completed
+    assert result["q"].values[-1] == pytest.approx(end, abs=1e-7)
+    assert "note: the 5 rows of the ideal joints have rank 2" in capsys.readouterr().err
+
+
+def test_a_singular_end_posture_is_named():
+    """Flat, a parallelogram has rates to first order that no motion has, as that of one crank."""
+    d = parallelogram(0.6, closing=PointOnLine)
+    q, flat = d.stated_start()[0], np.array([-0.6, 0.6, -0.6])
+    result = optimize(
+        d,
+        Horizon(1.0, steps=10),
+        costs=[Effort()],
+        conditions=[StartAt(q, np.zeros(3)), EndAt(flat, [1.0, 0.0, 0.0])],
+        guess=Quintic(q, flat),
+    )
+    assert not result.completed
+    assert result.stop_reason.startswith("the posture at t = 1 s is singular")
+    assert "rows of 'hinge 4' depend on others there" in result.stop_reason

@@ -21,6 +21,7 @@ from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
+    JerkLimits,
     Optimization,
     Periodic,
     PreparedOptimization,
@@ -142,6 +143,19 @@ def test_other_rows_are_built_anew(built, conditions):
     assert result.objective == pytest.approx(anew.objective, abs=1e-7)
     assert result.objective != pytest.approx(12, abs=0.1)
     assert motion.solve().objective == pytest.approx(12, abs=1e-8)
+
+
+def test_another_limit_over_steps(built):
+    """The motion of least effort has a jerk of 12 d / T^3; where time is dear, that limits T."""
+
+    def limited(jerk):
+        return [*between(0, 1), JerkLimits(jerk)]
+
+    motion = prepared(cart(), limited(12.0), Duration(weight=100), horizon=Horizon((0.5, 9.0), 20))
+    for jerk, T in ((12.0, 1.0), (1.5, 2.0)):
+        result = motion.solve(conditions=limited(jerk))
+        assert result["time"].values[-1] == pytest.approx(T, rel=1e-6)
+    assert len(built) == 3  # rows of steps are built anew each time
 
 
 def test_time_that_is_free(built):

@@ -36,7 +36,7 @@ class AcceptedSteps:
     joint_impulse: Array  # (n, nc)
     slip_impulse: Array  # (n, ns) [N s]
     motion_residual: Array  # (n,) [N, N m] largest row
-    loss: Array  # (n, ng) [J] taken by each contact
+    loss: Array  # (n, ng + ns) [J] taken by each contact, then where forces press surfaces apart
     work: Array  # (n,) [J] of applied loads
     iterations: Array  # (n,)
     solve_time: Array  # (n,) [s]
@@ -66,7 +66,7 @@ class AcceptedSteps:
             "impulse": len(d.contact_names),
             "joint_impulse": len(d.closure_names),
             "slip_impulse": len(d.slip_contacts),
-            "loss": len(d.contact_names),
+            "loss": len(d.contact_names) + len(d.pressed_names),
         }
         kinds = dict.fromkeys(TEXTS, object) | {"at_end": bool}
         return cls(

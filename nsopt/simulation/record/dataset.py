@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import casadi as ca
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics import INSTANT, Dynamics, Start, redundancy
+from nsopt.mechanics import INSTANT, Dynamics, Start, redundant_rows
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
 from nsopt.simulation.record.node_reactions import NodeReactions, Nodes
+from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
 
 Array = NDArray[np.float64]
@@ -33,6 +35,8 @@ class Record:
     at_nodes : (n, np), (n, nv), optional
         Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
         not those given to a simulation.
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
     """
 
     def __init__(
@@ -43,8 +47,10 @@ class Record:
         steps: AcceptedSteps,
         thinned: bool = False,
         at_nodes: tuple[Array, Array] | None = None,
+        gains: tuple[float, float] | None = None,
     ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
+        self._gains = gains
         n = len(steps) + 1
         self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
         at_end = np.append(True, steps.at_end | thinned)
@@ -53,6 +59,8 @@ class Record:
         self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self.h = self.each("h")
         self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
+        known = (self.t, self.q, self.v, p, self.h)
+        self.pressed = PressedSurfaces(dynamics, *known) if dynamics.pressed_names else None
 
     def each(self, name: str) -> Array:
         """Return a step variable over time, NaN at the start."""
@@ -67,8 +75,8 @@ class Record:
             # q and v are variables over (time, q) and (time, v), so their labels need other names.
             "q_name": ("q", list(d.q_names)),
             "v_name": ("v", list(d.v_names)),
-            "contact": _names(d.contact_names),
-            "joint": _names(d.joint_names),
+            "contact": _names(d.contact_names + d.pressed_names),
+            "joint": _names(d.joint_names + (self.pressed.joints if self.pressed else ())),
             "body": [body.name for body in d.mechanism.bodies],
             "axis": list(AXES),
             "quaternion": ["e0", "e1", "e2", "e3"],
@@ -76,20 +84,22 @@ class Record:
 
     def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return dimensions, values and attributes of every variable, by name."""
-        values = self.states() | self.contacts() | self.joints() | self.energies() | self.solver()
+        values = self.states() | self.surfaces() | self.joints() | self.energies() | self.solver()
         return {
             name: (dims, values[name], {"units": units, "long_name": text})
             for name, (dims, units, text) in VARIABLES.items()
         } | self.outputs()
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-        """Return the outputs of forces, as variables of their names."""
-        d, values = self.dynamics, self.over("outputs")
+        """Return the outputs of forces and the efforts of drives, as variables of their names."""
+        d, values = self.dynamics, np.hstack([self.over("outputs"), self.efforts()])
         limits = np.asarray(d.output_limits(self.p)).ravel()
+        limits = np.append(limits, np.full(len(d.drive_names), np.inf))
         variables: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
-        for k, name in enumerate(d.output_names):
+        names, units = d.output_names + d.drive_names, d.output_units + d.drive_units
+        for k, name in enumerate(names):
             owner, _, quantity = name.rpartition(".")
-            attrs = {"units": d.output_units[k], "long_name": f"{quantity} of {owner}"}
+            attrs = {"units": units[k], "long_name": f"{quantity} of {owner}"}
             variables[name] = (TIME, values[:, k], attrs | {"most": limits[k]})
         return variables
 
@@ -107,6 +117,14 @@ class Record:
             "euler_norm_error": self.norm_error(),
         }
 
+    def surfaces(self) -> dict[str, Array]:
+        """Return gaps and forces of contacts, then of the surfaces that forces press apart."""
+        values, loss = self.contacts(), {"contact_loss": self.each("loss")}
+        if self.pressed is None:
+            return values | loss
+        more = self.pressed.contacts()
+        return {name: np.concatenate([x, more[name]], axis=1) for name, x in values.items()} | loss
+
     def contacts(self) -> dict[str, Array]:
         """Return gaps and contact forces."""
         distance = self.over("distance")
@@ -122,7 +140,6 @@ class Record:
             "contact_force": push + self.friction(),
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
-            "contact_loss": self.each("loss"),
             "complementarity_residual": np.abs(force * distance),
             "gap_violation": np.maximum(-distance, 0),
         }
@@ -139,13 +156,19 @@ class Record:
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
         wrench = self.reactions()
-        resistance = self.resistance(wrench)
+        resistance, violation = self.resistance(wrench), self.violation(self.over("distance"))
+        if self.pressed is not None:
+            pressed = self.pressed.wrenches()
+            none = np.zeros_like(pressed)
+            wrench = np.concatenate([wrench, pressed], axis=1)
+            resistance = np.concatenate([resistance, none], axis=1)
+            violation = np.concatenate([violation, none[:, :, 0]], axis=1)
         return {
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
             "joint_resistance": resistance[:, :, 3:],
             "joint_resistance_force": resistance[:, :, :3],
-            "constraint_violation": self.violation(self.over("distance")),
+            "constraint_violation": violation,
         }
 
     def energies(self) -> dict[str, Array]:
@@ -195,6 +218,12 @@ class Record:
             directions[self._begun] = self.columns(name, before=True)[self._begun]
         return directions
 
+    def efforts(self) -> Array:
+        """Return efforts of drives that keep joints (time, drive), means over the step."""
+        p = np.tile(self.p, (len(self.t), 1))
+        (impulses,) = evaluate_at_times(self.dynamics.efforts, self.t, self.q, p, self.mu)
+        return impulses / self.h[:, None]
+
     def reactions(self) -> Array:
         """Return force and torque of each joint (time, joint, 6); of contacts over the step."""
         d, n = self.dynamics, len(self.t)
@@ -218,7 +247,7 @@ class Record:
             t_contact=t,
             q_contact=q,
         )
-        return NodeReactions(d, n).wrenches(nodes)
+        return NodeReactions(d, n, self._gains).wrenches(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
@@ -265,8 +294,8 @@ class Record:
         values = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
         return tuple(x.reshape(n, -1, k) for x, k in zip(values, (3, 4, 3, 3), strict=True))
 
-    def redundant(self) -> dict[str, int]:
-        """Return the number of redundant joint rows, and the largest one of redundant contacts."""
+    def redundant(self) -> dict[str, Any]:
+        """Return the number of redundant joint rows, by joint too, and of redundant contacts."""
         most = 0
         pressed = np.nan_to_num(self.lam) > 0
         for active in np.unique(pressed, axis=0):
@@ -274,8 +303,12 @@ class Record:
             node = k - 1 if k in self._begun else k
             W = np.asarray(self.dynamics.gap_matrix(self.t[node], self.q[node], self.p))
             most = max(most, int(active.sum()) - rank(W[:, active]))
-        rows = redundancy(self.dynamics, self.t[0], self.q[0], self.p)
-        return {"redundant_joint_rows": rows, "redundant_contacts": most}
+        rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
+        return {
+            "redundant_joint_rows": sum(rows.values()),
+            "redundant_rows": json.dumps(rows),
+            "redundant_contacts": most,
+        }
 
 
 def _names(names: tuple[str, ...]) -> NDArray[np.str_]:

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator
 
 Array = NDArray[np.float64]
@@ -50,6 +51,18 @@ class AtTimes:
             for out, value, size in zip(results, values, sizes, strict=True):
                 out[begin:end] = value.reshape(block, size)[: end - begin]
         return results
+
+
+def losses_of_forces(d: Dynamics, t: Array, q: Array, v: Array, p: Array) -> Array:
+    """Return what forces dissipate at surfaces between times, (n - 1, ns) [J]; trapezoidal rule.
+
+    Parameters
+    ----------
+    t, q, v, p : (n,), (n, nq), (n, nv), (np,)
+    """
+    (power,) = evaluate_at_times(d.pressed_loss, t, q, v, np.tile(p, (len(t), 1)), v)
+    mean: Array = (power[1:] + power[:-1]) / 2
+    return mean * np.diff(t)[:, None]
 
 
 def evaluate_at_times(function: ca.Function, *arguments: Array) -> list[Array]:

@@ -35,6 +35,8 @@ class History:
         and solver time are the sums since the one kept before.
         Where steps are left out their starts are not known, and directions of contact forces are
         those at the end of the step for every scheme.
+    gains : float, float [1/s], optional
+        `Scheme.gains`, by which ideal joints are brought back.
 
     Attributes
     ----------
@@ -49,6 +51,7 @@ class History:
     start: Start
     p: Array
     every: int = 1
+    gains: tuple[float, float] | None = None
     kept: list[AcceptedSteps] = field(default_factory=list)
     pending: AcceptedSteps | None = None
     count: int = 0
@@ -99,13 +102,15 @@ class History:
             self.steps(),
             self.every > 1,
             at_nodes,
+            self.gains,
         )
         data = xr.Dataset(
             table.variables(),
             coords=table.coordinates(),
             attrs={
-                "gap_scales": np.asarray(self.dynamics.gap_scale(self.p)).ravel(),
-                "clearances": np.asarray(self.dynamics.clearance(self.p)).ravel(),
+                "gap_scales": self._sizes("gap_scale", "pressed_scale"),
+                "clearances": self._sizes("clearance", "pressed_clearance"),
+                "pressed": len(self.dynamics.pressed_names),
                 **provenance(self.dynamics, self.p),
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
@@ -116,6 +121,11 @@ class History:
         )
         data["time"].attrs["units"] = "s"
         return Result(data)
+
+    def _sizes(self, *names: str) -> Array:
+        """Return functions of the parameters one after another."""
+        values = [np.asarray(getattr(self.dynamics, name)(self.p)).ravel() for name in names]
+        return np.concatenate(values)
 
 
 @lru_cache(maxsize=16)

@@ -62,17 +62,21 @@ class Nodes:
 class NodeReactions:
     """The wrenches of joints that the Newton-Euler equations need at nodes.
 
-        M vdot + bias = applied forces + drive + C^T mu + W lam + T slip + joint friction
+        M vdot + bias = applied forces + drive + F mu + W lam + T slip + joint friction
         C vdot + d(C v + drift)/dt = 0
 
     They have the order of the states. mu are those of least norm (`Dynamics.least_norm`). Friction
     of joints acts under these reactions; where no reactions were found that agree with it, they are
     NaN. Velocities that the joints do not allow, as some schemes hold rates of joints elsewhere in
-    the step, count as the nearest that they do, in the metric of the mass.
+    the step, count as the nearest that they do, in the metric of the mass; with gains alpha and
+    beta, by which a scheme brings joints back, 2 alpha rate + beta^2 closure is added in the second
+    row instead.
     """
 
-    def __init__(self, dynamics: Dynamics, times: int) -> None:
-        d, self.dynamics = dynamics, dynamics
+    def __init__(
+        self, dynamics: Dynamics, times: int, gains: tuple[float, float] | None = None
+    ) -> None:
+        d, self.dynamics, self._gains = dynamics, dynamics, gains
         self._matrices = AtTimes(_matrices(d), times)
         self._forces = AtTimes(_forces(d), times)
         self._reactions = AtTimes(d.reactions, times)
@@ -88,16 +92,19 @@ class NodeReactions:
     def _of_block(self, x: Nodes) -> Array:
         n, d = len(x.t), self.dynamics
         nv, nc = d.nv, len(d.closure_names)
-        M, C, held, torn = self._matrices(x.t, x.q, x.v, x.p)
-        C = C.reshape(n, nc, nv)
+        M, C, F, held, torn, open = self._matrices(x.t, x.q, x.v, x.p)
+        C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
         system = np.zeros((n, nv + nc, nv + nc))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
-        system[:, :nv, nv:], system[:, nv:, nv:] = -C.transpose(0, 2, 1), held.reshape(n, nc, nc)
-        if np.any(np.abs(torn) > ALLOWED):
+        system[:, :nv, nv:], system[:, nv:, nv:] = -F, held.reshape(n, nc, nc)
+        if self._gains is None and np.any(np.abs(torn) > ALLOWED):
             change = _solutions(system, np.hstack([np.zeros((n, nv)), -torn]))[:, :nv]
             x = replace(x, v=x.v + change)
         at = (x.t, x.q, x.v, x.p)
         force, rate = self._forces(*at, x.t_contact, x.q_contact, x.lam, x.slip, x.drive)
+        if self._gains is not None:
+            alpha, beta = self._gains
+            rate = rate + 2 * alpha * torn + beta**2 * open
 
         def loaded(force: Array) -> Array:
             """Return all wrenches (n, 6 joints) under forces (n, nv)."""
@@ -151,14 +158,15 @@ def _solutions(A: Array, b: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
-    """Return M, C^T, the projection on self-stresses (nc, nc), and the rates of the joints."""
+    """Return M, C^T, F, the projection on self-stresses (nc, nc), rates and residuals of joints."""
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
     t, q, v, p = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
     C, nc = d.closure_matrix(t, q, p), len(d.closure_names)
     U = d.self_stresses(t, q, p) if d.redundant else ca.SX(nc, 0)
     held = U @ U.T if d.redundant else ca.SX(nc, nc)
     rates = C @ v + d.closure_drift(t, q, p)
-    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, held, rates])
+    F, closure = d.effort_matrix(t, q, p), d.closure(t, q, p)
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, held, rates, closure])
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,12 @@ A new condition is one frozen dataclass derived from `Condition`; an export; a r
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span
 from nsopt.trajectory.conditions.contact import Apart, During, Touching
-from nsopt.trajectory.conditions.drives import ActuatorLimits, DriveWithin, PowerLimits
+from nsopt.trajectory.conditions.drives import (
+    ActuatorLimits,
+    DriveWithin,
+    JerkLimits,
+    PowerLimits,
+)
 from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
 from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
 from nsopt.trajectory.conditions.task import Orient, Reach
@@ -22,6 +27,7 @@ __all__ = [
     "DriveWithin",
     "During",
     "EndAt",
+    "JerkLimits",
     "LinkClearOf",
     "Orient",
     "Periodic",

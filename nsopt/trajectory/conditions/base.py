@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +66,20 @@ class Condition:
     def along(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at every node; none by default."""
         del m
+        return []
+
+    def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
+        """Return the bounds on each step between collocation nodes; none by default.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        a : three SX (nv,)
+            Accelerations at its start, middle and end, quadratic in time between.
+        h : SX scalar [s]
+            Length of the step.
+        """
+        del dynamics, a, h
         return []
 
     def end(self, m: NodeSample) -> list[Bound]:

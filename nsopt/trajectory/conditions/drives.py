@@ -115,6 +115,52 @@ class PowerLimits(Condition):
         return [Bound(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
 
 
+@dataclass(frozen=True)
+class JerkLimits(Condition):
+    """Largest rate of change of accelerations, for motions without contacts.
+
+    Over a step jerk is linear in time, so it is limited everywhere by its values at both ends.
+
+    Parameters
+    ----------
+    jerk : float [rad/s^3 or m/s^3]
+        Limit of each coordinate.
+    joints : sequence of str
+        By default all that have an actuator.
+    """
+
+    jerk: float
+    joints: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        positive("jerk of JerkLimits", self.jerk)
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = [x.joint for x in dynamics.mechanism.actuators]
+        if not known:
+            raise ValueError("JerkLimits: the mechanism has no actuators; add an Actuator")
+        check_joints("JerkLimits", self.joints or (), known)
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        if m.stepped is not None:
+            raise ValueError(
+                "JerkLimits needs accelerations that are functions of time, which a time-stepped "
+                "motion does not have: leave it out"
+            )
+        return []
+
+    def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
+        driven = [x.joint for x in dynamics.mechanism.actuators]
+        chosen = driven if self.joints is None else self.joints
+        most, bounds = np.array([self.jerk]), []
+        for k, owner in enumerate(dynamics.v_owners):
+            if owner in chosen:
+                first, middle, last = (x[k] for x in a)
+                for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
+                    bounds.append(Bound(f"jerk of {owner}", change / h, -most, most))
+        return bounds
+
+
 def _force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:
     k = m.dynamics.v_owners.index(joint)
     return m.drive[k], m.v[k]

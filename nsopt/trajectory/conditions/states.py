@@ -18,11 +18,11 @@ from nsopt.trajectory.node_sample import NodeSample
 
 @dataclass(frozen=True)
 class _Posture(Condition):
-    """Given coordinates and velocities at one node; those left out are free.
+    """Given coordinates, velocities and accelerations at one node; those left out are free.
 
     Parameters
     ----------
-    q, v : (nq,), (nv,) or None
+    q, v, accelerations : (nq,), (nv,), (nv,) or None
         NaN leaves a single one free. Internal states of friction, the last of q, may be left out:
         they are zero at the start and free at the end.
     """
@@ -32,20 +32,27 @@ class _Posture(Condition):
 
     q: ArrayLike | None = None
     v: ArrayLike | None = None
+    accelerations: ArrayLike | None = None
 
     def check(self, dynamics: Dynamics) -> None:
         q = with_internal_states(dynamics, self.q, self.internal)
-        named = (("q", q, dynamics.q_names), ("v", self.v, dynamics.v_names))
-        for (what, x, names), internal in zip(
-            named, (len(dynamics.internal_names), 0), strict=True
+        d, internal = dynamics, len(dynamics.internal_names)
+        for what, x, names, last in (
+            ("q", q, d.q_names, internal),
+            ("v", self.v, d.v_names, 0),
+            ("accelerations", self.accelerations, d.v_names, 0),
         ):
             if x is not None:
-                target_values(f"{what} of {type(self).__name__}", x, names, internal)
+                target_values(f"{what} of {type(self).__name__}", x, names, last)
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
         bounds = []
         q = with_internal_states(m.dynamics, self.q, self.internal)
-        for name, x, given in (("q", m.q, q), ("v", m.v, self.v)):
+        for name, x, given in (
+            ("q", m.q, q),
+            ("v", m.v, self.v),
+            ("acceleration", m.a, self.accelerations),
+        ):
             numbers = np.asarray([] if given is None else given, dtype=float)
             stated = np.flatnonzero(np.isfinite(numbers))
             if stated.size:
@@ -54,7 +61,7 @@ class _Posture(Condition):
 
 
 class StartAt(_Posture):
-    """Coordinates ``q`` and velocities ``v`` at the start of the motion."""
+    """Coordinates ``q``, velocities ``v`` and ``accelerations`` at the start of the motion."""
 
     internal: ClassVar[float] = 0.0
 
@@ -63,7 +70,7 @@ class StartAt(_Posture):
 
 
 class EndAt(_Posture):
-    """Coordinates ``q`` and velocities ``v`` at the end of the motion."""
+    """Coordinates ``q``, velocities ``v`` and ``accelerations`` at the end of the motion."""
 
     internal: ClassVar[float] = np.nan
 

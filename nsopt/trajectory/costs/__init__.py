@@ -8,6 +8,7 @@ A new cost is one frozen dataclass derived from `Cost` with ``rate`` (cost per s
 from nsopt.trajectory.costs.base import Cost, Sum, flattened
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
+from nsopt.trajectory.costs.joint_load import JointLoad
 from nsopt.trajectory.costs.joints import (
     BaseReaction,
     JointResistance,
@@ -30,6 +31,7 @@ __all__ = [
     "ImpactEnergy",
     "InputEffort",
     "Jerk",
+    "JointLoad",
     "JointResistance",
     "Power",
     "RestrictingEnergy",

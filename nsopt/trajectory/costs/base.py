@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import casadi as ca
 
@@ -32,6 +32,9 @@ class Cost:
     ValueError
         If the weight is negative.
     """
+
+    without_effect: ClassVar[str] = "nothing of the mechanism makes it more or less; leave it out"
+    """Why the cost may be the same for all motions, and the remedy, for messages."""
 
     weight: float = 1.0
 

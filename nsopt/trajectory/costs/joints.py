@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -42,6 +42,12 @@ class JointResistance(Cost):
     ValueError
         If one of them is not above zero.
     """
+
+    without_effect: ClassVar[str] = (
+        "no joint resists, for the mechanism has no damping, friction or range of motion there; "
+        "give them, as resistances(robot) and Actuator(damping=..., friction=...), or take "
+        "JointLoad, Effort or BaseReaction"
+    )
 
     joints: Sequence[str] | None = None
     torque: float = 1.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from nsopt.mechanics import Dynamics
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -37,10 +39,28 @@ class EvenSteps(Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class Smoothness(Cost):
-    """Integral of squared accelerations of the coordinates [rad^2/s^3 or m^2/s^3]."""
+    """Integral of squared accelerations of the coordinates [rad^2/s^3 or m^2/s^3].
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Of the velocities that count, such as ``elbow.rate``; by default all.
+    """
+
+    names: Sequence[str] | None = None
+
+    def check(self, dynamics: Dynamics) -> None:
+        for name in self.names or ():
+            if name not in dynamics.v_names:
+                raise ValueError(
+                    f"Smoothness names the velocity {name!r}, which is not in the mechanism: one "
+                    f"of {', '.join(dynamics.v_names)}"
+                )
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return ca.sumsqr(m.a)
+        if self.names is None:
+            return ca.sumsqr(m.a)
+        return ca.sumsqr(m.a[[m.dynamics.v_names.index(name) for name in self.names]])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments
 from nsopt.trajectory.diagnosis.block_rows import stated_row
+from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
@@ -12,7 +13,9 @@ __all__ = [
     "Scaling",
     "Statement",
     "check_arguments",
+    "check_costs",
     "check_feasible",
+    "dependence",
     "explain",
     "scaling",
     "stated_row",

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Axis
+from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.block_rows import alike_before, stated_row
@@ -204,6 +204,7 @@ def _causes(when: float, ending: Ending) -> Iterator[str]:
     if low < high and abs(ending.t[-1] - high) < 1e-4 * high:
         yield f"the duration is the longest allowed, {high:g} s: allow more"
     if finite:
+        yield from _singular(when, ending)
         yield from _reaching(ending)
 
 
@@ -239,6 +240,17 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
             )
             weak.append((over[i] / max(abs(most), OFF), line))
     yield from (line for _, line in sorted(weak, reverse=True))
+
+
+def _singular(when: float, ending: Ending) -> Iterator[str]:
+    """Return the singular postures among those at ``when``, start and end."""
+    statement = ending.statement
+    for t, q, _ in _postures(when, ending):
+        if text := singular_posture(statement.dynamics, t, q, statement.p):
+            yield (
+                f"{text}: reactions are not unique there, and no motion has all rates that the "
+                "joints leave free"
+            )
 
 
 def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:

@@ -257,11 +257,19 @@ class Statement:
         alike = len(rows) == len(others) and all(
             _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
         )
-        coupled = any(c.couple(self.sample, self.sample) for c in (*self.conditions, *conditions))
-        if not alike or coupled:
+        if not alike or self._linked or other._linked:
             return None
         vars(other).update(values=self.values, function=self.function, same=self.same)
         return other
+
+    @property
+    def _linked(self) -> bool:
+        """Whether conditions link nodes."""
+        a, h = self.sample.a, ca.SX.sym("h")
+        return any(
+            c.couple(self.sample, self.sample) or c.over_step(self.dynamics, (a, a, a), h)
+            for c in self.conditions
+        )
 
     def interval(self, name: str, *occasions: str) -> VariableBounds:
         """Return the interval that rows at some occasions leave for a named number."""

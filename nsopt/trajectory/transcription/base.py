@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solution, StructuredNlp
 from nsopt.simulation import AcceptedSteps
+from nsopt.trajectory.checks import check_latches
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -93,6 +94,7 @@ class Transcription(ABC):
     inputs: Sequence[str]
 
     def __post_init__(self) -> None:
+        check_latches(self.dynamics)
         names = [parameter.name for parameter in self.dynamics.parameters]
         for name in self.inputs:
             if name not in names:
@@ -153,6 +155,17 @@ class Transcription(ABC):
     def free_unknowns(self) -> Index:
         """Indices of the unknowns on which no equation and no cost depends; none by default."""
         return np.zeros(0, dtype=np.intp)
+
+    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+        """Return the velocities whose motion costs nothing; none by default.
+
+        Parameters
+        ----------
+        counted : (size,)
+            Which unknowns costs depend on.
+        """
+        del counted
+        return []
 
     def parameters(self, p: Array) -> Array:
         """Return the parameters of the program at its last homotopy stage, p first."""

@@ -16,10 +16,11 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
-from nsopt.simulation import AcceptedSteps, objects
+from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -82,6 +83,14 @@ class Collocation(Transcription):
         blocks += [self._coupling(), *self._during()]
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
 
+    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+        d = self.dynamics
+        motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv].reshape(-1, d.nv)
+        # Those without an actuator move as the others and the inputs make them.
+        driven = {x.joint for x in d.mechanism.actuators}
+        names = enumerate(d.v_names)
+        return [x for k, x in names if d.v_owners[k] in driven and not motion[:, k].any()]
+
     # Samples from unknowns
 
     def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
@@ -127,10 +136,12 @@ class Collocation(Transcription):
         zero = np.zeros(2 * nv)
         bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
         bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
+        a = a0, am, a1
+        bounds += [b for c in self.conditions for b in c.over_step(self.dynamics, a, h)]
         points = [np.arange(3 * nv) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1
-        terms = ca.vertcat(*(cost.weight * cost.over_step((a0, am, a1), h) for cost in self.costs))
+        terms = ca.vertcat(*(cost.weight * cost.over_step(a, h) for cost in self.costs))
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
@@ -239,7 +250,8 @@ class Collocation(Transcription):
         nodes, fine = self.trajectory(solution.x)
         drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
-        accepted = _accepted(nodes, t, power, solution)
+        loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
+        accepted = _accepted(nodes, t, power, loss, solution)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:
@@ -269,8 +281,21 @@ def no_accelerations(d: Dynamics) -> str:
     return ""
 
 
-def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution) -> AcceptedSteps:
-    """Return the steps between nodes; ``power`` [W] of external forces at nodes and midpoints."""
+def _accepted(
+    trajectory: Trajectory, t: Array, power: Array, loss: Array, solution: Solution
+) -> AcceptedSteps:
+    """Return the steps between nodes.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : (n + 1,) [s]
+    power : (2 n + 1,) [W]
+        Of external forces at nodes and midpoints.
+    loss : (n, ns) [J]
+        Of forces at surfaces.
+    solution : Solution
+    """
     n = len(t) - 1
     none = np.zeros((n, 0))
     return AcceptedSteps(
@@ -282,7 +307,7 @@ def _accepted(trajectory: Trajectory, t: Array, power: Array, solution: Solution
         joint_impulse=none,
         slip_impulse=none,
         motion_residual=np.full(n, solution.residuals.violation),
-        loss=none,
+        loss=loss,
         work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
         iterations=np.full(n, solution.iterations / n),
         solve_time=np.full(n, solution.time / n),

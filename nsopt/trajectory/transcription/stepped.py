@@ -26,7 +26,7 @@ from nsopt.mpcc import (
     constraint_block,
 )
 from nsopt.schemes import Scales, Scheme, internal
-from nsopt.simulation import AcceptedSteps, objects
+from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.conditions import Span
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.schedules import LAST, Stage
@@ -309,8 +309,8 @@ class Stepped(Transcription):
         n = self.horizon.steps
         parameters = self.parameters(p)
         x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
-        inner = self._evaluate(self.inner, x, self._data(), parameters)
-        last = self._evaluate(self.last, x_last, self._last_data, parameters)
+        inner = self.inner.recorded(self.inputs, x, self._data(), parameters)
+        last = self.last.recorded(self.inputs, x_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
         loss, impact_loss, work, impact_work = more
@@ -318,7 +318,7 @@ class Stepped(Transcription):
         # An impulse at a node is of half the step before and half the step after it; the record
         # has impulses of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
-        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)])
+        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
         accepted = AcceptedSteps(
@@ -330,7 +330,7 @@ class Stepped(Transcription):
             joint_impulse=mu,
             slip_impulse=slip,
             motion_residual=np.full(n, solution.residuals.violation),
-            loss=loss + impact_loss[1:],
+            loss=np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)]),
             work=work,
             iterations=np.full(n, solution.iterations / n),
             solve_time=np.full(n, solution.time / n),
@@ -389,17 +389,3 @@ class Stepped(Transcription):
         in_step_before = work * before / (before + after)
         of_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
         return of_steps
-
-    def _evaluate(self, x: NodeTemplate, w: Array, data: Array, p: Array) -> list[Array]:
-        """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
-        m = x.sample
-        u = [m.input(name) for name in self.inputs]
-        y = x.interval
-        recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
-        recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
-        recorded += [y.loss, y.impact_loss, y.work, y.impact_work]
-        outputs = [ca.densify(value) for value in recorded]
-        function = ca.Function("recorded", [x.w, x.data, x.p], outputs, {"cse": True})
-        n = len(w)
-        values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
-        return [np.asarray(value).T.reshape(n, -1) for value in values]

@@ -9,8 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.elements import DrivenFreedom, Slide, Turn
-from nsopt.mechanics import Axis, Dynamics, Force, Frame, Load, Start, State, assemble
+from nsopt.elements import Slide, Turn
+from nsopt.mechanics import (
+    Axis,
+    DrivenFreedom,
+    Dynamics,
+    Force,
+    Frame,
+    Load,
+    Start,
+    State,
+    assemble,
+)
 from nsopt.mpcc import Evaluator, Newton, compile_native
 from nsopt.parameter import Parameter
 from nsopt.schemes import Scales, Scheme

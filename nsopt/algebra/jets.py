@@ -1,0 +1,215 @@
+"""Quantities with their derivatives by time: products by Leibniz, functions by recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra.scalars import Scalars
+
+Array = NDArray[Any]
+
+
+def leibniz(a: Array, b: Array, k: int, product: Any = np.multiply) -> Array:
+    """Return the k-th derivative of a product, of arrays whose first axis is the derivative.
+
+    ``product`` takes arrays with k + 1 rows. Arrays may be longer.
+    """
+    first, second = a[: k + 1], b[k::-1]
+    weights = np.array([comb(k, r) for r in range(k + 1)], dtype=first.dtype)
+    terms = product(first, second)
+    weighted: Array = np.sum(weights.reshape(-1, *[1] * (terms.ndim - 1)) * terms, axis=0)
+    return weighted
+
+
+class TimeJet:
+    """A number and its derivatives by time.
+
+    Parameters
+    ----------
+    d : (order + 1, ...)
+        The derivatives, that of order zero first; floats, or objects of one kind.
+    """
+
+    def __init__(self, d: Array) -> None:
+        self.d = d
+
+    @property
+    def order(self) -> int:
+        """The highest derivative."""
+        return len(self.d) - 1
+
+    def __add__(self, other: Any) -> TimeJet:
+        """Return the sum with a jet or a number."""
+        if isinstance(other, TimeJet):
+            return TimeJet(self.d + other.d)
+        d = self.d.copy()
+        d[0] = d[0] + other
+        return TimeJet(d)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> TimeJet:
+        """Return the negative."""
+        return TimeJet(-self.d)
+
+    def __sub__(self, other: Any) -> TimeJet:
+        """Return the difference from a jet or a number."""
+        difference: TimeJet = self + (-other)
+        return difference
+
+    def __rsub__(self, other: Any) -> TimeJet:
+        """Return the difference of a number from this."""
+        difference: TimeJet = -self + other
+        return difference
+
+    def __mul__(self, other: Any) -> TimeJet:
+        """Return the product with a jet or a number."""
+        if not isinstance(other, TimeJet):
+            return TimeJet(self.d * other)
+        return TimeJet(np.stack([leibniz(self.d, other.d, k) for k in range(len(self.d))]))
+
+    __rmul__ = __mul__
+
+    def rate(self) -> TimeJet:
+        """Return the derivative, of one order less."""
+        return TimeJet(self.d[1:])
+
+    def cut(self) -> TimeJet:
+        """Return it without its highest derivative."""
+        return TimeJet(self.d[:-1])
+
+    def integrated(self, start: Any) -> TimeJet:
+        """Return the jet of which this is the rate."""
+        return TimeJet(np.concatenate([np.asarray(start)[None], self.d]))
+
+
+class JetScalars(Scalars):
+    """Functions of jets, and of the numbers that stay constant beside them."""
+
+    def __init__(self, numbers: Scalars) -> None:
+        self.numbers = numbers
+
+    def constant(self, value: float) -> Any:
+        return self.numbers.constant(value)
+
+    def reciprocal(self, x: Any) -> Any:
+        if not isinstance(x, TimeJet):
+            return self.numbers.reciprocal(x)
+        y = [self._at(self.numbers.reciprocal, x.d[0])]
+        for k in range(1, x.order + 1):
+            done = np.stack([*y, np.zeros_like(x.d[0])])
+            y.append(-leibniz(done, x.d, k) * y[0])
+        return TimeJet(np.stack(y))
+
+    def function(self, name: str, *x: Any) -> Any:
+        if not any(isinstance(part, TimeJet) for part in x):
+            return self.numbers.function(name, *x)
+        return getattr(self, f"_{name}")(*x)
+
+    def power(self, x: Any, exponent: Any) -> Any:
+        if not isinstance(x, TimeJet) and not isinstance(exponent, TimeJet):
+            return self.numbers.power(x, exponent)
+        if isinstance(exponent, TimeJet) or exponent != round(float(exponent)):
+            return self.function("exp", exponent * self.function("log", x))
+        result: Any = self.numbers.constant(1.0)
+        for _ in range(abs(round(float(exponent)))):
+            result = x * result
+        return result if exponent >= 0 else self.reciprocal(result)
+
+    def positive(self, x: Any) -> bool:
+        return self.numbers.positive(x.d[0] if isinstance(x, TimeJet) else x)
+
+    def _sqrt(self, x: TimeJet) -> TimeJet:
+        """Return y of y y = x."""
+        y = [self._start("sqrt", x)]
+        half = self._at(self.numbers.reciprocal, y[0] + y[0])
+        for k in range(1, x.order + 1):
+            done = np.stack([*y, np.zeros_like(x.d[0])])
+            y.append((x.d[k] - leibniz(done, done, k)) * half)
+        return TimeJet(np.stack(y))
+
+    def _exp(self, x: TimeJet) -> TimeJet:
+        """Return y of y' = y x'."""
+        y = [self._start("exp", x)]
+        for k in range(x.order):
+            y.append(leibniz(np.stack(y), x.d[1:], k))
+        return TimeJet(np.stack(y))
+
+    def _sin(self, x: TimeJet) -> TimeJet:
+        return self._sine_cosine(x)[0]
+
+    def _cos(self, x: TimeJet) -> TimeJet:
+        return self._sine_cosine(x)[1]
+
+    def _tan(self, x: TimeJet) -> TimeJet:
+        sine, cosine = self._sine_cosine(x)
+        tangent: TimeJet = sine * self.reciprocal(cosine)
+        return tangent
+
+    def _sine_cosine(self, x: TimeJet) -> tuple[TimeJet, TimeJet]:
+        sine, cosine = [self._start("sin", x)], [self._start("cos", x)]
+        for k in range(x.order):
+            up, down = np.stack(cosine), np.stack(sine)
+            sine.append(leibniz(up, x.d[1:], k))
+            cosine.append(-leibniz(down, x.d[1:], k))
+        return TimeJet(np.stack(sine)), TimeJet(np.stack(cosine))
+
+    def _log(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("log", x, lambda x: x)
+
+    def _arctan(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("arctan", x, lambda x: x * x + 1)
+
+    def _arcsin(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("arcsin", x, lambda x: self._sqrt(1 - x * x))
+
+    def _arccos(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("arccos", x, lambda x: -self._sqrt(1 - x * x))
+
+    def _arctan2(self, y: Any, x: Any) -> TimeJet:
+        """Return the angle of (x, y), whose rate is (x y' - y x') / (x x + y y)."""
+        x, y = self._alike(x, y), self._alike(y, x)
+        start = self._start("arctan2", y, x)
+        if not x.order:
+            return TimeJet(start[None])
+        turning = x.cut() * y.rate() - y.cut() * x.rate()
+        squared = x.cut() * x.cut() + y.cut() * y.cut()
+        angle: TimeJet = (turning * self.reciprocal(squared)).integrated(start)
+        return angle
+
+    def _absolute(self, x: TimeJet) -> TimeJet:
+        """Return x or its negative, whichever is positive."""
+        return x if self.positive(x) else -x
+
+    def _of_rate(self, name: str, x: TimeJet, slope: Callable[[TimeJet], TimeJet]) -> TimeJet:
+        """Return the function of that name, whose rate is x' / slope(x)."""
+        start = self._start(name, x)
+        if not x.order:
+            return TimeJet(start[None])
+        rate: TimeJet = x.rate() * self.reciprocal(slope(x.cut()))
+        return rate.integrated(start)
+
+    def _start(self, name: str, *x: TimeJet) -> Array:
+        """Return a function of the numbers of order zero."""
+        return self._at(partial(self.numbers.function, name), *(part.d[0] for part in x))
+
+    @staticmethod
+    def _alike(x: Any, other: Any) -> TimeJet:
+        """Return x as a jet like ``other``."""
+        return x if isinstance(x, TimeJet) else TimeJet(np.zeros_like(other.d)) + x
+
+    @staticmethod
+    def _at(function: Callable[..., Any], *numbers: Array) -> Array:
+        """Return a function of arrays of numbers, entry by entry where they are objects."""
+        if numbers[0].dtype != object:
+            return np.asarray(function(*numbers))
+        result = np.empty_like(numbers[0])
+        for index in np.ndindex(numbers[0].shape):
+            result[index] = function(*(x[index] for x in numbers))
+        return result

@@ -1,0 +1,108 @@
+"""Kinds of numbers that expressions are evaluated with, beside CasADi's own evaluation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+Operation = Callable[..., Any]
+
+FUNCTIONS = {
+    ca.OP_SQRT: "sqrt",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_TAN: "tan",
+    ca.OP_ASIN: "arcsin",
+    ca.OP_ACOS: "arccos",
+    ca.OP_ATAN: "arctan",
+    ca.OP_ATAN2: "arctan2",
+    ca.OP_FABS: "absolute",
+}
+
+
+class Scalars:
+    """Functions of numbers of one kind; here of floats and their arrays."""
+
+    def function(self, name: str, *x: Any) -> Any:
+        """Return a function of numbers by its name in NumPy: sqrt, exp, arctan2, ..."""
+        return getattr(np, name)(*x)
+
+    def constant(self, value: float) -> Any:
+        """Return a number that an expression states."""
+        return value
+
+    def reciprocal(self, x: Any) -> Any:
+        """Return 1 / x."""
+        return 1 / x
+
+    def power(self, x: Any, exponent: Any) -> Any:
+        """Return x to the power of a number."""
+        return x**exponent
+
+    def positive(self, x: Any) -> bool:
+        """Return whether a number is above zero; it decides between branches of expressions."""
+        return bool(np.all(x > 0))
+
+
+def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Scalars) -> list[Any]:
+    """Return the first output of an SX function for numbers of any kind.
+
+    Parameters
+    ----------
+    function : Function
+        Its first output is a dense column.
+    arguments : sequence of sequences
+        The entries of each argument, which is dense.
+    of : Scalars
+        Their functions.
+
+    Raises
+    ------
+    ValueError
+        If the function uses an operation that has no derivatives of every order.
+    """
+    work: dict[int, Any] = {}
+    results: list[Any] = [of.constant(0.0)] * function.numel_out(0)
+    operations = _operations(of)
+    for k in range(function.n_instructions()):
+        code = function.instruction_id(k)
+        ins, outs = function.instruction_input(k), function.instruction_output(k)
+        if code == ca.OP_CONST:
+            work[outs[0]] = of.constant(function.instruction_constant(k))
+        elif code == ca.OP_INPUT:
+            work[outs[0]] = arguments[ins[0]][ins[1]]
+        elif code == ca.OP_OUTPUT:
+            results[outs[1]] = work[ins[0]]
+        elif code in operations:
+            work[outs[0]] = operations[code](*(work[i] for i in ins))
+        else:
+            raise ValueError(
+                f"{function.name()} uses an operation of CasADi without derivatives of every order "
+                f"(code {code}): write it with sums, products, powers, roots and trigonometry"
+            )
+    return results
+
+
+def _operations(of: Scalars) -> dict[int, Operation]:
+    return {
+        ca.OP_ASSIGN: lambda x: x,
+        ca.OP_ADD: operator.add,
+        ca.OP_SUB: operator.sub,
+        ca.OP_MUL: operator.mul,
+        ca.OP_DIV: lambda x, y: x * of.reciprocal(y),
+        ca.OP_NEG: operator.neg,
+        ca.OP_SQ: lambda x: x * x,
+        ca.OP_TWICE: lambda x: x + x,
+        ca.OP_INV: of.reciprocal,
+        ca.OP_POW: of.power,
+        ca.OP_CONSTPOW: of.power,
+        ca.OP_HYPOT: lambda x, y: of.function("sqrt", x * x + y * y),
+        **{code: partial(of.function, name) for code, name in FUNCTIONS.items()},
+    }

@@ -1,0 +1,45 @@
+"""Contact as a force that grows with penetration: laws, friction, stiffness from material."""
+
+from nsopt.elements.compliant.contact import CompliantContact
+from nsopt.elements.compliant.friction import AmbrosioFriction, CompliantFriction, SmoothCoulomb
+from nsopt.elements.compliant.law import CompliantLaw, Hysteresis, Press
+from nsopt.elements.compliant.laws import (
+    Flores,
+    Gonthier,
+    HerbertMcWhannell,
+    Hertz,
+    HuntCrossley,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    LeeWang,
+)
+from nsopt.elements.compliant.stiffness import (
+    STEEL,
+    Material,
+    Stiffness,
+    hertz_stiffness,
+    pin_stiffness,
+)
+
+__all__ = [
+    "STEEL",
+    "AmbrosioFriction",
+    "CompliantContact",
+    "CompliantFriction",
+    "CompliantLaw",
+    "Flores",
+    "Gonthier",
+    "HerbertMcWhannell",
+    "Hertz",
+    "HuntCrossley",
+    "Hysteresis",
+    "KelvinVoigt",
+    "LankaraniNikravesh",
+    "LeeWang",
+    "Material",
+    "Press",
+    "SmoothCoulomb",
+    "Stiffness",
+    "hertz_stiffness",
+    "pin_stiffness",
+]

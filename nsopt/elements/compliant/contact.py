@@ -1,0 +1,198 @@
+"""Contact as a force that grows with penetration, for comparison with rigid contact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.elements.compliant.friction import CompliantFriction, SmoothCoulomb
+from nsopt.elements.compliant.law import CompliantLaw, Press
+from nsopt.mechanics import (
+    Contact,
+    Force,
+    Frame,
+    Gap,
+    Load,
+    Outline,
+    Output,
+    Pressed,
+    State,
+    count_gaps,
+)
+from nsopt.parameter import number
+
+LATCHED = 1e-12
+"""Speed of impact [m/s] that counts as known; zero is that of an open gap."""
+
+
+class _Surface(NamedTuple):
+    """One gap and what it answers with; all zero while it is open."""
+
+    gap: Gap
+    depth: ca.SX  # [m] delta, where open a length too small to matter
+    touching: ca.SX  # 1 where the gap is closed, otherwise 0
+    rate: ca.SX  # [m/s] of the gap: less than zero while the bodies approach
+    elastic: ca.SX  # [N]
+    damping: ca.SX  # [N] above zero while the bodies approach; with the elastic force never pulls
+    friction: ca.SX  # (k,) [N] along the tangents
+
+    @property
+    def force(self) -> ca.SX:
+        """On body b, (3,) [N]."""
+        pressure = self.elastic + self.damping
+        return pressure * self.gap.normal + self.gap.tangents @ self.friction
+
+    @property
+    def losing(self) -> list[Load]:
+        """What dissipates."""
+        rubs = [Load(self.gap.slip, self.friction)] if self.gap.slip.numel() else []
+        return [Load(self.rate, self.damping), *rubs]
+
+
+@dataclass(frozen=True, eq=False)
+class CompliantContact(Force):
+    """A compliant law on every gap of a contact or joint with clearance.
+
+    Where a gap is negative by delta, a force opens it: elastic and dissipative as the law says,
+    together never less than zero. The restitution e and mu are those of the contact's own
+    `ContactLaw`. The contact is given here instead of to the mechanism, which would keep it from
+    being penetrated; on record it is a contact and a joint like rigid ones, under the name given
+    here, its gap less than zero where it is pressed.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the mechanism; that of the contact inside does not count.
+    contact : Contact
+        Any contact or joint with clearance.
+    law : CompliantLaw
+        Such as ``Flores(6.6e10)``; stiffness from radii and material: `hertz_stiffness`,
+        `pin_stiffness`.
+    friction : CompliantFriction
+        By keyword.
+
+    Raises
+    ------
+    TypeError
+        If the contact, the law or the friction is none.
+    ValueError
+        If a number is out of range; when it is assembled, if the contact moves with time.
+
+    Notes
+    -----
+    A law that needs the speed of an impact takes it when the gap closes: that of the first step
+    which begins closed, an error of first order in h. It is then an internal state,
+    ``name.impact_speed``, zero while the gap is open.
+    """
+
+    name: str
+    contact: Contact
+    law: CompliantLaw
+    friction: CompliantFriction = field(default=SmoothCoulomb(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        of_element = f"of CompliantContact {self.name!r}"
+        example = {
+            "contact": (Contact, "a contact or a joint with clearance", "PlaneContact(name, a, b)"),
+            "law": (CompliantLaw, "a CompliantLaw", "Flores(stiffness=1e9)"),
+            "friction": (CompliantFriction, "a CompliantFriction", "SmoothCoulomb(creep=1e-4)"),
+        }
+        for name, (kind, what, use) in example.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(
+                    f"{name} {of_element} must be {what}, got {type(value).__name__}: use, for "
+                    f"example, {use}"
+                )
+        self.law.check(of_element)
+        self.friction.check(of_element)
+        if (rigid := getattr(self.contact, "law", None)) is not None:
+            self.law.check_restitution(of_element, float(number(rigid.restitution)))
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Those of the contact."""
+        return self.contact.frames
+
+    def outline(self) -> list[Outline]:
+        return self.contact.outline()
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        count = count_gaps(self.contact) if self.law.latches else 0
+        return tuple("impact_speed" + (f"[{k}]" if count > 1 else "") for k in range(count))
+
+    def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
+        del h
+        if not self.law.latches:
+            return z
+        gaps = self.contact.gaps(s)
+        new = [ca.fmax(-self._rate(s, gap), LATCHED) for gap in gaps]
+        kept = [ca.if_else(z[k] > 0, z[k], new[k]) for k in range(len(gaps))]
+        return ca.vertcat(*(x * (gap.distance < 0) for x, gap in zip(kept, gaps, strict=True)))
+
+    def energy(self, s: State) -> ca.SX:
+        gaps = self.contact.gaps(s)
+        moves = callable(getattr(self.contact, "offset", None))
+        if moves or any(ca.depends_on(ca.vertcat(x.distance, x.slip), s.t) for x in gaps):
+            raise ValueError(
+                f"contact of CompliantContact {self.name!r} moves with time, whose work it would "
+                "leave out: give the contact to the mechanism as it is, or let a joint such as "
+                "Distance move a body with the wall"
+            )
+        stored = (touching(gap) * self.law.energy(s, depth(gap)) for gap in gaps)
+        return ca.sum1(ca.vertcat(*stored))
+
+    def loads(self, s: State) -> list[Load]:
+        return [load for x in self._surfaces(s) for load in x.losing]
+
+    def pressed(self, s: State) -> list[Pressed]:
+        return [Pressed(x.gap, x.force, x.losing) for x in self._surfaces(s)]
+
+    def outputs(self, s: State) -> list[Output]:
+        surfaces = self._surfaces(s)
+        deep = ca.SX(0)
+        for x in surfaces:
+            deep = ca.fmax(deep, -x.gap.distance)
+        pressure = ca.sum1(ca.vertcat(*(x.elastic + x.damping for x in surfaces)))
+        return [Output("depth", deep, "m"), Output("force", pressure, "N")]
+
+    def _surfaces(self, s: State) -> list[_Surface]:
+        gaps = self.contact.gaps(s)
+        known = s.internal.get(self.name, ca.SX.zeros(len(gaps)))
+        return [self._surface(s, gap, known[k]) for k, gap in enumerate(gaps)]
+
+    def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
+        on, deep, rate = touching(gap), depth(gap), self._rate(s, gap)
+        e = s.value(gap.law.restitution)
+        # In the step in which a gap closes the speed is that of now.
+        press = Press(deep, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
+        elastic = on * self.law.elastic(s, deep)
+        damping = ca.fmax(on * self.law.damping(s, press), -elastic)
+        friction = ca.SX(0, 1)
+        if gap.slip.numel():
+            mu, viscous = s.value(gap.law.friction), s.value(gap.law.viscous)
+            pressure = elastic + damping
+            drag = mu * pressure * self.friction.drag(s, gap.slip) + viscous * on
+            friction = -drag * gap.slip
+        return _Surface(gap, deep, on, rate, elastic, damping, friction)
+
+    def _rate(self, s: State, gap: Gap) -> ca.SX:
+        a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
+        return ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
+
+
+def touching(gap: Gap) -> ca.SX:
+    """Return 1 where a gap is closed, otherwise 0."""
+    return gap.distance < 0
+
+
+def depth(gap: Gap) -> ca.SX:
+    """Return how deep surfaces are in each other [m].
+
+    Not zero while open: powers of zero have no finite second and third derivatives.
+    """
+    return ca.fmax(-gap.distance, 1e-30)

@@ -1,0 +1,119 @@
+"""A frame that is told its motion: programmed constraints [CoPCoD 2023, eqs. 23, 29]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements.drives import driven_freedom
+from nsopt.elements.paths import AnyPath, PointPath, check_path, path_at
+from nsopt.mechanics import Constraint, DrivenFreedom, Outline, Pair, State
+
+SLIDES, TURNS = ("x", "y", "z"), ("rx", "ry", "rz")
+
+
+@dataclass(frozen=True, eq=False)
+class Programmed(Pair, Constraint):
+    """Frame b follows a path, as seen from frame a: a row for each axis that is programmed.
+
+    Parameters
+    ----------
+    a, b : Frame
+        The frame in which the path is given, on the ground or on a body; and the one that follows.
+    path : PointPath, function of time or (3,) [m]
+        Of the origin of b, along the axes of a: a `CornerPath`, `SplinePath` or `ArcPath`,
+        ``lambda t: (..., ..., ...)`` with NumPy functions of the symbol t [s], or a point.
+    axes : sequence of str
+        What is programmed: any of "x", "y", "z" and "rx", "ry", "rz"; "xyz" is all of the position.
+    turn : PointPath, function of time or (3,) [rad]
+        Of the axes of b, if they are programmed: angles of turns about x, then the new y, then the
+        new z, from the axes of a.
+    drives : sequence of joints, Turn or Slide
+        Those that give the effort, as servo constraints do: as many as ``axes``; or, in coordinates
+        of joints, more. By default a guide pushes frame b itself.
+
+    Raises
+    ------
+    ValueError
+        If an axis is unknown or named twice, numbers of a path are out of range, or drives are too
+        few.
+
+    Notes
+    -----
+    Turns are kept by the turn vector from where b is told to be to where it is, sin(theta) n, along
+    the axes told: with "rx", "ry" alone z of b points where it is told and b may turn about it.
+
+    Guide: the reaction of this joint is what the guide takes. Drives: frame b feels nothing; their
+    efforts are on record, ``<name>.torque[k]`` or ``force[k]``. As many drives as axes take what
+    that needs; of more, each takes the part of the guide's forces that its joint would feel, so
+    that with drives in all joints between a and b the motion without friction is that with a guide.
+    """
+
+    path: AnyPath = (0.0, 0.0, 0.0)
+    axes: Sequence[str] = SLIDES
+    turn: AnyPath = (0.0, 0.0, 0.0)
+    drives: tuple[DrivenFreedom, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "axes", tuple(self.axes))
+        freedoms = (driven_freedom(f"drive of {self._what}", drive) for drive in self.drives)
+        object.__setattr__(self, "drives", tuple(freedoms))
+        for axis in self.axes:
+            if axis not in SLIDES + TURNS or self.axes.count(axis) > 1:
+                raise ValueError(
+                    f"axes of {self._what} must be some of {', '.join(SLIDES + TURNS)}, each once, "
+                    f"got {self.axes}"
+                )
+        if not self.axes:
+            raise ValueError(f"axes of {self._what} are none: name what is programmed, as 'xyz'")
+        check_path(f"path of {self._what}", self.path)
+        check_path(f"turn of {self._what}", self.turn)
+
+    @property
+    def _what(self) -> str:
+        return f"Programmed {self.name!r}"
+
+    def residual(self, s: State) -> ca.SX:
+        off = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
+        if set(self.axes) & set(TURNS):
+            off = ca.vertcat(off, _turn_vector(self._misturned(s)))
+        return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
+
+    def alignment(self, s: State) -> ca.SX:
+        kept = [TURNS.index(axis) for axis in self.axes if axis in TURNS]
+        if not kept:
+            return ca.SX(0, 1)
+        diagonal = ca.diag(self._misturned(s))
+        trace = ca.sum1(diagonal)
+        if len(kept) == 3:
+            return (trace - 1) / 2
+        if len(kept) == 2:
+            return diagonal[3 - sum(kept)]
+        return trace - 2 * diagonal[kept[0]]
+
+    def outline(self) -> list[Outline]:
+        line = self.path.outline() if isinstance(self.path, PointPath) else np.zeros((0, 3))
+        return [Outline(self.a, line)] if len(line) else []
+
+    def _misturned(self, s: State) -> ca.SX:
+        """Return the turn of b from where it is told to be, (3, 3)."""
+        x, y, z = ca.vertsplit(path_at(f"turn of {self._what}", self.turn, s))
+        told = _about(0, x) @ _about(1, y) @ _about(2, z)
+        return told.T @ s.seen(self.a, self.b).A
+
+
+def _about(k: int, angle: ca.SX) -> ca.SX:
+    """Return the rotation about axis k."""
+    i, j = (k + 1) % 3, (k + 2) % 3
+    R = ca.SX.eye(3)
+    R[i, i], R[i, j], R[j, i], R[j, j] = ca.cos(angle), -ca.sin(angle), ca.sin(angle), ca.cos(angle)
+    return R
+
+
+def _turn_vector(R: ca.SX) -> ca.SX:
+    """Return sin(theta) n of a turn, (3,)."""
+    return ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 2

@@ -1,0 +1,292 @@
+"""Constraints of loops and their derivatives of any order, near a posture [mobility 2016, 2-4]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
+from nsopt.mechanics import Constraint, Mechanism, Motion, State
+from nsopt.mobility.cut_bodies import cut_bodies, posed
+from nsopt.mobility.screws import ScrewTree, moved, poses, screw_tree, twists
+from nsopt.mobility.topology import Topology
+from nsopt.parameter import parameters_in, substitute
+
+Array = NDArray[np.float64]
+
+CLOSED = 1e-9
+"""Residual [m, or 1] up to which loops count as closed."""
+
+
+class LoopConstraints:
+    """The constraints of the cut joints of a mechanism, h(u) = 0 with u = 0 at a posture.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of any coordinates; those of its spanning tree are used. Masses do not matter.
+    q : (nq,), optional
+        Coordinates of `Mechanism.tree`; by default those of the poses that the bodies state.
+    parameters : mapping of name to float, optional
+        Other values for Parameters of the mechanism.
+    t : float [s]
+        For joints that move with time: they are held as they are then.
+
+    Raises
+    ------
+    TypeError
+        If there is no mechanism.
+    ValueError
+        If the mechanism has no loop, q is not that of its tree, or loops are open there.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: ArrayLike | None = None,
+        parameters: Mapping[str, float] | None = None,
+        t: float = 0.0,
+    ) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"mobility is that of a Mechanism, got {mechanism!r}")
+        self.mechanism, self.t = mechanism, float(t)
+        self.topology = Topology.of(mechanism)
+        if not self.topology.cycles:
+            raise ValueError(
+                "the mechanism has no loop: all its joints are in a tree, and each freedom of a "
+                "joint is one of the mechanism"
+            )
+        self.parameters = parameters_in((mechanism,))
+        self.p = _numbers(self.parameters, parameters or {})
+        self.symbols = ca.SX.sym("p", len(self.p))
+        stated = mechanism.tree.start(refuse=q is None)[0]
+        self.q = stated if q is None else np.asarray(q, dtype=float)
+        if self.q.shape != stated.shape or not np.all(np.isfinite(self.q)):
+            names = ", ".join(mechanism.tree.q_names)
+            raise ValueError(f"q must be {len(stated)} finite numbers, {names}; got {q!r}")
+        self._check_closed()
+
+    def _check_closed(self) -> None:
+        h = self.value(np.zeros(self.n))
+        k = int(np.argmax(np.abs(h)))
+        if np.abs(h[k]) > CLOSED:
+            raise ValueError(
+                f"the mechanism is not assembled: joint {self.owners[k]!r} is open by "
+                f"{np.abs(h[k]):.3g} (m, or 1 for directions); correct the poses of its bodies, or "
+                "give joint coordinates q at which the loops close"
+            )
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates."""
+        return self.tree.n
+
+    @property
+    def m(self) -> int:
+        """The number of rows."""
+        return len(self.owners)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the coordinates: the rates of the joints of the tree."""
+        return self.tree.names
+
+    @cached_property
+    def cut(self) -> tuple[Constraint, ...]:
+        """The joints that are not in the spanning tree."""
+        names = {cycle.cut for cycle in self.topology.cycles}
+        return tuple(joint for joint in self.mechanism.joints if joint.name in names)
+
+    @cached_property
+    def owners(self) -> tuple[str, ...]:
+        """The joint of each row."""
+        sizes = [condition.function.numel_out(0) for condition in self._conditions]
+        return tuple(j.name for j, size in zip(self.cut, sizes, strict=True) for _ in range(size))
+
+    @cached_property
+    def tree(self) -> ScrewTree:
+        """The screws of the joints of the tree."""
+        return screw_tree(self.mechanism, self._state({}).value, self.symbols)
+
+    def _state(self, motions: Mapping[Any, Motion]) -> State:
+        symbols = {name: self.symbols[k] for k, name in enumerate(self.parameters)}
+        return State(ca.SX(self.t), motions, symbols)
+
+    @cached_property
+    def _conditions(self) -> list[_Condition]:
+        return [self._condition(joint) for joint in self.cut]
+
+    def _condition(self, joint: Constraint) -> _Condition:
+        """Return the condition of a joint on the poses of its bodies [mobility 2016, eqs. 2-5]."""
+        bodies = [frame.body for frame in joint.frames if frame.body is not None]
+        names = tuple(dict.fromkeys(body.name for body in bodies))
+        pose = ca.SX.sym("pose", 12, len(names))
+        zero = ca.SX.zeros(3)
+        motions = {
+            name: Motion(pose[:3, k], ca.reshape(pose[3:, k], 3, 3), zero, zero)
+            for k, name in enumerate(names)
+        }
+        residual = ca.densify(joint.residual(self._state(motions)))
+        arguments = [pose, self.symbols]
+        body = bodies[-1].name
+        twist, frame = ca.SX.sym("twist", 6), joint.frames[-1 if joint.frames[-1].body else 0]
+        turned = {body: _displaced(motions[body], self._state(motions).motion(frame).r, twist)}
+        moved = joint.residual(self._state(motions | turned))
+        gradient = ca.substitute(ca.jacobian(moved, twist), twist, ca.SX.zeros(6))
+        return _Condition(
+            names,
+            ca.Function("residual", arguments, [residual]),
+            ca.Function("gradient", arguments, [ca.densify(gradient)]),
+        )
+
+    @cached_property
+    def joint_places(self) -> ca.Function:
+        """(u) -> (3, number of frames) [m]: where the frames of joints are, joint after joint."""
+        u = ca.SX.sym("u", self.n)
+        state = self._state(self.motions(u))
+        frames = [frame for joint in self.mechanism.joints for frame in joint.frames]
+        places = ca.horzcat(*(state.motion(frame).r for frame in frames))
+        numbers = ca.substitute(places, self.symbols, ca.SX(ca.DM(self.p)))
+        return ca.Function("joint_places", [u], [ca.densify(numbers)])
+
+    @cached_property
+    def size(self) -> float:
+        """The largest distance between joints at the posture [m]."""
+        x = np.asarray(self.joint_places(np.zeros(self.n))).T
+        return float(np.max(np.linalg.norm(x[:, None] - x, axis=2))) or 1.0
+
+    def wrenches(self) -> Array:
+        """Return the gradient of each row by the twist of the joint's last moving frame, (m, 6).
+
+        Turns about its origin, then translations, in world axes: the torque and the force by which
+        the row holds that body.
+        """
+        places = np.asarray(self.tree.posture(self.q, self.p)[1])
+        order = {name: k for k, name in enumerate(self.topology.bodies)}
+        return np.concatenate(
+            [
+                np.asarray(c.gradient(places[:, [order[name] for name in c.bodies]], self.p))
+                for c in self._conditions
+            ]
+        )
+
+    @cached_property
+    def closure(self) -> ca.Function:
+        """(u) -> h (m,) and its derivative J (m, n), by the motions of the bodies."""
+        u = ca.SX.sym("u", self.n)
+        p = ca.SX(ca.DM(self.p))
+        h = ca.substitute(self.residual(u), self.symbols, p)
+        return ca.Function("closure", [u], [ca.densify(h), ca.densify(ca.jacobian(h, u))])
+
+    def residual(self, u: ca.SX) -> ca.SX:
+        """Return h (m,) at u (n,) as an expression of u and the parameters, `symbols`."""
+        s = self._state(self.motions(u))
+        return ca.vertcat(*(joint.residual(s) for joint in self.cut))
+
+    def motions(self, u: ca.SX) -> dict[str, Motion]:
+        """Return the poses of the bodies at u (n,), at rest."""
+        q = moved(self.mechanism, ca.SX(self.q), u)
+        return self.mechanism.tree.motions(q, ca.SX.zeros(self.n), self._state({}).value)
+
+    @cached_property
+    def with_cut_bodies(self) -> LoopConstraints:
+        """The same loops closed by halves of bodies, with coordinates of the cut joints too."""
+        motions = self.motions(ca.SX.zeros(self.n))
+        p = ca.SX(ca.DM(self.p))
+        numbers = {
+            name: Motion(*(ca.substitute(x, self.symbols, p) for x in motion))
+            for name, motion in motions.items()
+        }
+        values = dict(zip(self.parameters, self.p, strict=True))
+        stated = substitute(self.mechanism, values) if values else self.mechanism
+        return LoopConstraints(cut_bodies(posed(stated, numbers)), t=self.t)
+
+    def value(self, u: Array) -> Array:
+        """Return h (m,)."""
+        return np.asarray(self.closure(u)[0]).ravel()
+
+    def jacobian(self, u: Array | None = None) -> Array:
+        """Return J (m, n), at the posture by default."""
+        return np.asarray(self.closure(np.zeros(self.n) if u is None else u)[1])
+
+    def derivatives(self, *motion: ArrayLike) -> Array:
+        """Return H^(1), H^(2), ... of a motion through the posture [mobility 2016, eq. 35].
+
+        Parameters
+        ----------
+        motion : (n,) or (n, count), each
+            x, y, z, ...: the derivatives of u by time, of one motion or of several.
+
+        Returns
+        -------
+        (order, m) or (order, m, count)
+        """
+        u = np.stack([np.asarray(x, dtype=float) for x in motion])
+        one = u.ndim == 2
+        u = u[:, :, None] if one else u
+        screws, places = (np.asarray(x) for x in self.tree.posture(self.q, self.p))
+        H = self.derivatives_in(Scalars(), screws, places, list(map(float, self.p)), u)
+        return H[:, :, 0] if one else H
+
+    def derivatives_in(
+        self, of: Scalars, screws: NDArray[Any], places: NDArray[Any], p: list[Any], x: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the derivatives of h (order, m, count) in any kind of numbers.
+
+        Parameters
+        ----------
+        of : Scalars
+            Functions of these numbers.
+        screws, places : (6, number of links), (12, number of bodies)
+            As by `ScrewTree.posture`.
+        p : list of numbers
+            Parameters.
+        x : (order, n, count)
+            Derivatives of the coordinates.
+        """
+        u = np.concatenate([np.zeros_like(x[:1]), x])
+        moving = twists(self.tree, screws[:, :, None], u, of)
+        still = np.zeros((len(x), 6, x.shape[2]), dtype=x.dtype)
+        order = {name: k for k, name in enumerate(self.topology.bodies)}
+        rows = []
+        for condition in self._conditions:
+            entries = []
+            for name in condition.bodies:
+                link = self.tree.ends[name]
+                twist = moving[link] if link >= 0 else still
+                pose = poses(twist, places[:, order[name], None])
+                entries += [TimeJet(pose[:, k]) for k in range(12)]
+            rows += evaluated(condition.function, [entries, p], JetScalars(of))
+        # A row that does not depend on the motion is a number, not a jet.
+        zero = TimeJet(np.zeros((len(u), u.shape[2]), dtype=u.dtype))
+        return np.stack([(zero + row).d[1:] for row in rows], axis=1)
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """The residual of a cut joint as a function of the poses of its bodies."""
+
+    bodies: tuple[str, ...]
+    function: ca.Function  # (poses (12, number of bodies), p) -> (rows,)
+    gradient: ca.Function  # (the same) -> (rows, 6), by the twist of the last of the bodies
+
+
+def _displaced(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
+    """Return the motion of a body after a small turn about a point, and a small translation."""
+    turn = ca.skew(twist[:3])
+    r = motion.r + turn @ (motion.r - point) + twist[3:]
+    return Motion(r, motion.A + turn @ motion.A, motion.v, motion.w)
+
+
+def _numbers(parameters: Mapping[str, Any], given: Mapping[str, float]) -> Array:
+    for name in given:
+        if name not in parameters:
+            have = ", ".join(parameters) or "none"
+            raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
+    return np.array([given.get(name, x.value) for name, x in parameters.items()], dtype=float)

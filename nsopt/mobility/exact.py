@@ -1,0 +1,227 @@
+"""Constraints and their derivatives as exact expressions and polynomials, by SymPy.
+
+Numbers of a mechanism are floats: those next to a fraction, a root of one, or a fraction times or
+over pi count as that. Parameters stay symbols. SymPy is needed here only: ``pip install
+nsopt[mobility]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import ROUND_OFF, Scalars, evaluated
+from nsopt.mobility.constraints import LoopConstraints
+
+EXACT = 1e-13
+"""Relative distance from a fraction, root or multiple up to which a number is one."""
+
+DENOMINATOR = 10_000
+"""The largest denominator."""
+
+LETTERS = "xyz"
+"""Of derivatives of the coordinates; later ones are u4, u5, ..."""
+
+
+def sympy() -> Any:
+    """Return the module SymPy.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        import sympy
+    except ImportError:
+        raise ImportError("exact constraints need SymPy: pip install nsopt[mobility]") from None
+    return sympy
+
+
+def recognised(x: float) -> Any:
+    """Return the exact number that a float stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is next to no such number.
+    """
+    s = sympy()
+    if abs(x) < ROUND_OFF:
+        return s.Integer(0)
+    for value, power, factor in (
+        (x, 1, 1),
+        (x**2, 2, 1),
+        (x / np.pi, 1, s.pi),
+        (x * np.pi, 1, 1 / s.pi),
+    ):
+        fraction = Fraction(value).limit_denominator(DENOMINATOR)
+        if abs(float(fraction) - value) <= EXACT * abs(value):
+            found = s.Rational(fraction.numerator, fraction.denominator)
+            return (1 if x > 0 else -1) * s.root(abs(found), power) * factor
+    raise ValueError(
+        f"{x!r} is no fraction, root or fraction of pi with denominators up to {DENOMINATOR}: "
+        "state the geometry by such numbers, or by Parameters"
+    )
+
+
+OTHER_NAMES = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "absolute": "Abs",
+}
+"""Names of functions in SymPy, where they are others than in NumPy."""
+
+
+class ExpressionScalars(Scalars):
+    """Functions of SymPy's expressions."""
+
+    def function(self, name: str, *x: Any) -> Any:
+        return getattr(sympy(), OTHER_NAMES.get(name, name))(*x)
+
+    def constant(self, value: float) -> Any:
+        return recognised(value)
+
+    def positive(self, x: Any) -> bool:
+        return bool(x > 0)
+
+
+class _Outside(Exception):  # noqa: N818 (it is caught where it is raised)
+    """A number that is not in a domain."""
+
+    def __init__(self, number: Any) -> None:
+        super().__init__()
+        self.number = number
+
+
+class PolynomialScalars(Scalars):
+    """Functions of the constant polynomials of a ring."""
+
+    def __init__(self, ring: Any) -> None:
+        self._ring = ring
+
+    def function(self, name: str, *x: Any) -> Any:
+        return self.lifted(ExpressionScalars().function(name, *map(_expression, x)))
+
+    def constant(self, value: float) -> Any:
+        return self.lifted(recognised(value))
+
+    def reciprocal(self, x: Any) -> Any:
+        return self.lifted(1 / _expression(x))
+
+    def positive(self, x: Any) -> bool:
+        return bool(_expression(np.ravel(x)[0]) > 0)
+
+    def lifted(self, expression: Any) -> Any:
+        """Return a number as a constant polynomial."""
+        s = sympy()
+        simple = s.radsimp(expression)
+        try:
+            return self._ring(self._ring.domain.from_sympy(simple))
+        except (s.CoercionFailed, ValueError):
+            raise _Outside(simple) from None
+
+
+def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
+    """Return the residual of each cut joint in SymPy's symbols q1, ..., qn and Parameters.
+
+    The coordinates q are those of the joints of the tree, less their values at the posture.
+
+    Raises
+    ------
+    ImportError, ValueError
+        Without SymPy; if a number of the mechanism is not one that is `recognised`.
+    """
+    s = sympy()
+    u = ca.SX.sym("u", loops.n)
+    residual = ca.Function("closure", [u, loops.symbols], [ca.densify(loops.residual(u))])
+    q = [s.Symbol(f"q{k + 1}", real=True) for k in range(loops.n)]
+    rows = evaluated(residual, [q, _parameters(loops)], ExpressionScalars())
+    found: dict[str, list[Any]] = {}
+    for owner, row in zip(loops.owners, rows, strict=True):
+        found.setdefault(owner, []).append(s.expand(row))
+    return found
+
+
+def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]]:
+    """Return H^(1) to H^(order), each a list of m polynomials of SymPy, at the posture.
+
+    In x1, ..., xn, then y1, ..., z1, ..., u4_1, ... and so on: the derivatives of the coordinates,
+    in their order; and in the Parameters of the mechanism.
+
+    Raises
+    ------
+    ImportError, ValueError
+        As `constraint_expressions`.
+    """
+    p = _parameters(loops)
+    symbols = ca.SX.sym("p", len(p))
+    posture = [ca.vec(x) for x in loops.tree.posture(ca.SX(ca.DM(loops.q)), symbols)]
+    screws, places = (
+        evaluated(ca.Function("posture", [symbols], [x]), [p], ExpressionScalars()) for x in posture
+    )
+    numbers = [*screws, *places, *p]
+    while True:
+        ring = _ring(loops.n, order, numbers)
+        try:
+            return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, places)
+        except _Outside as found:  # a root or a function of a number: once more with that
+            numbers.append(found.number)
+
+
+def _polynomials(
+    loops: LoopConstraints,
+    of: PolynomialScalars,
+    unknowns: Sequence[Any],
+    screws: list[Any],
+    places: list[Any],
+) -> list[list[Any]]:
+    p = [of.lifted(x) for x in _parameters(loops)]
+    H = loops.derivatives_in(
+        of,
+        _array(list(map(of.lifted, screws)), 6),
+        _array(list(map(of.lifted, places)), 12),
+        p,
+        _array(list(unknowns), loops.n).T[:, :, None],
+    )
+    return [[_expression(x) for x in row] for row in H[:, :, 0]]
+
+
+def _array(entries: list[Any], rows: int) -> NDArray[Any]:
+    """Return entries, column after column, as an array of objects."""
+    found = np.empty(len(entries), dtype=object)
+    for k, x in enumerate(entries):
+        found[k] = x
+    return found.reshape(-1, rows).T
+
+
+def _expression(x: Any) -> Any:
+    return x.as_expr() if hasattr(x, "as_expr") else sympy().sympify(x)
+
+
+def _parameters(loops: LoopConstraints) -> list[Any]:
+    return [sympy().Symbol(name, real=True) for name in loops.parameters]
+
+
+def _ring(n: int, order: int, numbers: list[Any]) -> tuple[Any, ...]:
+    """Return a ring of polynomials whose coefficients may be these numbers, and its symbols."""
+    s = sympy()
+    symbols = sorted(set().union(*(x.free_symbols for x in numbers)), key=str)
+    transcendental = [s.pi] if any(x.has(s.pi) for x in numbers) else []
+    algebraic = [x for x in numbers if x.is_algebraic] or [s.Integer(1)]
+    domain = s.construct_domain(algebraic, extension=True, field=True)[0]
+    if symbols or transcendental:
+        domain = domain.frac_field(*symbols, *transcendental)
+    names = [_name(k, i + 1) for k in range(order) for i in range(n)]
+    return tuple(s.ring(names, domain))
+
+
+def _name(k: int, i: int) -> str:
+    return f"{LETTERS[k]}{i}" if k < len(LETTERS) else f"u{k + 1}_{i}"

@@ -1,0 +1,157 @@
+"""Polynomial maps without constant and linear terms, on vectors and on power series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+NEGLIGIBLE = 1e-9
+"""Part of the largest coefficient below which one is left out in words."""
+
+
+def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
+    """Return the exponents of all monomials of a degree, (number, variables)."""
+    picks = combinations_with_replacement(range(variables), degree)
+    rows = [np.bincount(pick, minlength=variables) for pick in picks]
+    return np.array(rows, dtype=int).reshape(-1, variables)
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialMap:
+    """Polynomials by their monomials.
+
+    Attributes
+    ----------
+    exponents : (terms, variables) int
+    coefficients : (size, terms)
+    """
+
+    exponents: NDArray[np.int_]
+    coefficients: Array
+
+    @property
+    def variables(self) -> int:
+        """The number of variables."""
+        return int(self.exponents.shape[1])
+
+    @property
+    def size(self) -> int:
+        """The number of polynomials."""
+        return len(self.coefficients)
+
+    def reduced(self, zero: float) -> PolynomialMap:
+        """Return independent combinations of the polynomials, coefficients up to ``zero`` left out.
+
+        Each is of size one.
+        """
+        C = self.coefficients
+        if not C.size:
+            return PolynomialMap(self.exponents, np.zeros((0, len(self.exponents))))
+        _, values, vectors = np.linalg.svd(C, full_matrices=False)
+        kept = vectors[values > zero]
+        kept = np.where(np.abs(kept) * values[values > zero, None] > zero, kept, 0.0)
+        return PolynomialMap(self.exponents, kept)
+
+    def of_degree(self, degree: int) -> PolynomialMap:
+        """Return the part of one degree."""
+        chosen = self.exponents.sum(axis=1) == degree
+        return PolynomialMap(self.exponents[chosen], self.coefficients[:, chosen])
+
+    def lowest(self) -> PolynomialMap:
+        """Return the part of the lowest degree that is not zero."""
+        degrees = np.unique(self.exponents.sum(axis=1))
+        parts = (self.of_degree(int(degree)) for degree in degrees)
+        return next((part for part in parts if np.any(part.coefficients)), self)
+
+    def texts(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the polynomials in words, over their largest coefficients."""
+        monomials = [_monomial(names, row) for row in self.exponents]
+        return tuple(
+            " ".join(
+                f"{value:+.4g} {monomial}"
+                for value, monomial in zip(c / np.max(np.abs(c)), monomials, strict=True)
+                if abs(value) > NEGLIGIBLE
+            )
+            for c in self.coefficients
+            if np.any(c)
+        )
+
+    def along(self, basis: Array) -> PolynomialMap:
+        """Return the map of s = basis x, for x of fewer variables or as many."""
+        kept = basis.shape[1]
+        degrees = self.exponents.sum(axis=1)
+        powers, values = [np.zeros((0, kept), dtype=int)], [np.zeros((self.size, 0))]
+        for degree in np.unique(degrees):
+            new = exponents_of(kept, int(degree))
+            points = np.random.default_rng(0).normal(size=(kept, 2 * len(new) + 1))
+            part = self.of_degree(int(degree)).value(basis @ points)
+            monomials = np.prod(points.T[:, None, :] ** new, axis=2)
+            powers.append(new)
+            values.append(np.linalg.lstsq(monomials, part.T, rcond=None)[0].T)
+        return PolynomialMap(np.concatenate(powers), np.concatenate(values, axis=1))
+
+    def value(self, s: Array) -> Array:
+        """Return the values (size, ...) at s (variables, ...)."""
+        monomials = np.prod(
+            s[None] ** self.exponents.reshape(*self.exponents.shape, *[1] * (s.ndim - 1)), axis=1
+        )
+        return np.tensordot(self.coefficients, monomials, axes=1)
+
+    def gradient(self) -> PolynomialMap:
+        """Return the derivatives by each variable, (size * variables) polynomials."""
+        powers, values = [], []
+        for k in range(self.variables):
+            lower = self.exponents.copy()
+            lower[:, k] = np.maximum(lower[:, k] - 1, 0)
+            powers.append(lower)
+            values.append(self.coefficients * self.exponents[:, k])
+        terms = len(self.exponents)
+        C = np.zeros((self.size, self.variables, self.variables * terms))
+        for k, value in enumerate(values):
+            C[:, k, k * terms : (k + 1) * terms] = value
+        return PolynomialMap(np.concatenate(powers), C.reshape(-1, self.variables * terms))
+
+    def series(self, s: Array) -> Array:
+        """Return the power series of the map along a series without constant term.
+
+        Parameters
+        ----------
+        s : (order, variables)
+            Coefficients of t, t^2, ...
+
+        Returns
+        -------
+        (order + 1, size)
+            Coefficients of 1, t, t^2, ...
+        """
+        count, highest = len(s) + 1, int(self.exponents.max(initial=0))
+        terms = np.zeros((len(self.exponents), count))
+        terms[:, 0] = 1.0
+        for k in range(self.variables):
+            powers = np.zeros((highest + 1, count))
+            powers[0, 0] = 1.0
+            x = np.concatenate([[0.0], s[:, k]])
+            for e in range(1, highest + 1):
+                powers[e] = np.convolve(powers[e - 1], x)[:count]
+            terms = _products(terms, powers[self.exponents[:, k]])
+        return terms.T @ self.coefficients.T
+
+
+def _monomial(names: Sequence[str], exponents: NDArray[np.int_]) -> str:
+    powers = zip(names, exponents, strict=True)
+    return " ".join(f"({name})" + (f"^{e}" if e > 1 else "") for name, e in powers if e)
+
+
+def _products(a: Array, b: Array) -> Array:
+    """Return the products of truncated power series, (number, count) each."""
+    count, product = a.shape[1], np.zeros_like(a)
+    for k in range(count):
+        product[:, k:] += a[:, k : k + 1] * b[:, : count - k]
+    return product

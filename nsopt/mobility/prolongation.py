@@ -1,0 +1,119 @@
+"""Whether a direction is the first derivative of a motion that meets constraints up to an order.
+
+A motion s(t) = s_1 t + s_2 t^2 + ... meets g(s) = 0 up to order i where the coefficients of t^2 to
+t^i of g(s(t)) vanish [mobility 2016, eq. 38]. The newest unknown, s_(i-1), enters linearly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mobility.polynomials import PolynomialMap
+
+Array = NDArray[np.float64]
+
+MET, EXACT = 1e-8, 1e-15
+"""Coefficients up to which g counts as zero, and to which it is solved where a direction is looked
+for: a double zero is then known to 1e-7. Its polynomials are of size one."""
+
+LARGEST = 100.0
+"""Size of the coefficients of s beyond which a motion does not count: it has none in the limit."""
+
+ITERATIONS = 80
+STARTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Prolongation:
+    """The equations of motions along reduced constraints, up to an order.
+
+    Attributes
+    ----------
+    g : PolynomialMap
+    order : int
+    """
+
+    g: PolynomialMap
+    order: int
+
+    @cached_property
+    def _gradient(self) -> PolynomialMap:
+        return self.g.gradient()
+
+    def continued(self, direction: Array) -> bool:
+        """Return whether a direction s_1 (variables,) of length one has such a motion."""
+        rng = np.random.default_rng(0)
+        for k in range(STARTS):
+            later = rng.normal(size=(self.order - 2, len(direction))) * min(k, 1)
+            if self._solved(np.vstack([direction, later]), np.zeros((len(direction), 0)), MET):
+                return True
+        return False
+
+    def nearest(self, start: Array, within: Array) -> Array | None:
+        """Return such a motion whose direction, of length one, may turn ``within`` a subspace.
+
+        Parameters
+        ----------
+        start : (order - 1, variables)
+        within : (variables, k)
+            A basis.
+        """
+        s = start.copy()
+        return s if self._solved(s, within, EXACT) else None
+
+    def _solved(self, s: Array, within: Array, target: float) -> bool:
+        """Solve for the coefficients in place, by damped Gauss-Newton; say whether it succeeded."""
+        E, damping = self._rows(s), 1e-3
+        for _ in range(ITERATIONS):
+            if np.max(np.abs(E), initial=0.0) < target:
+                break
+            J = self._matrix(s, within)
+            if not J.shape[1]:
+                break
+            step = np.linalg.lstsq(
+                np.vstack([J, np.sqrt(damping) * np.eye(J.shape[1])]),
+                -np.concatenate([E, np.zeros(J.shape[1])]),
+                rcond=None,
+            )[0]
+            new = self._moved(s, step, within)
+            after = self._rows(new)
+            if np.linalg.norm(after) < np.linalg.norm(E):
+                s[:], E, damping = new, after, damping / 10
+            else:
+                damping *= 10
+                if damping > 1e8:
+                    break
+        met = np.max(np.abs(E), initial=0.0) < MET
+        return bool(met and np.max(np.abs(s)) < LARGEST)
+
+    def _rows(self, s: Array) -> Array:
+        return self._series(self.g, s)[2:].ravel()
+
+    def _series(self, of: PolynomialMap, s: Array) -> Array:
+        padded = np.zeros((self.order, s.shape[1]))
+        padded[: len(s)] = s
+        return of.series(padded)
+
+    def _matrix(self, s: Array, within: Array) -> Array:
+        """Return the derivatives of the rows by the turn of s_1 and by s_2, s_3, ..."""
+        count, size = s.shape[1], self.g.size
+        D = self._series(self._gradient, s).reshape(-1, size, count)
+        J = np.zeros((self.order - 1, size, len(s), count))
+        for k in range(2, self.order + 1):
+            for j in range(1, min(k, len(s)) + 1):
+                J[k - 2, :, j - 1] = D[k - j]
+        first = (J[:, :, 0] @ within).reshape(J.shape[0] * size, within.shape[1])
+        later = J[:, :, 1:].reshape(J.shape[0] * size, (len(s) - 1) * count)
+        return np.hstack([first, later])
+
+    @staticmethod
+    def _moved(s: Array, step: Array, within: Array) -> Array:
+        new, turns = s.copy(), within.shape[1]
+        new[0] += within @ step[:turns]
+        new[0] /= np.linalg.norm(new[0])
+        new[1:] += step[turns:].reshape(new[1:].shape)
+        return new

@@ -1,0 +1,188 @@
+"""Joint screws of a spanning tree, at a posture and along a motion [mobility 2016, section 3].
+
+The coordinates of a posture q are u (n,), zero at q: a turn or slide is q + u; a ball turns by u
+about its x, y and z, one after another, three revolutes that meet at right angles. A free body has
+the six of SE(3), which is a subgroup of itself: so loops may have any number of higher pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import Scalars, bracket, cross, leibniz, product
+from nsopt.mechanics import Axis, Mechanism, Recursion
+from nsopt.parameter import constant
+
+Array = NDArray[Any]
+
+
+class ScrewLink(NamedTuple):
+    """A link that moves by one screw against the one before it."""
+
+    parent: int  # -1 is the ground
+    coordinate: int  # of u; -1 for none
+    ratio: float  # of its motion over that of the coordinate
+
+
+@dataclass(frozen=True, eq=False)
+class ScrewTree:
+    """A spanning tree as links of one screw each.
+
+    Attributes
+    ----------
+    links : tuple of ScrewLink
+        Each after its parent.
+    ends : mapping of body name to int
+        The link each body belongs to; None is the ground.
+    names : tuple of str
+        Of the coordinates u, ``joint.rate``.
+    lengths : (n,) bool
+        Which coordinates are lengths.
+    posture : (q, p) -> Y (6, number of links), poses (12, number of bodies)
+        Screws in world axes, and of each body the position and the columns of its axes.
+    """
+
+    links: tuple[ScrewLink, ...]
+    ends: dict[str | None, int]
+    names: tuple[str, ...]
+    lengths: NDArray[np.bool_]
+    posture: ca.Function
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates."""
+        return len(self.names)
+
+
+def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = None) -> ScrewTree:
+    """Return the screws of a mechanism's spanning tree.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    value : callable
+        From stated numbers to expressions of p.
+    p : SX (np,), optional
+        Parameters.
+    """
+    coordinates = mechanism.tree
+    q = ca.SX.sym("q", len(coordinates.q_names))
+    tree, n = coordinates.links(value), len(coordinates.v_names)
+    motions = Recursion(tree, q).motions(ca.SX.zeros(n))
+    links, screws, last = list[ScrewLink](), list[ca.SX](), {-1: -1}
+    lengths = np.zeros(n, dtype=bool)
+    for k, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
+        parent = last[link.parent]
+        entries = range(link.coordinate.v.start, link.coordinate.v.stop)
+        for i, entry in enumerate(entries):
+            turn, slide = motion.A @ link.turn[:, i], motion.A @ link.slide[:, i]
+            screws.append(ca.vertcat(turn, ca.cross(motion.r, turn) + slide))
+            links.append(ScrewLink(parent, entry, link.coordinate.ratio))
+            lengths[entry] |= isinstance(link.step, Axis) and not any(link.step.turn)
+            parent = len(links) - 1
+        last[k] = parent
+    bodies = coordinates.motions(q, ca.SX.zeros(n), value)
+    poses = [ca.vertcat(m.r, ca.vec(m.A)) for m in bodies.values()]
+    ends = {name: last[tree.placements[name][0]] for name in (None, *bodies)}
+    posture = ca.Function(
+        "posture",
+        [q, ca.SX(0, 1) if p is None else p],
+        [ca.densify(ca.horzcat(ca.SX(6, 0), *screws)), ca.densify(ca.horzcat(*poses))],
+    )
+    return ScrewTree(tuple(links), ends, coordinates.v_names, lengths, posture)
+
+
+def moved(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
+    """Return the joint coordinates (nq,) of the tree at u (n,) from q."""
+    parts = [ca.SX(0, 1)]
+    for block in mechanism.tree.blocks:
+        if not block.ball:
+            parts.append(q[block.q] + u[block.v])
+            continue
+        p, turns = q[block.q], ca.vertsplit(u[block.v])
+        for k, turn in enumerate(turns):
+            axis = ca.SX(ca.DM(np.eye(3)[k]))
+            p = product(p, ca.vertcat(ca.cos(turn / 2), axis * ca.sin(turn / 2)))
+        parts.append(p)
+    return ca.vertcat(*parts)
+
+
+def twists(tree: ScrewTree, Y: Array, u: Array, of: Scalars) -> list[Array]:
+    """Return the twist of each link and its derivatives [mobility 2016, eqs. 11, 15, 16, 31, 32].
+
+    Parameters
+    ----------
+    tree : ScrewTree
+    Y : (6, number of links, 1)
+        The screws at the posture.
+    u : (order + 1, n, count)
+        Derivatives of the coordinates of ``count`` motions.
+    of : Scalars
+        Functions of the numbers that all these are.
+
+    Returns
+    -------
+    list of (order, 6, count)
+        Spatial twists, with derivatives up to ``order - 1``.
+
+    Notes
+    -----
+    Eq. 15, with exponent nu + r in place of k + r (erratum), is Leibniz' rule for S_j times the
+    rate of q_j, summed over the joints before: so it is computed.
+    """
+    order, count = len(u) - 1, u.shape[2]
+    found: list[Array] = []
+    for k, link in enumerate(tree.links):
+        still = np.zeros((order, 6, count), dtype=u.dtype)
+        before = found[link.parent] if link.parent >= 0 else still
+        if link.coordinate < 0 or not order:
+            found.append(before)
+            continue
+        S = still.copy()
+        S[0] = np.broadcast_to(Y[:, k], (6, count))
+        for r in range(1, order):
+            S[r] = leibniz(before, S, r - 1, _screw_products)
+        rate = u[1:, link.coordinate : link.coordinate + 1]
+        if link.ratio != 1:
+            rate = rate * of.constant(link.ratio)
+        found.append(before + np.stack([leibniz(S, rate, r) for r in range(order)]))
+    return found
+
+
+def _screw_products(a: Array, b: Array) -> Array:
+    return bracket(a, b, axis=1)
+
+
+def poses(twist: Array, pose: Array) -> Array:
+    """Return the pose of a body and its derivatives [mobility 2016, eq. 19].
+
+    Parameters
+    ----------
+    twist : (order, 6, count)
+        Of its link, by `twists`.
+    pose : (12, 1)
+        Position and columns of the axes, at the posture.
+
+    Returns
+    -------
+    (order + 1, 12, count)
+    """
+    order, _, count = twist.shape
+    found = np.zeros((order + 1, 12, count), dtype=twist.dtype)
+    found[0] = np.broadcast_to(pose, (12, count))
+    w, v = twist[:, :3], twist[:, 3:]
+    for i in range(1, order + 1):
+        for column in range(4):
+            part = slice(3 * column, 3 * column + 3)
+            found[i, part] = leibniz(w, found[:, part], i - 1, _vector_products)
+        found[i, :3] = found[i, :3] + v[i - 1]
+    return found
+
+
+def _vector_products(a: Array, b: Array) -> Array:
+    return cross(a, b, axis=1)

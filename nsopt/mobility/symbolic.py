@@ -1,0 +1,53 @@
+"""Higher-order constraints as CasADi functions, of the posture too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import Scalars, TimeJet
+from nsopt.mobility.constraints import LoopConstraints
+
+OTHER_NAMES = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "absolute": "fabs",
+}
+"""Names of functions in CasADi, where they are others than in NumPy."""
+
+
+class SxScalars(Scalars):
+    """Functions of CasADi's SX."""
+
+    def function(self, name: str, *x: Any) -> Any:
+        return getattr(ca, OTHER_NAMES.get(name, name))(*x)
+
+    def positive(self, x: Any) -> bool:
+        raise ValueError(f"derivatives of an absolute value need the sign of a number, got {x}")
+
+
+def constraint_function(loops: LoopConstraints, order: int) -> ca.Function:
+    """Return (q, p, x, y, ...) -> H (m, order), with as many derivatives of u (n,) as the order."""
+    q, p = ca.SX.sym("q", len(loops.q)), ca.SX.sym("p", len(loops.p))
+    motion = [ca.SX.sym(f"u{k + 1}", loops.n) for k in range(order)]
+    screws, places = (_objects(x) for x in loops.tree.posture(q, p))
+    still = np.zeros((order, 1), dtype=object)
+    constants = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
+    u = np.stack([_objects(x) for x in motion])
+    H = loops.derivatives_in(SxScalars(), screws, places, constants, u)
+    columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]
+    names = ["q", "p", *(f"u{k + 1}" for k in range(order))]
+    return ca.Function("H", [q, p, *motion], [ca.horzcat(*columns)], names, ["H"])
+
+
+def _objects(matrix: ca.SX) -> NDArray[Any]:
+    """Return the entries of a matrix as an array of objects."""
+    entries = np.empty(matrix.shape, dtype=object)
+    for index in np.ndindex(*entries.shape):
+        entries[index] = matrix[index]
+    return entries

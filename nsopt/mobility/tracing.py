@@ -1,0 +1,233 @@
+"""Finite motions along the directions of cones: found, or found not to be there.
+
+A direction r is followed on sections: among the points s = e r + b, b across the piece of the cone
+that r is in, zeros of g at three sizes e. A motion leads along r where there are some at each size
+and b / e shrinks with e. Where none is near, there is no motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import null_space
+from nsopt.mobility.cones import ConePiece
+from nsopt.mobility.reduction import Reduction
+
+Array = NDArray[np.float64]
+
+SIZES = (0.16, 0.08, 0.04)
+"""Distances from the posture: of the joint that moves most [rad, or over the mechanism's size]."""
+
+ZERO, NONZERO = 1e-12, 1e-10
+"""Values of g, in scaled rows, up to which it is zero, and from which it is not."""
+
+NEAR = 0.5
+"""Of the size of a section, how far from a direction zeros are looked for."""
+
+SPREAD = (0.0, 0.3, -0.3, 0.1, -0.1, 0.02, -0.02)
+"""Of the same, where Gauss-Newton begins, across the piece."""
+
+SHRINKS = 0.85
+"""Part to which b / e shrinks at half the size, at most, along a motion."""
+
+STRAIGHT = 1e-4
+"""b / e that counts as none."""
+
+APART = 1e-3
+"""Of the size, the distance from which zeros are two."""
+
+FLAT = 1e-7
+"""Singular values of the derivative of g up to which they are zero."""
+
+ITERATIONS = 30
+
+AROUND, ASIDE = 12, 0.2
+"""Directions looked around in for each freedom, and sine of the angle from which one is another."""
+
+
+class Finding(Enum):
+    """What tracing found out of a direction."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+class ConeSection(NamedTuple):
+    """The zeros of g on a section, the nearest to its direction first.
+
+    Attributes
+    ----------
+    zeros : list of (u (n,), b / e, freedom)
+        Scaled coordinates, how far off the direction, and n - rank J there.
+    least : float
+        The least |g| that was met.
+    """
+
+    zeros: list[tuple[Array, float, int]]
+    least: float
+
+
+class Trace(NamedTuple):
+    """The trace of one direction.
+
+    Attributes
+    ----------
+    finding : Finding
+    freedom : int
+        n - rank J at the points found: the dimension of the motions there.
+    sheets : int
+        The largest number of zeros on a section: motions with the same direction.
+    u : (n,)
+        Scaled coordinates of a point found, at the middle size; zero where none is.
+    """
+
+    finding: Finding
+    freedom: int
+    sheets: int
+    u: Array
+
+
+def traced(
+    reduction: Reduction, piece: ConePiece, ray: Array, others: Sequence[ConePiece] = ()
+) -> Trace:
+    """Return what finite motions there are along a direction of a piece of a cone.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    piece : ConePiece
+    ray : (n - r,)
+        Of length one.
+    others : sequence of ConePiece
+        Pieces whose own motions may be near.
+    """
+    along = piece.basis if piece.linear else ray[:, None]
+    across = null_space(along.T)
+    spread = SPREAD if piece.linear and across.shape[1] else (0.0,)
+    sections = [_section(reduction, size, ray, across, spread) for size in _sizes(reduction, ray)]
+    nearest = [x.zeros[0] for x in sections if x.zeros]
+    if len(nearest) == len(SIZES):
+        straight = any(
+            all(b < max(SHRINKS * a, STRAIGHT) for a, b in pairwise(offs))
+            for offs in product(*([off for _, off, _ in x.zeros] for x in sections))
+        )
+        finding = Finding.CONFIRMED if straight else Finding.REFUTED
+    else:
+        # Without freedom across, g is a function of the size alone, and zero at none or at all.
+        clear = sections[:1] if not across.shape[1] else sections
+        none = all(not x.zeros and x.least > NONZERO for x in clear)
+        finding = Finding.REFUTED if none else Finding.UNDECIDED
+    if finding is not Finding.CONFIRMED:
+        return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
+    own = [
+        [zero for zero in section.zeros if _belongs(reduction, zero[0], piece, others)]
+        for section in sections
+    ]
+    sheets = max(map(len, own)) if piece.linear else 1
+    return Trace(finding, min(k for _, _, k in nearest), sheets, nearest[1][0])
+
+
+def _sizes(reduction: Reduction, ray: Array) -> list[float]:
+    """Return the lengths of s along a direction at which the joint that moves most has `SIZES`."""
+    most = float(np.max(np.abs(reduction.bases[0] @ ray)))
+    return [size / most for size in SIZES]
+
+
+def _belongs(reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]) -> bool:
+    """Return whether a point is nearer to a piece than to others."""
+    s = reduction.bases[0].T @ u
+    ray = s / np.linalg.norm(s)
+    mine = piece.distance(ray)
+    return all(mine <= other.distance(ray) for other in others)
+
+
+def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
+    """Return whether there are postures near this one in other directions than those of pieces.
+
+    Looked for from directions all around, at two sizes, so that not all need be found.
+    """
+    free = reduction.freedom
+    rng = np.random.default_rng(4)
+    for start in rng.normal(size=(AROUND * free, free)):
+        ray = start / np.linalg.norm(start)
+        for size in _sizes(reduction, ray)[1:]:
+            u, s = _on_sphere(reduction, size, ray)
+            ray = s / np.linalg.norm(s)
+            if u is None or any(piece.distance(ray) < ASIDE for piece in pieces):
+                break
+        else:
+            return True
+    return False
+
+
+def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | None, Array]:
+    """Return the zero of g of a given size nearest to a direction, u and s; None if none is."""
+    s, w = size * ray, None
+    for _ in range(ITERATIONS):
+        u, g, Dg = reduction.point(s, w)
+        if not np.all(np.isfinite(g)):
+            break
+        if np.max(np.abs(g), initial=0.0) < ZERO:
+            return u, s
+        w = reduction.bases[1].T @ u
+        along = null_space(s[None])
+        step = along @ np.linalg.lstsq(Dg @ along, -g, rcond=1e-6)[0]
+        s = s + step * min(1.0, 0.3 * size / max(float(np.linalg.norm(step)), 1e-300))
+        s *= size / np.linalg.norm(s)
+    return None, s
+
+
+def _section(
+    reduction: Reduction, size: float, ray: Array, across: Array, spread: Sequence[float]
+) -> ConeSection:
+    """Return the zeros among s = size * ray + across b, |b| up to half the size."""
+    rng = np.random.default_rng(0)
+    zeros: list[tuple[Array, float, int]] = []
+    least = np.inf
+    for part in spread:
+        b = part * size * _direction(rng, across.shape[1])
+        u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
+        error = float(np.max(np.abs(g), initial=0.0))
+        least = min(least, error)
+        apart = all(np.linalg.norm(u - other) > APART * size for other, _, _ in zeros)
+        if error < ZERO and np.linalg.norm(b) < NEAR * size and apart:
+            flat = np.linalg.svd(Dg, compute_uv=False)
+            freedom = len(ray) - int(np.sum(flat > FLAT))
+            zeros.append((u, float(np.linalg.norm(b)) / size, freedom))
+    return ConeSection(sorted(zeros, key=lambda x: x[1]), least)
+
+
+def _direction(rng: np.random.Generator, count: int) -> Array:
+    x = np.ones(1) if count == 1 else rng.normal(size=count)
+    return x / max(float(np.linalg.norm(x)), 1e-300)
+
+
+def _gauss_newton(
+    reduction: Reduction, s: Array, across: Array, b: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the point where |g| is least along b, its b, and g and its derivative there."""
+    w, largest = None, NEAR * float(np.linalg.norm(s))
+    best = None
+    for _ in range(ITERATIONS):
+        u, g, Dg = reduction.point(s + across @ b, w)
+        if best is None or np.max(np.abs(g), initial=0.0) < np.max(np.abs(best[2]), initial=0.0):
+            best = (u, b, g, Dg)
+        if not np.all(np.isfinite(g)) or not len(b):
+            break
+        w = reduction.bases[1].T @ u
+        step = np.linalg.lstsq(Dg @ across, -g, rcond=None)[0]
+        length = float(np.linalg.norm(step))
+        if length < 1e-14:
+            break
+        b = b + step * min(1.0, 0.3 * largest / length)
+        if np.linalg.norm(b) > 2 * largest:
+            break
+    assert best is not None
+    return best

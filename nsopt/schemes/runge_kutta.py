@@ -1,0 +1,140 @@
+"""Runge and Kutta's step on accelerations, joints by Baumgarte's stabilisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.checks import not_negative
+from nsopt.mechanics import Dynamics, IndexOne, Instant, state_index_one
+from nsopt.mpcc import Mpcc
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.errors import Errors, mean_speed
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import Scheme
+from nsopt.schemes.step import Step, Transition, total
+from nsopt.schemes.terms import kinetic, smooth_forces
+
+Array = NDArray[np.float64]
+
+WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+REACHES = (0.0, 1 / 2, 1 / 2, 1.0)
+"""Of h, where each stage is, along the rates of the one before."""
+
+
+class _Stage(NamedTuple):
+    at: Instant
+    found: IndexOne
+
+
+@dataclass(frozen=True)
+class RungeKutta(Scheme):
+    """The classical step of four stages on the index-1 equations [CoPCoD 2023, eqs. 26, 33].
+
+    ==============  ==================================================================
+    each stage      M vdot - F mu = K + friction,   qdot = N v
+    ideal joints    C vdot + d(C v + dPhi/dt)/dt|_vdot=0 = -2 alpha dPhi/dt - beta^2 Phi
+    end             (q, v)_n+1 = (q, v)_n + h/6 (k_1 + 2 k_2 + 2 k_3 + k_4)
+    ==============  ==================================================================
+
+    with the multipliers mu of joints as unknowns, those of redundant rows of least norm; the
+    paper eliminates them, with the same motion. Euler parameters are divided by their norm at the
+    end. Friction of joints acts at the instant of each stage, internal states are integrated.
+
+    Ideal joints are no equations of the coordinates: what is off, at the start too, decays as
+    exp(s t) with s^2 + 2 alpha s + beta^2 = 0, and what the steps add stays of order h^4 / beta^2.
+    Explicit: h times the highest of the frequencies, and of these rates, must stay below 2.8.
+
+    For mechanisms without contacts, without horizons.
+
+    Parameters
+    ----------
+    alpha, beta : float [1/s]
+        Gains on rates and residuals of the ideal joints. Equal ones are aperiodic and fastest.
+
+    Raises
+    ------
+    ValueError
+        If one of them is negative.
+    """
+
+    order: ClassVar[int] = 4
+    takes_contacts: ClassVar[bool] = False
+    takes_joint_friction: ClassVar[bool] = True
+
+    alpha: float = 50.0
+    beta: float = 50.0
+
+    def __post_init__(self) -> None:
+        not_negative("alpha of RungeKutta", self.alpha)
+        not_negative("beta of RungeKutta", self.beta)
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        return self.alpha, self.beta
+
+    @property
+    def error_order(self) -> int:
+        """That of the estimate."""
+        return 2
+
+    def check(self, dynamics: Dynamics, p: Array) -> None:
+        super().check(dynamics, p)
+        if dynamics.latches:
+            raise ValueError(
+                f"RungeKutta integrates rates of internal states, but {dynamics.latches[0]!r} is "
+                "set at once when contact begins: use Variational, or state it as a number"
+            )
+
+    def add_step(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> Step:
+        """State the stages, one program after the other."""
+        d, now = dynamics, Instant(start.t, start.q, start.v, start.p)
+        stages: list[_Stage] = []
+        for k, reach in enumerate(REACHES):
+            x = now if not stages else _along(now, stages[-1], reach * h)
+            with mpcc.before(f"stage_{k + 1}") as program:
+                sizes = (scales.force, scales.mass)
+                stages.append(_Stage(x, state_index_one(program, d, x, self.gains, sizes)))
+        q = now.q + h * total([w * s.found.qdot for w, s in zip(WEIGHTS, stages, strict=True)])
+        v = now.v + h * total([w * s.found.vdot for w, s in zip(WEIGHTS, stages, strict=True)])
+        end = Node.without_drives(d, start.t + h, d.renormalise(q), start.p, v)
+        parts = zip(WEIGHTS, stages, strict=True)
+        balances = tuple(_balance(d, w * h, stage) for w, stage in parts)
+        first, second, third, last = (s.found.vdot for s in stages)
+        uneven, M = h / 6 * (first - second - third + last), balances[-1].M
+        energies = 2 * (kinetic(M, v) + kinetic(M, now.v) + kinetic(M, v - now.v))
+        energy = ca.sqrt(2 * kinetic(M, uneven) * energies)
+        errors = Errors(energy, h * mean_speed(M, M @ uneven))
+        step = Step.of(Transition(balances, end), h, errors)
+        works = [b.load_work + ca.dot(b.F @ b.impulses.mu, b.after) for b in balances]
+        return replace(step, work=total(works), closure=ca.SX.zeros(len(d.closure_names)))
+
+
+def _along(now: Instant, stage: _Stage, h: ca.SX) -> Instant:
+    """Return the state after h at the rates of a stage."""
+    q, v = now.q + h * stage.found.qdot, now.v + h * stage.found.vdot
+    return Instant(now.t + h, q, v, now.p)
+
+
+def _balance(d: Dynamics, h: ca.SX, stage: _Stage) -> Balance:
+    """Return what a stage adds to the step, as its share of h."""
+    (t, q, v, p), (vdot, mu, friction, _) = stage
+    M, none = d.mass(q, p), Impulses.none(d)
+    return Balance.of(
+        d,
+        Node.without_drives(d, t, q, p, v),
+        (v, v),
+        h,
+        smooth_forces(d, t, q, p, v),
+        none._replace(mu=h * mu),
+        M=M,
+        joint_friction=h * friction,
+        momenta=(ca.SX(d.nv, 1), h * M @ vdot),
+    )

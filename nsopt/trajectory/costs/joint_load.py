@@ -1,0 +1,136 @@
+"""The cost of what joints carry, as a share of what their data sheets allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import casadi as ca
+import numpy as np
+
+from nsopt.checks import numbers, positive
+from nsopt.elements import Prismatic
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.checks import check_joints
+from nsopt.trajectory.costs.base import Cost
+from nsopt.trajectory.node_sample import NodeSample
+
+Rating: TypeAlias = float | Mapping[str, float] | None
+
+FORCE_PER_TORQUE = 20.0
+"""Bearing force that costs one, over the effort of a joint that turns [1/m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointLoad(Cost):
+    """Integral of the squared loads of joints, each over its rating [s].
+
+    The sum over the joints of (drive / torque)^2 + (resistance / torque)^2 + (bearing force /
+    force)^2 + (bending moment / moment)^2: a joint that carries all its ratings throughout costs
+    four per second. Resistance is damping, friction and moment beyond the range of motion, as
+    one. Bearing force and bending moment are the joint's reaction, about the origin of its frame b.
+
+    Each rating is one number for all joints, or numbers by joint; inf leaves the part out. What is
+    not given follows from the ``effort`` E of the joint's `Actuator`, as the outputs of gears of
+    172 to 4500 N m take it: moments of 1.1 to 2.7 E, lateral forces of 7 to 37 E per metre
+    [Wittenstein SP100 MC, TP010 MF, SP240 MC, by Beckhoff's AG2300 and AG2400].
+
+    Parameters
+    ----------
+    joints : sequence of str
+        By default all that have an actuator.
+    torque : number or mapping [N m], of joints that slide [N]
+        Of drive and resistance; by default E.
+    force : number or mapping [N]
+        By default `FORCE_PER_TORQUE` times E, of joints that slide E.
+    moment : number or mapping [N m]
+        By default E, of joints that slide infinite.
+
+    Raises
+    ------
+    ValueError
+        If a rating is not above zero, or names a joint that is not among those that count.
+    """
+
+    joints: Sequence[str] | None = None
+    torque: Rating = None
+    force: Rating = None
+    moment: Rating = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("torque", "force", "moment"):
+            for joint, size in _by_joint(getattr(self, name)).items():
+                what = f"{name} of {joint or 'JointLoad'}"
+                if not np.all(np.isposinf(numbers(what, size))):
+                    positive(what, size, "give the rating, inf to leave it out")
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_joints("JointLoad", self.joints or (), dynamics.joint_names)
+        counted = self._counted(dynamics)
+        if not counted:
+            raise ValueError(
+                "JointLoad counts no joint, for none has an Actuator: name them, joints=[...]"
+            )
+        for name in ("torque", "force", "moment"):
+            named = [joint for joint in _by_joint(getattr(self, name)) if joint]
+            check_joints(f"{name} of JointLoad", named, counted)
+        for joint in counted:
+            if not np.isfinite(self._ratings(dynamics, joint)).any():
+                raise ValueError(
+                    f"JointLoad has no rating of joint {joint!r}, whose Actuator states no effort: "
+                    f"give torque={{{joint!r}: ...}}, or leave it out of joints"
+                )
+
+    def rate(self, m: NodeSample) -> ca.SX:
+        total = ca.SX(0)
+        d = m.dynamics
+        driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+        for joint in self._counted(d):
+            torque, force, moment = self._ratings(d, joint)
+            if np.isfinite(torque):
+                drive = m.drive[d.v_owners.index(joint)] if joint in driven else ca.SX(0)
+                resistance = (
+                    m.resistance(joint)[:3] if _slides(d, joint) else m.resistance(joint)[3:]
+                )
+                total += (drive**2 + ca.sumsqr(resistance)) / torque**2
+            if np.isfinite(force):
+                total += ca.sumsqr(m.reaction(joint)[:3]) / force**2
+            if np.isfinite(moment):
+                total += ca.sumsqr(m.reaction(joint)[3:]) / moment**2
+        return total
+
+    def _counted(self, dynamics: Dynamics) -> list[str]:
+        driven = [x.joint for x in dynamics.mechanism.actuators]
+        return list(driven if self.joints is None else self.joints)
+
+    def _ratings(self, dynamics: Dynamics, joint: str) -> tuple[float, float, float]:
+        """Return torque [N m or N], bearing force [N] and bending moment [N m] that cost one."""
+        efforts = {x.joint: x.effort for x in dynamics.mechanism.actuators}
+        effort = efforts.get(joint, np.inf)
+        slides = _slides(dynamics, joint)
+        typical = {
+            "torque": effort,
+            "force": effort if slides else FORCE_PER_TORQUE * effort,
+            "moment": np.inf if slides else effort,
+        }
+        ratings = {}
+        for name, default in typical.items():
+            stated = getattr(self, name)
+            value = stated.get(joint) if isinstance(stated, Mapping) else stated
+            ratings[name] = float(default if value is None else value)
+        return ratings["torque"], ratings["force"], ratings["moment"]
+
+
+def _by_joint(rating: Rating) -> Mapping[str, float]:
+    """Return ratings by joint; one for all under an empty name."""
+    if isinstance(rating, Mapping):
+        return rating
+    return {} if rating is None else {"": rating}
+
+
+def _slides(dynamics: Dynamics, joint: str) -> bool:
+    """Return whether a joint slides only."""
+    (stated,) = (x for x in (*dynamics.mechanism.joints, *dynamics.contacts) if x.name == joint)
+    return isinstance(stated, Prismatic)

@@ -1,0 +1,157 @@
+"""RungeKutta: the same equations as scipy integrates, decay of what is off, loops, friction."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from nsopt import (
+    Body,
+    Compiled,
+    CornerPath,
+    Frame,
+    LuGreLaw,
+    PlaneContact,
+    Prismatic,
+    RungeKutta,
+    SlideFriction,
+    Start,
+    StepBounds,
+    Variational,
+    acceleration,
+    consistent,
+    simulate,
+)
+from nsopt.trajectory import Horizon, Quintic, Smoothness, StartAt, optimize
+from tests.elements.test_programmed import CORNERS, arm
+from tests.schemes.loops_in_space import bennett
+from tests.states import array, assembled, run
+
+G = 9.81
+CHAIN = {"solver": Compiled()}
+
+
+def integrated(d, start, duration, *gains):
+    """Coordinates and velocities after a time, by scipy on the accelerations of Dynamics."""
+    rates, p = acceleration(d, *gains), d.values()
+
+    def rate(t, x):
+        vdot, _, qdot = rates(t, x[: d.nq], x[d.nq :], p)
+        return ca.vertcat(qdot, vdot).full().ravel()
+
+    begin = np.concatenate([start.q, start.v])
+    x = solve_ivp(rate, (0, duration), begin, "DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    return x[: d.nq], x[d.nq :]
+
+
+def three_links(**options):
+    d = arm(CornerPath(CORNERS, side=0.5), links=3, **options)
+    return d, consistent(d, Start(np.array([0.3, 0.8, 0.3]), np.zeros(3)))
+
+
+def test_is_of_fourth_order_beside_scipy_on_the_same_accelerations():
+    d, start = three_links()
+    q, _ = integrated(d, start, 0.8, 30, 20)
+    scheme = RungeKutta(30, 20)
+    ends = [run(d, 0.8, h, start, scheme=scheme, **CHAIN)["q"].values[-1] for h in (1e-2, 5e-3)]
+    errors = [np.max(np.abs(end - q)) for end in ends]
+    assert errors[1] < 1e-6
+    assert errors[0] / errors[1] == pytest.approx(16, rel=0.25)
+
+
+def test_agrees_with_variational_within_their_orders():
+    d, start = three_links()
+    results = [run(d, 0.5, 1e-3, start, scheme=x, **CHAIN) for x in (RungeKutta(), Variational())]
+    ends = [x["q"].values[-1] for x in results]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-5)
+    forces = [x.data["joint_reaction"].sel(joint="tip").values for x in results]
+    assert forces[0] == pytest.approx(forces[1], abs=1e-2)
+    assert float(results[0]["constraint_violation"].max()) < 1e-8
+    gain = results[0]["total_energy"].values - results[0]["total_energy"].values[0]
+    assert results[0]["external_work"].values == pytest.approx(gain, abs=1e-7)
+
+
+def test_what_is_off_decays_by_its_gains():
+    d, start = three_links()
+    off = Start(start.q + np.array([0.0, 0.01, 0.0]), start.v)
+    with pytest.warns(UserWarning, match=r"joint 'tip' is 0\.0\d+ .* RungeKutta\(.*brings it back"):
+        result = run(d, 1.5, 1e-3, off, scheme=RungeKutta(alpha=50.0, beta=20.0), **CHAIN)
+    t, out = result["time"].values, result.data["constraint_violation"].sel(joint="tip").values
+    late = (t > 0.2) & (t < 1.4)
+    slope = np.polyfit(t[late], np.log(out[late]), 1)[0]
+    assert slope == pytest.approx(-50 + np.sqrt(50**2 - 20**2), rel=5e-3)
+    work = result["external_work"].values - result["total_energy"].values
+    assert work == pytest.approx(work[0], abs=1e-6)
+
+
+def test_recorded_forces_are_its_multipliers():
+    """Off the path, too: the guide gives what brings the tip back."""
+    d, start = three_links()
+    off = Start(start.q + np.array([0.0, 0.01, 0.0]), start.v)
+    with pytest.warns(UserWarning, match="brings it back"):
+        result = run(d, 2e-3, 1e-3, off, scheme=RungeKutta(50.0, 20.0))
+    _, mu, _ = acceleration(d, 50.0, 20.0)(0, off.q, off.v, [])
+    force = result.data["joint_reaction"].sel(joint="tip").values[0]
+    assert force[:2] == pytest.approx(array(mu), rel=1e-9)
+    assert np.linalg.norm(force) > 1
+
+
+def test_redundant_rows_of_a_loop():
+    """A spatial loop of hinges with redundant rows moves as in coordinates that need none."""
+    d = bennett("relative")
+    start = consistent(d)
+    assert d.redundant > 0
+    results = [run(d, 0.05, 1e-3, start, scheme=x, **CHAIN) for x in (RungeKutta(), Variational())]
+    ends = [x["body_position"].values[-1] for x in results]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-5)
+    forces = [np.abs(x["joint_reaction"].values).max() for x in results]
+    assert forces[0] == pytest.approx(forces[1], rel=1e-2)
+
+
+def slider(law):
+    body = Body("slider", 2.0, (1, 1, 1), velocity=(0, 0, 0.3))
+    guide = Prismatic("guide", Frame(None), Frame(body))
+    rub = SlideFriction("rub", guide.a, guide.b, law)
+    return assembled([body], [guide, rub], gravity=(0, -G, 0))
+
+
+def test_bristles_are_integrated():
+    """LuGre under the reaction of the joint, against the equations by hand."""
+    law = LuGreLaw(stiffness=800.0, damping=2.0, viscous=0.4, kinetic=0.2, static=0.3, stribeck=0.1)
+    d = slider(law)
+
+    def rate(_, x):
+        u, z = x[1:]
+        bend = u - 800 * abs(u) * z / (0.2 + 0.1 * np.exp(-((u / 0.1) ** 2)))
+        return [u, -G * (800 * z + 2.0 * bend + 0.4 * u), bend]
+
+    exact = solve_ivp(rate, (0, 0.05), [0, 0.3, 0], "LSODA", rtol=1e-11, atol=1e-13).y[:, -1]
+    result = run(d, 0.05, 1e-4, scheme=RungeKutta(), **CHAIN)
+    q, v = result["q"].values[-1], result["v"].values[-1]
+    assert (q[2], v[2], q[-1]) == pytest.approx(exact, abs=1e-8)
+
+
+def test_contacts_and_horizons_are_refused():
+    ball = Body("ball", 1.0, point_mass=True, position=(0, 0, 1))
+    floor = PlaneContact("floor", Frame(None), Frame(ball))
+    d = assembled([ball], [floor])
+    with pytest.raises(ValueError, match="RungeKutta is for mechanisms without contact"):
+        simulate(d, duration=0.1, steps=StepBounds(1e-3, 1e-3), scheme=RungeKutta())
+    with pytest.raises(ValueError, match="contact 'floor' has no acceleration"):
+        acceleration(d)
+    d, start = three_links()
+    q = start.q
+    with pytest.raises(ValueError, match="RungeKutta has no equations for a whole horizon"):
+        optimize(
+            d,
+            Horizon(1.0, steps=5),
+            [Smoothness()],
+            [StartAt(q, np.zeros(3))],
+            Quintic(q, q),
+            scheme=RungeKutta(),
+        )
+
+
+def test_gains_below_zero_are_refused():
+    with pytest.raises(ValueError, match="beta of RungeKutta must not be negative"):
+        RungeKutta(1.0, -1.0)
