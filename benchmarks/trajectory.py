@@ -39,8 +39,8 @@ from nsopt.mpcc import Ipopt
 from nsopt.mpcc.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
-from nsopt.trajectory.diagnosis.feasibility import check_feasible
-from nsopt.trajectory.optimize import starting_point
+from nsopt.trajectory.diagnosis import Statement, check_feasible
+from nsopt.trajectory.programs import starting_point
 from nsopt.trajectory.transcription.collocation import Collocation
 
 CONES = "arm_least_resistance"
@@ -142,10 +142,10 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     before, begin = _peak(), perf_counter()
     horizon, p = replace(task.horizon, steps=steps), task.dynamics.values()
     stated = Collocation(task.dynamics, horizon, task.costs, task.conditions, task.inputs)
-    check_feasible(task.dynamics, horizon, task.conditions, task.inputs, p)
+    check_feasible(Statement(task.dynamics, task.conditions, task.inputs, p), horizon)
     nlp = stated.nlp()
     start = starting_point(stated, nlp, task.guess)
-    program = nlp.nlp("arm", compiled=native)
+    program = nlp.nlp("arm", nlp.derivatives(compiled=native))
     few = Ipopt(max_iter=1).build(program)
     figures = {"before": before, "build": perf_counter() - begin}
     if more:

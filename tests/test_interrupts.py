@@ -26,7 +26,9 @@ from nsopt.simulation.driver import Driver
 from nsopt.trajectory import Earlier, multi_start
 from nsopt.trajectory.refine import ObjectiveChange, refine
 
-OPTIMIZE = sys.modules["nsopt.trajectory.optimize"]
+PREPARED, ASSESSMENT = (
+    sys.modules[f"nsopt.trajectory.{name}"] for name in ("prepared", "assessment")
+)
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
@@ -283,7 +285,7 @@ def test_a_homotopy_keeps_the_motion_of_least_violation(monkeypatch):
 
 
 def test_before_there_is_a_motion_nothing_is_returned(monkeypatch):
-    monkeypatch.setattr(OPTIMIZE, "check_feasible", lambda *_: press())
+    monkeypatch.setattr(PREPARED, "check_feasible", lambda *_: press())
     with pytest.raises(KeyboardInterrupt):
         small().solve()
     with pytest.raises(KeyboardInterrupt):
@@ -319,7 +321,7 @@ def test_the_last_grid_that_was_solved(monkeypatch):
 
 
 def test_a_verification_is_left_out(monkeypatch):
-    monkeypatch.setattr(OPTIMIZE, "resimulate", lambda *_: press())
+    monkeypatch.setattr(ASSESSMENT, "resimulate", lambda *_: press())
     result = load_optimization("double_integrator").solve(verify=True)
     assert result.objective == pytest.approx(12, abs=1e-9)
     assert result.stop_reason == (

@@ -16,6 +16,7 @@ from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.inertia import check_inertia
 from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
+from nsopt.mechanics.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
 
 Array = NDArray[np.float64]
@@ -231,6 +232,16 @@ class Dynamics:
         """Whether the mass matrix is the same everywhere."""
         q, p = ca.SX.sym("q", self.nq), ca.SX.sym("p", len(self.parameters))
         return not ca.depends_on(self.mass(q, p), q)
+
+    @cached_property
+    def inertial(self) -> ca.Function:
+        """(q, v, a, p) -> M a + bias, the generalized forces of accelerations a, (nv,)."""
+        q, v, a = ca.SX.sym("q", self.nq), ca.SX.sym("v", self.nv), ca.SX.sym("a", self.nv)
+        p = ca.SX.sym("p", len(self.parameters))
+        numbers = {x.name: p[i] for i, x in enumerate(self.parameters)}
+        value = State(ca.SX(0), {}, numbers).value
+        forces = self.mechanism.generalized_coordinates.inertial(q, v, a, value)
+        return ca.Function("inertial", [q, v, a, p], [ca.densify(forces)], {"cse": True})
 
     @cached_property
     def redundant(self) -> int:

@@ -9,7 +9,7 @@ from nsopt.mpcc.ipopt import QUIET, Ipopt, WarmStart
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
-from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
+from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native, has_compiler
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
@@ -114,6 +114,7 @@ __all__ = [
     "cache_folder",
     "compile_native",
     "constraint_block",
+    "has_compiler",
     "min_rows",
     "smooth_discs",
     "split_into_pairs",

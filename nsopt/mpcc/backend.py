@@ -23,15 +23,19 @@ Symbols = Any
 
 
 class Derivatives(NamedTuple):
-    """Derivatives of a program as CasADi Functions, for solvers that need not make their own.
+    """Values and derivatives of a program as CasADi Functions, for solvers that need not make them.
 
     Attributes
     ----------
+    f : (x, p) -> f
+    g : (x, p) -> g
     grad_f : (x, p) -> (f, gradient of f)
     jac_g : (x, p) -> (g, Jacobian of g)
     hess_lag : (x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g^T g
     """
 
+    f: ca.Function
+    g: ca.Function
     grad_f: ca.Function
     jac_g: ca.Function
     hess_lag: ca.Function

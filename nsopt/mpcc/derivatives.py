@@ -1,4 +1,4 @@
-"""Derivatives of structured programs: those of their blocks, put in place."""
+"""Sparse matrices of structured programs: entries of their blocks, put in place."""
 
 from __future__ import annotations
 
@@ -6,36 +6,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc.native import compile_native
-
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-def block_derivatives(
-    function: ca.Function, often: bool, compiled: bool
-) -> tuple[ca.Function, ca.Function, ca.Function]:
-    """Return summed terms and their gradient, rows and their Jacobian, Hessian of the Lagrangian.
-
-    Merging what is alike in the Hessian takes most of the time to state a program, and pays where
-    it is evaluated ``often``.
-    """
-    w, data, p = (ca.SX.sym(name, function.numel_in(i)) for i, name in enumerate("wdp"))
-    rows, terms = function(w, data, p)
-    f = ca.sum1(terms)
-    lam, sigma = ca.SX.sym("lam", function.numel_out(0)), ca.SX.sym("sigma")
-    H = ca.triu(ca.hessian(sigma * f + ca.dot(lam, rows), w)[0])
-    name, known, options = function.name(), [w, data, p], {"cse": often}
-    slope = ca.Function(f"{name}_slope", known, [ca.densify(f), ca.gradient(f, w)], options)
-    J = ca.Function(f"{name}_J", known, [ca.densify(rows), ca.jacobian(rows, w)], options)
-    second = ca.Function(f"{name}_H", [*known, lam, sigma], [H], options)
-    if not compiled:
-        return slope, J, second
-    return (
-        compile_native(slope).function,
-        compile_native(J).function,
-        compile_native(second).function,
-    )
 
 
 class Entries:

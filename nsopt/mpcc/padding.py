@@ -29,14 +29,14 @@ def _structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     n, m = nlp.x.numel(), nlp.g.numel()
     x, p = ca.MX.sym("x", n + excess), ca.MX.sym("p", nlp.p.numel())
     sigma, lam, idle = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", m), x[n:]
-    stated = ca.Function("stated", [nlp.x, nlp.p], [nlp.f, nlp.g])
-    f, g = stated(x[:n], p)
-    f += ca.sumsqr(idle)
+    f, g = own.f(x[:n], p) + ca.sumsqr(idle), own.g(x[:n], p)
     slope = ca.vertcat(own.grad_f(x[:n], p)[1], 2 * idle)
     J = ca.horzcat(own.jac_g(x[:n], p)[1], ca.MX(m, excess))
     H = ca.diagcat(own.hess_lag(x[:n], p, sigma, lam), 2 * sigma * ca.MX.eye(excess))
     names = ["x", "p"]
     derivatives = Derivatives(
+        ca.Function("padded_f", [x, p], [f], names, ["f"]),
+        ca.Function("padded_g", [x, p], [g], names, ["g"]),
         ca.Function("padded_grad_f", [x, p], [f, slope], names, ["f", "g"]),
         ca.Function("padded_jac_g", [x, p], [g, J], names, ["g", "J"]),
         ca.Function("padded_hess_l", [x, p, sigma, lam], [H], [*names, "lam_f", "lam_g"], ["H"]),

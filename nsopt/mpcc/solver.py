@@ -61,10 +61,11 @@ class Solver:
         `FischerBurmeister`. Of single programs; steps of a simulation have retries of their own.
     multi_start : MultiStart, optional
         Further starts; the best of all solutions is returned.
-    compiled : bool
-        Whether derivatives over a horizon are evaluated by compiled code: two to three times
-        faster, after a compiler that takes seconds to minutes once; the code is kept and serves
-        any number of steps. Single programs have `Sqp(native=True)`.
+    compiled : bool, optional
+        Whether functions over a horizon are compiled: ten times as fast, after a compiler that
+        takes some seconds once; the code is kept, and serves other numbers of steps, masses and
+        clearances. By default where there is a compiler and the horizon has 200 steps or more, or
+        the optimization is prepared for many solves. Single programs have `Sqp(native=True)`.
 
     Raises
     ------
@@ -78,7 +79,7 @@ class Solver:
     tolerances: Tolerances | None = None
     polish: bool = True
     retries: int | None = None
-    compiled: bool = False
+    compiled: bool | None = None
     active_set: ActiveSet | None = None
     phase_two: bool = True
     recovery: Sequence[Recovery] | None = None

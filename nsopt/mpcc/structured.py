@@ -7,6 +7,7 @@ steps takes no longer than stating ten. Blocks that share a function share its d
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Derivatives, Nlp
+from nsopt.mpcc.block_functions import BlockFunctions, compiled, interpreted
 from nsopt.mpcc.blocks import stacked
-from nsopt.mpcc.derivatives import Entries, block_derivatives
+from nsopt.mpcc.derivatives import Entries
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -161,7 +163,8 @@ class StructuredNlp:
         self.sigma = ca.MX.sym("lam_f")
         rows, terms = [], []
         for block in self.blocks:
-            c, t = block.function.map(block.count)(*self._arguments(block))
+            common = ca.repmat(self.p, 1, block.count)
+            c, t = block.function.map(block.count)(*self._own(block), common)
             rows.append(ca.vec(c))
             terms.append(ca.sum2(t))
         self.g = ca.vertcat(*rows)
@@ -172,11 +175,19 @@ class StructuredNlp:
         self.lower = np.concatenate([block.lower.ravel() for block in self.blocks])
         self.upper = np.concatenate([block.upper.ravel() for block in self.blocks])
 
-    def _arguments(self, block: ConstraintBlock) -> tuple[ca.MX, ca.MX, ca.MX]:
-        """Return unknowns, data and parameters of a block, a column for each instance."""
+    def restated(self, blocks: Sequence[ConstraintBlock]) -> StructuredNlp:
+        """Return the program with the same blocks but for the limits of their rows."""
+        other = copy.copy(self)
+        other.blocks = tuple(blocks)
+        other.lower = np.concatenate([block.lower.ravel() for block in blocks])
+        other.upper = np.concatenate([block.upper.ravel() for block in blocks])
+        return other
+
+    def _own(self, block: ConstraintBlock) -> list[ca.MX]:
+        """Return unknowns and data of a block, a column for each instance."""
         shape = (block.columns.shape[1], block.count)
         w = ca.reshape(self.x[block.columns.ravel().tolist()], *shape)
-        return w, ca.MX(ca.DM(block.data.T)), ca.repmat(self.p, 1, block.count)
+        return [w, ca.MX(ca.DM(block.data.T))]
 
     @cached_property
     def halves(self) -> Index:
@@ -224,53 +235,58 @@ class StructuredNlp:
             row -= block.count * block.rows
         raise IndexError(f"no row {row}")
 
-    def nlp(self, name: str, *, compiled: bool = False) -> Nlp:
-        """Return what a backend solves, arguments as for `derivatives`."""
-        derivatives = self.derivatives(compiled=compiled)
+    def nlp(self, name: str, derivatives: Derivatives) -> Nlp:
+        """Return what a backend solves."""
+        values = (derivatives.f(self.x, self.p), derivatives.g(self.x, self.p))
         limits = (self.lower, self.upper)
-        return Nlp(name, self.x, self.p, self.f, self.g, *limits, derivatives, self.complementary)
+        return Nlp(name, self.x, self.p, *values, *limits, derivatives, self.complementary)
 
     def derivatives(self, *, compiled: bool = False) -> Derivatives:
-        """Return gradient, Jacobian and Hessian.
+        """Return values, gradient, Jacobian and Hessian.
 
         Parameters
         ----------
         compiled : bool
-            Whether functions of many instances are compiled (`compile_native`). Their code does not
-            depend on the number of instances, and is kept from one process to the next.
+            Whether functions of many instances are compiled. Their code does not depend on the
+            number of instances, and is kept from one process to the next.
         """
-        gradient, jacobian, hessian = Entries(), Entries(), Entries()
-        values, rows, row = ca.MX(0), [], 0
-        for block, (slope, J, H) in zip(self.blocks, self._differentiated(compiled), strict=True):
-            arguments = self._arguments(block)
-            if slope.nnz_out(1):
-                value, by_w = slope.map(block.count)(*arguments)
-                values += ca.sum2(value)
-                gradient.add(by_w, block.columns, None, slope.sparsity_out(1))
-            value, by_w = J.map(block.count)(*arguments)
-            rows.append(ca.vec(value))
-            jacobian.add(by_w, block.columns, row, J.sparsity_out(1))
-            if H.nnz_out(0):
-                lam = ca.reshape(self.lam[row : row + value.numel()], block.rows, block.count)
-                scale = ca.repmat(self.sigma, 1, block.count)
-                entries = H.map(block.count)(*arguments, lam, scale)
-                hessian.add_square(entries, block.columns, H.sparsity_out(0))
-            row += value.numel()
         n, x, p = self.x.numel(), self.x, self.p
-        J_all, g = jacobian.matrix(row, n), ca.vertcat(*rows)
-        grad, H_all = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
-        weighted, names = [x, p, self.sigma, self.lam], ["x", "p", "lam_f", "lam_g"]
+        gradient, jacobian, hessian = Entries(), Entries(), Entries()
+        f, slope, g, rows, row = ca.MX(0), ca.MX(0), [], [], 0
+        for block, functions in zip(self.blocks, self._functions(compiled), strict=True):
+            own, count = self._own(block), block.count
+            if functions.slope.pattern(1).nnz():
+                f += ca.sum2(functions.value(own, [p], count)[0])
+                value, by_w = functions.slope(own, [p], count)
+                slope += ca.sum2(value)
+                gradient.add(by_w, block.columns, None, functions.slope.pattern(1))
+            g.append(ca.vec(functions.rows(own, [p], count)[0]))
+            value, by_w = functions.jacobian(own, [p], count)
+            rows.append(ca.vec(value))
+            jacobian.add(by_w, block.columns, row, functions.jacobian.pattern(1))
+            if functions.hessian.pattern(0).nnz():
+                lam = ca.reshape(self.lam[row : row + value.numel()], block.rows, count)
+                (entries,) = functions.hessian([*own, lam], [p, self.sigma], count)
+                hessian.add_square(entries, block.columns, functions.hessian.pattern(0))
+            row += value.numel()
+        grad, H = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
+        J, names, weighted = jacobian.matrix(row, n), ["x", "p"], [x, p, self.sigma, self.lam]
         return Derivatives(
-            ca.Function("nlp_grad_f", [x, p], [values, grad], names[:2], ["f", "g"]),
-            ca.Function("nlp_jac_g", [x, p], [g, J_all], names[:2], ["g", "J"]),
-            ca.Function("nlp_hess_l", weighted, [H_all], names, ["H"]),
+            ca.Function("nlp_f", [x, p], [f], names, ["f"]),
+            ca.Function("nlp_g", [x, p], [ca.vertcat(*g)], names, ["g"]),
+            ca.Function("nlp_grad_f", [x, p], [slope, grad], names, ["f", "g"]),
+            ca.Function("nlp_jac_g", [x, p], [ca.vertcat(*rows), J], names, ["g", "J"]),
+            ca.Function("nlp_hess_l", weighted, [H], [*names, "lam_f", "lam_g"], ["H"]),
         )
 
-    def _differentiated(self, compiled: bool) -> list[tuple[ca.Function, ca.Function, ca.Function]]:
-        """Return the derivatives of each block; those of one function are one."""
-        derivatives: dict[int, tuple[ca.Function, ca.Function, ca.Function]] = {}
+    def _functions(self, by_compiler: bool) -> list[BlockFunctions]:
+        """Return the functions of each block; those of one function are one."""
+        made: dict[int, BlockFunctions] = {}
         for block in self.blocks:
             key, often = block.function.__hash__(), block.count >= OFTEN
-            if key not in derivatives:
-                derivatives[key] = block_derivatives(block.function, often, compiled and often)
-        return [derivatives[block.function.__hash__()] for block in self.blocks]
+            if key not in made:
+                native = by_compiler and often
+                made[key] = (
+                    compiled(block.function) if native else interpreted(block.function, often)
+                )
+        return [made[block.function.__hash__()] for block in self.blocks]

@@ -93,6 +93,8 @@ class StructuredBranches(BranchProgram):
         H = own.hess_lag(*at, weight * sigma, ca.MX(pick) @ lam)
         names, held = ["x", "p"], ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
         return Derivatives(
+            ca.Function("branch_f", [x, p], [weight * own.f(*at)], names, ["f"]),
+            ca.Function("branch_g", [x, p], [own.g(*at)[rows] - held], names, ["g"]),
             ca.Function(
                 "branch_grad_f",
                 [x, p],
@@ -126,13 +128,9 @@ class StructuredBranches(BranchProgram):
         return self._built(start, p, lower, upper)
 
     def _program(self, fixed: int) -> Nlp:
-        n, m, nlp, rows = self._n, self._m, self._nlp, self._order.tolist()
-        x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", nlp.p.numel() + 1)
-        f = p[-1] * ca.sum1(nlp.terms(x[:n], p[:-1]))
-        held = ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
-        g = nlp.rows(x[:n], p[:-1])[rows] - held
-        limits = (self._lower, self._upper)
-        return Nlp("branch", x, p, f, g, *limits, self._lifted, fixed=fixed, near=True)
+        x, p = ca.MX.sym("x", self._n + self._m), ca.MX.sym("p", self._nlp.p.numel() + 1)
+        values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
+        return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, near=True)
 
     def lifted(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Outcome, Point
+from nsopt.mpcc.backend import Backend, Call, Outcome, Point
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
-from nsopt.mpcc.schedule import Stage
+from nsopt.mpcc.schedule import Schedule, Stage
 from nsopt.mpcc.settings import Settings
+from nsopt.mpcc.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.solution import Solution, Status
 from nsopt.mpcc.stationarity import Stationarity
 from nsopt.mpcc.status import why_not_optimal
@@ -54,14 +57,34 @@ class StructuredProgram:
     def __init__(
         self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
     ) -> None:
-        self.nlp, self._backend, self._settings = nlp, backend, settings
-        program = nlp.nlp("horizon", compiled=compiled)
-        assert program.derivatives is not None
-        self._derivatives = program.derivatives
-        self._call = backend.build(program)
-        self._judge = RowResiduals(nlp, program.derivatives, settings.tolerances)
+        self._backend, self._settings = backend, settings
+        split = SimpleBounds.of(nlp)
+        self._of_rest = split.rest.derivatives(compiled=compiled)
+        self._derivatives = split.derivatives(self._of_rest)
+        self._take(split)
 
-    def solve(self, p: Vector, lower: Vector, upper: Vector, start: Point) -> Solution:
+    def _take(self, split: SimpleBounds) -> None:
+        self.nlp, self._split = split.whole, split
+        self._call: Call = self._backend.build(split.rest.nlp("horizon", self._of_rest))
+        if split.rows.size:
+            self._call = SimplyBounded(split, self._call)
+        self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
+
+    def restated(self, nlp: StructuredNlp) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
+        other = copy.copy(self)
+        vars(other).pop("_whole", None)
+        other._take(self._split.restated(nlp))
+        return other
+
+    def solve(
+        self,
+        p: Vector,
+        lower: Vector,
+        upper: Vector,
+        start: Point,
+        schedules: Sequence[Schedule] | None = None,
+    ) -> Solution:
         """Solve for the given numbers.
 
         Parameters
@@ -72,6 +95,8 @@ class StructuredProgram:
             Bounds of the unknowns.
         start : Point
             A warm one is first tried at the last stage alone.
+        schedules : sequence of Schedule, optional
+            In place of those of the settings.
 
         Returns
         -------
@@ -80,17 +105,21 @@ class StructuredProgram:
         """
         begin = perf_counter()
         case = Case(p, lower, upper, start.x, lower)
-        schedules = self._settings.schedules
+        schedules = self._settings.schedules if schedules is None else schedules
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
         final = schedules[0][-1]
-        trials = follow(
-            schedules,
-            start,
-            start,
-            self._settings.retries,
-            lambda stage, now, last: self._try(stage, now, case, final, last=last),
-        )
+
+        def followed(call: Call) -> list[Trial]:
+            def trial(stage: Stage, now: Point, last: bool) -> Trial:
+                return self._try(call, stage, now, case, final, last=last)
+
+            return follow(schedules, start, start, self._settings.retries, trial)
+
+        trials = followed(self._call)
+        if self._split.rows.size and not trials[-1].ok and not trials[-1].outcome.interrupted:
+            # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+            trials += followed(self._whole)
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
@@ -99,8 +128,15 @@ class StructuredProgram:
         status = _status(trials, found)
         return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
 
-    def _try(self, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool) -> Trial:
-        outcome = self._call(start, np.append(case.p, stage), case.lower, case.upper)
+    @cached_property
+    def _whole(self) -> Call:
+        """The call with all rows as rows."""
+        return self._backend.build(self.nlp.nlp("whole", self._derivatives))
+
+    def _try(
+        self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool
+    ) -> Trial:
+        outcome = call(start, np.append(case.p, stage), case.lower, case.upper)
         residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
         ok = outcome.success and (not last or residuals.largest <= 1)
         return Trial(stage, ok, outcome.point, outcome, residuals, f)

@@ -23,6 +23,7 @@ from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.optimize import optimize
 from nsopt.trajectory.postures import find_posture
+from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
 from nsopt.trajectory.schedules import DAMPED, FINE, GRADUAL, STRAIGHT, WARM_START, WIDE, Stage
 from nsopt.trajectory.sensitivity import (
@@ -57,6 +58,7 @@ __all__ = [
     "Optimization",
     "OptimumDerivatives",
     "OptimumError",
+    "PreparedOptimization",
     "Scaling",
     "Sensitivities",
     "SensitivityError",

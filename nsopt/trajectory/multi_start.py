@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
+from nsopt.trajectory.assessment import stopped
 from nsopt.trajectory.guesses import Perturbed
 from nsopt.trajectory.optimization import Optimization
-from nsopt.trajectory.optimize import stopped
 from nsopt.trajectory.schedules import horizon_settings
 
 
@@ -71,8 +70,9 @@ def multi_start(
     results: list[Result] = []
     with uninterrupted():  # an interrupt is heard by each solve
         try:
+            prepared = stated.prepared(parameters, steps, often=False)
             for guess in guesses:
-                results.append(replace(stated, guess=guess).solve(parameters, steps, title))
+                results.append(prepared.solve(guess=guess, title=title))
         except KeyboardInterrupt:
             if not results:
                 raise

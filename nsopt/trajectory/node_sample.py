@@ -103,9 +103,9 @@ class NodeSample:
         """Generalized actuator forces, in addition to all applied forces, (nv,) [N, N m]."""
         if self.stepped is not None:
             return self.stepped.drive
-        d, value = self.dynamics, self.state.value
-        inertial = d.mechanism.generalized_coordinates.inertial(self.q, self.v, self.a, value)
-        forces = inertial - d.applied(self.t, self.q, self.v, self.p)
+        d = self.dynamics
+        forces = d.inertial(self.q, self.v, self.a, self.p)
+        forces -= d.applied(self.t, self.q, self.v, self.p)
         if d.friction_joints:
             known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
             forces -= d.joint_friction(*known, self.wrenches[:, list(d.friction_joints)])

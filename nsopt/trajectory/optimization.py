@@ -17,7 +17,9 @@ from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimize import optimize, transcribed
+from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.prepared import PreparedOptimization
+from nsopt.trajectory.programs import transcribed
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.tie_breaker import of_result, with_tie_breaker
@@ -74,6 +76,35 @@ class Optimization:
             solver=self.solver,
             title=title,
             verify=verify,
+        )
+
+    def prepared(
+        self,
+        parameters: Mapping[str, float] | None = None,
+        steps: int | None = None,
+        *,
+        often: bool = True,
+    ) -> PreparedOptimization:
+        """Return it ready to be solved for other targets, starts, guesses and parameters.
+
+        Parameters
+        ----------
+        parameters, steps
+            As for `solve`.
+        often : bool
+            As for `PreparedOptimization`.
+        """
+        return PreparedOptimization(
+            self.dynamics,
+            self.horizon if steps is None else replace(self.horizon, steps=steps),
+            self.costs,
+            self.conditions,
+            self.guess,
+            inputs=self.inputs,
+            parameters=parameters,
+            scheme=self.scheme,
+            solver=self.solver,
+            often=often,
         )
 
     def cost_gradient(self, result: Result) -> dict[str, float]:

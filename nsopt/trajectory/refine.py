@@ -13,10 +13,10 @@ import numpy as np
 from nsopt.checks import between, positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
+from nsopt.trajectory.assessment import stopped
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
-from nsopt.trajectory.optimize import stopped
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.transcription.collocation import no_accelerations
 

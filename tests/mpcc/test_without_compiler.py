@@ -28,15 +28,15 @@ def test_no_compiler_on_the_path(tmp_path, monkeypatch):
 
 @needs_compiler
 def test_compile_error(tmp_path, monkeypatch, folder):
-    lines = [f"echo native.c:{i}: wrong >&2" for i in range(9)]
+    lines = [f"echo native0.c:{i}: wrong >&2" for i in range(9)]
     fails = 'test "$1" = --version && echo fails 1.0 && exit', f"echo x >> {tmp_path}/log", *lines
     monkeypatch.setenv("CC", script(tmp_path / "fails", *fails, "exit 1"))
     function = swing()
-    with pytest.warns(RuntimeWarning, match=r"native.c:0: wrong") as said:
+    with pytest.warns(RuntimeWarning, match=r"native0.c:0: wrong") as said:
         done = [compile_native(function), compile_native(function)]
     assert len(said) == 1
-    assert "native.c:4" in str(said[0].message)
-    assert "native.c:5" not in str(said[0].message)
+    assert "native0.c:4" in str(said[0].message)
+    assert "native0.c:5" not in str(said[0].message)
     assert all(d.function is function and not d.native for d in done)
     assert (tmp_path / "log").read_text() == "x\n"
     assert not folder.exists()

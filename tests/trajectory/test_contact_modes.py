@@ -17,8 +17,7 @@ from nsopt.trajectory import (
     Touching,
     Within,
 )
-from nsopt.trajectory.diagnosis.feasibility import check_feasible
-from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.diagnosis import Statement, check_feasible
 
 pytestmark = pytest.mark.unit
 
@@ -33,7 +32,7 @@ STEPS = 20
 def check(*conditions, duration=1.0):
     for condition in conditions:
         condition.check(D)
-    check_feasible(D, Horizon(duration, STEPS), conditions, (), D.values())
+    check_feasible(Statement(D, conditions, (), D.values()), Horizon(duration, STEPS))
 
 
 def refused(message, *conditions, **options):

@@ -81,12 +81,12 @@ class Tried:
 
 def tried(dynamics, horizon, costs, conditions, guess, max_iter=200):
     p = dynamics.values()
-    check_feasible(dynamics, horizon, conditions, (), p)
+    check_feasible(Statement(dynamics, conditions, (), p), horizon)
     collocation = Collocation(dynamics, horizon, costs, conditions, ())
     nlp = collocation.nlp()
     low, high = (np.full(collocation.size, x) for x in (-np.inf, np.inf))
     low[-1], high[-1] = horizon.bounds
-    solve = Ipopt(max_iter=max_iter).build(nlp.nlp("motion"))
+    solve = Ipopt(max_iter=max_iter).build(nlp.nlp("motion", nlp.derivatives()))
     start = Point.cold(collocation.start_from(guess), len(nlp.lower))
     outcome = solve(start, p, low, high)
     x = outcome.point.x

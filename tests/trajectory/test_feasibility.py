@@ -35,9 +35,8 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory.conditions import ClearOfCapsule, LinkClearOf, Periodic
+from nsopt.trajectory.diagnosis import Statement, check_feasible
 from nsopt.trajectory.diagnosis.extent import extent
-from nsopt.trajectory.diagnosis.feasibility import check_feasible
-from nsopt.trajectory.diagnosis.statement import Statement
 from tests.random_mechanisms import axes_of
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
@@ -60,14 +59,14 @@ def refused(conditions, message, dynamics=None, horizon=None, inputs=()):
     for condition in conditions:
         condition.check(d)
     with pytest.raises(ValueError, match=message):
-        check_feasible(d, horizon or Horizon(2.0, 10), conditions, inputs, d.values())
+        check_feasible(Statement(d, conditions, inputs, d.values()), horizon or Horizon(2.0, 10))
 
 
 def allowed(conditions, dynamics=None, horizon=None, inputs=()):
     d = dynamics or arm()
     for condition in conditions:
         condition.check(d)
-    check_feasible(d, horizon or Horizon(2.0, 10), conditions, inputs, d.values())
+    check_feasible(Statement(d, conditions, inputs, d.values()), horizon or Horizon(2.0, 10))
 
 
 # Conflicting bounds
@@ -337,7 +336,8 @@ def robot():
 
 
 def test_the_robot_as_stated_is_let_through(robot):
-    check_feasible(robot.dynamics, robot.horizon, robot.conditions, (), robot.dynamics.values())
+    p = robot.dynamics.values()
+    check_feasible(Statement(robot.dynamics, robot.conditions, (), p), robot.horizon)
 
 
 @pytest.mark.parametrize(

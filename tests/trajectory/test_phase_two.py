@@ -34,7 +34,7 @@ from nsopt.trajectory import (
     multi_start,
     refine,
 )
-from nsopt.trajectory.optimize import transcribed
+from nsopt.trajectory.programs import transcribed
 
 pytestmark = pytest.mark.unit
 

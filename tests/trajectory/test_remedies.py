@@ -24,7 +24,7 @@ from nsopt.trajectory import (
 )
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.statement import Statement
-from nsopt.trajectory.optimize import transcribed
+from nsopt.trajectory.programs import transcribed
 from tests.trajectory.lifted import PENDULUM, chains
 from tests.trajectory.mechanisms import cart
 

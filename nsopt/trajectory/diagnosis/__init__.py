@@ -1,6 +1,7 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments
+from nsopt.trajectory.diagnosis.block_rows import stated_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
@@ -17,4 +18,5 @@ __all__ = [
     "dependence",
     "explain",
     "scaling",
+    "stated_row",
 ]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
+from nsopt.trajectory.diagnosis.block_rows import alike_before, stated_row
 from nsopt.trajectory.diagnosis.scaling import Scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Row, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
@@ -165,7 +166,7 @@ def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: End
     k, t = rows[0], ending.t
     location = _locate(nlp, k)
     times = [_locate(nlp, row).time(t) for row in rows]
-    stated = _stated(location, ending)
+    stated = stated_row(location.block, location.row, ending.statement, ending.horizon.steps)
     what, wanted = _named(location, ending.statement), ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
@@ -181,39 +182,14 @@ def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: End
     )
 
 
-def _stated(location: _RowLocation, ending: Ending) -> Row | None:
-    """Return the row of a condition at a location; None if it is an equation of motion."""
-    rows = [row for row in _rows_of(location.name, ending) if row.label == location.label]
-    return rows[_before(location) % len(rows)] if rows else None
-
-
-def _rows_of(name: str, ending: Ending) -> list[Row]:
-    """Return the rows of conditions that a block contains."""
-    statement, n = ending.statement, ending.horizon.steps
-    kind, _, number = name.partition("_")
-    if kind == "during":
-        return list(statement.spans[int(number)][1])
-    occasions = {"start": (START,), "end": (ALONG, END)}.get(kind, (ALONG,))
-    rows = [row for when in occasions for row in statement.rows if row.when == when]
-    if kind == "end":
-        # At the last node of a time-stepped motion, spans that end there hold as well.
-        rows += [
-            row for span, held in statement.spans if span.at_nodes(n).last == n for row in held
-        ]
-    return rows
-
-
-def _before(location: _RowLocation) -> int:
-    """Return the number of rows of the same label before this one in its block."""
-    return location.block.labels[: location.row].count(location.label)
-
-
 def _named(location: _RowLocation, statement: Statement) -> str:
     """Return the name of a row; continuity of polynomials with the coordinate concerned."""
     if location.name != "link":
         return location.label
     d = statement.dynamics
-    return f"{location.label} ({[*d.q_names, *d.v_names][_before(location)]})"
+    return (
+        f"{location.label} ({[*d.q_names, *d.v_names][alike_before(location.block, location.row)]})"
+    )
 
 
 # Causes

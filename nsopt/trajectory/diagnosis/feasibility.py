@@ -10,11 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import (
     ClearOf,
     ClearOfCapsule,
-    Condition,
     LinkClearOf,
     Reach,
     Touching,
@@ -27,21 +25,8 @@ from nsopt.trajectory.horizon import Horizon
 Array = NDArray[np.float64]
 
 
-def check_feasible(
-    dynamics: Dynamics,
-    horizon: Horizon,
-    conditions: Sequence[Condition],
-    inputs: Sequence[str],
-    p: Array,
-) -> None:
+def check_feasible(statement: Statement, horizon: Horizon) -> None:
     """Refuse conditions that no motion can meet, as far as that is certain without a solve.
-
-    Parameters
-    ----------
-    dynamics, horizon, conditions, inputs
-        As for `optimize`.
-    p : (np,)
-        Values of parameters.
 
     Raises
     ------
@@ -51,7 +36,6 @@ def check_feasible(
         farther away than the links reach, or a coordinate cannot get to its end in time; it names
         the conditions, the values and the remedy.
     """
-    statement = Statement(dynamics, conditions, inputs, p)
     check_effect(statement)
     stated = statement.stated(horizon.steps)
     _check_bounds(statement, stated)
@@ -152,25 +136,29 @@ def _violation(x: Stated, value: float, off: float) -> str:
 def _check_couples(statement: Statement) -> None:
     """Refuse a given start and end that violate a condition that couples them."""
     last = replace(statement)  # with symbols of its own
+    coupled = [
+        (c, b) for c in statement.conditions for b in c.couple(statement.sample, last.sample)
+    ]
+    if not coupled:
+        return
     symbols, numbers = [], []
     for x, when in ((statement, START), (last, END)):
         given = np.concatenate(x.posture(when))
         for k in np.flatnonzero(np.isfinite(given)):
             symbols.append(ca.vertcat(x.sample.q, x.sample.v)[int(k)])
             numbers.append(ca.SX(given[k]))
-    for c in statement.conditions:
-        for b in c.couple(statement.sample, last.sample):
-            values = ca.substitute([b.value], symbols, numbers)[0] if symbols else b.value
-            for i, value in enumerate(ca.vertsplit(values) if values.numel() else []):
-                if ca.symvar(value):
-                    continue
-                number = float(ca.evalf(value))
-                off = max(b.lower[i] - number, number - b.upper[i])
-                if off > OFF:
-                    raise ValueError(
-                        f"start and end as given violate {type(c).__name__}: {b.label}, entry {i}, "
-                        f"is {number:.6g}, off by {off:.3g}; change one of them"
-                    )
+    for c, b in coupled:
+        values = ca.substitute([b.value], symbols, numbers)[0] if symbols else b.value
+        for i, value in enumerate(ca.vertsplit(values) if values.numel() else []):
+            if ca.symvar(value):
+                continue
+            number = float(ca.evalf(value))
+            off = max(b.lower[i] - number, number - b.upper[i])
+            if off > OFF:
+                raise ValueError(
+                    f"start and end as given violate {type(c).__name__}: {b.label}, entry {i}, "
+                    f"is {number:.6g}, off by {off:.3g}; change one of them"
+                )
 
 
 def _check_time(statement: Statement, horizon: Horizon) -> None:

@@ -23,6 +23,13 @@ OFF = 1e-6
 """Tolerated violation of a bound, that of solvers."""
 
 
+SHARED = ("_free", "_stepped", "sample", "symbols", "_known")
+"""What does not depend on conditions."""
+
+STEPS = 10**6
+"""A number of steps on which shares of a motion differ where they do."""
+
+
 class Row(NamedTuple):
     """A scalar row of a condition: lower <= value <= upper."""
 
@@ -224,8 +231,8 @@ class Statement:
         table = np.hstack(samples)
         first: list[int] = []
         for k, values in enumerate(table):
-            before = (j for j in dict.fromkeys(first) if np.allclose(table[j], values, 1e-11, 0))
-            first.append(next(before, k))
+            alike = np.isclose(table[: k + 1], values, 1e-11, 0).all(axis=1)
+            first.append(int(np.argmax(alike)) if alike.any() else k)
         return tuple(first)
 
     @cached_property
@@ -238,6 +245,31 @@ class Statement:
         """The values of all rows, in the order of `stated`."""
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
+
+    def restated(self, conditions: Sequence[Condition]) -> Statement | None:
+        """Return the statement of conditions that differ in limits alone; None if there is more.
+
+        Rows are the same if they have the same label and expression, on the same sample.
+        """
+        other = replace(self, conditions=conditions)
+        vars(other).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
+        rows, others = self.stated(STEPS), other.stated(STEPS)
+        alike = len(rows) == len(others) and all(
+            _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
+        )
+        if not alike or self._linked or other._linked:
+            return None
+        vars(other).update(values=self.values, function=self.function, same=self.same)
+        return other
+
+    @property
+    def _linked(self) -> bool:
+        """Whether conditions link nodes."""
+        a, h = self.sample.a, ca.SX.sym("h")
+        return any(
+            c.couple(self.sample, self.sample) or c.over_step(self.dynamics, (a, a, a), h)
+            for c in self.conditions
+        )
 
     def interval(self, name: str, *occasions: str) -> VariableBounds:
         """Return the interval that rows at some occasions leave for a named number."""
@@ -254,3 +286,9 @@ class Statement:
             left = [self.interval(name, when, ALONG) for name in names]
             states.append(np.array([x.lower if x.given else np.nan for x in left]))
         return states[0], states[1]
+
+
+def _same(x: Row, y: Row) -> bool:
+    """Return whether two rows bound the same expression; of alike ones the same objects."""
+    named = (x.when, x.label) == (y.when, y.label)
+    return named and x.value.element_hash() == y.value.element_hash()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -113,6 +114,11 @@ class Transcription(ABC):
         return ()
 
     @property
+    def any_parameters(self) -> bool:
+        """Whether the program holds for other values of the parameters than those stated."""
+        return True
+
+    @property
     def unilateral(self) -> bool:
         """Whether the program has complementarity conditions, and so needs a homotopy."""
         return False
@@ -125,6 +131,12 @@ class Transcription(ABC):
     @abstractmethod
     def names(self) -> list[str]:
         """Return the names of the unknowns, (size,)."""
+
+    def with_conditions(self, conditions: Sequence[Condition]) -> Transcription:
+        """Return the transcription for other conditions; its templates do not depend on them."""
+        other = copy.copy(self)
+        object.__setattr__(other, "conditions", tuple(conditions))
+        return other
 
     @abstractmethod
     def nlp(self) -> StructuredNlp:

@@ -12,6 +12,7 @@ function, evaluated at each of these points; a second, small one links the point
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -23,11 +24,7 @@ from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.reintegration import (
-    driving_forces,
-    quadratic,
-    step_defect,
-)
+from nsopt.trajectory.verification.reintegration import Reintegration, quadratic
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +79,7 @@ class Collocation(Transcription):
 
     def nlp(self) -> StructuredNlp:
         nodes = self._nodes()
-        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end(nodes)]
+        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end()]
         blocks += [self._coupling(), *self._during()]
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
 
@@ -149,21 +146,23 @@ class Collocation(Transcription):
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _nodes(self) -> ConstraintBlock:
-        """Return the block of all nodes but the last; data: time over the duration, weight."""
-        n, k = self.horizon.steps, np.arange(self.horizon.steps)
+        """Return the block of all nodes; data: time over the duration, weight."""
+        n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
         w, _, p = self._symbols(self.node + 1)
         data = ca.SX.sym("data", 2)
         m = self.sample(data[0] * w[-1], w[:-1], p)
         terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
         block = constraint_block("moment", symbols, self._along(m), ca.vertcat(*terms), columns)
-        return replace(block, data=np.column_stack([k / n, np.where(k > 0, 2, 1) / (6 * n)]))
+        weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
+        return replace(block, data=np.column_stack([k / n, weights]))
 
     def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
         """Return the block of all midpoints, with four times the weight of a node [Simpson]."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
         data = np.column_stack([(k + 0.5) / n, np.full(n, 4 / (6 * n))])
-        return replace(nodes, columns=self._columns(2 * k + 1), data=data)
+        columns, lower, upper = self._columns(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
+        return replace(nodes, columns=columns, data=data, lower=lower, upper=upper)
 
     def _columns(self, points: Index) -> Index:
         """Return the unknowns of nodes (even numbers) or midpoints (odd ones), and the duration."""
@@ -177,17 +176,12 @@ class Collocation(Transcription):
         nothing = ca.SX.zeros(len(self.costs))
         return constraint_block("start", (w, k, p), bounds, nothing, self._columns(np.arange(1)))
 
-    def _end(self, nodes: ConstraintBlock) -> ConstraintBlock:
-        """Return the block of the last node: that of all nodes, and conditions at the end."""
+    def _end(self) -> ConstraintBlock:
+        """Return the block of the conditions and costs at the end."""
         w, k, p = self._symbols(self.node + 1)
         m, n = self.sample(w[-1], w[:-1], p), self.horizon.steps
-        rows, terms = nodes.function(w, [1.0, 1 / (6 * n)], p)
-        along = [
-            Bound(label, rows[i], nodes.lower[0, [i]], nodes.upper[0, [i]])
-            for i, label in enumerate(nodes.labels)
-        ]
-        bounds = along + [b for condition in self.conditions for b in condition.end(m)]
-        terms += ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
+        bounds = [b for condition in self.conditions for b in condition.end(m)]
+        terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
         columns = self._columns(np.array([2 * n], dtype=np.intp))
         block = constraint_block("end", (w, k, p), bounds, terms, columns)
         return replace(block, data=np.array([[float(n)]]))
@@ -239,6 +233,10 @@ class Collocation(Transcription):
             trajectory.inputs,
         )
 
+    @cached_property
+    def _reintegration(self) -> Reintegration:
+        return Reintegration(self)
+
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
         """Return the motion at the nodes, and at nodes and midpoints."""
         points, T = x[:-1].reshape(-1, self.node), float(x[-1])
@@ -250,7 +248,7 @@ class Collocation(Transcription):
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
-        drive, power = driving_forces(self, fine, p)
+        drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         accepted = _accepted(nodes, t, power, loss, solution)
@@ -268,7 +266,7 @@ class Collocation(Transcription):
             np.zeros((len(t), 0)),
             accepted,
             controls,
-            step_defect(self, fine, drive, p),
+            self._reintegration.defect(fine, drive, p),
         )
 
 

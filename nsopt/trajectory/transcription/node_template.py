@@ -8,6 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, Mpcc, PairPart, Relaxation, Rows, smooth_discs, split_into_pairs
@@ -15,6 +16,8 @@ from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.schedules import Stage
 from nsopt.trajectory.transcription.lifting import Lifting
+
+Array = NDArray[np.float64]
 
 N_HOMOTOPY = len(Stage._fields)
 """Number of homotopy parameters, after those of the mechanism."""
@@ -122,6 +125,19 @@ class NodeTemplate:
         state = next(x.symbol for x in self.mpcc.parameters if x.name == "node")
         guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
         return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
+
+    def recorded(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
+        """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
+        m, y = self.sample, self.interval
+        u = [m.input(name) for name in inputs]
+        recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
+        recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
+        recorded += [y.loss, y.impact_loss, y.work, y.impact_work]
+        outputs = [ca.densify(value) for value in recorded]
+        function = ca.Function("recorded", [self.w, self.data, self.p], outputs, {"cse": True})
+        n = len(w)
+        values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
+        return [np.asarray(value).T.reshape(n, -1) for value in values]
 
     @classmethod
     def inner(cls, model: Model) -> NodeTemplate:

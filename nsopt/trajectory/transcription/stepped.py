@@ -73,6 +73,10 @@ class Stepped(Transcription):
         return LAST
 
     @property
+    def any_parameters(self) -> bool:
+        return not self.dynamics.parameters  # scales depend on them
+
+    @property
     def unilateral(self) -> bool:
         return bool(self.dynamics.contact_names)
 
@@ -166,7 +170,8 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in [*c.along(x.sample), *c.end(x.sample)]]
+        bounds += [b for c in self.conditions for b in c.along(x.sample)]
+        bounds += [b for c in self.conditions for b in c.end(x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
         terms = self._cost_terms(x) + ca.vertcat(
             *(c.weight * c.final(x.sample) for c in self.costs)
@@ -304,8 +309,8 @@ class Stepped(Transcription):
         n = self.horizon.steps
         parameters = self.parameters(p)
         x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
-        inner = self._evaluate(self.inner, x, self._data(), parameters)
-        last = self._evaluate(self.last, x_last, self._last_data, parameters)
+        inner = self.inner.recorded(self.inputs, x, self._data(), parameters)
+        last = self.last.recorded(self.inputs, x_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
         loss, impact_loss, work, impact_work = more
@@ -384,17 +389,3 @@ class Stepped(Transcription):
         in_step_before = work * before / (before + after)
         of_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
         return of_steps
-
-    def _evaluate(self, x: NodeTemplate, w: Array, data: Array, p: Array) -> list[Array]:
-        """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
-        m = x.sample
-        u = [m.input(name) for name in self.inputs]
-        y = x.interval
-        recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
-        recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
-        recorded += [y.loss, y.impact_loss, y.work, y.impact_work]
-        outputs = [ca.densify(value) for value in recorded]
-        function = ca.Function("recorded", [x.w, x.data, x.p], outputs, {"cse": True})
-        n = len(w)
-        values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
-        return [np.asarray(value).T.reshape(n, -1) for value in values]

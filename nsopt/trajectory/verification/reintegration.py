@@ -2,67 +2,137 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
 import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Transcription
 
+RELATIVE, ABSOLUTE = 1e-8, 1e-10
+"""Tolerances of the integrators."""
 
-def driving_forces(transcription: Transcription, fine: Trajectory, p: Array) -> tuple[Array, Array]:
-    """Return actuator forces (n, nv) at the times of a motion, and the external power (n,) [W].
+MOST = 1000
+"""Evaluations of all steps at once, from which an implicit integrator takes them one by one."""
 
-    The power is that of actuators, inputs and applied loads.
-    """
-    d = transcription.dynamics
-    t, q, v, a, u, numbers = _symbols(d, len(transcription.inputs))
-    m = NodeSample(d, t, q, v, a, transcription.with_inputs(numbers, u))
-    power = ca.dot(m.drive + d.external(t, q, v, m.p), v)
-    function = ca.Function("drive", [t, q, v, a, u, numbers], [m.drive, power], {"cse": True})
-    n = len(fine.q)
-    times = np.linspace(0, fine.duration, n)
-    rows = (x.T for x in (fine.q, fine.v, fine.a, fine.inputs))
-    columns = function.map(n)(times, *rows, np.tile(p[:, None], n))
-    forces, powers = (np.asarray(x).T for x in columns)
-    return forces.reshape(n, d.nv), powers.ravel()
+Rate = Callable[[float, Array], Array]
 
 
-def step_defect(transcription: Transcription, fine: Trajectory, drive: Array, p: Array) -> float:
-    """Return the largest distance between a reintegrated step and the next node [rad or m].
+class _TooStiffError(Exception):
+    """An explicit integrator takes too many evaluations."""
 
-    Each step is integrated from its own node under the same forces, so that errors of an unstable
-    motion do not accumulate. Forces are quadratic in time over a step, as accelerations are.
+
+@dataclass(frozen=True, eq=False)
+class Reintegration:
+    """The steps of a motion without contacts under its own forces.
 
     Parameters
     ----------
-    fine : Trajectory
-        At the nodes and the middles of the steps.
-    drive : (2 n + 1, nv)
-        Actuator forces there.
+    transcription : Transcription
+        Of a mechanism with accelerations, its steps all alike.
     """
-    n, change = transcription.dynamics.nv, Evaluator(_equations_of_motion(transcription))
-    steps = transcription.horizon.steps
-    h, worst = fine.duration / steps, 0.0
-    for k in range(steps):
-        rows = slice(2 * k, 2 * k + 3)
-        forces, inputs = drive[rows], fine.inputs[rows]
 
-        def rate(
-            s: float, y: Array, k: int = k, forces: Array = forces, inputs: Array = inputs
-        ) -> Array:
-            tau, u = quadratic(forces, s), quadratic(inputs, s)
-            return h * change(np.array([(k + s) * h]), y[:n], y[n:], tau, u, p)[0]
+    transcription: Transcription
 
-        begin = np.concatenate([fine.q[2 * k], fine.v[2 * k]])
-        solution = scipy.integrate.solve_ivp(
-            rate, (0, 1), begin, method="LSODA", rtol=1e-8, atol=1e-10
-        )
-        worst = max(worst, float(np.max(np.abs(solution.y[:n, -1] - fine.q[2 * k + 2]))))
-    return worst
+    def driving_forces(self, fine: Trajectory, p: Array) -> tuple[Array, Array]:
+        """Return actuator forces (n, nv) at the times of a motion, and the external power (n,) [W].
+
+        The power is that of actuators, inputs and applied loads.
+        """
+        n = len(fine.q)
+        times = np.linspace(0, fine.duration, n)
+        rows = (x.T for x in (fine.q, fine.v, fine.a, fine.inputs))
+        columns = self._forces.map(n)(times, *rows, np.tile(p[:, None], n))
+        forces, powers = (np.asarray(x).T for x in columns)
+        return forces.reshape(n, self.transcription.dynamics.nv), powers.ravel()
+
+    def defect(self, fine: Trajectory, drive: Array, p: Array) -> float:
+        """Return the largest distance between a reintegrated step and the next node [rad or m].
+
+        Each step is integrated from its own node under the same forces, so that errors of an
+        unstable motion do not accumulate. Forces are quadratic in time over a step, as
+        accelerations are.
+
+        Parameters
+        ----------
+        fine : Trajectory
+            At the nodes and the middles of the steps.
+        drive : (2 n + 1, nv)
+            Actuator forces there.
+        """
+        n, steps = self.transcription.dynamics.nv, self.transcription.horizon.steps
+        h, known = fine.duration / steps, np.hstack([drive, fine.inputs])
+        along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
+        begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
+        try:
+            ends = self._at_once(begin, along, h, p)
+        except _TooStiffError:
+            ends = self._one_by_one(begin, along, h, p)
+        return float(np.max(np.abs(ends[:, :n] - fine.q[2::2])))
+
+    def _at_once(self, begin: Array, along: tuple[Array, ...], h: float, p: Array) -> Array:
+        steps = len(begin)
+        change, firsts = Evaluator(self._motion.map(steps)), h * np.arange(float(steps))
+        numbers, count = np.tile(p, steps), 0
+
+        def rate(s: float, y: Array) -> Array:
+            nonlocal count
+            count += 1
+            if count > MOST:
+                raise _TooStiffError
+            forces = quadratic(along, s)
+            (value,) = change(firsts + s * h, y, forces.ravel(), numbers)
+            return h * value
+
+        # Its error is the mean over all steps, of which one may have it all.
+        return _end(rate, begin.ravel(), "DOP853", 1 / np.sqrt(steps)).reshape(begin.shape)
+
+    def _one_by_one(self, begin: Array, along: tuple[Array, ...], h: float, p: Array) -> Array:
+        change, ends = Evaluator(self._motion), []
+        for k, state in enumerate(begin):
+            of_step = tuple(x[k] for x in along)
+
+            def rate(s: float, y: Array, k: int = k, of_step: tuple[Array, ...] = of_step) -> Array:
+                value: Array = change(np.array([(k + s) * h]), y, quadratic(of_step, s), p)[0]
+                return h * value
+
+            ends.append(_end(rate, state, "LSODA", 1.0))
+        return np.array(ends)
+
+    @property
+    def _symbols(self) -> tuple[ca.SX, ...]:
+        d = self.transcription.dynamics
+        inputs = len(self.transcription.inputs)
+        sizes = {"t": 1, "q": d.nq, "v": d.nv, "a": d.nv, "u": inputs, "p": len(d.parameters)}
+        return tuple(ca.SX.sym(name, n) for name, n in sizes.items())
+
+    @cached_property
+    def _forces(self) -> ca.Function:
+        """(t, q, v, a, inputs, p) -> (forces of the drives, external power)."""
+        d = self.transcription.dynamics
+        t, q, v, a, u, numbers = self._symbols
+        m = NodeSample(d, t, q, v, a, self.transcription.with_inputs(numbers, u))
+        power = ca.dot(m.drive + d.external(t, q, v, m.p), v)
+        return ca.Function("drive", [t, q, v, a, u, numbers], [m.drive, power], {"cse": True})
+
+    @cached_property
+    def _motion(self) -> ca.Function:
+        """(t, (q, v), (forces, inputs), p) -> (v, acceleration)."""
+        d = self.transcription.dynamics
+        t, q, v, tau, u, p = self._symbols
+        given = self.transcription.with_inputs(p, u)
+        still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
+        R = ca.chol(d.mass(q, given))
+        acceleration = ca.solve(R, ca.solve(R.T, tau - still.drive))
+        known, change = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p], ca.vertcat(v, acceleration)
+        return ca.Function("motion", known, [ca.densify(change)], {"cse": True})
 
 
 def explain_defect(defect: float, limit: float) -> str:
@@ -76,26 +146,16 @@ def explain_defect(defect: float, limit: float) -> str:
     )
 
 
-def _symbols(d: Dynamics, inputs: int) -> tuple[ca.SX, ...]:
-    sizes = {"t": 1, "q": d.nq, "v": d.nv, "a": d.nv, "u": inputs, "p": len(d.parameters)}
-    return tuple(ca.SX.sym(name, n) for name, n in sizes.items())
+def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], share: float) -> Array:
+    """Return the state at s = 1, by a share of the tolerances."""
+    solution = scipy.integrate.solve_ivp(
+        rate, (0, 1), begin, method=method, rtol=share * RELATIVE, atol=share * ABSOLUTE
+    )
+    end: Array = solution.y[:, -1]
+    return end
 
 
-def _equations_of_motion(transcription: Transcription) -> ca.Function:
-    """Return (t, q, v, forces, inputs, p) -> (v, acceleration)."""
-    d = transcription.dynamics
-    t, q, v, tau, u, p = _symbols(d, len(transcription.inputs))
-    given = transcription.with_inputs(p, u)
-    still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
-    known = [t, q, v, tau, u, p]
-    parts = ca.Function("parts", known, [still.drive, d.mass(q, given)], {"cse": True})
-    symbols = [ca.MX.sym("x", x.numel()) for x in known]
-    drive, M = parts(*symbols)
-    change = ca.solve(M, symbols[3] - drive)
-    return ca.Function("motion", symbols, [ca.vertcat(symbols[2], change)])
-
-
-def quadratic(values: Array, s: float) -> Array:
+def quadratic(values: tuple[Array, ...] | Array, s: float) -> Array:
     """Return the parabola through three values at 0, 1/2 and 1, evaluated at s."""
     a, b, c = values
     value: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)

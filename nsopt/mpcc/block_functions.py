@@ -1,0 +1,173 @@
+"""The function of a constraint block and its derivatives, evaluated at all its instances.
+
+They are interpreted by CasADi, or compiled for several instances at once (`VectorCode`). Compiled
+code is found by the function of the block with its numbers as inputs. So it serves any number of
+steps and any mass, clearance or scale, and where it is there, nothing is differentiated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.mpcc.lifted_numbers import lifted_numbers
+from nsopt.mpcc.native import compile_library
+from nsopt.mpcc.vector_code import VectorCode
+
+GENERATORS = ("block_functions", "lifted_numbers", "vector_code", "vector_operations")
+"""Modules on which compiled code depends."""
+
+PROCESSORS = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceFunction:
+    """A function of one instance of a block, or of as many as there are lanes.
+
+    Parameters
+    ----------
+    function : Function
+    lanes : int
+        Instances of a call; 1 if interpreted.
+    numbers : DM (k,)
+        Its last input if compiled.
+    """
+
+    function: ca.Function
+    lanes: int = 1
+    numbers: ca.DM = field(default_factory=lambda: ca.DM(0, 1))
+
+    def pattern(self, i: int) -> ca.Sparsity:
+        """Return the pattern of an output of one instance."""
+        pattern = self.function.sparsity_out(i)
+        return ca.horzsplit(pattern, pattern.size2() // self.lanes)[0]
+
+    def __call__(self, own: Sequence[ca.MX], common: Sequence[ca.MX], count: int) -> list[ca.MX]:
+        """Return outputs with the columns of each instance side by side.
+
+        Parameters
+        ----------
+        own : sequence of MX (m, count)
+            Inputs of each instance.
+        common : sequence of MX (m,)
+            Inputs that all instances share.
+        count : int
+        """
+        calls = -(-count // self.lanes)
+        spare = calls * self.lanes - count
+        if spare:  # the last instance, again
+            own = [ca.horzcat(x, ca.repmat(x[:, -1], 1, spare)) for x in own]
+        if self.lanes > 1:
+            common = [*common, ca.MX(self.numbers)]
+        mapped = self.function.map(calls)(*own, *(ca.repmat(x, 1, calls) for x in common))
+        outputs = [mapped] if self.function.n_out() == 1 else list(mapped)
+        if not spare:
+            return outputs
+        return [x[:, : x.size2() // (calls * self.lanes) * count] for x in outputs]
+
+
+class BlockFunctions(NamedTuple):
+    """The function of a block and its derivatives, of (w, data) and common p.
+
+    Attributes
+    ----------
+    value : -> sum of the terms of the objective
+    rows : -> rows (m,)
+    slope : -> sum of the terms, and its gradient (nw,)
+    jacobian : -> rows, and their Jacobian (m, nw)
+    hessian : (w, data, lam), (p, sigma) -> upper triangle of the Hessian of the Lagrangian
+    """
+
+    value: InstanceFunction
+    rows: InstanceFunction
+    slope: InstanceFunction
+    jacobian: InstanceFunction
+    hessian: InstanceFunction
+
+
+OWN = (2, 2, 2, 2, 3)
+"""Inputs that each instance has for itself."""
+
+
+def interpreted(function: ca.Function, often: bool) -> BlockFunctions:
+    """Return the functions of a block for CasADi's virtual machine.
+
+    Merging what is alike in the Hessian takes most of the time to state a program, and pays where
+    it is evaluated ``often``.
+    """
+    return BlockFunctions(*(InstanceFunction(f) for f in _derived(function, often)))
+
+
+def compiled(function: ca.Function) -> BlockFunctions:
+    """Return compiled functions of a block; interpreted ones where they cannot be compiled."""
+    general, numbers = lifted_numbers(function)
+    lanes, flags = _vectors()
+    code = VectorCode(lanes)
+
+    def units() -> list[str]:
+        for f, own in zip(_derived(general, True), OWN, strict=True):
+            code.add(f, own)
+        return code.units(_processes())
+
+    made_from = f"{_generators()} {lanes} {general.serialize()}"
+    names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
+    try:
+        library = compile_library(names, made_from, units, flags)
+    except NotImplementedError:
+        library = None
+    if library is None:
+        return interpreted(function, True)
+    return BlockFunctions(*(InstanceFunction(f, lanes, numbers) for f in library))
+
+
+def _derived(function: ca.Function, often: bool) -> list[ca.Function]:
+    """Return the functions of `BlockFunctions`; inputs after p are common ones too."""
+    names = ["w", "data", "p", "numbers"][: function.n_in()]
+    w, data, *common = (ca.SX.sym(x, function.numel_in(i)) for i, x in enumerate(names))
+    rows, terms = function(w, data, *common)
+    f = ca.densify(ca.sum1(terms))
+    lam, sigma = ca.SX.sym("lam", function.numel_out(0)), ca.SX.sym("sigma")
+    H = ca.triu(ca.hessian(sigma * f + ca.dot(lam, rows), w)[0])
+    known, rows = [w, data, *common], ca.densify(rows)
+    weighted = [w, data, lam, common[0], sigma, *common[1:]]
+    outputs = {
+        "value": (known, [f]),
+        "rows": (known, [rows]),
+        "slope": (known, [f, ca.gradient(f, w)]),
+        "jacobian": (known, [rows, ca.jacobian(rows, w)]),
+        "hessian": (weighted, [H]),
+    }
+    name, options = function.name(), {"cse": often}
+    return [ca.Function(f"{name}_{x}", *outputs[x], options) for x in BlockFunctions._fields]
+
+
+@cache
+def _generators() -> str:
+    """Return the hash of the modules that make the code."""
+    found = hashlib.sha256()
+    for name in GENERATORS:
+        found.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return found.hexdigest()
+
+
+@cache
+def _vectors() -> tuple[int, tuple[str, ...]]:
+    """Return the number of lanes of this machine's vectors, and the compiler's flags for them."""
+    known = PROCESSORS.read_text(errors="replace") if PROCESSORS.exists() else ""
+    if platform.machine() == "x86_64" and " avx2 " in known:
+        return 4, ("-mavx2",)
+    return 2, ()  # every 64-bit processor has these
+
+
+def _processes() -> int:
+    """Return how many processes this one may run at the same time."""
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    return len(usable(0))

@@ -1,0 +1,114 @@
+"""What a solve has come to: shares of the costs, faults, and the motion simulated again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc import Kind, Point, Solution, StructuredNlp, Tolerances
+from nsopt.result import Result
+from nsopt.schemes import Scheme, Variational
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.diagnosis import Ending, Statement, explain, scaling
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.verification.resimulation import resimulate
+
+FINER = 4
+"""Steps of the verifying simulation for each step of the optimum."""
+
+
+def stopped(result: Result, why: str) -> Result:
+    """Return a result as one that was interrupted, with what its motion is."""
+    motion = result.stop_reason or "this motion is a solution"
+    return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {motion}"))
+
+
+def verified(
+    result: Result,
+    transcription: Transcription,
+    motion: TranscribedMotion,
+    p: Array,
+    scheme: Scheme | None,
+) -> Result:
+    """Return a result with its simulation."""
+    d = transcription.dynamics
+    stepper = Variational() if scheme is None or scheme.chooses_h else scheme
+    simulated = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
+    data = result.data.assign(
+        resimulated=(("time", "q"), simulated.q, {"units": "m, 1", "long_name": "simulated again"})
+    )
+    data.attrs |= {
+        "resimulated_defect": simulated.defect,
+        "resimulated_until": simulated.until,
+        "resimulated_seconds": simulated.seconds,
+    }
+    return Result(data)
+
+
+def of_guess(
+    transcription: Transcription,
+    costs: Sequence[Cost],
+    nlp: StructuredNlp,
+    start: Point,
+    numbers: Array,
+) -> dict[str, Any]:
+    """Return cost (if the guess determines forces) and constraint violation of the guess."""
+    costs = costs if transcription.guesses_forces else ()
+    g = np.asarray(nlp.rows(start.x, numbers)).ravel()
+    return {
+        "guess_cost": json.dumps(shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
+        "guess_violation": float(nlp.violations(g).max(initial=0.0)),
+    }
+
+
+def shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
+    """Return the part of each cost in the objective; equal names are numbered."""
+    kinds = [type(cost).__name__ for cost in costs]
+    found: dict[str, float] = {}
+    values = np.asarray(terms).ravel()[: len(kinds)]  # without a tie-breaker
+    for cost, kind, value in zip(costs, kinds, values, strict=True):
+        # A cost is named with its input or joint; equal names are numbered.
+        named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
+        name = kind if kinds.count(kind) == 1 else " ".join(named)
+        count = sum(key == name or key.startswith(f"{name} #") for key in found)
+        found[f"{name} #{count + 1}" if count else name] = float(value)
+    return found
+
+
+def fault(
+    transcription: Transcription,
+    nlp: StructuredNlp,
+    solution: Solution,
+    motion: TranscribedMotion,
+    p: Array,
+    limits: Tolerances,
+) -> str:
+    """Return why a motion is no solution; nothing where it is one."""
+    if solution.ok:
+        return ""
+    if solution.interrupted or (solution.feasible and solution.stationarity is not None):
+        return solution.status.reason
+    x = transcription
+    ending = Ending(
+        Statement(x.dynamics, x.conditions, x.inputs, p),
+        x.horizon,
+        motion.t,
+        motion.nodes,
+        solution.status.solver_status,
+        solution.iterations,
+        x.remedy,
+    )
+    numbers = x.parameters(p)
+    parts = shares(x.costs, nlp.terms(solution.x, numbers))
+    undefined = [f"{name} is {value:g}" for name, value in parts.items() if not np.isfinite(value)]
+    if undefined:
+        return f"the cost {', '.join(undefined)} at the last motion: start where it is a number"
+    if solution.residuals.largest > 1 and solution.worst().kind is Kind.BOUNDS:
+        return f"{solution.status.reason}; {solution.status.remedy}"
+    sizes = scaling(nlp, solution.x, numbers, x.names(), list(parts))
+    limit = min(limits.equality, limits.inequality)
+    return explain(nlp, solution.residuals.rows, ending, limit, sizes)

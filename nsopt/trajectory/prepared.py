@@ -1,0 +1,271 @@
+"""An optimization stated once, and solved for other targets, starts, guesses and parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+
+from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import Settings, Solver, StructuredNlp, StructuredProgram, has_compiler
+from nsopt.result import Result
+from nsopt.schemes import Scheme
+from nsopt.trajectory.assessment import fault, of_guess, shares, stopped, verified
+from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.costs import Cost, Smoothness, flattened
+from nsopt.trajectory.diagnosis import (
+    Statement,
+    check_arguments,
+    check_costs,
+    check_feasible,
+    dependence,
+    stated_row,
+)
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.optimality import what_it_is
+from nsopt.trajectory.optimum import record
+from nsopt.trajectory.programs import (
+    program_settings,
+    schedules_from,
+    starting_point,
+    transcribed,
+)
+from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_tie_breaker
+from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.verification.reintegration import explain_defect
+
+LONG = 200
+"""Steps from which functions are compiled unless the solver says otherwise."""
+
+
+class PreparedOptimization:
+    """An optimization stated once, and solved for other targets, starts, guesses and parameters.
+
+    Parameters
+    ----------
+    dynamics, horizon, costs, conditions, guess, inputs, parameters, scheme, solver
+        As for `optimize`; what `solve` is not given otherwise is as here.
+    often : bool
+        Whether it is to be solved many times: then functions are compiled, however few steps there
+        are, if there is a compiler and ``solver`` does not say otherwise.
+
+    Raises
+    ------
+    TypeError, ValueError, KeyboardInterrupt
+        As for `optimize`.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        horizon: Horizon,
+        costs: Sequence[Cost],
+        conditions: Sequence[Condition],
+        guess: Guess,
+        *,
+        inputs: Sequence[str] = (),
+        parameters: Mapping[str, float] | None = None,
+        scheme: Scheme | None = None,
+        solver: Solver | None = None,
+        often: bool = True,
+    ) -> None:
+        self._begin: float | None = perf_counter()
+        self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
+        self._scheme, self._solver = scheme, solver or Solver()
+        self._costs, self._guess, self._parameters = costs, guess, parameters
+        self._conditions, by_default = conditions, often or horizon.steps >= LONG
+        self._compiled = bool(self._solver.compiled)
+        if self._solver.compiled is None:
+            self._compiled = by_default and has_compiler()
+        with interruptible():  # nothing is computed yet
+            self._check(conditions, guess, parameters)
+            self._program = self._built(conditions, guess, dynamics.values(parameters))
+
+    def solve(
+        self,
+        *,
+        conditions: Sequence[Condition] | None = None,
+        guess: Guess | None = None,
+        parameters: Mapping[str, float] | None = None,
+        verify: bool = False,
+        title: str = "optimum",
+    ) -> Result:
+        """Return the best motion.
+
+        Nothing is built anew where only numbers differ: parameters, the guess, and those numbers of
+        conditions that are limits, such as a posture at the start or end, the position of a
+        `Reach`, a range. Else the program is built again, by code that is compiled already where
+        its structure is the same.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition, optional
+            All of them, in place of those stated.
+        guess : Guess, optional
+        parameters : mapping of name to float, optional
+        verify, title
+            As for `optimize`.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        TypeError, ValueError, KeyboardInterrupt
+            As for `optimize`.
+        """
+        begin, self._begin = self._begin or perf_counter(), None
+        with interruptible():
+            given = conditions is not None or guess is not None or parameters is not None
+            guess = self._guess if guess is None else guess
+            conditions = self._conditions if conditions is None else conditions
+            parameters = self._parameters if parameters is None else parameters
+            if given:
+                self._check(conditions, guess, parameters)
+            p = self._dynamics.values(parameters)
+            now = self._program = self._restated(conditions, guess, p)
+            transcription, nlp, settings = now.transcription, now.nlp, now.settings
+            start = starting_point(transcription, nlp, guess)
+            schedules = schedules_from(guess, start, transcription, settings)
+            built = perf_counter() - begin
+        with uninterrupted("stopping after this iteration; the best motion so far is kept"):
+            solution = now.program.solve(p, *transcription.limits(), start, schedules)
+            motion = transcription.motion(solution, p)
+            numbers = transcription.parameters(p)
+            why = fault(transcription, nlp, solution, motion, p, settings.tolerances)
+            costs = flattened(self._costs)
+            parts = shares(costs, nlp.terms(solution.x, numbers))
+            kind = solution.stationarity.kind.name if solution.stationarity else ""
+            attrs = {
+                "title": title,
+                "solver": repr(self._solver),
+                "compile_time": built,
+                "objective": sum(parts.values()),
+                "detailed_cost": json.dumps(parts),
+                **recorded(now.tie),
+                **of_guess(transcription, costs, nlp, start, numbers),
+                "stationarity_kind": kind,
+                "stationarity": what_it_is(transcription, settings, solution),
+                "stop_reason": why or explain_defect(motion.defect, self._horizon.defect),
+            }
+            backend = type(self._solver.backend).__name__.lower()
+            result = record(transcription, solution, motion, p, backend, attrs)
+            if not verify or solution.interrupted:
+                return result
+            try:
+                with interruptible():
+                    return verified(result, transcription, motion, p, self._scheme)
+            except KeyboardInterrupt:
+                return stopped(result, "interrupted while it was simulated again")
+
+    def _check(
+        self,
+        conditions: Sequence[Condition],
+        guess: Guess,
+        parameters: Mapping[str, float] | None,
+    ) -> None:
+        check_arguments(
+            self._dynamics,
+            self._horizon,
+            self._costs,
+            conditions,
+            guess,
+            inputs=self._inputs,
+            parameters=parameters,
+            scheme=self._scheme,
+            solver=self._solver,
+        )
+
+    def _built(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
+        """Return the program of some conditions, stated anew."""
+        costs = flattened(self._costs)
+        transcription = transcribed(
+            self._dynamics,
+            self._horizon,
+            costs,
+            conditions,
+            inputs=self._inputs,
+            p=p,
+            scheme=self._scheme,
+            relaxation=horizon_settings(self._solver).relaxation,
+        )
+        statement = Statement(self._dynamics, conditions, self._inputs, p)
+        check_feasible(statement, self._horizon)
+        nlp = transcription.nlp()
+        depends = dependence(nlp, len(costs))
+        check_costs(costs, depends)
+        tie = tie_breaker(transcription, nlp, depends, guess, p)
+        if tie is not None:
+            transcription = with_tie_breaker(transcription, tie)
+            nlp = transcription.nlp()
+        settings = program_settings(transcription, self._solver)
+        program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled)
+        return _Program(statement, transcription, nlp, settings, program, tie, guess)
+
+    def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
+        """Return the program of other conditions and parameters, as much of it as is the same."""
+        now = self._program
+        same = len(conditions) == len(now.statement.conditions) and all(
+            x is y for x, y in zip(conditions, now.statement.conditions, strict=True)
+        )
+        moved = not np.array_equal(p, now.statement.p)
+        if now.tie is not None and not (same and not moved and guess is now.guess):
+            return self._built(conditions, guess, p)  # the weight of the tie-breaker depends on all
+        if moved:
+            if not now.transcription.any_parameters:
+                return self._built(conditions, guess, p)
+            now = replace(now, statement=replace(now.statement, p=p))
+            if same:
+                check_feasible(now.statement, self._horizon)
+        if same:
+            return now
+        statement = now.statement.restated(conditions)
+        nlp = None if statement is None else _limited(now, statement, self._horizon.steps)
+        if statement is None or nlp is None:
+            return self._built(conditions, guess, p)
+        check_feasible(statement, self._horizon)
+        return replace(
+            now,
+            statement=statement,
+            transcription=now.transcription.with_conditions(conditions),
+            nlp=nlp,
+            program=now.program.restated(nlp),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """An optimization for given conditions and parameters, and what solves it."""
+
+    statement: Statement
+    transcription: Transcription
+    nlp: StructuredNlp
+    settings: Settings
+    program: StructuredProgram
+    tie: Smoothness | None
+    guess: Guess
+
+
+def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:
+    """Return a program with the limits of another statement; None if rows are not those stated."""
+    blocks = []
+    for block in now.nlp.blocks:
+        lower, upper = block.lower.copy(), block.upper.copy()
+        for i in range(block.rows):
+            before, row = (stated_row(block, i, x, steps) for x in (now.statement, statement))
+            if before is None or row is None:
+                continue
+            known = (before.lower, before.upper) == (lower[0, i], upper[0, i])
+            # A range that closes is an equation, which no bound of an unknown is.
+            if not known or (before.lower < before.upper) != (row.lower < row.upper):
+                return None
+            lower[:, i], upper[:, i] = row.lower, row.upper
+        blocks.append(replace(block, lower=lower, upper=upper))
+    return now.nlp.restated(blocks)
