@@ -79,12 +79,12 @@ class PreparedOptimization:
         self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
         self._scheme, self._solver = scheme, solver or Solver()
         self._costs, self._guess, self._parameters = costs, guess, parameters
-        self._conditions, by_default = conditions, often or horizon.steps >= LONG
-        self._compiled = bool(self._solver.compiled)
-        if self._solver.compiled is None:
-            self._compiled = by_default and has_compiler()
+        self._conditions = conditions
         with interruptible():  # nothing is computed yet
             self._check(conditions, guess, parameters)
+            self._compiled = self._solver.compiled
+            if self._compiled is None:
+                self._compiled = (often or horizon.steps >= LONG) and has_compiler()
             self._program = self._built(conditions, guess, dynamics.values(parameters))
 
     def solve(
