@@ -48,8 +48,8 @@ def mobility(
     TypeError
         If ``mechanism`` is something else.
     ValueError
-        If the order is below 1, the mechanism has no loop or is not closed there, or a rank cannot
-        be decided: then with the singular values.
+        If the order is below 1 or too high for so many free directions, the mechanism has no loop
+        or is not closed there, or a rank cannot be decided: then with the singular values.
     """
     if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
         raise ValueError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import factorial
+from math import comb, factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,13 @@ ZERO, NONZERO = 1e-9, 1e-7
 
 CLOSED = 1e-13
 """Residual, in scaled rows, at which the reduced equations count as solved."""
+
+
+MOST_TERMS = 2000
+"""Monomials of one degree that are computed, at most."""
+
+PROBES = 5
+"""Random directions along which a degree must vanish to count as zero."""
 
 
 class UndecidedRankError(ValueError):
@@ -148,22 +155,41 @@ class Reduction:
     def polynomials(self, order: int) -> PolynomialMap:
         """Return the Taylor polynomials of g up to an order, in s.
 
-        By the series along as many directions as there are monomials, and half as many again.
+        Of each degree by the series along as many directions as there are monomials, and half as
+        many again; degrees that vanish along some random ones vanish.
+
+        Raises
+        ------
+        ValueError
+            If there are more monomials of a degree than `MOST_TERMS`.
         """
         free = self.freedom
-        if not self.redundant or not free or order < 2:
+        degrees = self._degrees(order) if self.redundant and free and order >= 2 else []
+        if not degrees:
             return PolynomialMap(np.zeros((0, free), dtype=int), np.zeros((0, 0)))
-        exponents = [exponents_of(free, k) for k in range(2, order + 1)]
-        count = len(exponents[-1]) if exponents else 0
-        directions = np.random.default_rng(0).normal(size=(free, count + count // 2 + 1))
-        directions /= np.linalg.norm(directions, axis=0)
-        _, g, size = self.series(directions, order)
-        coefficients = [np.zeros((self.redundant, 0))]
-        for k, powers in enumerate(exponents):
+        count = comb(free + degrees[-1] - 1, degrees[-1])
+        if count > MOST_TERMS:
+            raise ValueError(
+                f"polynomials of order {degrees[-1]} in {free} free directions have {count} terms "
+                f"each, {MOST_TERMS} at most are computed: take a lower order, or hold joints that "
+                "do not matter by Fixed ones"
+            )
+        exponents = [exponents_of(free, k) for k in degrees]
+        directions = _directions(free, count + count // 2 + 1)
+        _, g, size = self.series(directions, degrees[-1])
+        coefficients = []
+        for k, powers in zip(degrees, exponents, strict=True):
             monomials = np.prod(directions.T[:, None, :] ** powers, axis=2)
-            coefficients.append(np.linalg.lstsq(monomials, g[k + 1].T, rcond=None)[0].T)
-        powers = np.concatenate([np.zeros((0, free), dtype=int), *exponents])
-        return PolynomialMap(powers, np.concatenate(coefficients, axis=1)).reduced(ZERO * size)
+            coefficients.append(np.linalg.lstsq(monomials, g[k - 1].T, rcond=None)[0].T)
+        found = PolynomialMap(np.concatenate(exponents), np.concatenate(coefficients, axis=1))
+        return found.reduced(ZERO * size)
+
+    def _degrees(self, order: int) -> list[int]:
+        """Return the degrees, up to an order, of which g has terms."""
+        _, g, size = self.series(_directions(self.freedom, PROBES), order)
+        # At directions of length one a monomial is small if there are many variables.
+        most = [np.max(np.abs(g[k - 1])) * self.freedom ** (k / 2) for k in range(2, order + 1)]
+        return [k for k, value in enumerate(most, 2) if value > ZERO * size]
 
     def rates(self, s: Array) -> dict[str, Array]:
         """Return the rates of all joints, in their order, along directions s (n - r, k).
@@ -217,3 +243,9 @@ class Reduction:
             self.rows * np.asarray(h).ravel(),
             self.rows[:, None] * np.asarray(J) * self.columns,
         )
+
+
+def _directions(variables: int, count: int) -> Array:
+    """Return random directions (variables, count) of length one."""
+    found = np.random.default_rng(0).normal(size=(variables, count))
+    return np.asarray(found / np.linalg.norm(found, axis=0), dtype=float)

@@ -141,7 +141,8 @@ def traced(
 def _sizes(reduction: Reduction, ray: Array) -> list[float]:
     """Return the lengths of s along a direction at which the joint that moves most has `SIZES`.
 
-    Near another singular posture, where the reduced equations have no solution there, smaller ones.
+    Smaller ones where the reduced equations have no solution so far away, as near another singular
+    posture.
     """
     most = float(np.max(np.abs(reduction.bases[0] @ ray)))
     for part in CLOSER:

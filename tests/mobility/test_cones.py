@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import GROUND, Body, Distance, Frame, Mechanism, PointOnLine, Relative, Revolute
-from nsopt.mobility import Finding, mobility
+from nsopt.mobility import Finding, linkage, mobility
 from problems.linkages import double_watt
 from tests.mobility.models import direction
 
@@ -91,3 +91,27 @@ def test_motions_with_the_same_direction_are_singular():
     assert not branch.smooth
     rates = direction(branch)[:8]
     assert np.abs(rates) == pytest.approx(1, abs=1e-6)
+
+
+def four_bar_with_arm(places, arm):
+    """Hinges of a four-bar linkage, and a chain of as many more on its coupler."""
+    loop = linkage([(0, 0, 1, y, -x, 0) for x, y in places])
+    links = [Body(f"arm {k}", 0.0) for k in range(arm)]
+    before = [loop.bodies[1], *links]
+    hinges = [
+        Revolute(f"wrist {k}", Frame.at(before[k], (0, 0, 0)), Frame(link))
+        for k, link in enumerate(links)
+    ]
+    return Mechanism([*loop.bodies, *links], [*loop.joints, *hinges], Relative(["joint 4"]))
+
+
+def test_many_freedoms_beside_rows_that_are_redundant_everywhere():
+    x = mobility(four_bar_with_arm([(0, 0), (0.5, 1), (1.6, 1.2), (2, 0)], 20), order=6)
+    assert x.cone_dimensions == (21,) * 6
+    assert (x.local_freedom, x.singular) == (21, False)
+
+
+def test_more_terms_than_can_be_computed_are_refused():
+    flat = four_bar_with_arm([(0, 0), (1, 0), (3, 0), (2, 0)], 20)
+    with pytest.raises(ValueError, match=r"in 22 free directions have .* take a lower order"):
+        mobility(flat, order=4)
