@@ -148,7 +148,8 @@ STRUCTURED: Mapping[str, Any] = MappingProxyType(
         "ipopt.warm_start_init_point": "yes",
         # Matrices of a horizon are banded; its search for a permutation takes most of the time.
         "ipopt.mumps_permuting_scaling": 0,
-        "ipopt.mumps_pivot_order": 2,  # as fast as METIS or faster; AMD takes singular matrices as regular
+        # As fast as METIS or faster; AMD (0) takes some singular matrices as regular.
+        "ipopt.mumps_pivot_order": 2,
     }
 )
 """Options of a structured program."""

@@ -82,9 +82,8 @@ class PreparedOptimization:
         self._conditions = conditions
         with interruptible():  # nothing is computed yet
             self._check(conditions, guess, parameters)
-            self._compiled = self._solver.compiled
-            if self._compiled is None:
-                self._compiled = (often or horizon.steps >= LONG) and has_compiler()
+            stated, by_default = self._solver.compiled, often or horizon.steps >= LONG
+            self._compiled = by_default and has_compiler() if stated is None else stated
             self._program = self._built(conditions, guess, dynamics.values(parameters))
 
     def solve(
