@@ -106,7 +106,7 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     style.require_steps(results, "joint_rms")
     labels = [f"{k}" for k in range(len(results))]
     table = rms_loads(dict(zip(labels, results, strict=True)), joints)
-    names = list(dict.fromkeys(str(joint) for joint, _ in table.columns))
+    names = list(dict.fromkeys(table.columns.get_level_values("joint")))
     size = (max(7.0, 1.2 + 0.13 * len(names) * len(results)), 6.0)
     figure, axes = style.page("RMS of joint loads", results, 2, 1, size, sharex=True)
     for ax, part in zip(axes[:, 0], ("axial", "normal"), strict=True):
