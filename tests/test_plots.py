@@ -30,9 +30,11 @@ from nsopt.plots.style import label, unit_of
 from tests.plotted import (
     CLEARANCE,
     drawn,
+    factor_of,
     holds,
     ran_clearance,
     ran_ideal,
+    ran_led,
     ran_stone,
     repeated,
     run,
@@ -42,12 +44,6 @@ from tests.plotted import (
 clearance, ideal, stone = (
     pytest.fixture(ran, scope="module") for ran in (ran_clearance, ran_ideal, ran_stone)
 )
-
-
-def factor_of(ax, unit):
-    text = ax.get_ylabel()
-    prefix = text[text.index("[") + 1 : text.index("]")].removesuffix(unit)
-    return {"": 1.0, "m": 1e3, "µ": 1e6, "n": 1e9}[prefix]
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +64,16 @@ def held(tmp_path_factory):
     return Result.open(result.save(tmp_path_factory.mktemp("results") / "held.nc"))
 
 
+@pytest.fixture(scope="module")
+def led():
+    return ran_led(bends=True)
+
+
 @pytest.fixture(scope="module", params=FIGURES)
-def figure(request, opened, held):
-    result = held if request.param in ("range_of_motion", "tracked_points") else opened
+def figure(request, opened, held, led):
+    special = dict.fromkeys(("range_of_motion", "tracked_points"), held)
+    special |= dict.fromkeys(("programmed_paths", "link_shapes"), led)
+    result = special.get(request.param, opened)
     before = result.data.copy(deep=True)
     figure = draw(request.param, result)
     assert before.identical(result.data)  # results are left alone

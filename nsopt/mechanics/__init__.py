@@ -27,7 +27,6 @@ from nsopt.mechanics.element import (
     ResistingPair,
     TimeFunction,
     Vector,
-    count_gaps,
 )
 from nsopt.mechanics.equilibrium import equilibrium
 from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
@@ -101,7 +100,6 @@ __all__ = [
     "check_courses",
     "check_start",
     "consistent",
-    "count_gaps",
     "equilibrium",
     "implied_rows",
     "joint_resistance",

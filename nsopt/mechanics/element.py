@@ -17,11 +17,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics.frame import Frame, Motion
+from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.freedom import Freedom
 from nsopt.mechanics.law import ContactLaw
 from nsopt.mechanics.state import State
-from nsopt.parameter import Numbers, parameters_in
+from nsopt.parameter import Numbers
 
 
 class Outline(NamedTuple):
@@ -139,17 +139,6 @@ class Contact(Element):
 
         They may depend on ``s.t``: the wall then moves, and its work is work from outside.
         """
-
-
-def count_gaps(contact: Contact) -> int:
-    """Return the number of gaps of a contact."""
-    symbols = {name: ca.SX.sym(name) for name in parameters_in(contact)}
-    bodies = {frame.body.name for frame in contact.frames if frame.body is not None}
-    sizes = {"r": (3, 1), "A": (3, 3), "v": (3, 1), "w": (3, 1)}
-    motions: dict[str | None, Motion] = {
-        body: Motion(*(ca.SX.sym(x, *size) for x, size in sizes.items())) for body in bodies
-    }
-    return len(contact.gaps(State(ca.SX.sym("t"), motions, symbols)))
 
 
 class Force(Element):

@@ -139,8 +139,8 @@ def _led(result: Result, name: str | None) -> Array:
     """Return the positions (time, 3) [m] of frame b of a programmed element."""
     found = [x for x in _frames(result) if x["kind"] in LED and name in (None, x["element"])]
     if not found:
-        kinds = " or ".join(LED)
-        raise ValueError(f"programmed_paths: no {kinds} {name or ''} in {result.name}")
+        what = " or ".join(LED) + (f" {name!r}" if name else "")
+        raise ValueError(f"programmed_paths: no {what} in {result.name}")
     followed = [x for x in found if x["element"] == found[0]["element"]][-1]
     return _moved(result, followed["body"], np.asarray(followed["origin"]))
 

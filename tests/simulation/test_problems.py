@@ -62,6 +62,8 @@ MECHANISMS = [
     "spherical_inline",
 ]
 """Mechanisms alone, whose mobility tests/mobility is about."""
+PROGRAMMED = ["olkc", "rpsup"]
+"""In eight cases each, run in test_programmed_motion.py."""
 
 SETTLED = 0.2  # s
 
@@ -87,7 +89,9 @@ def few(names, *quick):
 
 
 def test_every_named_problem_is_tested():
-    assert sorted(problem_files()) == sorted(NAMES + RANGES + TREES + OPTIMA + MECHANISMS)
+    assert sorted(problem_files()) == sorted(
+        NAMES + RANGES + TREES + OPTIMA + MECHANISMS + PROGRAMMED
+    )
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "bricard", "rom_swing_up"])

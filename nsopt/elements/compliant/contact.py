@@ -16,13 +16,13 @@ from nsopt.mechanics import (
     Frame,
     Gap,
     Load,
+    Motion,
     Outline,
     Output,
     Pressed,
     State,
-    count_gaps,
 )
-from nsopt.parameter import number
+from nsopt.parameter import number, parameters_in
 
 LATCHED = 1e-12
 """Speed of impact [m/s] that counts as known; zero is that of an open gap."""
@@ -122,7 +122,7 @@ class CompliantContact(Force):
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        count = count_gaps(self.contact) if self.law.latches else 0
+        count = _count_gaps(self.contact) if self.law.latches else 0
         return tuple("impact_speed" + (f"[{k}]" if count > 1 else "") for k in range(count))
 
     def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
@@ -196,3 +196,14 @@ def depth(gap: Gap) -> ca.SX:
     Not zero while open: powers of zero have no finite second and third derivatives.
     """
     return ca.fmax(-gap.distance, 1e-30)
+
+
+def _count_gaps(contact: Contact) -> int:
+    """Return the number of gaps of a contact."""
+    symbols = {name: ca.SX.sym(name) for name in parameters_in(contact)}
+    bodies = {frame.body.name for frame in contact.frames if frame.body is not None}
+    sizes = {"r": (3, 1), "A": (3, 3), "v": (3, 1), "w": (3, 1)}
+    motions: dict[str | None, Motion] = {
+        body: Motion(*(ca.SX.sym(x, *size) for x, size in sizes.items())) for body in bodies
+    }
+    return len(contact.gaps(State(ca.SX.sym("t"), motions, symbols)))

@@ -1,0 +1,91 @@
+"""The two mechanisms of [CoPCoD 2023]: freedoms, decay of what is off, a held base."""
+
+import runpy
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Compiled,
+    RungeKutta,
+    Start,
+    StepBounds,
+    Variational,
+    consistent,
+    load_problem,
+    simulate,
+)
+from nsopt.algebra import rank
+from nsopt.problem import problem_files
+from tests.states import array, run
+
+SLOW_ROOT = 5.0126  # 1/s, of s^2 + 2 alpha s + beta^2 with 1000 and 100 1/s
+
+
+@cache
+def stated(name):
+    """What the file of a problem states."""
+    folder = str(problem_files()[name].parent)
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(str(problem_files()[name]))
+    finally:
+        sys.path.remove(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "coordinates", "left"), [("olkc", 11, 2), ("rpsup", 13, 0)])
+def test_freedoms_are_as_counted(name, coordinates, left):
+    """6 of the base, held, and 5 - 3 or 7 - 5 - 2."""
+    problem = load_problem(name)
+    d = problem.dynamics
+    C = array(d.closure_matrix(0, problem.start.q, d.values()))
+    assert d.nv == coordinates
+    assert d.nv - rank(C) == left
+
+
+@pytest.mark.slow
+def test_three_coordinates_of_the_rigid_loop_are_too_many():
+    """The paper lets the loop open by 4.39 cm instead."""
+    d = stated("rpsup")["model"](axes="xyz")
+    start = Start(*d.stated_start(refuse=False))
+    says = r"'tip' keep 2 coordinates as functions of time, but the other joints leave 1 free"
+    with pytest.warns(UserWarning, match="tip"), pytest.raises(ValueError, match=says):
+        run(d, 0.01, 1e-3, start, scheme=RungeKutta(500.0, 50.0))
+
+
+@pytest.mark.slow
+def test_a_base_held_by_a_joint_moves_as_part_of_the_ground():
+    runs = []
+    for cut in (True, False):
+        d = stated("olkc")["model"](cut=cut)
+        start = consistent(d, stated("olkc")["near"](d))
+        runs.append(run(d, 0.02, 1e-3, start, scheme=Variational()))
+    held, part = (result["q"].values[:, -5:] for result in runs)
+    assert held == pytest.approx(part, abs=1e-10)
+    assert float(runs[0]["constraint_violation"].max()) < 1e-10
+
+
+@pytest.mark.slow
+def test_what_is_off_decays_by_the_gains():
+    problem = load_problem("olkc")
+    with pytest.warns(UserWarning, match="joint 'tip' is 0.03 .* brings it back"):
+        result = simulate(
+            problem.dynamics,
+            problem.start,
+            2.3,
+            steps=StepBounds(1e-4, 1e-4),
+            scheme=problem.scheme,
+            solver=Compiled(),
+            store_every=40,
+            progress=False,
+        )
+    assert result.completed, result.stop_reason
+    t, off = result["time"].values, result.data["constraint_violation"].sel(joint="tip").values
+    during = (t > 0.1) & (t < 1.9)
+    assert np.polyfit(t[during], np.log(off[during]), 1)[0] == pytest.approx(-SLOW_ROOT, rel=5e-3)
+    assert off[0] == pytest.approx(0.024, abs=1e-9)  # of 30 mm, the largest component
+    assert np.max(off[t >= 1.0]) < 5e-3
+    assert np.max(off[t >= 2.2]) < 5e-7
