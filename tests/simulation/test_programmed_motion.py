@@ -1,4 +1,4 @@
-"""The two mechanisms of [CoPCoD 2023]: freedoms, decay of what is off, a held base."""
+"""The two mechanisms of [CoPCoD 2023]: freedoms, decay of what is off."""
 
 import runpy
 import sys
@@ -12,8 +12,6 @@ from nsopt import (
     RungeKutta,
     Start,
     StepBounds,
-    Variational,
-    consistent,
     load_problem,
     simulate,
 )
@@ -54,18 +52,6 @@ def test_three_coordinates_of_the_rigid_loop_are_too_many():
     says = r"'tip' keep 2 coordinates as functions of time, but the other joints leave 1 free"
     with pytest.warns(UserWarning, match="tip"), pytest.raises(ValueError, match=says):
         run(d, 0.01, 1e-3, start, scheme=RungeKutta(500.0, 50.0))
-
-
-@pytest.mark.slow
-def test_a_base_held_by_a_joint_moves_as_part_of_the_ground():
-    runs = []
-    for cut in (True, False):
-        d = stated("olkc")["model"](cut=cut)
-        start = consistent(d, stated("olkc")["near"](d))
-        runs.append(run(d, 0.02, 1e-3, start, scheme=Variational()))
-    held, part = (result["q"].values[:, -5:] for result in runs)
-    assert held == pytest.approx(part, abs=1e-10)
-    assert float(runs[0]["constraint_violation"].max()) < 1e-10
 
 
 @pytest.mark.slow
