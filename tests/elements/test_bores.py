@@ -9,6 +9,7 @@ import pytest
 from nsopt import (
     GROUND,
     Body,
+    Corridor,
     CylindricalClearance,
     Frame,
     Mechanism,
@@ -29,7 +30,14 @@ pytestmark = pytest.mark.unit
 
 contacts = pytest.mark.parametrize("row", [*CLEARANCES, *CONTACTS, *IN_PLANE, *BORES], ids=str)
 anywhere = pytest.mark.parametrize("seed", range(3))
-HOLES = (CylindricalClearance, PlanarRevoluteClearance, RevoluteClearance, SphericalClearance)
+HOLES = (
+    Corridor,
+    Corridor,
+    CylindricalClearance,
+    PlanarRevoluteClearance,
+    RevoluteClearance,
+    SphericalClearance,
+)
 
 
 class Lifted:
