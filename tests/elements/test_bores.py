@@ -32,7 +32,6 @@ contacts = pytest.mark.parametrize("row", [*CLEARANCES, *CONTACTS, *IN_PLANE, *B
 anywhere = pytest.mark.parametrize("seed", range(3))
 HOLES = (
     Corridor,
-    Corridor,
     CylindricalClearance,
     PlanarRevoluteClearance,
     RevoluteClearance,
