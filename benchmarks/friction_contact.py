@@ -1,16 +1,17 @@
 """Published friction-contact problems by kind: how many are solved, to which residual, how fast.
 
-python benchmarks/friction_contact.py FOLDER [--most 40]
+python benchmarks/friction_contact.py FOLDER [--most 1000] [--newton 60]
 
-Reads the files of numbers ``*.dat`` that Siconos tests its solvers with (folder
-numerics/src/FrictionContact/test/data of its sources: steps of rovers, capsules, confetti, spheres,
-towers, from its own runs and from FCLIB): W, q and mu of
+Reads the files that Siconos tests its solvers with (folder numerics/src/FrictionContact/test/data
+of its sources: steps of rovers, capsules, confetti, spheres, towers, from its own runs and from the
+collection FCLIB), ``*.dat`` and ``*.hdf5``, as W, q and mu of
 
     u = W r + q,  0 <= u_n _|_ r_n >= 0,  |r_t| <= mu r_n,  r_t = -mu r_n u_t / |u_t|.
 
-`Newton` as compiled steps have it, interpreted; where it fails, `Ipopt` by Scholtes' relaxation as
-the retries of a simulation. The residual is that of both projections [Acary, Bremond, Huber 2018],
-over the size of r.
+As in the retries of a simulation: `Newton` of compiled steps, interpreted, where it is not too
+large to be eliminated by straight-line code; where it fails, `ProximalPoint`, then `Ipopt` by
+Scholtes' relaxation. The residual is that of both projections [Acary, Bremond, Huber 2018], over
+the size of r.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import NamedTuple
 
 import casadi as ca
+import h5py
 import numpy as np
+import scipy
 from common import Array, machine, table
 
-from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver
+from nsopt.mpcc import Ipopt, Mpcc, Newton, ProximalPoint, Scholtes, Solver
 from nsopt.simulation.retry import GRADUAL
 
 SOLVED = 1e-8
@@ -49,11 +52,13 @@ class Problem(NamedTuple):
     @property
     def kind(self) -> str:
         """The mechanism it is a step of."""
-        return re.split(r"[-_\d]", self.name)[0]
+        return re.split(r"\d|[-_](?=i?\d)|-ex", self.name)[0]
 
 
 def read(path: Path) -> Problem | None:
     """Return the problem of a file; None where it is of the plane or of another form."""
+    if path.suffix == ".hdf5":
+        return _fclib(path)
     numbers = Numbers(path)
     try:
         dimension, contacts, storage = numbers.whole(3)
@@ -105,6 +110,33 @@ def _blocks(numbers: Numbers, n: int) -> Array:
     return W
 
 
+def _fclib(path: Path) -> Problem:
+    """Return a problem of FCLIB; a global one, M v = H r + f, u = H^T v + w, is reduced."""
+    with h5py.File(path) as file:
+        if "fclib_local" in file:
+            local = file["fclib_local"]
+            W, q = _sparse(local["W"]).toarray(), local["vectors/q"][:]
+        else:
+            local = file["fclib_global"]
+            M, H = _sparse(local["M"]), _sparse(local["H"])
+            by = scipy.sparse.linalg.spsolve(M.tocsc(), H.tocsc())
+            W = (H.T @ by).toarray()
+            q = by.T @ local["vectors/f"][:] + local["vectors/w"][:]
+        return Problem(path.stem, W, np.asarray(q), local["vectors/mu"][:])
+
+
+def _sparse(group: h5py.Group) -> scipy.sparse.spmatrix:
+    """Return a matrix: by columns, by rows, or entry by entry."""
+    columns, rows, count = -1, -2, int(group["nz"][0])
+    shape = int(group["m"][0]), int(group["n"][0])
+    x, i, p = (group[name][:] for name in ("x", "i", "p"))
+    if count == columns:
+        return scipy.sparse.csc_matrix((x, i, p), shape)
+    if count == rows:
+        return scipy.sparse.csr_matrix((x, i, p), shape)
+    return scipy.sparse.coo_matrix((x[:count], (i[:count], p[:count])), shape)
+
+
 def stated(problem: Problem) -> Mpcc:
     """Return the program, whose scales make impulses and slips about one."""
     n = problem.mu.size
@@ -144,29 +176,60 @@ def residual(problem: Problem, x: Array) -> float:
     return float(np.abs(np.concatenate(off)).max() / largest)
 
 
-def solved(problem: Problem) -> tuple[str, float, float]:
-    """Return what solved the problem, the residual and the time [s] of the solve."""
+def by_newton(problem: Problem) -> Array:
+    """Return what Newton finds from zero."""
+    size = 3 * problem.mu.size
     program = stated(problem)
-    scale = float(program.variables[0].scale[0])
     f = Newton().lower(program)
-    begin = perf_counter()
-    x = np.asarray(f(np.zeros(3 * problem.mu.size), [], 1)[0]).ravel() * scale
-    seconds = perf_counter() - begin
-    if residual(problem, x) < SOLVED:
-        return "Newton", residual(problem, x), seconds
+    return _physical(program, np.asarray(f(np.zeros(size), [], 1)[0]).ravel())
+
+
+def by_points(problem: Problem) -> Array:
+    """Return what proximal points lead to from zero."""
+    program = stated(problem)
+    x = ProximalPoint(program).start(np.zeros(3 * problem.mu.size), np.zeros(0))
+    return _physical(program, x)
+
+
+def by_ipopt(problem: Problem) -> Array:
+    """Return what IPOPT finds."""
     solver = Solver(relaxation=Scholtes(), backend=Ipopt(), schedules=(GRADUAL,))
-    built = solver.build(program)
-    begin = perf_counter()
-    solution = built.solve()
-    x = np.concatenate([solution["normal"], solution["tangent"]])
-    seconds += perf_counter() - begin
-    off = residual(problem, x)
-    return ("Ipopt" if off < SOLVED else "none"), off, seconds
+    solution = solver.build(stated(problem)).solve()
+    return np.concatenate([solution["normal"], solution["tangent"]])
+
+
+def _physical(program: Mpcc, x: Array) -> Array:
+    return x * float(program.variables[0].scale[0])
+
+
+SOLVERS = {"Newton": by_newton, "ProximalPoint": by_points, "Ipopt": by_ipopt}
+
+
+class Trial(NamedTuple):
+    """What solved a problem, to which residual, in how many seconds of the processor in all."""
+
+    contacts: int
+    by: str
+    residual: float
+    seconds: float
+
+
+def solved(problem: Problem, newton: int) -> Trial:
+    """Return the end of the solvers in turn, that of least residual where none solves."""
+    n, best, begin = problem.mu.size, ("none", np.inf), process_time()
+    for name, solver in SOLVERS.items():
+        if name == "Newton" and n > newton:
+            continue
+        off = residual(problem, solver(problem))
+        if off < SOLVED:
+            return Trial(n, name, off, process_time() - begin)
+        best = "none", min(best[1], off)
+    return Trial(n, *best, process_time() - begin)
 
 
 def problems(folder: Path, most: int) -> Iterator[Problem]:
     """Yield the problems of a folder with at most ``most`` contacts."""
-    for path in sorted(folder.glob("*.dat")):
+    for path in sorted(x for x in folder.iterdir() if x.suffix in (".dat", ".hdf5")):
         if path.name.startswith(OTHERS):
             continue
         problem = read(path)
@@ -182,25 +245,29 @@ def main(arguments: list[str]) -> int:
     """Run the benchmark; the exit code tells whether all was solved."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--most", type=int, default=40, help="contacts (default 40)")
+    parser.add_argument("--most", type=int, default=1000, help="contacts (default 1000)")
+    parser.add_argument("--newton", type=int, default=60, help="contacts that Newton gets at most")
     chosen = parser.parse_args(arguments)
     print(machine())
-    rows: dict[str, list[tuple[int, str, float, float]]] = {}
+    rows: dict[str, list[Trial]] = {}
     for problem in problems(chosen.folder, chosen.most):
-        by, off, seconds = solved(problem)
-        rows.setdefault(problem.kind, []).append((problem.mu.size, by, off, seconds))
-        print(f"{problem.name}: {problem.mu.size} contacts, {by}, {off:.1e}", file=sys.stderr)
+        x = solved(problem, chosen.newton)
+        rows.setdefault(problem.kind, []).append(x)
+        print(f"{problem.name}: {x.contacts} contacts, {x.by}, {x.residual:.1e}, "
+              f"{x.seconds:.2g} s", file=sys.stderr, flush=True)  # fmt: skip
     lines = [
         [
             *(kind, str(len(part)), f"{min(x[0] for x in part)} ... {max(x[0] for x in part)}"),
-            *(str(sum(x[1] == by for x in part)) for by in ("Newton", "Ipopt")),
-            *(f"{max(x[2] for x in part):.1e}", f"{1e3 * np.median([x[3] for x in part]):.2g}"),
+            *(str(sum(x.by == by for x in part)) for by in SOLVERS),
+            f"{max(x.residual for x in part):.1e}",
+            f"{np.median([x.seconds for x in part]):.2g}",
         ]
         for kind, part in rows.items()
     ]
-    head = ("kind", "problems", "contacts", "by Newton", "by Ipopt", "largest residual", "ms")
+    names = (f"by {name}" for name in SOLVERS)
+    head = ("kind", "problems", "contacts", *names, "largest residual", "median time [s]")
     print(table(head, lines))
-    return int(any(x[1] == "none" for part in rows.values() for x in part))
+    return int(any(x.by == "none" for part in rows.values() for x in part))
 
 
 if __name__ == "__main__":

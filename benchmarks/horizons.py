@@ -21,7 +21,6 @@ import numpy as np
 from arm import arm
 from clearance_optimum import planar, spatial
 from common import cpu_seconds, machine, table
-from wall import nsopt_way, true_optimum
 
 from nsopt import Result, Solver, assemble, trajectory
 from nsopt.mpcc import Ipopt
@@ -101,9 +100,29 @@ def ur5(steps: int) -> Figures:
 
 def wall(steps: int) -> Figures:
     """Return the mass and the compliant wall from a start that does not touch it."""
+    from wall import nsopt_way, true_optimum  # of names that another clone may not have
+
     answer, seconds = cpu_seconds(lambda: nsopt_way(steps, touching=False))
     said = f"{answer.optimum / true_optimum() - 1:+.1e} over the true"
     return Figures(answer.said == "solved", answer.iterations, seconds, answer.optimum, said)
+
+
+def puck(steps: int) -> Figures:
+    """Return the cart that throws a free puck by a spring."""
+    from two_bodies import thrown_puck  # as above
+
+    return timed(thrown_puck(steps))
+
+
+def long(steps: int) -> Figures:
+    """Return a pendulum of two links over many steps, and how long it takes to state."""
+    from two_bodies import double_pendulum  # as above
+
+    timed(double_pendulum(WARM))
+    motion, stating = cpu_seconds(double_pendulum(steps).prepared)
+    result, solving = cpu_seconds(motion.solve)
+    figures = of(result, stating + solving)
+    return figures._replace(said=f"stated in {stating:.1f} s; {figures.said}")
 
 
 def free_pendulum(c: float) -> Figures:
@@ -125,6 +144,9 @@ CASES: dict[str, Callable[[], Figures]] = {
     "two-link arm, c = 0.01, N = 800": lambda: timed(planar("arm", 1e-2, 800)),
     **{f"free pendulum, c = {c:g}, N = 200": partial(free_pendulum, c) for c in (1e-2, 1e-3, 1e-4)},
     "wall never touched, N = 100": partial(wall, 100),
+    "cart and puck, N = 100": partial(puck, 100),
+    "two links, N = 1000": partial(long, 1000),
+    "two links, N = 10000": partial(long, 10_000),
 }
 
 

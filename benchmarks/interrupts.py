@@ -1,6 +1,8 @@
 """Interrupts of commands at random moments: exit codes, what is kept, what runs on.
 
-python benchmarks/interrupts.py [trials] [seed]
+python benchmarks/interrupts.py [trials] [seed] [pairs]
+
+Then pairs of runs that write one result, the second begun at a random moment of the first.
 
 A command hears signals from the first line of nsopt on. In the time that Python needs to get there,
 0.05 to 0.25 s, a signal is Python's: it ends with a traceback, or, where the caller ignores SIGINT
@@ -36,8 +38,14 @@ COMMANDS = {
     "--workers 2 --out sweep",
     "view": "view seen.nc",
 }
+SHARED = "shared.nc"
+"""The output of both runs of a pair."""
 SPAN = {"run": 12.0, "optimize": 20.0, "sweep": 20.0, "view": 8.0}
 """Within which the moment lies [s]."""
+REFUSED = 2
+"""Exit code of a command that is told at once why it does not run."""
+BETWEEN = 3.0
+"""Within which the second run of a pair starts [s]."""
 
 
 class Trial(NamedTuple):
@@ -120,8 +128,47 @@ def interrupt(name: str, number: signal.Signals, moment: float, folder: Path) ->
     return Trial(name, number, moment, process.returncode, seconds, faults)
 
 
-def main(trials: int = 100, seed: int = 0) -> None:
-    """Print each trial, and a table."""
+class Pair(NamedTuple):
+    """Two runs of different lengths on one output, and what is wrong with their end."""
+
+    later: float
+    codes: tuple[int, int]
+    faults: list[str]
+
+
+def pair(later: float, folder: Path) -> Pair:
+    """Start a run, and ``later`` [s] another one on the same output."""
+    command = f"run case_a --h-min 1e-4 --h-max 1e-4 --solver sqp --out {SHARED} --t-end"
+    processes, lengths = [], (0.01, 0.02)
+    for length in lengths:
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-P", "-m", "nsopt", *command.split(), str(length)],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+        time.sleep(later if length == lengths[0] else 0)
+    told = [process.communicate()[1] for process in processes]
+    codes = processes[0].returncode, processes[1].returncode
+    faults = [f"traceback: {message}" for message in told if "Traceback" in message]
+    for code, message in zip(codes, told, strict=True):
+        if code and not (code == REFUSED and f"{SHARED!r} is being written" in message):
+            faults.append(f"exit {code}: {message}")
+    if min(codes):
+        faults.append("neither has a result")
+    else:
+        end = float(Result.open(folder / SHARED)["time"].values[-1])
+        if end not in [length for length, code in zip(lengths, codes, strict=True) if not code]:
+            faults.append(f"the result ends at {end} s")
+    faults += lost(folder)
+    return Pair(later, codes, faults)
+
+
+def main(trials: int = 100, seed: int = 0, pairs: int = 50) -> None:
+    """Print each trial, a table, and each pair."""
     draw, done = random.Random(seed), []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -146,6 +193,12 @@ def main(trials: int = 100, seed: int = 0) -> None:
             times = [x.seconds for x in mine]
             print(f"{name:10}{len(mine):7}{codes[130]:5}{sum(bool(x.faults) for x in mine):7}"
                   f"{median(times):10.2f}{max(times):10.2f}")  # fmt: skip
+    with tempfile.TemporaryDirectory() as place:
+        ends = [pair(draw.uniform(0, BETWEEN), Path(place)) for _ in range(pairs)]
+    for end in ends:
+        print(f"{end.later:5.2f} s later: exit {end.codes}: {'; '.join(end.faults) or 'ok'}")
+    refused = sum(max(end.codes) > 0 for end in ends)
+    print(f"{pairs} pairs: {refused} with one told, {sum(bool(x.faults) for x in ends)} faults")
 
 
 if __name__ == "__main__":

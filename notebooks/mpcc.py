@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from nsopt import Mpcc, Solver, Sqp
-from nsopt.mpcc import FischerBurmeister, Scholtes
+from nsopt.mpcc import ActiveSet, FischerBurmeister, MultiStart, Scholtes
 
 # %% [markdown]
 """
@@ -135,6 +135,31 @@ x, y = nowhere.variable("x", 1, lower=1, guess=1), nowhere.variable("y", 1, lowe
 nowhere.complement("pair", x, y)
 nowhere.minimize(x + y)
 print(Solver().build(nowhere).solve().summary())
+
+# %% [markdown]
+"""
+Before it says so, other relaxations and another search of the solver are tried (`Solver(recovery=)`
+gives them, an empty one leaves them out); not where an unknown grows without bound.
+
+## Several starts
+
+A solution is the best nearby. Where there may be others, `multi_start` tries random starts, between
+the bounds of what has two: a double well of x, whose parts y of either sign are a pair.
+"""
+
+# %%
+m = Mpcc("wells")
+x = m.variable("x", 1, lower=-3, upper=3, guess=2)
+parts = m.variable("parts", 2)
+m.equal("sum", x - parts[0] + parts[1])
+m.complement("sign", parts[0], parts[1])
+m.within("size", parts[0] + parts[1], 0.5, 2.5)
+m.minimize(x**4 - 5 * x**2 + x)
+near = Solver(active_set=ActiveSet(radius=1e-3))  # no branch that is far away
+for solver in (near, replace(near, multi_start=MultiStart(starts=4))):
+    solution = solver.build(m).solve().require()
+    print(f"x = {solution['x'].item():.4g}, objective {solution.objective:.4g}")
+print(solution.summary())
 
 # %% [markdown]
 """

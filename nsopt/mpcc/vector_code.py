@@ -20,6 +20,16 @@ from nsopt.mpcc.vector_operations import head, number, operation
 PART = 300
 """Statements of a part: a third of the time in the compiler that all at once would take."""
 
+LONG = 200_000
+"""Length of code of one lane from which it is not optimized: that would take minutes."""
+
+AS_IT_IS = """#ifdef __clang__
+#pragma clang optimize off
+#else
+#pragma GCC optimize ("O0")
+#endif
+"""
+
 _OUTSIDE = "const double* const* in, double* const* out"
 _INSIDE = "const V* in, V* out"
 
@@ -76,7 +86,8 @@ class VectorCode:
             generator = ca.CodeGenerator("scalar", {"with_header": False})
             for f in self._scalar:
                 generator.add(f)
-            units.append(str(generator.dump()))
+            text = str(generator.dump())
+            units.append(AS_IT_IS + text if len(text) > LONG else text)
         return units
 
     def _statements(self, f: ca.Function, own: int | None) -> tuple[list[_Statement], int]:

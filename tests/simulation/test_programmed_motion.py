@@ -12,6 +12,8 @@ from nsopt import (
     RungeKutta,
     Start,
     StepBounds,
+    Variational,
+    equilibrium,
     load_problem,
     simulate,
 )
@@ -75,3 +77,48 @@ def test_what_is_off_decays_by_the_gains():
     assert off[0] == pytest.approx(0.024, abs=1e-9)  # of 30 mm, the largest component
     assert np.max(off[t >= 1.0]) < 5e-3
     assert np.max(off[t >= 2.2]) < 5e-7
+
+
+@pytest.mark.slow
+def test_a_base_held_by_a_constraint_moves_as_one_that_is_welded():
+    """[CoPCoD 2023, eq. 32] against a base without coordinates."""
+    text = stated("olkc")
+    held, welded = (text["model"](cut=cut) for cut in (True, False))
+    assert (held.nv, welded.nv) == (11, 5)
+    tips = []
+    for d in (held, welded):
+        start = Start.named(d, text["POSTURE"])
+        with pytest.warns(UserWarning, match="brings it back"):
+            result = run(d, 0.05, 1e-3, start, scheme=RungeKutta(100.0, 100.0))
+        tips.append(result["q"].values[:, -5:])
+    assert np.ptp(tips[1], axis=0).max() > 1e-3
+    np.testing.assert_allclose(tips[0], tips[1], rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_the_loop_closes_with_two_coordinates_and_both_schemes_agree():
+    """The paper's loop, of three coordinates, opens by 4.39 cm."""
+    problem = load_problem("rpsup")
+    d, ends = problem.dynamics, []
+    for scheme in (Variational(), RungeKutta(50.0, 50.0)):
+        result = run(d, 0.2, 2e-3, problem.start, scheme=scheme)
+        ends.append(result["q"].values[-1])
+        if isinstance(scheme, Variational):
+            assert result["constraint_violation"].values.max() < 1e-10
+    assert np.max(np.abs(ends[0] - array(problem.start.q).ravel())) > 1e-3
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_free_coordinates_differ_between_schemes_by_the_second_order():
+    """Of the five of olkc, from a consistent start; Runge and Kutta is of the fourth."""
+    text = stated("olkc")
+    held = text["model"](told=text["CORNERS"][0], cut=False)
+    start, d = equilibrium(held, text["near"](held)), text["model"](cut=False)
+    end = run(d, 0.2, 1e-3, start, scheme=RungeKutta(50.0, 50.0))["q"].values[-1]
+    apart = []
+    for h in (4e-3, 2e-3):
+        result = run(d, 0.2, h, start, scheme=Variational())
+        assert result["constraint_violation"].values.max() < 1e-10
+        apart.append(np.linalg.norm(result["q"].values[-1] - end))
+    assert apart[0] / apart[1] == pytest.approx(4.0, rel=0.02)
