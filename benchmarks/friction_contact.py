@@ -9,9 +9,8 @@ collection FCLIB), ``*.dat`` and ``*.hdf5``, as W, q and mu of
     u = W r + q,  0 <= u_n _|_ r_n >= 0,  |r_t| <= mu r_n,  r_t = -mu r_n u_t / |u_t|.
 
 As in the retries of a simulation: `Newton` of compiled steps, interpreted, where it is not too
-large to be eliminated by straight-line code; where it fails, `ProximalPoint`, then `Ipopt` by
-Scholtes' relaxation. The residual is that of both projections [Acary, Bremond, Huber 2018], over
-the size of r.
+large to be eliminated by straight-line code; where it fails, `Ipopt` by Scholtes' relaxation. The
+residual is that of both projections [Acary, Bremond, Huber 2018], over the size of r.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import numpy as np
 import scipy
 from common import Array, machine, table
 
-from nsopt.mpcc import Ipopt, Mpcc, Newton, ProximalPoint, Scholtes, Solver
+from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver
 from nsopt.simulation.retry import GRADUAL
 
 SOLVED = 1e-8
@@ -177,18 +176,10 @@ def residual(problem: Problem, x: Array) -> float:
 
 
 def by_newton(problem: Problem) -> Array:
-    """Return what Newton finds from zero."""
-    size = 3 * problem.mu.size
+    """Return what Newton finds from zero, at last by proximal points."""
     program = stated(problem)
-    f = Newton().lower(program)
-    return _physical(program, np.asarray(f(np.zeros(size), [], 1)[0]).ravel())
-
-
-def by_points(problem: Problem) -> Array:
-    """Return what proximal points lead to from zero."""
-    program = stated(problem)
-    x = ProximalPoint(program).start(np.zeros(3 * problem.mu.size), np.zeros(0))
-    return _physical(program, x)
+    x = Newton().lower(program)(np.zeros(3 * problem.mu.size), [], 1)[0]
+    return np.asarray(x).ravel() * float(program.variables[0].scale[0])
 
 
 def by_ipopt(problem: Problem) -> Array:
@@ -198,11 +189,7 @@ def by_ipopt(problem: Problem) -> Array:
     return np.concatenate([solution["normal"], solution["tangent"]])
 
 
-def _physical(program: Mpcc, x: Array) -> Array:
-    return x * float(program.variables[0].scale[0])
-
-
-SOLVERS = {"Newton": by_newton, "ProximalPoint": by_points, "Ipopt": by_ipopt}
+SOLVERS = {"Newton": by_newton, "Ipopt": by_ipopt}
 
 
 class Trial(NamedTuple):

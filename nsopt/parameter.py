@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+
+Kind = TypeVar("Kind")
 
 _symbol_of: ContextVar[Callable[["Parameter"], ca.SX]] = ContextVar("symbol_of")
 """The symbol of a Parameter, while a function of time is evaluated."""
@@ -149,7 +151,7 @@ def parameters_in(value: Any) -> dict[str, Parameter]:
         If one name is used with two values.
     """
     parameters: dict[str, Parameter] = {}
-    for parameter in _walk(value):
+    for parameter in objects_in(value, Parameter):
         known = parameters.setdefault(parameter.name, parameter)
         if known.value != parameter.value:
             raise ValueError(
@@ -159,10 +161,11 @@ def parameters_in(value: Any) -> dict[str, Parameter]:
     return parameters
 
 
-def _walk(value: Any) -> list[Parameter]:
-    if isinstance(value, Parameter):
+def objects_in(value: Any, kind: type[Kind]) -> list[Kind]:
+    """Return the objects of a class in nested sequences and dataclasses."""
+    if isinstance(value, kind):
         return [value]
-    return [parameter for part in _parts(value) for parameter in _walk(part)]
+    return [found for part in _parts(value) for found in objects_in(part, kind)]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -191,8 +194,8 @@ def _parts_of_function(function: Callable[[ca.SX], Any]) -> list[Any]:
 def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     """Return a copy of nested sequences and dataclasses with other parameter values.
 
-    Every dataclass with a Parameter in it is constructed anew, so all its checks run on the new
-    values; what was one object stays one object.
+    Every dataclass with one of these Parameters in it is constructed anew, so all its checks run on
+    the new values; what was one object stays one object.
     """
     return _substitute(value, numbers, {})
 
@@ -204,7 +207,7 @@ def exchanged(value: Any, objects: Sequence[tuple[Any, Any]]) -> Any:
 
 def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
     if isinstance(value, Parameter):
-        return Parameter(value.name, numbers.get(value.name, value.value))
+        return Parameter(value.name, numbers[value.name]) if value.name in numbers else value
     if callable(value):
         return value
     if id(value) not in done:

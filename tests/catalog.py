@@ -92,12 +92,8 @@ ON_CURVE = Row(
     ((0.6, -0.8, 0.0, 0.0, 0.0, 0.0), RX, RY, RZ),
 )
 # Likewise: one turn after another about its other axes turns it a little about z.
-DRIVEN = Row(
-    "driven turn",
-    lambda a, b: ns.Driven("e", ns.Turn(a, b), 0),
-    1,
-    (TX, TY, TZ, RX, RY),
-)
+DRIVEN = Row("driven turn", lambda a, b: ns.Driven("e", ns.Turn(a, b), 0), 1, (TX, TY, TZ, RX, RY))
+FIRST_ORDER = [DISTANCE, ON_CURVE, DRIVEN]
 CLEARANCES = [
     Row(
         "cylindrical clearance",
@@ -361,11 +357,7 @@ RATES = [
     Row("wheel", lambda a, b: ns.Wheel("e", behind(a, 0, 0.2), b, 0.2), 2),
     Row("mecanum wheel", lambda a, b: ns.MecanumWheel("e", behind(a, 0, 0.2), b, 0.2, 0.7), 1),
     Row("speed of a turn", lambda a, b: ns.PrescribedSpeed("e", ns.Turn(a, b), 3.0), 1),
-    Row(
-        "speed of a slide",
-        lambda a, b: ns.PrescribedSpeed("e", ns.Slide(a, b), np.sin),
-        1,
-    ),
+    Row("speed of a slide", lambda a, b: ns.PrescribedSpeed("e", ns.Slide(a, b), np.sin), 1),
 ]
 
 DOWN = tuple(10.0**-k for k in range(11))

@@ -163,19 +163,19 @@ class JetScalars(Scalars):
     def _log(self, x: TimeJet) -> TimeJet:
         return self._of_rate("log", x, lambda x: x)
 
-    def _arctan(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("arctan", x, lambda x: x * x + 1)
+    def _atan(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("atan", x, lambda x: x * x + 1)
 
-    def _arcsin(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("arcsin", x, lambda x: self._sqrt(1 - x * x))
+    def _asin(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("asin", x, lambda x: self._sqrt(1 - x * x))
 
-    def _arccos(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("arccos", x, lambda x: -self._sqrt(1 - x * x))
+    def _acos(self, x: TimeJet) -> TimeJet:
+        return self._of_rate("acos", x, lambda x: -self._sqrt(1 - x * x))
 
-    def _arctan2(self, y: Any, x: Any) -> TimeJet:
+    def _atan2(self, y: Any, x: Any) -> TimeJet:
         """Return the angle of (x, y), whose rate is (x y' - y x') / (x x + y y)."""
         x, y = self._alike(x, y), self._alike(y, x)
-        start = self._start("arctan2", y, x)
+        start = self._start("atan2", y, x)
         if not x.order:
             return TimeJet(start[None])
         turning = x.cut() * y.rate() - y.cut() * x.rate()
@@ -183,9 +183,12 @@ class JetScalars(Scalars):
         angle: TimeJet = (turning * self.reciprocal(squared)).integrated(start)
         return angle
 
-    def _absolute(self, x: TimeJet) -> TimeJet:
-        """Return x or its negative, whichever is positive."""
-        return x if self.positive(x) else -x
+    def _fabs(self, x: TimeJet) -> TimeJet:
+        """Return x or its negative, whichever is positive; at zero there are no derivatives."""
+        for signed in (x, -x):
+            if self.positive(signed):
+                return signed
+        raise ValueError("an absolute value has no derivatives at zero: state it without, or move")
 
     def _of_rate(self, name: str, x: TimeJet, slope: Callable[[TimeJet], TimeJet]) -> TimeJet:
         """Return the function of that name, whose rate is x' / slope(x)."""

@@ -19,20 +19,24 @@ FUNCTIONS = {
     ca.OP_SIN: "sin",
     ca.OP_COS: "cos",
     ca.OP_TAN: "tan",
-    ca.OP_ASIN: "arcsin",
-    ca.OP_ACOS: "arccos",
-    ca.OP_ATAN: "arctan",
-    ca.OP_ATAN2: "arctan2",
-    ca.OP_FABS: "absolute",
+    ca.OP_ASIN: "asin",
+    ca.OP_ACOS: "acos",
+    ca.OP_ATAN: "atan",
+    ca.OP_ATAN2: "atan2",
+    ca.OP_FABS: "fabs",
 }
+"""Names of functions, as CasADi has them."""
+
+IN_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+"""Where NumPy has others."""
 
 
 class Scalars:
     """Functions of numbers of one kind; here of floats and their arrays."""
 
     def function(self, name: str, *x: Any) -> Any:
-        """Return a function of numbers by its name in NumPy: sqrt, exp, arctan2, ..."""
-        return getattr(np, name)(*x)
+        """Return a function of numbers by its name: sqrt, exp, atan2, ..."""
+        return getattr(np, IN_NUMPY.get(name, name))(*x)
 
     def constant(self, value: float) -> Any:
         """Return a number that an expression states."""

@@ -62,6 +62,6 @@ def rotation_vector(R: ca.SX) -> ca.SX:
     x, cosine = ca.sumsqr(sine), (ca.trace(R) - 1) / 2
     # theta / sin(theta) of x = sin(theta)^2, the series of the arc sine.
     series = 1 + x * (1 / 6 + x * (3 / 40 + x * (15 / 336 + x * 105 / 3456)))
-    size = ca.sqrt(ca.fmax(x, SMALL))
     small = ca.logic_and(x < SMALL, cosine > 0)
+    size = ca.sqrt(ca.if_else(small, 1, x))  # 1 where the series is taken instead
     return sine * ca.if_else(small, series, ca.atan2(size, cosine) / size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,13 +63,16 @@ def run_sweep(
         grid, chosen = Grid(values), load(problem, load_stated)
         first = chosen.at(grid.rows()[0])
         begin = first.start.t if first.start else 0.0
+        method: dict[str, Any] = {}
+        if scheme is not None or impact is not None:  # else each point has that of its problem
+            method["scheme"] = choose_scheme(scheme, impact, first.scheme)
         claim(context, folder / "sweep.nc")
         try:
             data = sweep(
                 chosen,
                 grid,
                 duration=None if t_end is None else t_end - begin,
-                scheme=choose_scheme(scheme, impact, first.scheme),
+                **method,
                 solver=choose(SOLVERS, solver, "solver"),
                 workers=workers,
                 folder=folder,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
 from nsopt.checks import positive
 from nsopt.elements.clearance import gap_in_bore
-from nsopt.elements.paths import AnyPath, PointPath, check_path, path_at
+from nsopt.elements.paths import AnyPath, check_path, path_at, path_outline
 from nsopt.elements.tangents import on_sphere
 from nsopt.mechanics import ContactPair, Gap, Outline, State
 from nsopt.parameter import Scalar
@@ -60,5 +59,4 @@ class Corridor(ContactPair):
         return [gap._replace(slip=gap.slip - moving if gap.slip.numel() else gap.slip)]
 
     def outline(self) -> list[Outline]:
-        line = self.path.outline() if isinstance(self.path, PointPath) else np.zeros((0, 3))
-        return [Outline(self.a, line)] if len(line) else []
+        return path_outline(self.a, self.path)

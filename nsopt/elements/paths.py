@@ -12,10 +12,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from nsopt.algebra import axes_from_z
 from nsopt.checks import finite, numbers, plain, positive
 from nsopt.elements.vector import vector_now
-from nsopt.mechanics import State, Vector
+from nsopt.mechanics import Frame, Outline, State, Vector, axes_matrix
 from nsopt.parameter import Numbers, Scalar, number
 
 Array = NDArray[np.float64]
@@ -83,8 +82,7 @@ class CornerPath(PointPath):
         r = corners[0, :].T
         for k, side in enumerate(self._sides(corners.shape[0] - 1)):
             T = s.value(side)
-            x = ca.fmin(ca.fmax((s.t - begin) / T, 0), 1)
-            r += (corners[k + 1, :] - corners[k, :]).T * x**3 * (10 - 15 * x + 6 * x**2)
+            r += (corners[k + 1, :] - corners[k, :]).T * _quintic((s.t - begin) / T)
             begin += T
         return r
 
@@ -199,23 +197,12 @@ class ArcPath(PointPath):
         for what in ("angle", "begin"):
             finite(f"{what} of an ArcPath", getattr(self, what), ())
         plain("normal of an ArcPath", self.normal)
-        object.__setattr__(self, "normal", self._axes())
-
-    def _axes(self) -> Array:
-        given = numbers("normal of an ArcPath", self.normal)
-        if given.shape == (3,):
-            return axes_from_z(given)
-        A = finite("normal of an ArcPath", given, (3, 3))
-        if not np.allclose(A.T @ A, np.eye(3), atol=1e-9):
-            raise ValueError(f"normal of an ArcPath must be a rotation matrix, got {A.tolist()}")
-        return A
+        axes = axes_matrix("normal of an ArcPath", self.normal)
+        object.__setattr__(self, "normal", axes)
 
     def at(self, s: State) -> ca.SX:
         share = (s.t - s.value(self.begin)) / s.value(self.duration)
-        if not self.constant_speed:
-            x = ca.fmin(ca.fmax(share, 0), 1)
-            share = x**3 * (10 - 15 * x + 6 * x**2)
-        angle = s.value(self.angle) * share
+        angle = s.value(self.angle) * (share if self.constant_speed else _quintic(share))
         circle = s.value(self.radius) * ca.vertcat(ca.cos(angle), ca.sin(angle), 0)
         return s.value(self.centre) + ca.SX(ca.DM(self.normal)) @ circle
 
@@ -250,6 +237,18 @@ def path_at(what: str, path: AnyPath, s: State) -> ca.SX:
         Named ``what``, if a function of time returns another shape, or no finite numbers at t = 0.
     """
     return path.at(s) if isinstance(path, PointPath) else vector_now(s, path, what)
+
+
+def path_outline(a: Frame, path: AnyPath) -> list[Outline]:
+    """Return what to draw of a path in frame a; nothing of functions of time and of points."""
+    line = path.outline() if isinstance(path, PointPath) else np.zeros((0, 3))
+    return [Outline(a, line)] if len(line) else []
+
+
+def _quintic(x: ca.SX) -> ca.SX:
+    """Return the share of the way at the share x of its time: from rest to rest, 0 before it."""
+    x = ca.fmin(ca.fmax(x, 0), 1)
+    return x**3 * (10 - 15 * x + 6 * x**2)
 
 
 def _points(what: str, given: Numbers) -> Array:

@@ -63,8 +63,7 @@ class PointOnCurve(Pair, Constraint):
         return f"curve of PointOnCurve {self.name!r}"
 
     def residual(self, s: State) -> ca.SX:
-        a, b = s.motion(self.a), s.motion(self.b)
-        x, y, z = ca.vertsplit(a.A.T @ (b.r - a.r))
+        x, y, z = ca.vertsplit(s.seen(self.a, self.b).r)
         return ca.vertcat(s.value(lambda _: self.curve.function(x, y)), z)
 
     def _stated(self, x: ca.SX, y: ca.SX) -> ca.SX:

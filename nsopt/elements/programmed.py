@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
 from nsopt.elements.drives import driven_freedom
-from nsopt.elements.paths import AnyPath, PointPath, check_path, path_at
-from nsopt.mechanics import Constraint, DrivenFreedom, Outline, Pair, State
+from nsopt.elements.paths import AnyPath, check_path, path_at, path_outline
+from nsopt.mechanics import Axis, Constraint, DrivenFreedom, Outline, Pair, State, X, Y, Z
 
 SLIDES, TURNS = ("x", "y", "z"), ("rx", "ry", "rz")
 
@@ -43,8 +42,9 @@ class Programmed(Pair, Constraint):
 
     Notes
     -----
-    Turns are kept by the turn vector from where b is told to be to where it is, sin(theta) n, along
-    the axes told: with "rx", "ry" alone z of b points where it is told and b may turn about it.
+    Rows of turns are sin(theta) n, along the axes told, of the turn by theta about n from where b
+    is told to be to where it is: with "rx", "ry" alone z of b points where it is told and b may
+    turn about it.
 
     Guide: the reaction of this joint is what the guide takes. Drives: frame b feels nothing; their
     efforts are on record, ``<name>.torque[k]`` or ``force[k]``. As many drives as axes take what
@@ -80,7 +80,7 @@ class Programmed(Pair, Constraint):
     def residual(self, s: State) -> ca.SX:
         off = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
         if set(self.axes) & set(TURNS):
-            off = ca.vertcat(off, _turn_vector(self._misturned(s)))
+            off = ca.vertcat(off, _sine_vector(self._misturned(s)))
         return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
 
     def alignment(self, s: State) -> ca.SX:
@@ -96,24 +96,16 @@ class Programmed(Pair, Constraint):
         return trace - 2 * diagonal[kept[0]]
 
     def outline(self) -> list[Outline]:
-        line = self.path.outline() if isinstance(self.path, PointPath) else np.zeros((0, 3))
-        return [Outline(self.a, line)] if len(line) else []
+        return path_outline(self.a, self.path)
 
     def _misturned(self, s: State) -> ca.SX:
         """Return the turn of b from where it is told to be, (3, 3)."""
-        x, y, z = ca.vertsplit(path_at(f"turn of {self._what}", self.turn, s))
-        told = _about(0, x) @ _about(1, y) @ _about(2, z)
+        angles, told = path_at(f"turn of {self._what}", self.turn, s), ca.SX.eye(3)
+        for k, axis in enumerate((X, Y, Z)):
+            told = told @ Axis("angle", "rate", turn=axis).rotation(angles[k])
         return told.T @ s.seen(self.a, self.b).A
 
 
-def _about(k: int, angle: ca.SX) -> ca.SX:
-    """Return the rotation about axis k."""
-    i, j = (k + 1) % 3, (k + 2) % 3
-    R = ca.SX.eye(3)
-    R[i, i], R[i, j], R[j, i], R[j, j] = ca.cos(angle), -ca.sin(angle), ca.sin(angle), ca.cos(angle)
-    return R
-
-
-def _turn_vector(R: ca.SX) -> ca.SX:
-    """Return sin(theta) n of a turn, (3,)."""
+def _sine_vector(R: ca.SX) -> ca.SX:
+    """Return sin(theta) n of the turn by theta about n, (3,)."""
     return ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 2

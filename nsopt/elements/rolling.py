@@ -28,7 +28,7 @@ UP = ca.SX([0, 0, 1])
 class PrescribedSpeed(RateConstraint):
     """A joint that turns or slides at a given speed: 1 row.
 
-    As `Driven`, but of the speed alone: positions drift as those of steps do, and may jump.
+    As `Driven`, but of the speed alone, which may jump; the coordinate drifts by errors of steps.
 
     Parameters
     ----------
@@ -91,7 +91,18 @@ class KnifeEdge(Pair, RateConstraint):
 
 
 @dataclass(frozen=True, eq=False)
-class Rolling(Pair, RateConstraint):
+class _Round(Pair, RateConstraint):
+    """Something round on a plane."""
+
+    radius: Scalar
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(f"radius of {type(self).__name__} {self.name!r}", self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Rolling(_Round):
     """A ball that rolls without slip on a plane, which may turn or move: 2 rows.
 
     Parameters
@@ -109,19 +120,13 @@ class Rolling(Pair, RateConstraint):
         If the radius is not above zero.
     """
 
-    radius: Scalar
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(f"radius of {type(self).__name__} {self.name!r}", self.radius)
-
     def rate(self, s: State) -> ca.SX:
         x, r = s.seen(self.a, self.b), s.value(self.radius)
         return ca.vertcat(x.v[0] - r * x.w[1], x.v[1] + r * x.w[0])
 
 
 @dataclass(frozen=True, eq=False)
-class RollingDisc(Pair, RateConstraint):
+class RollingDisc(_Round):
     """A thin disc whose rim rolls on a plane without slip, at any tilt: 3 rows.
 
     The lowest point of its rim has no velocity, along the normal neither: so it stays on the plane
@@ -143,12 +148,7 @@ class RollingDisc(Pair, RateConstraint):
         If the radius is not above zero.
     """
 
-    radius: Scalar
     slides: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(f"radius of RollingDisc {self.name!r}", self.radius)
 
     def rate(self, s: State) -> ca.SX:
         x = s.seen(self.a, self.b)
@@ -164,7 +164,7 @@ class RollingDisc(Pair, RateConstraint):
 
 
 @dataclass(frozen=True, eq=False)
-class _Upright(Pair, RateConstraint):
+class _Upright(_Round):
     """A wheel of a vehicle that moves in the plane.
 
     Parameters
@@ -180,12 +180,6 @@ class _Upright(Pair, RateConstraint):
     ValueError
         If the radius is not above zero.
     """
-
-    radius: Scalar
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(f"radius of {type(self).__name__} {self.name!r}", self.radius)
 
     def _slip(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return the velocity of the point on the ground along the heading and along the axis."""

@@ -29,7 +29,7 @@ from nsopt.mechanics.element import (
     Vector,
 )
 from nsopt.mechanics.equilibrium import equilibrium
-from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion
+from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion, axes_matrix
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.joint_resistance import joint_resistance
 from nsopt.mechanics.law import ContactLaw
@@ -97,6 +97,7 @@ __all__ = [
     "Z",
     "acceleration",
     "assemble",
+    "axes_matrix",
     "check_courses",
     "check_start",
     "consistent",

@@ -126,12 +126,19 @@ def check_efforts(d: Dynamics) -> None:
     J = np.vstack([C.reshape(-1, d.nv), B.reshape(-1, d.nv)])
     # Mobility of all that is kept by unit efforts, as that by unit forces of guides.
     mobile = J @ np.linalg.pinv(np.asarray(d.mass(*at[1:])), hermitian=True)
-    if rank(mobile @ F) >= rank(mobile @ J.T):
+
+    def too_weak(driven: list[str]) -> bool:
+        """Return whether drives of some joints, guides at all others, do not keep everything."""
+        with_guides = np.where(np.isin(d.multiplier_names, driven), F, J.T)
+        return rank(mobile @ with_guides) < rank(mobile @ J.T)
+
+    driven = [joint.name for joint in d.constraints if joint.drives]
+    if not too_weak(driven):
         return
-    names = [x.name for x in d.constraints if len(x.drives) > 1] or list(d.closure_names)
-    drives = [x for x in d.drive_names if x.startswith(f"{names[0]}.")]
+    name = next((name for name in driven if too_weak([name])), driven[0])
+    drives = [x for x in d.drive_names if x.rpartition(".")[0] == name]
     raise ValueError(
-        f"the drives {', '.join(drives)} cannot produce the effort of joint {names[0]!r}: drive "
+        f"the drives {', '.join(drives)} cannot produce the effort of joint {name!r}: drive "
         "joints that move it in all the directions it keeps"
     )
 

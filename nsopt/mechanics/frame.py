@@ -68,7 +68,7 @@ class Frame:
         where = f"of a frame on {self.label}"
         finite(f"origin {where}", self.origin, (3,))
         plain(f"axes {where}", self.axes)
-        object.__setattr__(self, "axes", _rotation(f"axes {where}", self.axes))
+        object.__setattr__(self, "axes", axes_matrix(f"axes {where}", self.axes))
 
     @classmethod
     def at(cls, body: Body | None, point: Numbers, axes: Numbers = (0.0, 0.0, 1.0)) -> Frame:
@@ -99,7 +99,7 @@ class Frame:
         plain(f"axes {where}", axes)
         arm = finite(f"point {where}", point, (3,)) - np.asarray(body.position)
         A = body.rotation
-        return cls(body, A.T @ arm, A.T @ _rotation(f"axes {where}", axes))
+        return cls(body, A.T @ arm, A.T @ axes_matrix(f"axes {where}", axes))
 
     @property
     def label(self) -> str:
@@ -107,12 +107,18 @@ class Frame:
         return "the ground" if self.body is None else f"body {self.body.name!r}"
 
 
-def _rotation(what: str, axes: Numbers) -> NDArray[np.float64]:
-    """Return axes as a rotation matrix; ValueError named ``what`` if they are none."""
+def axes_matrix(what: str, axes: Numbers) -> NDArray[np.float64]:
+    """Return axes, or a direction of z, as a rotation matrix, as `Frame` takes them.
+
+    Raises
+    ------
+    ValueError
+        Named ``what``, if they are none.
+    """
     given = numbers(what, axes)
     if given.shape == (3,):
         if not np.all(np.isfinite(given)) or not np.any(given):
-            raise ValueError(f"{what} need a direction of z, finite and not zero, got {axes}")
+            raise ValueError(f"{what} must be a direction, finite and not zero, got {axes}")
         return axes_from_z(given)
     A = finite(what, axes, (3, 3))
     if not np.allclose(A.T @ A, np.eye(3), atol=1e-9) or np.linalg.det(A) < 0:

@@ -99,17 +99,11 @@ def _branch(
 ) -> MotionBranch:
     """Return a piece as a branch, given the orders of the cones it is a piece of, of so many."""
     first, last = held[0], held[-1]
-    pairs: list[tuple[Trace, Trace]] = []
-    for ray in piece.rays.T:
-        pairs.append(
-            (traced(reduction, piece, ray, others), traced(reduction, piece, -ray, others))
-        )
-        if all(x.finding is Finding.REFUTED for x in pairs[-1]):
-            break
+    # With one free direction, a Taylor coefficient of g that is not zero leaves no other zero.
+    alone = reduction.freedom == 1 and last < orders
+    pairs = [] if alone else _traced(reduction, piece, others)
     found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
-    finding = _finding(pairs)
-    if reduction.freedom == 1 and last < orders:
-        finding = Finding.REFUTED  # a Taylor coefficient of g that is not zero leaves no other zero
+    finding = Finding.REFUTED if alone else _finding(pairs)
     confirmed = finding is Finding.CONFIRMED
     both = confirmed and len(found) == 2 * len(pairs)
     return MotionBranch(
@@ -124,6 +118,20 @@ def _branch(
         _equations(reduction, piece),
         np.array([x.u for x in found]).reshape(-1, len(reduction.columns)) * reduction.columns,
     )
+
+
+def _traced(
+    reduction: Reduction, piece: ConePiece, others: list[ConePiece]
+) -> list[tuple[Trace, Trace]]:
+    """Return the traces of directions of a piece and their opposites, up to one without motion."""
+    pairs: list[tuple[Trace, Trace]] = []
+    for ray in piece.rays.T:
+        pairs.append(
+            (traced(reduction, piece, ray, others), traced(reduction, piece, -ray, others))
+        )
+        if all(x.finding is Finding.REFUTED for x in pairs[-1]):
+            break
+    return pairs
 
 
 def _equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:

@@ -58,21 +58,22 @@ class ConePiece(NamedTuple):
         """Whether it is a line or a subspace."""
         return bool(self.basis.shape[1] == self.dimension)
 
+    def off(self, s: Array) -> Array:
+        """Return the part across its span of vectors (variables, ...)."""
+        across: Array = s - self.basis @ (self.basis.T @ s)
+        return across
+
     def distance(self, ray: Array) -> float:
         """Return the distance of a direction (variables,) of length one from the piece."""
-        off = float(np.linalg.norm(ray - self.basis @ (self.basis.T @ ray)))
         if self.rows is None:
-            return off
+            return float(np.linalg.norm(self.off(ray)))
         start = np.vstack([ray, np.zeros((self.rows.order - 2, len(ray)))])
         motion = self.rows.nearest(start, self.basis)
         return 1.0 if motion is None else float(np.linalg.norm(motion[0] - ray))
 
     def contains(self, other: ConePiece) -> bool:
         """Return whether a linear piece contains another."""
-        if not self.linear:
-            return False
-        off = other.basis - self.basis @ (self.basis.T @ other.basis)
-        return bool(np.linalg.norm(off) < SAME)
+        return self.linear and bool(np.linalg.norm(self.off(other.basis)) < SAME)
 
 
 def subspace(basis: Array) -> ConePiece:
@@ -157,16 +158,10 @@ def _sampled(rows: Prolongation, basis: Array) -> Iterator[ConePiece]:
         s[0] = basis @ rng.normal(size=basis.shape[1])
         s[0] /= np.linalg.norm(s[0])
         motion = rows.nearest(s, basis)
-        if motion is None or any(_holds(piece, motion[0]) for piece in known):
+        if motion is None or any(np.linalg.norm(x.off(motion[0])) < SAME for x in known):
             continue
         known.append(_piece_at(rows, motion, basis))
         yield known[-1]
-
-
-def _holds(piece: ConePiece, ray: Array) -> bool:
-    """Return whether a direction is in the span of a piece."""
-    off = ray - piece.basis @ (piece.basis.T @ ray)
-    return bool(np.linalg.norm(off) < SAME)
 
 
 def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> ConePiece:

@@ -154,6 +154,7 @@ class LoopConstraints:
         gradient = ca.substitute(ca.jacobian(moved, twist), twist, ca.SX.zeros(6))
         return _Condition(
             names,
+            [self.topology.bodies.index(name) for name in names],
             ca.Function("residual", arguments, [residual]),
             ca.Function("gradient", arguments, [ca.densify(gradient)]),
         )
@@ -180,12 +181,8 @@ class LoopConstraints:
         By turns about its origin, then by translations, in world axes.
         """
         places = np.asarray(self.tree.posture(self.q, self.p)[1])
-        order = {name: k for k, name in enumerate(self.topology.bodies)}
         return np.concatenate(
-            [
-                np.asarray(c.gradient(places[:, [order[name] for name in c.bodies]], self.p))
-                for c in self._conditions
-            ]
+            [np.asarray(c.gradient(places[:, c.columns], self.p)) for c in self._conditions]
         )
 
     @cached_property
@@ -216,6 +213,21 @@ class LoopConstraints:
             for name, motion in motions.items()
         }
         return LoopConstraints(cut_bodies(posed(self.mechanism, numbers)), t=self.t)
+
+    def joint_screws(self) -> dict[str, Array]:
+        """Return the screws of each joint at the posture, (number, 6) in world axes, cut ones too.
+
+        Those of a body that is free in the tree are by its name, those of a joint that mimics
+        another by the name of that one; a joint without coordinates has none.
+        """
+        whole = self.with_cut_bodies
+        screws = np.asarray(whole.tree.posture(whole.q, whole.p)[0]).T
+        found: dict[str, list[Array]] = {}
+        for link, screw in zip(whole.tree.links, screws, strict=True):
+            if link.coordinate >= 0:
+                owner = whole.names[link.coordinate].rsplit(".", 1)[0]
+                found.setdefault(owner, []).append(screw)
+        return {owner: np.array(own) for owner, own in found.items()}
 
     def value(self, u: Array) -> Array:
         """Return h (m,)."""
@@ -263,14 +275,13 @@ class LoopConstraints:
         u = np.concatenate([np.zeros_like(x[:1]), x])
         moving = twists(self.tree, screws[:, :, None], u, of)
         still = np.zeros((len(x), 6, x.shape[2]), dtype=x.dtype)
-        order = {name: k for k, name in enumerate(self.topology.bodies)}
         rows = []
         for condition in self._conditions:
             entries = []
-            for name in condition.bodies:
+            for name, column in zip(condition.bodies, condition.columns, strict=True):
                 link = self.tree.ends[name]
                 twist = moving[link] if link >= 0 else still
-                pose = poses(twist, places[:, order[name], None])
+                pose = poses(twist, places[:, column, None])
                 entries += [TimeJet(pose[:, k]) for k in range(12)]
             rows += evaluated(condition.function, [entries, p], JetScalars(of))
         # A row that does not depend on the motion is a number, not a jet.
@@ -283,6 +294,7 @@ class _Condition:
     """The residual of a cut joint as a function of the poses of its bodies."""
 
     bodies: tuple[str, ...]
+    columns: list[int]  # of their poses among those of all bodies
     function: ca.Function  # (poses (12, number of bodies), p) -> (rows,)
     gradient: ca.Function  # (the same) -> (rows, 6), by the twist of the last of the bodies
 

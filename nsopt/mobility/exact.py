@@ -70,21 +70,11 @@ def recognised(x: float) -> Any:
     )
 
 
-OTHER_NAMES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "absolute": "Abs",
-}
-"""Names of functions in SymPy, where they are others than in NumPy."""
-
-
 class ExpressionScalars(Scalars):
     """Functions of SymPy's expressions."""
 
     def function(self, name: str, *x: Any) -> Any:
-        return getattr(sympy(), OTHER_NAMES.get(name, name))(*x)
+        return getattr(sympy(), "Abs" if name == "fabs" else name)(*x)
 
     def constant(self, value: float) -> Any:
         return recognised(value)

@@ -33,19 +33,11 @@ def gimbal_locks(loops: LoopConstraints) -> tuple[tuple[str, str, str], ...]:
 
 def _hinges(loops: LoopConstraints) -> dict[str, Array]:
     """Return the screws of the joints that turn about one axis, by name."""
-    whole = loops.with_cut_bodies
-    screws = np.asarray(whole.tree.posture(whole.q, whole.p)[0])
-    owned: dict[str, list[Array]] = {}
-    for k, link in enumerate(whole.tree.links):
-        if link.coordinate >= 0:
-            owner = whole.names[link.coordinate].rsplit(".", 1)[0]
-            owned.setdefault(owner, []).append(screws[:, k])
-    turning = (
-        (name, x[0])
-        for name, x in owned.items()
-        if len(x) == 1 and x[0][:3].any() and abs(x[0][:3] @ x[0][3:]) < 1e-9 * loops.size
-    )
-    return dict(turning)
+    return {
+        name: x[0]
+        for name, x in loops.joint_screws().items()
+        if len(x) == 1 and x[0, :3].any() and abs(x[0, :3] @ x[0, 3:]) < 1e-9 * loops.size
+    }
 
 
 def _triples(loop: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:

@@ -61,10 +61,7 @@ def mobility(
     branches = branches_of(reduction, pieces)
     local = _local(reduction, branches)
     singular = _singular(reduction, branches, local)
-    tangent = spanned(
-        [b.piece for b in branches if b.finding is Finding.CONFIRMED], reduction.freedom
-    )
-    rates = reduction.rates(tangent)
+    tangent = spanned([b.piece for b in _confirmed(branches)], reduction.freedom)
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
     rows = 6 * len(constraints.cut)
     freedoms = constraints.n + cut_freedoms
@@ -83,7 +80,7 @@ def mobility(
         overconstrained=_overconstrained(reduction, branches, local),
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),
-        tangent_space=rates,
+        tangent_space=reduction.rates(tangent),
     )
 
 

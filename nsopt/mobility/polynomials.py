@@ -23,6 +23,18 @@ def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
     return np.array(rows, dtype=int).reshape(-1, variables)
 
 
+def monomials(exponents: NDArray[np.int_], s: Array) -> Array:
+    """Return monomials (terms, ...) of exponents (terms, variables) at s (variables, ...)."""
+    powers = s[None] ** exponents.reshape(*exponents.shape, *[1] * (s.ndim - 1))
+    return np.asarray(np.prod(powers, axis=1), dtype=float)
+
+
+def fitted(exponents: NDArray[np.int_], s: Array, values: Array) -> Array:
+    """Return the coefficients (size, terms) for values (size, count) at s (variables, count)."""
+    found = np.linalg.lstsq(monomials(exponents, s).T, values.T, rcond=None)[0]
+    return np.asarray(found.T, dtype=float)
+
+
 @dataclass(frozen=True, eq=False)
 class PolynomialMap:
     """Polynomials by their monomials.
@@ -72,11 +84,11 @@ class PolynomialMap:
 
     def texts(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the polynomials in words, over their largest coefficients."""
-        monomials = [_monomial(names, row) for row in self.exponents]
+        words = [_monomial(names, row) for row in self.exponents]
         return tuple(
             " ".join(
                 f"{value:+.4g} {monomial}"
-                for value, monomial in zip(c / np.max(np.abs(c)), monomials, strict=True)
+                for value, monomial in zip(c / np.max(np.abs(c)), words, strict=True)
                 if abs(value) > NEGLIGIBLE
             )
             for c in self.coefficients
@@ -92,17 +104,13 @@ class PolynomialMap:
             new = exponents_of(kept, int(degree))
             points = np.random.default_rng(0).normal(size=(kept, 2 * len(new) + 1))
             part = self.of_degree(int(degree)).value(basis @ points)
-            monomials = np.prod(points.T[:, None, :] ** new, axis=2)
             powers.append(new)
-            values.append(np.linalg.lstsq(monomials, part.T, rcond=None)[0].T)
+            values.append(fitted(new, points, part))
         return PolynomialMap(np.concatenate(powers), np.concatenate(values, axis=1))
 
     def value(self, s: Array) -> Array:
         """Return the values (size, ...) at s (variables, ...)."""
-        monomials = np.prod(
-            s[None] ** self.exponents.reshape(*self.exponents.shape, *[1] * (s.ndim - 1)), axis=1
-        )
-        return np.tensordot(self.coefficients, monomials, axes=1)
+        return np.tensordot(self.coefficients, monomials(self.exponents, s), axes=1)
 
     def gradient(self) -> PolynomialMap:
         """Return the derivatives by each variable, (size * variables) polynomials."""

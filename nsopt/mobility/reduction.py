@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mobility.constraints import LoopConstraints
-from nsopt.mobility.polynomials import PolynomialMap, exponents_of
+from nsopt.mobility.polynomials import PolynomialMap, exponents_of, fitted
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,6 @@ ZERO, NONZERO = 1e-9, 1e-7
 
 CLOSED = 1e-13
 """Residual, in scaled rows, at which the reduced equations count as solved."""
-
 
 MOST_TERMS = 2000
 """Monomials of one degree that are computed, at most."""
@@ -52,9 +51,9 @@ def decided_rank(matrix: Array, what: str) -> int:
     if between.size:
         listed = ", ".join(f"{x:.3g}" for x in values)
         raise UndecidedRankError(
-            f"the rank of {what} cannot be decided: of its singular values {listed}, "
-            f"{between[0]:.3g} is neither zero (up to {ZERO:g} of the largest) nor clearly not "
-            f"(from {NONZERO:g}); close the loops more exactly, or move away from that posture"
+            f"the rank of {what} cannot be decided: its singular value {between[0]:.3g} is neither "
+            f"zero (up to {ZERO:g} of the largest) nor clearly not (from {NONZERO:g}); all are "
+            f"{listed}; close the loops more exactly, or move away from that posture"
         )
     return int(np.sum(values > ZERO * size))
 
@@ -177,10 +176,10 @@ class Reduction:
         exponents = [exponents_of(free, k) for k in degrees]
         directions = _directions(free, count + count // 2 + 1)
         _, g, size = self.series(directions, degrees[-1])
-        coefficients = []
-        for k, powers in zip(degrees, exponents, strict=True):
-            monomials = np.prod(directions.T[:, None, :] ** powers, axis=2)
-            coefficients.append(np.linalg.lstsq(monomials, g[k - 1].T, rcond=None)[0].T)
+        coefficients = [
+            fitted(powers, directions, g[k - 1])
+            for k, powers in zip(degrees, exponents, strict=True)
+        ]
         found = PolynomialMap(np.concatenate(exponents), np.concatenate(coefficients, axis=1))
         return found.reduced(ZERO * size)
 

@@ -11,21 +11,12 @@ from numpy.typing import NDArray
 from nsopt.algebra import Scalars, TimeJet
 from nsopt.mobility.constraints import LoopConstraints
 
-OTHER_NAMES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "absolute": "fabs",
-}
-"""Names of functions in CasADi, where they are others than in NumPy."""
-
 
 class SxScalars(Scalars):
     """Functions of CasADi's SX."""
 
     def function(self, name: str, *x: Any) -> Any:
-        return getattr(ca, OTHER_NAMES.get(name, name))(*x)
+        return getattr(ca, name)(*x)
 
     def positive(self, x: Any) -> bool:
         raise ValueError(f"derivatives of an absolute value need the sign of a number, got {x}")

@@ -59,14 +59,10 @@ class Disc:
 
 @dataclass(frozen=True, eq=False)
 class DiscRow(MinRow):
-    """Row k of the two rows of a disc.
-
-    ``disc`` has a radius of zero or more; ``limit`` is what states it, smooth, and less on the way.
-    """
+    """Row k of the two rows of a disc, whose radius is zero or more."""
 
     disc: Disc
     k: int
-    limit: ca.SX
 
     @property
     def value(self) -> ca.SX:
@@ -90,16 +86,15 @@ class DiscRow(MinRow):
 
     @property
     def projected(self) -> ProjectedUnknown:
-        disc = self.disc
-        return ProjectedUnknown(disc.z[self.k], disc.F[self.k], ca.SX(0), self.limit)
+        return ProjectedUnknown(self.disc.z[self.k], self.disc.F[self.k])
 
 
 def rows_of_discs(block: Discs) -> Iterator[DiscRow]:
     """Yield the rows of a block."""
     for k in range(len(block.labels)):
         disc = _disc(block, k)
-        limit, disc = disc.radius, replace(disc, radius=ca.fmax(disc.radius, 0))
-        yield from (DiscRow(disc, 0, limit), DiscRow(disc, 1, limit))
+        disc = replace(disc, radius=ca.fmax(disc.radius, 0))
+        yield from (DiscRow(disc, 0), DiscRow(disc, 1))
 
 
 def _disc(block: Discs, k: int) -> Disc:

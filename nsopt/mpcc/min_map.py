@@ -53,7 +53,7 @@ class PairRow(MinRow):
 
     @property
     def projected(self) -> ProjectedUnknown:
-        return ProjectedUnknown(self.H, self.G, ca.SX(0), ca.if_else(self.active, ca.inf, 0))
+        return ProjectedUnknown(self.H, self.G)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +104,7 @@ class BoxRow(MinRow):
 
     @property
     def projected(self) -> ProjectedUnknown:
-        z, lower, upper = (x / self.size for x in (self.z, self.lower, self.upper))
-        return ProjectedUnknown(z, self.F, lower, upper)
+        return ProjectedUnknown(self.z / self.size, self.F)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,15 +24,13 @@ class Holding(NamedTuple):
 
 
 class ProjectedUnknown(NamedTuple):
-    """A z that is z - rho F, for any rho > 0, projected on lower <= z <= upper; scaled scalars.
+    """A z that is the projection of z - rho F, for any rho > 0; scaled scalars.
 
-    Of a disc, z and F are entries of vectors of two, projected on a disc of radius ``upper``.
+    Of a disc, z and F are entries of vectors of two.
     """
 
     z: ca.SX
     F: ca.SX
-    lower: ca.SX
-    upper: ca.SX
 
 
 class MinRow(ABC):

@@ -16,6 +16,7 @@ from nsopt.mpcc.proximal_point import ProximalPoints, near, projections, slope_w
 from nsopt.mpcc.proximal_search import ProximalSearch
 
 ENOUGH = 5
+"""Steps after which a rough residual is enough."""
 
 
 @dataclass(frozen=True)

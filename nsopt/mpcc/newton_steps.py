@@ -45,11 +45,7 @@ class NewtonSteps:
 
     def symbols(self) -> tuple[ca.MX, ca.MX]:
         """Return symbols for z and constants."""
-        return ca.MX.sym("z", 2 * self.n + 1), self.constants_symbol()
-
-    def constants_symbol(self) -> ca.MX:
-        """Return a symbol for the constants."""
-        return ca.MX.sym("constants", self.rows.numel_in(1))
+        return ca.MX.sym("z", 2 * self.n + 1), ca.MX.sym("constants", self.rows.numel_in(1))
 
     def itself(self, x: ca.MX) -> tuple[ca.MX | float, ca.MX, ca.MX]:
         """Return the point at which the program is itself."""

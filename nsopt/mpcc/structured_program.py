@@ -51,7 +51,7 @@ class StructuredProgram:
     settings : Settings
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     compiled : bool
-        Whether derivatives are evaluated by compiled code.
+        As of `StructuredNlp.derivatives`.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from nsopt.loads import joint_loads, loaded_joints, rms_loads
 from nsopt.plots import style
-from nsopt.plots.coordinates import is_length
+from nsopt.plots.coordinates import is_length, is_speed
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -59,8 +59,7 @@ def joint_accelerations(*results: Result, names: Sequence[str] | None = None) ->
     """
 
     def unit(name: str) -> str:
-        slides = name.rpartition(".")[2] in ("speed", "vx", "vy", "vz")
-        return "m/s²" if slides else "rad/s²"
+        return "m/s²" if is_speed(name) else "rad/s²"
 
     panels = _of_variable("joint_accelerations", results, "acceleration", names, unit)
     return _overlaid("Accelerations", results, panels)
@@ -85,16 +84,17 @@ def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figur
         If no result has a joint of a name.
     """
     style.require_steps(results, "joint_forces")
-    known = [loaded_joints(result) for result in results]
-    chosen = _chosen("joint_forces", "joint", [x for names in known for x in names], joints)
-    panels = []
-    for joint in chosen:
-        lines = {
-            k: joint_loads(result, [joint])["force"].values[:, 0]
-            for k, result in enumerate(results)
-            if joint in known[k]
-        }
-        panels.append(_Panel(joint, "F", "N", lines))
+    known = [x for result in results for x in loaded_joints(result)]
+    chosen = _chosen("joint_forces", "joint", known, joints)
+    forces = []
+    for result in results:
+        own = [joint for joint in loaded_joints(result) if joint in chosen]
+        force = joint_loads(result, own)["force"].values if own else np.zeros((0, 0))
+        forces.append(dict(zip(own, force.T, strict=True)))
+    panels = [
+        _Panel(joint, "F", "N", {k: own[joint] for k, own in enumerate(forces) if joint in own})
+        for joint in chosen
+    ]
     return _overlaid("Forces of joints", results, panels)
 
 

@@ -38,10 +38,10 @@ def coordinates(result: Result, *others: Result) -> Figure:
     v = _columns(result, "v")
     kinds = (
         ("Angles", "rad", {k: x for k, x in q.items() if not _is(k, (*LENGTHS, *PARAMETERS))}),
-        ("Lengths", "m", {k: x for k, x in q.items() if _is(k, LENGTHS)}),
+        ("Lengths", "m", {k: x for k, x in q.items() if is_length(k)}),
         ("Euler parameters", "", {k: x for k, x in q.items() if _is(k, PARAMETERS)}),
-        ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not _is(k, SPEEDS)}),
-        ("Speeds", "m/s", {k: x for k, x in v.items() if _is(k, SPEEDS)}),
+        ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not is_speed(k)}),
+        ("Speeds", "m/s", {k: x for k, x in v.items() if is_speed(k)}),
         ("Internal states of friction", "", z),
     )
     panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
@@ -58,6 +58,11 @@ def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
 def is_length(name: str) -> bool:
     """Return whether a coordinate is a length, by its name."""
     return _is(name, LENGTHS)
+
+
+def is_speed(name: str) -> bool:
+    """Return whether a velocity is that of a length, by its name."""
+    return _is(name, SPEEDS)
 
 
 def _columns(result: Result, name: str) -> dict[str, Array]:

@@ -68,9 +68,9 @@ class Sticks:
         return fixed
 
     def view(self) -> View:
-        """Return the view along the axis that all joints are in a plane with, else an oblique one.
+        """Return the view at right angles to the plane of world axes that the joints are in.
 
-        Hinges whose axes are parallel are seen along these.
+        An oblique one if they are in none; joints on a line are seen along the last axis across it.
         """
         places = self.places(np.zeros(self._loops.n))
         spread = np.ptp(places, axis=0)

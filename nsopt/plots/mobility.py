@@ -128,13 +128,14 @@ def draw_screws(ax: Axes, x: Mobility) -> None:
     sticks = Sticks(loops)
     view, still = sticks.view(), np.zeros(loops.n)
     draw_sticks(ax, sticks, view, [still], [0.6])
-    whole = loops.with_cut_bodies
-    screws = np.asarray(whole.tree.posture(whole.q, whole.p)[0]).T
-    for link, screw in zip(whole.tree.links, screws, strict=True):
-        owner = whole.names[link.coordinate].rsplit(".", 1)[0]
-        if link.coordinate < 0 or owner in x.topology.bodies:  # a free body has no axes
-            continue
-        e, foot = _axis(screw, sticks.joint(owner, still))
+    axes = [
+        (joint, screw)
+        for joint, screws in loops.joint_screws().items()
+        if joint in x.topology.joints  # a free body has no axes
+        for screw in screws
+    ]
+    for joint, screw in axes:
+        e, foot = _axis(screw, sticks.joint(joint, still))
         line = view(foot + np.outer([-ARROW / 2, ARROW / 2], loops.size * e))
         if np.ptp(line, axis=0).max() < 1e-6 * loops.size:
             ax.plot(*view(foot), "o", color=RED, markersize=11, fillstyle="none", zorder=8)

@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nsopt.algebra import rotate
 from nsopt.plots import style
-from nsopt.plots.scene import Scene
+from nsopt.plots.scene import Scene, path_of_point
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
 VIEWS = ((0, 1), (1, 2), (0, 2))
-LED = ("Programmed", "Corridor")
+KINDS = ("Programmed", "Corridor")
+"""Elements that lead a frame along a programme."""
 
 
 def programmed_paths(*results: Result, name: str | None = None) -> Figure:
@@ -40,12 +40,12 @@ def programmed_paths(*results: Result, name: str | None = None) -> Figure:
         If a result has none of the name.
     """
     style.require_steps(results, "programmed_paths")
-    paths = [_led(result, name) for result in results]
-    told = Scene(results[0]).ground
+    paths = [_path(result, name) for result in results]
+    programme = Scene(results[0]).ground
     figure, axes = style.page("Programmed path", results, 2, 3, (10.5, 6.6))
     for ax, (x, y) in zip(axes[0], VIEWS, strict=True):
-        for line in told:
-            ax.plot(line[:, x], line[:, y], color="black", lw=0.8, ls="--", label="_told")
+        for line in programme:
+            ax.plot(line[:, x], line[:, y], color="black", lw=0.8, ls="--", label="_programme")
         for k, path in enumerate(paths):
             ax.plot(path[:, x], path[:, y], **style.look(k)._asdict())
             ax.plot(*path[0, [x, y]], "*", color=style.look(k).color, label="_start")
@@ -122,10 +122,10 @@ def link_points(result: Result, link: str) -> Array | None:
     pairs = list(zip(bends[::2], bends[1::2], strict=True))  # of frames a and b of each joint
     if not pairs:
         return None
-    inner = [_moved(result, a["body"], np.asarray(a["origin"])) for a, _ in pairs]
+    inner = [path_of_point(result, a["body"], np.asarray(a["origin"])) for a, _ in pairs]
     # Elements begin and end as far from their centres of mass as their joints are.
     first, last = pairs[0][0], pairs[-1][1]
-    begin, end = (_moved(result, x["body"], -np.asarray(x["origin"])) for x in (first, last))
+    begin, end = (path_of_point(result, x["body"], -np.asarray(x["origin"])) for x in (first, last))
     return np.stack([begin, *inner, end], axis=1)
 
 
@@ -135,24 +135,16 @@ def _links(result: Result) -> list[str]:
     return list(dict.fromkeys(name.rpartition("_bend_")[0] for name in bends if "_bend_" in name))
 
 
-def _led(result: Result, name: str | None) -> Array:
+def _path(result: Result, name: str | None) -> Array:
     """Return the positions (time, 3) [m] of frame b of a programmed element."""
-    found = [x for x in _frames(result) if x["kind"] in LED and name in (None, x["element"])]
+    found = [x for x in _frames(result) if x["kind"] in KINDS and name in (None, x["element"])]
     if not found:
-        what = " or ".join(LED) + (f" {name!r}" if name else "")
+        what = " or ".join(KINDS) + (f" {name!r}" if name else "")
         raise ValueError(f"programmed_paths: no {what} in {result.name}")
     followed = [x for x in found if x["element"] == found[0]["element"]][-1]
-    return _moved(result, followed["body"], np.asarray(followed["origin"]))
+    return path_of_point(result, followed["body"], np.asarray(followed["origin"]))
 
 
 def _frames(result: Result) -> list[dict[str, Any]]:
     frames: list[dict[str, Any]] = style.stored(result, "frames")
     return frames
-
-
-def _moved(result: Result, body: int, origin: Array) -> Array:
-    """Return the positions (time, 3) [m] of a point in the axes of a body, -1 the ground."""
-    if body < 0:
-        return np.tile(origin, (result.data.sizes["time"], 1))
-    r, e = result["body_position"].values[:, body], result["body_quaternion"].values[:, body]
-    return r + rotate(e, origin)

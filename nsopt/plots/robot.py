@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from nsopt.algebra import rotate
 from nsopt.plots import style
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
+from nsopt.plots.scene import path_of_point
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -180,12 +180,12 @@ def ground_wrench(result: Result) -> Array:
     """
     names = [str(name) for name in result["joint"].values]
     joints = grounded(result)
-    about = _position(result, *joints[0].held)
+    about = path_of_point(result, *joints[0].held)
     total = np.zeros((result.data.sizes["time"], 2, 3))
     for joint in joints:
         force, torque = (joint.sign * part for part in _wrench(result, names.index(joint.name)))
         total[:, 0] += force
-        total[:, 1] += torque + np.cross(_position(result, *joint.at) - about, force)
+        total[:, 1] += torque + np.cross(path_of_point(result, *joint.at) - about, force)
     return total
 
 
@@ -208,15 +208,6 @@ def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[in
         point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
         origins.setdefault(str(frame["element"]), []).append(point)
     return {name: (frames[0], frames[-1]) for name, frames in origins.items()}
-
-
-def _position(result: Result, body: int, origin: Array) -> Array:
-    """Return the position of a point of a body, (time, 3) [m]."""
-    time = result.data.sizes["time"]
-    if body < 0:
-        return np.tile(origin, (time, 1))
-    r, e = result["body_position"].values[:, body], result["body_quaternion"].values[:, body]
-    return np.asarray(r + rotate(e, origin))
 
 
 def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:

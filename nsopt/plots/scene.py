@@ -159,6 +159,14 @@ class View(NamedTuple):
         return seen
 
 
+def path_of_point(result: Result, body: int, origin: Array) -> Array:
+    """Return the positions (time, 3) [m] of a point in the axes of a body, -1 the ground."""
+    if body < 0:
+        return np.tile(origin, (result.data.sizes["time"], 1))
+    r, e = result["body_position"].values[:, body], result["body_quaternion"].values[:, body]
+    return np.asarray(r + rotate(e, origin))
+
+
 def view_of(scene: Scene, name: str | None = None) -> View:
     """Return a view by name, by default of the plane in which the bodies extend most.
 

@@ -8,18 +8,17 @@ end. All of it are ordinary bodies, joints and forces of a mechanism.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import axes_from_z
 from nsopt.checks import finite, not_negative, plain, positive
 from nsopt.elements import Bend, Bushing
-from nsopt.mechanics import Body, Element, Frame, Mechanism
-from nsopt.parameter import Numbers
+from nsopt.mechanics import Body, Element, Frame, Mechanism, axes_matrix
+from nsopt.parameter import Numbers, exchanged, objects_in
 
 Array = NDArray[np.float64]
 
@@ -97,12 +96,10 @@ class LinkMaterial:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("density", "young", "shear"):
-            plain(
-                f"{name} of a LinkMaterial", getattr(self, name), "the parts of a link are computed"
-            )
-            positive(f"{name} of a LinkMaterial", getattr(self, name))
-        not_negative("damping of a LinkMaterial", self.damping)
+        for name in ("density", "young", "shear", "damping"):
+            what, value = f"{name} of a LinkMaterial", getattr(self, name)
+            plain(what, value, "the parts of a link are computed")
+            (not_negative if name == "damping" else positive)(what, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,14 +226,8 @@ def flexible_link(
 
 def _axes(what: str, along: Numbers) -> Array:
     """Return the axes of a link, x along it."""
-    given = np.asarray(along, dtype=float)
-    if given.shape == (3, 3):
-        return np.asarray(Frame(None, axes=given).axes)
-    direction = finite(what, along, (3,))
-    if not np.any(direction):
-        raise ValueError(f"{what} must be a direction, got {direction.tolist()}")
-    z_first = axes_from_z(direction)
-    return z_first[:, [2, 0, 1]]
+    A = axes_matrix(what, along)
+    return A if np.shape(along) == (3, 3) else A[:, [2, 0, 1]]
 
 
 def _element(
@@ -286,31 +277,18 @@ def replace_link(
     if old is None:
         known = ", ".join(x.name for x in mechanism.bodies)
         raise ValueError(f"replace_link names the body {body!r}, but there are {known}")
-    moved: dict[int, Any] = {}
-    joints = [_moved(joint, old, link, moved) for joint in mechanism.joints]
+    attached = (tuple(mechanism.joints), tuple(elements))
+    frames = [frame for frame in objects_in(attached, Frame) if frame.body is old]
+    joints, acting = exchanged(attached, [(frame, _on_link(frame, link)) for frame in frames])
     others = [x for x in mechanism.bodies if x is not old]
     changed = replace(mechanism, bodies=[*others, *link.bodies], joints=[*joints, *link.joints])
-    acting = tuple(_moved(element, old, link, moved) for element in elements)
     return changed, (*acting, *link.forces)
 
 
-def _moved(value: Any, old: Body, link: FlexibleLink, done: dict[int, Any]) -> Any:
-    """Return a copy in which frames of the old body are on the link; one object stays one."""
-    if id(value) in done:
-        return done[id(value)]
-    new = value
-    if isinstance(value, Frame):
-        if value.body is old:
-            A = old.rotation
-            point = np.asarray(old.position) + A @ np.asarray(value.origin)
-            new = link.at(tuple(point), A @ np.asarray(value.axes))
-    elif isinstance(value, tuple | list):
-        parts = tuple(_moved(x, old, link, done) for x in value)
-        new = parts if any(a is not b for a, b in zip(parts, value, strict=True)) else value
-    elif is_dataclass(value) and not isinstance(value, type | Body):
-        known = {f.name: getattr(value, f.name) for f in fields(value)}
-        parts_of = {name: _moved(x, old, link, done) for name, x in known.items()}
-        if any(parts_of[name] is not x for name, x in known.items()):
-            new = replace(value, **parts_of)
-    done[id(value)] = new
-    return new
+def _on_link(frame: Frame, link: FlexibleLink) -> Frame:
+    """Return the frame on a link that is where one on another body is at the start."""
+    body = frame.body
+    assert body is not None
+    A = body.rotation
+    point = np.asarray(body.position) + A @ np.asarray(frame.origin)
+    return link.at(tuple(point), A @ np.asarray(frame.axes))

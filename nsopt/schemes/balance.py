@@ -18,7 +18,7 @@ from nsopt.schemes.terms import momentum_size
 class Impulses(NamedTuple):
     """Impulses of joints and contacts."""
 
-    mu: ca.SX  # (nc,) of the ideal joints' rows, free in sign
+    mu: ca.SX  # (nm,) of the rows of ideal joints, then of rolling, free in sign
     lam: ca.SX  # (ng,) [N s] normal, >= 0
     slip: ca.SX  # (ns,) [N s] tangential, of the contacts with friction
 
@@ -141,7 +141,7 @@ class Balance:
 
     @cached_property
     def F(self) -> ca.SX:
-        """Directions of the impulses of ideal joints, (nv, nc)."""
+        """Directions of the impulses mu, (nv, nm)."""
         return self.dynamics.effort_matrix(*self.node.at)
 
     @cached_property

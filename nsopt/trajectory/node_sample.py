@@ -175,7 +175,10 @@ class NodeSample:
         Moments beyond its range of motion, damping and friction [RoM 2023, eq. 2], at the velocity
         ``v``; friction with internal states is a mean over the step.
         """
+        return self._resistances[:, self.dynamics.joint_names.index(joint)]
+
+    @cached_property
+    def _resistances(self) -> ca.SX:
         d, h = self.dynamics, INSTANT if self.stepped is None else self.stepped.h
         friction_joints = self.wrenches[:, list(d.friction_joints)]
-        all_joints = d.resistance(self.t, self.q, self.v, self.p, h, friction_joints)
-        return all_joints[:, d.joint_names.index(joint)]
+        return d.resistance(self.t, self.q, self.v, self.p, h, friction_joints)

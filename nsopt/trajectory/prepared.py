@@ -75,7 +75,7 @@ class PreparedOptimization:
         solver: Solver | None = None,
         often: bool = True,
     ) -> None:
-        self._begin: float | None = perf_counter()
+        begin = perf_counter()
         self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
         self._scheme, self._solver = scheme, solver or Solver()
         self._costs, self._guess, self._parameters = costs, guess, parameters
@@ -85,6 +85,7 @@ class PreparedOptimization:
             stated, by_default = self._solver.compiled, often or horizon.steps >= LONG
             self._compiled = by_default and has_compiler() if stated is None else stated
             self._program = self._built(conditions, guess, dynamics.values(parameters))
+        self._stating = perf_counter() - begin  # counts as time of the first solve
 
     def solve(
         self,
@@ -120,7 +121,7 @@ class PreparedOptimization:
         TypeError, ValueError, KeyboardInterrupt
             As for `optimize`.
         """
-        begin, self._begin = self._begin or perf_counter(), None
+        begin = perf_counter()
         with interruptible():
             given = conditions is not None or guess is not None or parameters is not None
             guess = self._guess if guess is None else guess
@@ -133,7 +134,7 @@ class PreparedOptimization:
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
             schedules = schedules_from(guess, start, transcription, settings)
-            built = perf_counter() - begin
+            built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             solution = now.program.solve(p, *transcription.limits(), start, schedules)
             motion = transcription.motion(solution, p)

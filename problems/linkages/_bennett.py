@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 
@@ -22,13 +23,9 @@ def partner(link: Link, length: float) -> Link:
     return Link(length, float(np.arcsin(length * np.sin(link.twist) / link.length)))
 
 
-def turn(axis: int, angle: float) -> Array:
-    """Return the rotation about x (0) or z (2)."""
-    i, j = (axis + 1) % 3, (axis + 2) % 3
-    R = np.eye(3)
-    R[[i, j], [i, j]] = np.cos(angle)
-    R[i, j], R[j, i] = -np.sin(angle), np.sin(angle)
-    return R
+def turn(axis: str, angle: float) -> Array:
+    """Return the rotation about x or z."""
+    return np.asarray(Rotation.from_euler(axis, angle).as_matrix(), dtype=float)
 
 
 def hinges(
@@ -50,8 +47,8 @@ def hinges(
     found = [(point, axes)]
     for link, by in ((first, angle), (second, other), (first, -angle)):
         r, A = found[-1]
-        turned = A @ turn(2, by)
-        found.append((r + turned[:, 0] * link.length, turned @ turn(0, link.twist)))
+        turned = A @ turn("z", by)
+        found.append((r + turned[:, 0] * link.length, turned @ turn("x", link.twist)))
     return found
 
 
@@ -72,7 +69,7 @@ def beside(
     z = axes[:, 2]
     x = (end - point) / np.linalg.norm(end - point)
     along = np.column_stack([x, np.cross(z, x), z])
-    return hinges(first, second, angle, point, along @ turn(2, -angle))
+    return hinges(first, second, angle, point, along @ turn("z", -angle))
 
 
 def screw(point: Array, axes: Array) -> Array:

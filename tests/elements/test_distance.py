@@ -15,29 +15,9 @@ from nsopt import (
     assemble,
 )
 from tests.catalog import DISTANCE
-from tests.elements import test_joints as generic
 from tests.states import array, couple, near, run
 
 G = 9.81
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        generic.test_is_closed_where_its_frames_coincide,
-        generic.test_rows_and_freedoms_add_up,
-        generic.test_is_opened_by_every_other_motion,
-        generic.test_freedoms_are_the_null_space_of_the_closure_matrix,
-        generic.test_depends_on_the_relative_pose_alone,
-        generic.test_reported_reaction_balances_the_generalized_impulse,
-        generic.test_reaction_does_no_work_on_the_freedoms,
-        lambda row: generic.test_closure_matrix_is_the_gradient_of_the_closure(row, 0.0),
-        lambda row: generic.test_closure_matrix_is_the_gradient_of_the_closure(row, 0.3),
-        lambda row: generic.test_action_equals_reaction(row, 0.2),
-    ],
-)
-def test_distance_is_a_joint_like_any_other(check):
-    check(DISTANCE)
 
 
 def test_distance_is_closed_on_a_sphere_and_open_elsewhere():

@@ -31,31 +31,11 @@ from nsopt import (
     load_problem,
     simulate,
 )
-from tests.catalog import DRIVEN
-from tests.elements import test_joints as generic
 from tests.states import run
 
 G = 9.81
 MASS, ARM, INERTIA = 0.3, 0.025, 1e-4
 coordinates = pytest.mark.parametrize("coordinates", ["absolute", "relative"])
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        generic.test_is_closed_where_its_frames_coincide,
-        generic.test_rows_and_freedoms_add_up,
-        generic.test_is_opened_by_every_other_motion,
-        generic.test_freedoms_are_the_null_space_of_the_closure_matrix,
-        generic.test_depends_on_the_relative_pose_alone,
-        generic.test_reported_reaction_balances_the_generalized_impulse,
-        generic.test_reaction_does_no_work_on_the_freedoms,
-        lambda row: generic.test_closure_matrix_is_the_gradient_of_the_closure(row, 0.3),
-        lambda row: generic.test_action_equals_reaction(row, 0.2),
-    ],
-)
-def test_it_is_a_joint_like_any_other(check):
-    check(DRIVEN)
 
 
 def crank(course, coordinates="relative", elements=(), **options):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space, orth
 
-from tests.catalog import JOINTS
+from tests.catalog import FIRST_ORDER, JOINTS
 from tests.states import couple, derivative, moved_together, near, reactions, turn, wrenches
 
 pytestmark = pytest.mark.unit
 
-joints = pytest.mark.parametrize("row", JOINTS, ids=str)
+joints = pytest.mark.parametrize("row", [*JOINTS, *FIRST_ORDER], ids=str)
 
 
 @joints
@@ -26,7 +26,7 @@ def test_rows_and_freedoms_add_up(row):
     assert np.linalg.matrix_rank(C, tol=1e-9) == row.size == 6 - len(row.freedoms)
 
 
-@joints
+@pytest.mark.parametrize("row", JOINTS, ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_stays_closed_along_its_freedoms(row, seed):
     c = couple(row)

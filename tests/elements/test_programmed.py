@@ -227,6 +227,18 @@ def test_drives_that_cannot_produce_the_effort_are_refused():
         arm(drives=(0, 0))
 
 
+def test_the_drive_that_moves_something_else_is_named():
+    bodies = [Body(f"b{k}", 1.0, (0.1, 0.1, 0.1), position=(0.5, k, 0)) for k in range(2)]
+    hinges = [
+        Revolute(f"hinge{k}", Frame(GROUND, (0, k, 0)), Frame.at(body, (0, k, 0)))
+        for k, body in enumerate(bodies)
+    ]
+    tip = Frame.at(bodies[0], (0.5, 0, 0))
+    told = Programmed("tip", Frame(GROUND), tip, (0.5, 0, 0), "y", drives=hinges[1:])
+    with pytest.raises(ValueError, match=r"drives tip.torque cannot .* effort of joint 'tip'"):
+        assemble(Mechanism(bodies, [*hinges, told]))
+
+
 BAD = [
     ({"axes": ()}, "are none: name what"),
     ({"axes": "xxy"}, "each once"),
@@ -252,6 +264,8 @@ PATHS = [
     (lambda: SplinePath([0, 1], [(Parameter("x", 0), 0, 0), (1, 0, 0)]), "plain numbers"),
     (lambda: ArcPath((0, 0, 0), -1.0), "radius of an ArcPath must be positive"),
     (lambda: ArcPath((0, 0, 0), 1.0, normal=np.ones((3, 3))), "rotation matrix"),
+    (lambda: ArcPath((0, 0, 0), 1.0, normal=-np.eye(3)), "rotation matrix"),
+    (lambda: ArcPath((0, 0, 0), 1.0, normal=(0, 0, 0)), "normal of an ArcPath must be a direction"),
 ]
 
 

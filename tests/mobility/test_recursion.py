@@ -6,7 +6,18 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt import GROUND, Body, Frame, Mechanism, Parameter, PointOnLine, Revolute
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Planar,
+    PointOnCurve,
+    PointOnLine,
+    Relative,
+    Revolute,
+)
 from nsopt.mobility import LoopConstraints, constraint_function
 from nsopt.mobility.screws import moved
 from tests.mobility.random_loops import mechanism
@@ -70,6 +81,27 @@ def test_derivatives_follow_parameters():
         # The end is at scale (-sin u, cos u): its height falls by scale u^2 / 2.
         assert np.max(np.abs(H[0])) == pytest.approx(0, abs=1e-15)
         assert np.max(np.abs(H[1])) == pytest.approx(scale, rel=1e-14)
+
+
+def pin_on_roof(place):
+    """A pin that slides in a plane on y = |x|."""
+    block = Body("block", 0.0, position=(place, abs(place), 0))
+    joints = [
+        Planar("plane", Frame(GROUND), Frame(block)),
+        PointOnCurve("roof", Frame(GROUND), Frame(block), lambda x, y: y - ca.fabs(x)),
+    ]
+    return LoopConstraints(Mechanism([block], joints, Relative(["roof"])))
+
+
+def test_derivatives_beside_a_corner():
+    """Of y - |x| along (1, 1), on either side."""
+    for place, rate in ((-0.5, 2.0), (0.5, 0.0)):
+        assert pin_on_roof(place).derivatives([1.0, 1.0, 0.0])[0] == pytest.approx([rate, 0])
+
+
+def test_derivatives_at_a_corner_are_refused():
+    with pytest.raises(ValueError, match="an absolute value has no derivatives at zero"):
+        pin_on_roof(0.0).derivatives([1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("seed", [1, 2])

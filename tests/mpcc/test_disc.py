@@ -1,4 +1,4 @@
-"""Discs: by hand, against convex programs and other solvers, and where Newton needs its ramp."""
+"""Discs: by hand, against convex programs and other solvers."""
 
 import casadi as ca
 import numpy as np

@@ -184,7 +184,7 @@ def test_a_slewed_beam_follows_the_theory_with_the_square_of_its_elements():
 def test_a_link_of_a_robot_is_replaced_where_it_is_attached():
     """An arm of two links of which the first becomes flexible, a spring on its middle."""
     low = Body("low", 0.54, (0.001, 0.045, 0.045), position=(0.5, 0, 0))
-    high = Body("high", 0.3, (0.001, 0.01, 0.01), position=(1.25, 0, 0))
+    high = Body("high", Parameter("load", 0.3), (0.001, 0.01, 0.01), position=(1.25, 0, 0))
     y = (0.0, 1.0, 0.0)
     shoulder = Revolute("shoulder", Frame(GROUND, axes=y), Frame.at(low, (0, 0, 0), y))
     elbow = Revolute("elbow", Frame.at(low, (1, 0, 0), y), Frame.at(high, (1, 0, 0), y))
@@ -231,6 +231,7 @@ BAD = [
     ),
     (lambda: LinkMaterial(2700.0, 0.0, 1.0), "young of a LinkMaterial must be positive"),
     (lambda: LinkMaterial(Parameter("rho", 1), 1.0, 1.0), "must be plain numbers"),
+    (lambda: LinkMaterial(1.0, 1.0, 1.0, Parameter("c", 1)), "damping .* must be plain numbers"),
     (lambda: CrossSection(1.0, 1.0, -1.0, 1.0), "Iz of a CrossSection must be positive"),
     (lambda: CrossSection.circle(0.01, hole=0.02), "must be within"),
 ]

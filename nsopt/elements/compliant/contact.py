@@ -32,8 +32,6 @@ class _Surface(NamedTuple):
     """One gap and what it answers with; all zero while it is open."""
 
     gap: Gap
-    depth: ca.SX  # [m] delta, where open a length too small to matter
-    touching: ca.SX  # 1 where the gap is closed, otherwise 0
     rate: ca.SX  # [m/s] of the gap: less than zero while the bodies approach
     elastic: ca.SX  # [N]
     damping: ca.SX  # [N] above zero while the bodies approach; with the elastic force never pulls
@@ -143,7 +141,7 @@ class CompliantContact(Force):
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        stored = (touching(gap) * self.law.energy(s, depth(gap)) for gap in gaps)
+        stored = (_touching(gap) * self.law.energy(s, _depth(gap)) for gap in gaps)
         return ca.sum1(ca.vertcat(*stored))
 
     def loads(self, s: State) -> list[Load]:
@@ -166,7 +164,7 @@ class CompliantContact(Force):
         return [self._surface(s, gap, known[k]) for k, gap in enumerate(gaps)]
 
     def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
-        on, deep, rate = touching(gap), depth(gap), self._rate(s, gap)
+        on, deep, rate = _touching(gap), _depth(gap), self._rate(s, gap)
         e = s.value(gap.law.restitution)
         # In the step in which a gap closes the speed is that of now.
         press = Press(deep, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
@@ -178,19 +176,19 @@ class CompliantContact(Force):
             pressure = elastic + damping
             drag = mu * pressure * self.friction.drag(s, gap.slip) + viscous * on
             friction = -drag * gap.slip
-        return _Surface(gap, deep, on, rate, elastic, damping, friction)
+        return _Surface(gap, rate, elastic, damping, friction)
 
     def _rate(self, s: State, gap: Gap) -> ca.SX:
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         return ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
 
 
-def touching(gap: Gap) -> ca.SX:
+def _touching(gap: Gap) -> ca.SX:
     """Return 1 where a gap is closed, otherwise 0."""
     return gap.distance < 0
 
 
-def depth(gap: Gap) -> ca.SX:
+def _depth(gap: Gap) -> ca.SX:
     """Return how deep surfaces are in each other [m].
 
     Not zero while open: powers of zero have no finite second and third derivatives.

@@ -33,7 +33,7 @@ class AcceptedSteps:
     q: Array  # (n, nq)
     v: Array  # (n, nv)
     impulse: Array  # (n, ng) [N s]
-    joint_impulse: Array  # (n, nc)
+    joint_impulse: Array  # (n, nm)
     slip_impulse: Array  # (n, ns) [N s]
     motion_residual: Array  # (n,) [N, N m] largest row
     loss: Array  # (n, ng + ns) [J] taken by each contact, then where forces press surfaces apart

@@ -26,7 +26,7 @@ Rate = Callable[[float, Array], Array]
 
 
 class _TooStiffError(Exception):
-    """An explicit integrator takes too many evaluations."""
+    """An explicit integrator takes too many evaluations, or does not get to the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,10 @@ class Reintegration:
             return h * value
 
         # Its error is the mean over all steps, of which one may have it all.
-        return _end(rate, begin.ravel(), "DOP853", 1 / np.sqrt(steps)).reshape(begin.shape)
+        end = _end(rate, begin.ravel(), "DOP853", 1 / np.sqrt(steps))
+        if not np.isfinite(end).all():
+            raise _TooStiffError
+        return end.reshape(begin.shape)
 
     def _one_by_one(self, begin: Array, along: tuple[Array, ...], h: float, p: Array) -> Array:
         change, ends = Evaluator(self._motion), []
@@ -147,12 +150,12 @@ def explain_defect(defect: float, limit: float) -> str:
 
 
 def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], share: float) -> Array:
-    """Return the state at s = 1, by a share of the tolerances."""
+    """Return the state at s = 1, by a share of the tolerances; infinite where it is not reached."""
     solution = scipy.integrate.solve_ivp(
         rate, (0, 1), begin, method=method, rtol=share * RELATIVE, atol=share * ABSOLUTE
     )
     end: Array = solution.y[:, -1]
-    return end
+    return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)
 
 
 def quadratic(values: tuple[Array, ...] | Array, s: float) -> Array:
