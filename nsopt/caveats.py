@@ -141,7 +141,7 @@ def _unplaced(data: xr.Dataset) -> Iterator[str]:
 
 
 def _turn(data: xr.Dataset) -> Iterator[str]:
-    if not data.sizes["body"]:
+    if not data.sizes["body"] or "body_angular_velocity" not in data:
         return
     spins = blocks(data["body_angular_velocity"])
     w = np.concatenate([np.linalg.norm(x, axis=-1) for _, x in spins])
@@ -186,7 +186,7 @@ def _net_gain(data: xr.Dataset) -> Iterator[str]:
 
 
 def _given(data: xr.Dataset) -> Iterator[str]:
-    if not data.sizes["contact"]:
+    if not data.sizes["contact"] or "contact_loss" not in data:
         return
     taken = most = given = np.zeros(data.sizes["contact"])
     for _, loss in blocks(data["contact_loss"]):
@@ -205,7 +205,7 @@ def _given(data: xr.Dataset) -> Iterator[str]:
 
 
 def _inside_walls(data: xr.Dataset) -> Iterator[str]:
-    if not data.sizes["contact"]:
+    if not data.sizes["contact"] or "gap_violation" not in data:
         return
     openings = np.atleast_1d(data.attrs["gap_scales"])
     depth = max(float(np.max(x / openings)) for _, x in blocks(data["gap_violation"]))
@@ -227,7 +227,8 @@ def _ranges(data: xr.Dataset) -> Iterator[str]:
 
 def _largest_force(data: xr.Dataset) -> float:
     """Return the largest entry of all forces of joints and contacts [N]."""
-    forces = [largest(data[name]) for name in ("joint_reaction", "contact_force")]
+    names = [name for name in ("joint_reaction", "contact_force") if name in data]
+    forces = [largest(data[name]) for name in names]
     return float(np.fmax.reduce([0.0, *forces]))
 
 

@@ -29,14 +29,50 @@ class Result:
     """
 
     def __init__(self, data: xr.Dataset):
+        named = [x for x in ("q_name", "v_name") if x in data.coords and x not in data.xindexes]
+        for name in named:
+            data = data.set_xindex(name)
         self.data = data
 
     def __getitem__(self, name: str) -> xr.DataArray:
         """Return a variable by name; KeyError lists what there is."""
         if name not in self.data.variables:
+            if name in json.loads(self.data.attrs.get("left_out", "[]")):
+                raise KeyError(f"{name!r} was not recorded: leave out variables= of simulate")
             known = ", ".join(map(str, self.data.variables))
             raise KeyError(f"no variable {name!r}; there are {known}")
         return self.data[name]
+
+    def sel(self, **labels: Any) -> xr.Dataset:
+        """Return the parts of all variables that have some labels.
+
+        Parameters
+        ----------
+        **labels
+            By dimension: ``q="crank.angle"``, ``v=``, ``contact=``, ``joint=``, ``body=``,
+            ``axis=`` a name or a list of names; ``time=`` in s, the nearest is taken.
+
+        Raises
+        ------
+        KeyError
+            For an unknown dimension or label, with those there are.
+
+        Examples
+        --------
+        >>> result.sel(body="slider", axis="x")["body_acceleration"]  # doctest: +SKIP
+        """
+        data, times = self.data, labels.pop("time", None)
+        for dimension, wanted in labels.items():
+            name = f"{dimension}_name" if f"{dimension}_name" in data.coords else dimension
+            if name not in data.indexes:
+                known = ", ".join(map(str, data.sizes))
+                raise KeyError(f"no dimension {dimension!r}; there are {known}")
+            there = data.indexes[name]
+            for label in [wanted] if isinstance(wanted, str) else wanted:
+                if label not in there:
+                    raise KeyError(f"no {dimension} {label!r}; there are {', '.join(there)}")
+            data = data.sel({name: wanted})
+        return data if times is None else data.sel(time=times, method="nearest")
 
     def __repr__(self) -> str:
         """Return the summary's first lines, and those that nobody should miss."""

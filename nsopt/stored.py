@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -42,10 +42,17 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "acceleration": (
         ("time", "v"),
         "m/s^2, rad/s^2",
-        "rates of v at the time, under forces of contacts that are means over the step",
+        "rates of v right after the time, impacts left out",
     ),
     "gap": (CONTACT, "m", "distance of the surfaces"),
     "impulse": (CONTACT, "N s", "contact impulse over the step that ends here"),
+    "impact_impulse": (CONTACT, "N s", "the part of it that acted at once, in impacts"),
+    "contact_mode": (CONTACT, "1", "over the step: 0 open, 1 lasting contact, 2 impact"),
+    "lasting_force": (
+        (*CONTACT, "axis"),
+        "N",
+        "contact force on the body of frame b at the time, impacts left out",
+    ),
     "contact_force": (
         (*CONTACT, "axis"),
         "N",
@@ -56,6 +63,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
         (*CONTACT, "axis"),
         "m",
         "offset from the axis of a bore, in its axes; NaN for other contacts",
+    ),
+    "contact_slip": (
+        (*CONTACT, "axis"),
+        "m/s",
+        "velocity of the material of the body of frame b on that of frame a, along the surface",
     ),
     "joint_reaction": (
         (*JOINT, "axis"),
@@ -69,6 +81,10 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "torque by which a joint resists, on the body of frame b, about its origin",
     ),
     "joint_resistance_force": ((*JOINT, "axis"), "N", "force by which a joint resists"),
+    "body_acceleration": (("time", "body", "axis"), "m/s^2", "of the centres of mass"),
+    "body_angular_acceleration": (("time", "body", "axis"), "rad/s^2", "in world axes"),
+    "joint_coordinate": (("time", "freedom"), "rad, m", "angles and lengths of ideal joints"),
+    "joint_rate": (("time", "freedom"), "rad/s, m/s", "their rates"),
     "kinetic_energy": (TIME, "J", "kinetic energy"),
     "potential_energy": (TIME, "J", "energy of gravity and springs"),
     "total_energy": (TIME, "J", "kinetic and potential energy"),
@@ -91,11 +107,11 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
 }
 
-LABELS = ("q_name", "v_name", "contact", "joint", "body", "axis")
+LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 
 _TEXTS = ("step_reason", "tried")
-_JSON = ("parameters", "outline", "frames", "plot_data", "redundant_rows")
+_JSON = ("parameters", "outline", "frames", "plot_data", "redundant_rows", "left_out")
 _NUMBERS = ("gap_scales", "clearances", "gravity")
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(
@@ -118,6 +134,7 @@ ATTRIBUTES: dict[str, type] = {
             "completed",
             "steps",
             "store_every",
+            "output_times",
             "steps_below_h_min",
             "steps_by_other_schemes",
             "steps_by_other_laws",
@@ -152,6 +169,27 @@ OF_OPTIMA: dict[str, type] = {
 _KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a number"}
 
 
+ALWAYS = frozenset(name for name, (dims, _, _) in VARIABLES.items() if dims == TIME)
+"""Variables that every result has."""
+
+
+def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
+    """Return the variables of a result that is to have some, all by default.
+
+    Raises
+    ------
+    ValueError
+        For a name that is no variable, with those there are.
+    """
+    if variables is None:
+        return frozenset(VARIABLES)
+    names = [variables] if isinstance(variables, str) else list(variables)
+    for name in names:
+        if name not in VARIABLES:
+            raise ValueError(f"no variable {name!r}; there are {', '.join(VARIABLES)}")
+    return ALWAYS.union(names)
+
+
 def check_complete(data: xr.Dataset) -> None:
     """Refuse a dataset that lacks something every result has, or has it of another kind.
 
@@ -166,9 +204,17 @@ def check_complete(data: xr.Dataset) -> None:
         raise ValueError(f"{'; '.join(faults[:5])}{more}")
 
 
+def left_out(attrs: Mapping[Any, Any]) -> list[str]:
+    """Return the variables that a result was made without."""
+    try:
+        return list(json.loads(attrs.get("left_out", "[]")))
+    except (TypeError, ValueError):
+        return []
+
+
 def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
     for name in ("time", *LABELS, *VARIABLES):
-        if name not in data.variables:
+        if name not in data.variables and name not in left_out(data.attrs):
             yield f"variable {name!r} is missing"
     for name, (dims, _, _) in {"time": (TIME, "s", ""), **VARIABLES}.items():
         if name not in data.variables:

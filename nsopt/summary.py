@@ -7,6 +7,7 @@ import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats
+from nsopt.contact_modes import statistics_of_modes
 
 Row = tuple[str, str]
 
@@ -15,6 +16,9 @@ EVEN = 1e-9
 
 KEPT = 1e-6
 """Largest violation of conditions with which a guess keeps them."""
+
+MOST_JOINTS = 4
+"""Joints whose modes are told."""
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),
@@ -80,6 +84,8 @@ def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     why = attrs["stop_reason"].partition("\n")[0]
     state = "complete" if attrs["completed"] else f"{failed}: {why}"
     kept = f", every {attrs['store_every']}th kept" if attrs["store_every"] > 1 else ""
+    if attrs["output_times"]:
+        kept = f", kept at {len(t) - 1} times"
     return [
         ("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}"),
         (label, f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
@@ -132,7 +138,7 @@ def energy(data: xr.Dataset) -> list[Row]:
         ("work from outside", f"{work:.4g} J"),
         ("dissipated", lost),
     ]
-    if data.sizes["contact"]:
+    if data.sizes["contact"] and "contact_loss" in data:
         taken = float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
         text = f"{taken:.3g} J in impacts and friction"
         if taken < 0:
@@ -152,23 +158,30 @@ def residuals(data: xr.Dataset) -> list[Row]:
             f"{largest(ideal[name]):.2e} {data[name].attrs['units']}{kept(data)}",
         )
         for label, name in RESIDUALS
-        if ideal[name].size
+        if name in ideal and ideal[name].size
     ]
 
 
 def kept(data: xr.Dataset) -> str:
     """Return the remark that numbers are of the kept steps alone, for a thinned run."""
+    if data.attrs["output_times"]:
+        return " (at the times kept)"
     return " (kept steps)" if data.attrs["store_every"] > 1 else ""
 
 
 def contacts(data: xr.Dataset) -> list[Row]:
-    """Return the largest contact force, and how much of joints and contacts is redundant."""
+    """Return forces that last, impulses of impacts, modes of joints, and what is redundant.
+
+    Forces of impacts are left out: they are impulses over h, without a limit as h falls.
+    """
     rows, attrs = [], data.attrs
-    if data.sizes["contact"]:
-        force, k, j = max(map(_largest_of, blocks(data["contact_force"][1:])))
-        where, when = data["contact"].values[j], data["time"].values[1 - k]
+    if data.sizes["contact"] and "lasting_force" in data:
+        force, k, j = max(map(_largest_of, blocks(data["lasting_force"])))
+        where, when = data["contact"].values[j], data["time"].values[-k]
         text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
-        rows.append(("largest contact force", text if force > 0 else "no contact"))
+        rows.append(("largest lasting force", text if force > 0 else "no lasting contact"))
+    if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
+        rows += impacts(data) + modes(data)
     if count := attrs["redundant_joint_rows"]:
         owners = json.loads(attrs["redundant_rows"]).items()
         names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
@@ -178,13 +191,37 @@ def contacts(data: xr.Dataset) -> list[Row]:
     return rows
 
 
+def impacts(data: xr.Dataset) -> list[Row]:
+    """Return the number of impacts of rigid contacts, and their impulses."""
+    count, total, most = 0, 0.0, (0.0, 0, 0)
+    for begin, x in blocks(data["impact_impulse"]):
+        impulse = np.nan_to_num(x)
+        k, j = np.unravel_index(int(np.argmax(impulse)), impulse.shape)
+        most = max(most, (float(impulse[k, j]), -(begin + int(k)), int(j)))
+        count, total = count + int(np.count_nonzero(impulse)), total + float(impulse.sum())
+    if not count:
+        return []
+    where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
+    largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
+    return [("impacts", f"{count} of {largest_one}, {total:.4g} N s in all{kept(data)}")]
+
+
+def modes(data: xr.Dataset) -> list[Row]:
+    """Return how the first joints with contacts spent the time."""
+    rows = []
+    for joint, x in [*statistics_of_modes(data).items()][:MOST_JOINTS]:
+        parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
+        rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{kept(data)}"))
+    return rows
+
+
 def _largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
     """Return the largest force of a block, its row less than zero, and its contact.
 
     So that of equal forces the first is the largest.
     """
     begin, x = block
-    squared = np.einsum("kji,kji->kj", x, x)
+    squared = np.nan_to_num(np.einsum("kji,kji->kj", x, x))
     k, j = np.unravel_index(int(np.argmax(squared)), squared.shape)
     return float(np.sqrt(squared[k, j])), -(begin + int(k)), int(j)
 

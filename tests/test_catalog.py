@@ -8,7 +8,7 @@ import pytest
 import nsopt
 from nsopt import Body, Frame, elements, mpcc, schemes, simulation, trajectory
 from nsopt.trajectory import conditions, costs
-from tests import catalog, catalog_trajectory
+from tests import catalog, catalog_ranges, catalog_trajectory
 
 pytestmark = pytest.mark.unit
 DOORS = (nsopt, elements, schemes, simulation, mpcc, trajectory, costs, conditions)
@@ -52,9 +52,11 @@ def kinds(x):
 
 @pytest.fixture(scope="module")
 def rows():
+    catalogues = (catalog, catalog_ranges, catalog_trajectory)
     lists = [
         x
-        for name, x in (vars(catalog) | vars(catalog_trajectory)).items()
+        for module in catalogues
+        for name, x in vars(module).items()
         if name.isupper() and isinstance(x, list | catalog.Row)
     ]
     return kinds(lists)

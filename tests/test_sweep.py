@@ -50,8 +50,10 @@ def test_each_point_of_a_grid_is_the_single_run(case_a, tmp_path):
             assert np.array_equal(at["final_v"], alone["v"].values[-1])
             assert list(at["q"]) == list(alone["q_name"])
             assert at["dissipated_energy"] == alone["dissipated_energy"].values[-1]
-            force = np.linalg.norm(alone["contact_force"].values[1:], axis=-1)
-            assert np.array_equal(at["largest_contact_force"], force.max(axis=0))
+            force = np.linalg.norm(alone["lasting_force"].values, axis=-1)
+            assert np.array_equal(at["largest_lasting_force"], np.nanmax(force, axis=0))
+            impulse = alone["impact_impulse"].values[1:]
+            assert np.array_equal(at["largest_impact"], impulse.max(axis=0))
             assert at["steps"] == alone.data.sizes["time"] - 1
             assert at["end_time"] == SHORT
             assert at["completed"] == 1
@@ -81,7 +83,7 @@ def test_a_named_problem_and_h_min():
     assert dict(data["completed"].sizes) == {"h_min": 2, "mass": 1}
     assert data["completed"].values.all()
     assert data.attrs["title"] == "pendulum_ideal"
-    assert data["largest_contact_force"].size == 0
+    assert data["largest_lasting_force"].size == 0
     assert len(table(data).splitlines()) == 1 + 2
 
 

@@ -52,6 +52,7 @@ from nsopt.elements.joints import (
     Spherical,
     Universal,
 )
+from nsopt.elements.journal import JournalBearing
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
@@ -122,6 +123,7 @@ __all__ = [
     "HuntCrossley",
     "Hysteresis",
     "JointDrives",
+    "JournalBearing",
     "KelvinVoigt",
     "KnifeEdge",
     "LankaraniNikravesh",

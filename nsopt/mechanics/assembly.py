@@ -17,6 +17,7 @@ from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.efforts import check_efforts, effort_functions
 from nsopt.mechanics.element import Contact, Element, Force, RateConstraint
 from nsopt.mechanics.forces import ForceFunctions
+from nsopt.mechanics.joint_coordinates import joint_coordinate_functions
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.planes import check_planes
 from nsopt.mechanics.reactions import ReactionFunction
@@ -148,6 +149,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         reactions=ReactionFunction(s).make(),
         **ForceFunctions(s).all(M),
         joint_names=tuple(joint.name for joint in s.joints()),
+        **joint_coordinate_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
     )

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics.element import Bore, Element, Gap
+from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.symbolic import SymbolicMechanism
 
 LAW = ("restitution", "friction", "viscous")
@@ -73,6 +74,7 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "slope": _column(s, "slope", [gap.slope for gap in gaps]),
         "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
         "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
+        "sliding": s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
         "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
         "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
         "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
@@ -82,6 +84,26 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         **_bore_functions(s, gaps),
         **_friction_functions(s, gaps),
     }
+
+
+def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:
+    """Return all gaps, of contacts and then of forces, with the frames that they are between."""
+    groups = [(c.frames, group) for c, group in zip(s.contacts, s.gaps, strict=True)]
+    groups += [(force.frames, [x.gap for x in surfaces]) for force, surfaces in s.pressed]
+    return [(gap, frames) for frames, group in groups for gap in group]
+
+
+def sliding(s: SymbolicMechanism, gaps: list[tuple[Gap, tuple[Frame, ...]]]) -> ca.SX:
+    """Return by which velocity the material of body b slides on that of body a, (3, n) [m/s]."""
+    columns = []
+    for gap, frames in gaps:
+        if gap.slip.numel():
+            columns.append(gap.tangents @ gap.slip)
+            continue
+        a, b = s.state.motion(frames[0]), s.state.motion(frames[-1])
+        u = b.velocity_at(gap.point) - a.velocity_at(gap.point)
+        columns.append(u - gap.normal * ca.dot(gap.normal, u))
+    return ca.horzcat(ca.SX(3, 0), *columns)
 
 
 def names_of_gaps(owners: Iterable[tuple[str, int]]) -> tuple[str, ...]:

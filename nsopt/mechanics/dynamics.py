@@ -80,6 +80,9 @@ class Dynamics:
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale, clearance : (p) -> (ng,) [m]
         `Gap.scale`, for conditioning, and `Gap.clearance`, nan where there is none.
+    sliding : (t, q, v, p) -> (3, ng + ns) [m/s]
+        Velocity of the material of body b on that of body a, along the surfaces of all contacts and
+        then of all surfaces that forces press apart.
     restitution, friction, viscous : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     slip_matrix : (t, q, p) -> T (nv, ns)
@@ -111,6 +114,9 @@ class Dynamics:
         Values of all `Force.outputs`.
     output_limits : (p) -> (nr,)
         `Output.most` of each.
+    freedoms : (t, q, v, p) -> (nf,) [rad, m], (nf,) [rad/s, m/s]
+        Angles, in (-pi, pi], and lengths of ideal joints that slide along axes of frame a or turn
+        about its z, and their rates.
     pressed : (t, q, v, p) -> distance (ns,) [m], point (3, ns) [m], offset (3, ns) [m],
             force (3, ns) [N], moment (3, ns) [N m]
         Of the surfaces that forces press apart (`Force.pressed`): offsets are those of `Bore`;
@@ -147,6 +153,8 @@ class Dynamics:
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
     drive_names: tuple[str, ...]  # joint.effort, of drives that keep joints
     drive_units: tuple[str, ...]
+    freedom_names: tuple[str, ...]  # joint.angle, joint.distance
+    freedom_units: tuple[str, ...]
     pressed_names: tuple[str, ...]  # of the surfaces that forces press apart
     pressed_owners: tuple[str, ...]  # the force of each
     output_names: tuple[str, ...]  # element.output
@@ -186,6 +194,7 @@ class Dynamics:
     gap_bias: ca.Function
     contact_points: ca.Function
     contact_normals: ca.Function
+    sliding: ca.Function
     restitution: ca.Function
     friction: ca.Function
     viscous: ca.Function
@@ -197,6 +206,7 @@ class Dynamics:
     resistance: ca.Function
     joint_friction: ca.Function
     advance_states: ca.Function
+    freedoms: ca.Function
     pressed: ca.Function
     pressed_loss: ca.Function
     pressed_scale: ca.Function

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import offset_copy
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.contact_modes import contacts_of_joints
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -131,17 +132,9 @@ def stored(result: Result, name: str) -> Any:
     return json.loads(result.data.attrs[name])
 
 
-def owner(contact: str) -> str:
-    """Return the joint of a contact: ``hinge`` of ``hinge[0]``."""
-    return contact.rpartition("[")[0] or contact
-
-
 def contacts_of(result: Result) -> dict[str, list[int]]:
     """Return the indices of the contacts of each joint."""
-    indices: dict[str, list[int]] = {}
-    for k, name in enumerate(result["contact"].values):
-        indices.setdefault(owner(str(name)), []).append(k)
-    return indices
+    return contacts_of_joints(result.data)
 
 
 def names(results: Sequence[Result], coordinate: str) -> list[str]:

@@ -217,7 +217,13 @@ class ContactAligned(Scheme):
         x = Transition((*step.transition.balances, jump), end)
         whole = Step.of(x, step.h, Errors(step.energy_error, step.local_error))
         energy = contact_energy(x, step.v)
-        return replace(whole, frozen=step.frozen, contact_energy=energy, event=closing)
+        return replace(
+            whole,
+            impact_impulse=jump.impulses.lam * (ca.sum1(met) > 0),
+            frozen=step.frozen,
+            contact_energy=energy,
+            event=closing,
+        )
 
 
 def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:

@@ -48,6 +48,7 @@ class StepEnd(NamedTuple):
     q: Any  # (nq,)
     v: Any  # (nv,)
     impulse: Any  # (ng,) [N s]
+    impact_impulse: Any  # (ng,) [N s] the part of them that acted at once
     joint_impulse: Any  # (nc,)
     slip_impulse: Any  # (ns,) [N s]
     gap: Any  # (ng,) [m] complementary to the impulse
@@ -83,6 +84,7 @@ class StepEnd(NamedTuple):
             step.q,
             step.v,
             step.impulse,
+            step.impact_impulse,
             step.joint_impulse,
             step.slip_impulse,
             step.gap,

@@ -44,6 +44,7 @@ RECORDED = (
     "q",
     "v",
     "impulse",
+    "impact_impulse",
     "joint_impulse",
     "slip_impulse",
     "loss",

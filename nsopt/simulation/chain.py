@@ -187,6 +187,7 @@ class Chain:
             of["q"],
             of["v"],
             significant_impulses(of["impulse"], h[:, None] * self._force),
+            significant_impulses(of["impact_impulse"], h[:, None] * self._force),
             of["joint_impulse"],
             of["slip_impulse"],
             of["motion"][:, 0],

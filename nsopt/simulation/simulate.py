@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from numbers import Integral
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from nsopt.checks import check_text
 from nsopt.interrupt import deferred_interrupt, interruptible
@@ -30,8 +32,10 @@ from nsopt.simulation.limits import warn_of_limits
 from nsopt.simulation.method import Method
 from nsopt.simulation.progress import ProgressBar
 from nsopt.simulation.record.history import History
+from nsopt.simulation.record.output_times import output_times
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import StepError
+from nsopt.stored import check_wanted
 
 
 def simulate(
@@ -46,6 +50,8 @@ def simulate(
     parameters: Mapping[str, float] | None = None,
     acceptance: Acceptance | None = None,
     store_every: int = 1,
+    times: ArrayLike | None = None,
+    variables: Collection[str] | None = None,
     checkpoint: Checkpoint | None = None,
     title: str = "mechanism",
     progress: bool = True,
@@ -75,6 +81,13 @@ def simulate(
     store_every : int
         Keep only every that many steps, and the last. Losses, work and effort are summed up
         between; impulses and forces are those of the kept steps alone.
+    times : (n,) [s], optional
+        Times at which states are kept instead of those of steps: interpolated, coordinates to
+        fourth order, velocities to third. Losses, work and effort are those since the time before;
+        impulses and forces those of the step that the time is in.
+    variables : collection of str, optional
+        Names of the variables to record, all by default; those of time alone (h, energies,
+        solver) are always there. What needs others, such as some pictures, says so.
     checkpoint : Checkpoint
         From which a run that was killed can go on, and whether to go on from it; none by default.
     title : str
@@ -120,12 +133,18 @@ def simulate(
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)
+    wanted = check_wanted(variables)
+    kept_at = output_times(times, run.start.t, run.t_end)
+    if kept_at is not None and store_every > 1:
+        raise ValueError("give either times or store_every")
     if progress:
         _tell_of_redundancy(dynamics, run)
-    writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, store_every)
+    kept = store_every if kept_at is None else kept_at
+    writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, kept)
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)
-    history = History(dynamics, run.start, run.p, store_every, method.scheme.gains)
+    gains = method.scheme.gains
+    history = History(dynamics, run.start, run.p, store_every, gains, kept_at)
     if saved is not None:
         driver.restore(saved.driver)
         history.restore(saved.kept, saved.pending, saved.count)
@@ -147,7 +166,8 @@ def simulate(
             "unplaced_energy": driver.counts.unplaced,
             "compile_time": driver.compile_time,
             "checkpoint": writer.written_to if writer else "",
-        }
+        },
+        wanted=wanted,
     )
 
 

@@ -254,6 +254,7 @@ class Stepper:
             end.q[None],
             end.v[None],
             significant_impulses(end.impulse, h * self._force)[None],
+            significant_impulses(end.impact_impulse, h * self._force)[None],
             end.joint_impulse[None],
             end.slip_impulse[None],
             np.array([np.max(np.abs(end.motion))]),

@@ -21,9 +21,14 @@ def _last(name: str) -> Measure:
     return measure
 
 
-def _largest_contact_force(result: Result) -> xr.DataArray:
-    size = np.linalg.norm(result["contact_force"].values[1:], axis=-1)
-    return _by_contact(result, size, "N", "largest force of each contact")
+def _largest_lasting_force(result: Result) -> xr.DataArray:
+    size = np.nan_to_num(np.linalg.norm(result["lasting_force"].values, axis=-1))
+    return _by_contact(result, size, "N", "largest force of each contact, impacts left out")
+
+
+def _largest_impact(result: Result) -> xr.DataArray:
+    impulse = result["impact_impulse"].values[1:]
+    return _by_contact(result, impulse, "N s", "largest impulse of an impact of each contact")
 
 
 def _largest_gap_violation(result: Result) -> xr.DataArray:
@@ -49,7 +54,8 @@ MEASURES: Mapping[str, Measure] = {
     "final_q": _last("q"),
     "final_v": _last("v"),
     "dissipated_energy": _last("dissipated_energy"),
-    "largest_contact_force": _largest_contact_force,
+    "largest_lasting_force": _largest_lasting_force,
+    "largest_impact": _largest_impact,
     "largest_gap_violation": _largest_gap_violation,
     "largest_outputs": _largest_outputs,
 }

@@ -34,7 +34,7 @@ CLEARANCE = Parameter("clearance", 5e-4)  # m, radial
 RADIUS = 0.01  # m, of the pin
 
 
-def model() -> Dynamics:
+def model(speed: Parameter = SPEED) -> Dynamics:
     """Return the mechanism: driven at its crank, its loop closed by the pin alone."""
     knee, piston = (CRANK, 0.0, 0.0), (CRANK + ROD, 0.0, 0.0)
     places = ((0.0, 0.0, 0.0), ((CRANK + piston[0]) / 2, 0.0, 0.0), piston)
@@ -48,7 +48,7 @@ def model() -> Dynamics:
         bearing,
         Revolute("crank pin", Frame.at(crank, knee), Frame.at(rod, knee)),
         Prismatic("guide", Frame(GROUND, axes=ALONG_X), Frame.at(slider, piston, ALONG_X)),
-        Driven("motor", bearing, SPEED),
+        Driven("motor", bearing, speed),
     ]
     pin = PlanarRevoluteClearance(
         "piston pin",
@@ -60,9 +60,9 @@ def model() -> Dynamics:
     return assemble(Mechanism([crank, rod, slider], joints, "relative"), [pin], GRAVITY)
 
 
-def start(dynamics: Dynamics) -> Start:
+def start(dynamics: Dynamics, speed: Parameter = SPEED) -> Start:
     """Return the start: stretched out, the pin in the middle, at the velocities of ideal joints."""
-    w = float(SPEED.value)
+    w = float(speed.value)
     velocities = {"main bearing": w, "crank pin": -w * (1 + CRANK / ROD)}
     return Start.named(dynamics, {}, velocities)
 

@@ -21,7 +21,8 @@ from nsopt import (
     TurnRange,
     assemble,
 )
-from tests.catalog import CONES, LOADS, PRINTED_CONES, RANGES, SPRINGS
+from tests.catalog import FILMS, LOADS, SPRINGS
+from tests.catalog_ranges import CONES, PRINTED_CONES, RANGES
 from tests.states import (
     array,
     assembled,
@@ -116,7 +117,7 @@ def seen(c, q, v, eps, turning):
     return np.append(speed, (axes_of(q[3:7]) @ c.element.a.axes).T @ turning)
 
 
-@pytest.mark.parametrize("row", SPRINGS + CONES + RANGES + PRINTED_CONES, ids=str)
+@pytest.mark.parametrize("row", SPRINGS + CONES + RANGES + PRINTED_CONES + FILMS, ids=str)
 @anywhere
 def test_action_equals_reaction(row, seed):
     c = couple(row)

@@ -9,7 +9,8 @@ from nsopt import ContactLaw, CubicLaw, FrictionLaw, Hysteresis, Law, Parameter
 from nsopt.checks import positive
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar
-from tests.catalog import COMPLIANT_LAWS, CONTACT_LAWS, FRICTION_LAWS, RANGE_LAWS
+from tests.catalog import COMPLIANT_LAWS, CONTACT_LAWS, FRICTION_LAWS
+from tests.catalog_ranges import RANGE_LAWS
 from tests.elements import test_compliant_laws, test_friction_laws
 from tests.elements.range_of_motion import test_moment
 from tests.mechanics import test_law

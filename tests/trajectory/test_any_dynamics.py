@@ -50,19 +50,17 @@ from nsopt.trajectory import (
 from tests.catalog import (
     CLEARANCES,
     COMPLIANT,
-    CONES,
     CONTACTS,
     DISTANCE,
     DRIVES,
     IN_PLANE,
     JOINTS,
     LOADS,
-    PRINTED_CONES,
-    RANGES,
     SCHEMES,
     SPRINGS,
     TRACKERS,
 )
+from tests.catalog_ranges import CONES, PRINTED_CONES, RANGES
 
 SMOOTH = [*SPRINGS, *TRACKERS, *DRIVES, *CONES, *PRINTED_CONES, *RANGES, *LOADS, *COMPLIANT]
 FORCE_LAWS = [

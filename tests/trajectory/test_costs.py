@@ -43,7 +43,7 @@ from nsopt.trajectory.costs import (
     Sum,
 )
 from nsopt.trajectory.costs.base import flattened
-from tests.catalog import CUBIC, SPLINE
+from tests.catalog_ranges import CUBIC, SPLINE
 from tests.trajectory.mechanisms import UNIT, cart, wheel
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from hashlib import sha256
 from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.method import Method
@@ -17,7 +21,7 @@ from nsopt.simulation.run import Run
 Identity = Mapping[str, str]
 """Values as text by name, outer names before inner: "scheme", "scheme.closed"."""
 
-FORMAT = "6"
+FORMAT = "7"
 """Of the files of a checkpoint."""
 
 _PROGRAMS = ("nsopt", "casadi", "numpy", "scipy")
@@ -25,8 +29,10 @@ _SHOWN = 5
 """Number of differences that one message names."""
 
 
-def identity(dynamics: Dynamics, run: Run, method: Method, store_every: int) -> Identity:
-    """Return the identity of a run."""
+def identity(
+    dynamics: Dynamics, run: Run, method: Method, kept: int | NDArray[np.float64]
+) -> Identity:
+    """Return the identity of a run; kept are every so many steps, or times (n,) [s]."""
     names = (parameter.name for parameter in dynamics.parameters)
     start = {
         "t": run.start.t,
@@ -45,7 +51,8 @@ def identity(dynamics: Dynamics, run: Run, method: Method, store_every: int) -> 
         "solver": method.solver,
         "control": method.own_control,
         "acceptance": method.acceptance,
-        "store_every": store_every,
+        "store_every": kept if isinstance(kept, int) else 0,
+        "times": "" if isinstance(kept, int) else sha256(kept.tobytes()).hexdigest(),
     }
     return dict(_flattened("", values))
 

@@ -71,8 +71,9 @@ class SavedRun:
             {name.removeprefix(PENDING): x for name, x in arrays.items() if PENDING in name}
         )
         kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
-        stored = len(kept) * int(run["store_every"]) + len(pending)
-        if stored != facts["count"]:
+        every = int(run["store_every"])  # zero where rows are not steps
+        stored = len(kept) * every + len(pending)
+        if every and stored != facts["count"]:
             raise damaged(folder / HEAD, f"it has {stored} of {facts['count']} steps")
         state = _driver_state(arrays, facts)
         return cls(state, kept, pending, facts["count"], tuple(facts["blocks"]))

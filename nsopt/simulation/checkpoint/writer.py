@@ -5,6 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from time import monotonic
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nsopt.files import check_writable
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.checkpoint.folder import HEAD, Checkpoint, CheckpointError, block_name
@@ -102,9 +105,15 @@ class CheckpointWriter:
 
 
 def checkpoint_writer(
-    checkpoint: Checkpoint | None, dynamics: Dynamics, run: Run, method: Method, store_every: int
+    checkpoint: Checkpoint | None,
+    dynamics: Dynamics,
+    run: Run,
+    method: Method,
+    kept: int | NDArray[np.float64],
 ) -> tuple[CheckpointWriter | None, SavedRun | None]:
     """Return the writer of a run's checkpoints, and the state from where the run goes on, if any.
+
+    ``kept`` as for `identity`.
 
     Raises
     ------
@@ -115,6 +124,6 @@ def checkpoint_writer(
     """
     if checkpoint is None:
         return None, None
-    own = identity(dynamics, run, method, store_every)
+    own = identity(dynamics, run, method, kept)
     saved = SavedRun.load(checkpoint.folder, own) if checkpoint.resume else None
     return CheckpointWriter(checkpoint, own, saved), saved

@@ -33,6 +33,7 @@ class AcceptedSteps:
     q: Array  # (n, nq)
     v: Array  # (n, nv)
     impulse: Array  # (n, ng) [N s]
+    impact_impulse: Array  # (n, ng) [N s] the part of them that acted at once
     joint_impulse: Array  # (n, nm)
     slip_impulse: Array  # (n, ns) [N s]
     motion_residual: Array  # (n,) [N, N m] largest row
@@ -64,6 +65,7 @@ class AcceptedSteps:
             "q": d.nq,
             "v": d.nv,
             "impulse": len(d.contact_names),
+            "impact_impulse": len(d.contact_names),
             "joint_impulse": len(d.multiplier_names),
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names) + len(d.pressed_names),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from functools import cached_property
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
-from nsopt.mechanics import INSTANT, Dynamics, Start, redundant_rows
-from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.mechanics import INSTANT, redundant_rows
+from nsopt.simulation.record.contact_phases import After, Mask, after_nodes, contact_modes
+from nsopt.simulation.record.evaluated_steps import EvaluatedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
-from nsopt.simulation.record.node_reactions import NodeReactions, Nodes
+from nsopt.simulation.record.node_equations import Nodes, body_accelerations
+from nsopt.simulation.record.node_forces import NodeForces, node_forces
 from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
 
@@ -21,51 +24,51 @@ Array = NDArray[np.float64]
 AXES = ("x", "y", "z")
 
 
-class Record:
-    """Everything a result holds, evaluated at all times at once.
+GROUPS: dict[str, frozenset[str]] = {
+    "states": frozenset({"h", "q", "v", "euler_norm_error"}),
+    "bodies": frozenset(
+        {"body_position", "body_quaternion", "body_velocity", "body_angular_velocity"}
+    ),
+    "surfaces": frozenset(
+        {
+            *("gap", "impulse", "impact_impulse", "contact_mode", "contact_force"),
+            *("contact_point", "contact_offset", "contact_loss", "contact_slip"),
+            *("complementarity_residual", "gap_violation"),
+        }
+    ),
+    "joints": frozenset(
+        {
+            *("joint_reaction", "joint_reaction_torque", "constraint_violation"),
+            *("joint_resistance", "joint_resistance_force"),
+        }
+    ),
+    "freedoms": frozenset({"joint_coordinate", "joint_rate"}),
+    "accelerations": frozenset(
+        {"lasting_force", "acceleration", "body_acceleration", "body_angular_acceleration"}
+    ),
+    "energies": frozenset(
+        {
+            *("kinetic_energy", "potential_energy", "total_energy"),
+            *("external_work", "dissipated_energy"),
+        }
+    ),
+    "solver": frozenset(
+        {"motion_residual", "iterations", "retries", "solve_time", "step_reason", "tried"}
+    ),
+}
+"""The variables that each method of a `Record` returns."""
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-    start : Start
-    p : (np,)
-    steps : AcceptedSteps
-    thinned : bool
-        Whether steps were left out.
-    at_nodes : (n, np), (n, nv), optional
-        Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
-        not those given to a simulation.
-    gains : float, float [1/s], optional
-        `Scheme.gains`.
-    """
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        start: Start,
-        p: Array,
-        steps: AcceptedSteps,
-        thinned: bool = False,
-        at_nodes: tuple[Array, Array] | None = None,
-        gains: tuple[float, float] | None = None,
-    ) -> None:
-        self.dynamics, self.p, self.steps = dynamics, p, steps
-        self._gains = gains
-        n = len(steps) + 1
-        self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
-        at_end = np.append(True, steps.at_end | thinned)
-        self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
-        self.t = np.append(start.t, steps.t)
-        self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
-        self.h = self.each("h")
-        self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
-        known = (self.t, self.q, self.v, p, self.h)
-        self.pressed = PressedSurfaces(dynamics, *known) if dynamics.pressed_names else None
+class Record(EvaluatedSteps):
+    """Everything a result holds."""
 
-    def each(self, name: str) -> Array:
-        """Return a step variable over time, NaN at the start."""
-        rows: Array = getattr(self.steps, name)
-        return np.concatenate([np.full((1, *rows.shape[1:]), np.nan), rows])
+    @cached_property
+    def pressed(self) -> PressedSurfaces | None:
+        """The surfaces that forces press apart, if any."""
+        d = self.dynamics
+        return (
+            PressedSurfaces(d, self.t, self.q, self.v, self.p, self.h) if d.pressed_names else None
+        )
 
     def coordinates(self) -> dict[str, Any]:
         """Return time, and the labels of the other dimensions."""
@@ -78,16 +81,23 @@ class Record:
             "contact": _names(d.contact_names + d.pressed_names),
             "joint": _names(d.joint_names + (self.pressed.joints if self.pressed else ())),
             "body": [body.name for body in d.mechanism.bodies],
+            "freedom": _names(d.freedom_names),
             "axis": list(AXES),
             "quaternion": ["e0", "e1", "e2", "e3"],
         }
 
-    def variables(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-        """Return dimensions, values and attributes of every variable, by name."""
-        values = self.states() | self.surfaces() | self.joints() | self.energies() | self.solver()
+    def variables(
+        self, wanted: Collection[str] = tuple(VARIABLES)
+    ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
+        """Return dimensions, values and attributes of the variables wanted, by name."""
+        values: dict[str, Array] = {}
+        for group, names in GROUPS.items():
+            if names.intersection(wanted):
+                values |= getattr(self, group)()
         return {
             name: (dims, values[name], {"units": units, "long_name": text})
             for name, (dims, units, text) in VARIABLES.items()
+            if name in wanted
         } | self.outputs()
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
@@ -104,39 +114,42 @@ class Record:
         return variables
 
     def states(self) -> dict[str, Array]:
-        """Return coordinates, velocities and poses."""
-        position, quaternion, velocity, angular_velocity = self.poses()
-        return {
-            "h": self.h,
-            "q": self.q,
-            "v": self.v,
-            "body_position": position,
-            "body_quaternion": quaternion,
-            "body_velocity": velocity,
-            "body_angular_velocity": angular_velocity,
-            "euler_norm_error": self.norm_error(),
-        }
+        """Return steps, coordinates and velocities."""
+        return {"h": self.h, "q": self.q, "v": self.v, "euler_norm_error": self.norm_error()}
+
+    def bodies(self) -> dict[str, Array]:
+        """Return poses and velocities of bodies (time, body, 3 or 4)."""
+        n = len(self.t)
+        values = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
+        names = ("position", "quaternion", "velocity", "angular_velocity")
+        shaped = (x.reshape(n, -1, k) for x, k in zip(values, (3, 4, 3, 3), strict=True))
+        return {f"body_{name}": x for name, x in zip(names, shaped, strict=True)}
 
     def surfaces(self) -> dict[str, Array]:
         """Return gaps and forces of contacts, then of the surfaces that forces press apart."""
-        values, loss = self.contacts(), {"contact_loss": self.each("loss")}
+        both = {"contact_loss": self.each("loss"), "contact_slip": self.columns("sliding")}
+        values = self.contacts()
         if self.pressed is None:
-            return values | loss
+            return values | both
         more = self.pressed.contacts()
-        return {name: np.concatenate([x, more[name]], axis=1) for name, x in values.items()} | loss
+        return {name: np.concatenate([x, more[name]], axis=1) for name, x in values.items()} | both
 
     def contacts(self) -> dict[str, Array]:
         """Return gaps and contact forces."""
         distance = self.over("distance")
         # The impulse of a step that goes by its start belongs to the gradient of the gap function
         # there, which is the slope times a unit normal.
-        impulse = self.lam.copy()
-        impulse[self._begun] *= self.over("slope", before=True)[self._begun]
+        slope = np.ones_like(self.lam)
+        if self._begun.size:
+            slope[self._begun] = self.over("slope", before=True)[self._begun]
+        impulse, impact = slope * self.lam, slope * self.each("impact_impulse")
         force = impulse / self.h[:, None]
         push = self.directions("contact_normals") * force[:, :, None]
         return {
             "gap": distance,
             "impulse": impulse,
+            "impact_impulse": impact,
+            "contact_mode": self._modes,
             "contact_force": push + self.friction(),
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
@@ -147,15 +160,41 @@ class Record:
     def friction(self) -> Array:
         """Return the tangential contact forces (time, contact, 3) [N]."""
         force = self.each("slip_impulse") / self.h[:, None]
-        along = self.directions("slip_directions") * force[:, :, None]
+        return self._summed(self.directions("slip_directions") * force[:, :, None])
+
+    def _summed(self, along: Array) -> Array:
+        """Return the sums over the slips (time, slip, 3) of each contact."""
         friction = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
         for k, contact in enumerate(self.dynamics.slip_contacts):
             friction[:, contact] += along[:, k]
         return friction
 
+    @cached_property
+    def _modes(self) -> Array:
+        return contact_modes(self.lam, self.each("impact_impulse"))
+
+    def accelerations(self) -> dict[str, Array]:
+        """Return accelerations and forces of contacts at the times, impacts left out."""
+        d, n = self.dynamics, len(self.t)
+        known = self._after.known[:, None]
+        a = np.where(known, self._forces.acceleration, np.nan)
+        normal = np.where(known, self._forces.normal, np.nan)
+        push = self.columns("contact_normals") * normal[:, :, None]
+        lasting = push + self._summed(self.columns("slip_directions") * self._slip[:, :, None])
+        if self.pressed is not None:
+            lasting = np.concatenate([lasting, self.pressed.contacts()["contact_force"]], axis=1)
+        at = (self.q, self.v, self._at_nodes[0], a)
+        linear, angular = evaluate_at_times(body_accelerations(d), *at)
+        return {
+            "lasting_force": lasting,
+            "acceleration": a,
+            "body_acceleration": linear.reshape(n, -1, 3),
+            "body_angular_acceleration": angular.reshape(n, -1, 3),
+        }
+
     def joints(self) -> dict[str, Array]:
-        """Return accelerations, reactions and closure of joints, those with clearance included."""
-        acceleration, wrench = self.reactions()
+        """Return reactions and closure of joints, those with clearance included."""
+        wrench = self._forces.reaction
         resistance, violation = self.resistance(wrench), self.violation(self.over("distance"))
         if self.pressed is not None:
             pressed = self.pressed.wrenches()
@@ -164,13 +203,26 @@ class Record:
             resistance = np.concatenate([resistance, none], axis=1)
             violation = np.concatenate([violation, none[:, :, 0]], axis=1)
         return {
-            "acceleration": acceleration,
             "joint_reaction": wrench[:, :, :3],
             "joint_reaction_torque": wrench[:, :, 3:],
             "joint_resistance": resistance[:, :, 3:],
             "joint_resistance_force": resistance[:, :, :3],
             "constraint_violation": violation,
         }
+
+    def freedoms(self) -> dict[str, Array]:
+        """Return angles and lengths of joints, angles without jumps, and their rates."""
+        d, n = self.dynamics, len(self.t)
+        if not d.freedom_names:
+            return {"joint_coordinate": np.zeros((n, 0)), "joint_rate": np.zeros((n, 0))}
+        known = (self.t, self.q, self.v, np.tile(self.p, (n, 1)))
+        value, rate = evaluate_at_times(d.freedoms, *known)
+        for k, (name, unit) in enumerate(zip(d.freedom_names, d.freedom_units, strict=True)):
+            if name in d.q_names:
+                value[:, k] = self.q[:, d.q_names.index(name)]
+            elif unit == "rad":
+                value[:, k] = np.unwrap(value[:, k])
+        return {"joint_coordinate": value, "joint_rate": rate}
 
     def energies(self) -> dict[str, Array]:
         """Return energies and the work from outside."""
@@ -195,48 +247,36 @@ class Record:
             "tried": np.array(["", *map("; ".join, self.steps.tried)], dtype=object),
         }
 
-    def over(self, name: str, before: bool = False) -> Array:
-        """Return a function of the dynamics at all times (or at the start of each step)."""
-        function: ca.Function = getattr(self.dynamics, name)
-        known = {"t": self.t, "q": self.q, "v": self.v}
-        arguments = [
-            np.tile(self.p, (len(self.t), 1)) if n == "p" else known[n].reshape(len(self.t), -1)
-            for n in function.name_in()
-        ]
-        if before:
-            arguments = [np.vstack([a[:1], a[:-1]]) for a in arguments]
-        return evaluate_at_times(function, *arguments)[0]
-
-    def columns(self, name: str, before: bool = False) -> Array:
-        """Return a function whose value is (3, n) as an array (time, n, 3)."""
-        values = self.over(name, before)
-        return values.reshape(len(self.t), -1, 3)
-
-    def directions(self, name: str) -> Array:
-        """Return a function whose value is (3, n), where each step takes directions."""
-        directions = self.columns(name)
-        if self._begun.size:
-            directions[self._begun] = self.columns(name, before=True)[self._begun]
-        return directions
-
     def efforts(self) -> Array:
         """Return efforts of drives that keep joints (time, drive), means over the step."""
         p = np.tile(self.p, (len(self.t), 1))
         (impulses,) = evaluate_at_times(self.dynamics.efforts, self.t, self.q, p, self.mu)
         return impulses / self.h[:, None]
 
-    def reactions(self) -> tuple[Array, Array]:
-        """Return accelerations (time, nv), and force and torque of each joint (time, joint, 6).
+    @cached_property
+    def _after(self) -> After:
+        return after_nodes(self._modes, self._follows)
 
-        Forces of contacts are means over the step.
-        """
-        d, n = self.dynamics, len(self.t)
-        begun, slip = self._begun, self.each("slip_impulse")
+    @cached_property
+    def _slip(self) -> Array:
+        """Tangential forces of contacts right after the times (time, slip) [N]."""
+        force = (self.each("slip_impulse") / self.h[:, None])[self._after.step]
+        return np.where(self._after.known[:, None], np.nan_to_num(force), np.nan)
+
+    @cached_property
+    def _forces(self) -> NodeForces:
+        return node_forces(
+            self.dynamics, self._nodes, self._gains, self._slip, self._after.pressing
+        )
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        d, begun, slip = self.dynamics, self._begun, self.each("slip_impulse")
         t, q = self.t.copy(), self.q.copy()
         t[begun], q[begun] = self.t[begun - 1], self.q[begun - 1]
         p, drive = self._at_nodes
         bent, h = self._rubbing()
-        nodes = Nodes(
+        return Nodes(
             t=self.t,
             q=self.q,
             v=self.v,
@@ -249,7 +289,6 @@ class Record:
             t_contact=t,
             q_contact=q,
         )
-        return NodeReactions(d, n, self._gains).at(nodes)
 
     def resistance(self, wrench: Array) -> Array:
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
@@ -259,12 +298,18 @@ class Record:
         known = (self.t, q, self.v, self._at_nodes[0], h, reactions)
         return evaluate_at_times(d.resistance, *known)[0].reshape(n, -1, 6)
 
+    @cached_property
+    def _follows(self) -> Mask:
+        """Whether each row but the first is of the step that begins at the one before."""
+        follows: Mask = np.abs(np.diff(self.t) - self.h[1:]) <= 1e-6 * self.h[1:]
+        return follows
+
     def _rubbing(self) -> tuple[Array, Array]:
         """Return coordinates and h of which friction is a mean: bristles at the start of a step."""
         q, h, moving = self.q.copy(), self.h.copy(), self.dynamics.nq
         moving -= len(self.dynamics.internal_names)
         # Where steps were left out, it is not known how they were then.
-        known = np.abs(np.diff(self.t) - self.h[1:]) <= 1e-6 * self.h[1:]
+        known = self._follows
         q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
         return q, h
 
@@ -299,18 +344,14 @@ class Record:
         error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
         return error
 
-    def poses(self) -> tuple[Array, ...]:
-        """Return positions, Euler parameters and both velocities (time, body, 3 or 4)."""
-        n = len(self.t)
-        values = evaluate_at_times(self.dynamics.poses, self.q, self.v, np.tile(self.p, (n, 1)))
-        return tuple(x.reshape(n, -1, k) for x, k in zip(values, (3, 4, 3, 3), strict=True))
-
     def redundant(self) -> dict[str, Any]:
         """Return the number of redundant joint rows, by joint too, and of redundant contacts."""
         most = 0
         pressed = np.nan_to_num(self.lam) > 0
-        for active in np.unique(pressed, axis=0):
-            k = int(np.flatnonzero(np.all(pressed == active, axis=1))[0])
+        changes = np.any(pressed[1:] != pressed[:-1], axis=1)
+        begins = np.flatnonzero(np.append(True, changes))
+        for k in begins[np.unique(pressed[begins], axis=0, return_index=True)[1]].tolist():
+            active = pressed[k]
             node = k - 1 if k in self._begun else k
             W = np.asarray(self.dynamics.gap_matrix(self.t[node], self.q[node], self.p))
             most = max(most, int(active.sum()) - rank(W[:, active]))

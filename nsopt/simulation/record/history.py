@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -20,6 +20,8 @@ from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.dataset import Record
+from nsopt.simulation.record.output_times import OutputTimes
+from nsopt.stored import VARIABLES
 
 Array = NDArray[np.float64]
 
@@ -37,12 +39,14 @@ class History:
         those at the end of the step for every scheme.
     gains : float, float [1/s], optional
         `Scheme.gains`, by which ideal joints are brought back.
+    times : (n,), optional [s]
+        Instead of steps, rows at these times are kept (`OutputTimes`).
 
     Attributes
     ----------
     kept : list of AcceptedSteps
     pending : AcceptedSteps or None
-        Steps since the last kept one.
+        Steps since the last kept one; of output times their sum.
     count : int
         All steps so far.
     """
@@ -52,15 +56,22 @@ class History:
     p: Array
     every: int = 1
     gains: tuple[float, float] | None = None
+    times: Array | None = None
     kept: list[AcceptedSteps] = field(default_factory=list)
     pending: AcceptedSteps | None = None
     count: int = 0
+
+    def __post_init__(self) -> None:
+        self.end = self.start
 
     def add(self, accepted: AcceptedSteps) -> None:
         """Append consecutive steps."""
         if not len(accepted):
             return
         self.count += len(accepted)
+        if self.times is not None:
+            self._keep_at(self.times, accepted)
+            return
         if self.every == 1:
             self.kept.append(accepted)
             return
@@ -69,6 +80,13 @@ class History:
         if whole:
             self.kept.append(steps.at(slice(whole)).thinned(self.every))
         self.pending = steps.at(slice(whole, None)) if whole < len(steps) else None
+
+    def _keep_at(self, times: Array, accepted: AcceptedSteps) -> None:
+        carried = self.pending or AcceptedSteps.none(self.dynamics)
+        rows, self.pending = OutputTimes(self.dynamics, times).rows(self.end, carried, accepted)
+        self.end = accepted.end
+        if len(rows):
+            self.kept.append(rows)
 
     def kept_after(self, blocks: int) -> AcceptedSteps:
         """Return the kept steps beyond the first ``blocks``; they are one block from then on."""
@@ -82,30 +100,36 @@ class History:
         """Go on from another history of the same run."""
         self.kept, self.count = [kept] if len(kept) else [], count
         self.pending = pending if len(pending) else None
+        if len(pending):
+            self.end = pending.end
 
     def steps(self) -> AcceptedSteps:
         """Return the steps that are kept."""
-        rest = [] if self.pending is None else [self.pending.thinned(len(self.pending))]
+        pending = None if self.times is not None else self.pending
+        rest = [] if pending is None else [pending.thinned(len(pending))]
         if not self.kept and not rest:
             return AcceptedSteps.none(self.dynamics)
         self.kept = [AcceptedSteps.joined(self.kept)] if self.kept else []
         return AcceptedSteps.joined([*self.kept, *rest])
 
     def result(
-        self, attrs: Mapping[str, Any], at_nodes: tuple[Array, Array] | None = None
+        self,
+        attrs: Mapping[str, Any],
+        at_nodes: tuple[Array, Array] | None = None,
+        wanted: Collection[str] = tuple(VARIABLES),
     ) -> Result:
-        """Return the record of the run so far; ``at_nodes`` as for `Record`."""
+        """Return the record of the run so far, of the variables wanted; as for `Record`."""
         table = Record(
             self.dynamics,
             self.start,
             self.p,
             self.steps(),
-            self.every > 1,
+            self.every > 1 or self.times is not None,
             at_nodes,
             self.gains,
         )
         data = xr.Dataset(
-            table.variables(),
+            table.variables(wanted),
             coords=table.coordinates(),
             attrs={
                 "gap_scales": self._sizes("gap_scale", "pressed_scale"),
@@ -115,7 +139,9 @@ class History:
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
                 "steps": self.count,
+                "left_out": json.dumps([name for name in VARIABLES if name not in wanted]),
                 "store_every": self.every,
+                "output_times": 0 if self.times is None else len(self.times),
                 **attrs,
             },
         )

@@ -6,9 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
+from nsopt.simulation.record.contact_phases import IMPACT, LASTING, OPEN
 from nsopt.simulation.record.evaluation import evaluate_at_times
 
 Array = NDArray[np.float64]
+
+
+def _first_rebound(depth: Array) -> int:
+    """Return how many of the depths (n,), the first above zero, are of compression and rebound."""
+    end = int(np.argmax(depth <= 0)) or len(depth)
+    rates = np.diff(depth[:end])
+    leaving = int(np.argmax(rates < 0)) if np.any(rates < 0) else end
+    again = np.flatnonzero(rates[leaving:] > 0)
+    return leaving + int(again[0]) + 1 if again.size else end
 
 
 class PressedSurfaces:
@@ -41,12 +51,29 @@ class PressedSurfaces:
         return {
             "gap": self._distance,
             "impulse": impulse,
+            "impact_impulse": none,
+            "contact_mode": self.modes(),
             "contact_force": self._force,
             "contact_point": self._point,
             "contact_offset": self._offset,
             "complementarity_residual": none,
             "gap_violation": none,
         }
+
+    def modes(self) -> Array:
+        """Return the modes of surfaces (n, ns) as of contacts, NaN at the start.
+
+        A contact is an impact until its first rebound ends, where depth is least again; what goes
+        on after that lasts.
+        """
+        depth = np.maximum(-self._distance, 0)
+        mode = np.where(depth > 0, LASTING, OPEN)
+        for k in range(depth.shape[1]):
+            pressed = np.append(False, depth[:, k] > 0)
+            for begin in np.flatnonzero(pressed[1:] & ~pressed[:-1]):
+                mode[begin : begin + _first_rebound(depth[begin:, k]), k] = IMPACT
+        mode[0] = np.nan
+        return mode
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -306,6 +306,7 @@ def _accepted(
         q=trajectory.q[1:],
         v=trajectory.v[1:],
         impulse=none,
+        impact_impulse=none,
         joint_impulse=none,
         slip_impulse=none,
         motion_residual=np.full(n, solution.residuals.violation),

@@ -315,8 +315,7 @@ class Stepped(Transcription):
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
         loss, impact_loss, work, impact_work = more
         h = np.diff(t, axis=0)
-        # An impulse at a node is of half the step before and half the step after it; the record
-        # has impulses of steps.
+        # Impulses at nodes are of half of both steps beside them; the record has those of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
@@ -327,6 +326,7 @@ class Stepped(Transcription):
             q=q[1:],
             v=v[1:],
             impulse=lam + impact[1:],
+            impact_impulse=impact[1:],
             joint_impulse=mu,
             slip_impulse=slip,
             motion_residual=np.full(n, solution.residuals.violation),

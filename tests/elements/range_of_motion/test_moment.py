@@ -20,7 +20,7 @@ from nsopt import (
 from nsopt.elements.range_of_motion.nearest import nearest
 from nsopt.mechanics import State
 from nsopt.mpcc import compile_native
-from tests.catalog import MEASURED, RANGE_LAWS
+from tests.catalog_ranges import MEASURED, RANGE_LAWS
 from tests.elements.range_of_motion.test_cone import PAPER, deg, direction, random_cone
 from tests.states import array, assembled, axes_of, quaternion
 

@@ -1,0 +1,32 @@
+"""What the field looks at: sections, bifurcations, spectra, orbits, exponents, modes of contact."""
+
+from nsopt.analysis.bifurcation import SectionValues, bifurcation
+from nsopt.analysis.lyapunov import Exponents, lyapunov
+from nsopt.analysis.modes import mode_statistics
+from nsopt.analysis.orbit import Orbit, orbit
+from nsopt.analysis.quantities import quantity
+from nsopt.analysis.sections import Crossing, Impacts, PoincareSection, Strobe, phase, poincare
+from nsopt.analysis.spectrum import spectrum
+from nsopt.analysis.wear import Wear, wear
+from nsopt.contact_modes import ModeStatistics
+
+__all__ = [
+    "Crossing",
+    "Exponents",
+    "Impacts",
+    "ModeStatistics",
+    "Orbit",
+    "PoincareSection",
+    "SectionValues",
+    "Strobe",
+    "Wear",
+    "bifurcation",
+    "lyapunov",
+    "mode_statistics",
+    "orbit",
+    "phase",
+    "poincare",
+    "quantity",
+    "spectrum",
+    "wear",
+]

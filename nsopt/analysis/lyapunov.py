@@ -1,0 +1,114 @@
+"""Lyapunov exponents from the derivatives of the computed steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.schemes import Scheme
+from nsopt.simulation import StepBounds
+from nsopt.trajectory import sensitivities
+
+Array = NDArray[np.float64]
+
+
+class Exponents(NamedTuple):
+    """Mean exponential rates at which neighbouring motions part.
+
+    Attributes
+    ----------
+    exponents : (k,) [1/s]
+        From the largest down.
+    times : (n,) [s]
+        Ends of the intervals.
+    running : (n, k) [1/s]
+        The exponents up to these times.
+    end : Start
+        From where a longer run goes on.
+    """
+
+    exponents: Array
+    times: Array
+    running: Array
+    end: Start
+
+
+def lyapunov(
+    dynamics: Dynamics,
+    start: Start | None = None,
+    duration: float = 1.0,
+    *,
+    interval: float,
+    steps: StepBounds,
+    count: int = 1,
+    settle: float = 0.0,
+    scheme: Scheme | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Exponents:
+    """Return the largest Lyapunov exponents of a motion.
+
+    Tangent vectors are carried along by `sensitivities`, the exact derivatives of the steps,
+    through impacts too (with `ContactAligned`), and made orthonormal after each interval
+    [Benettin, Galgani, Giorgilli, Strelcyn 1980, Meccanica 15].
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        In coordinates whose rates are the velocities.
+    start : Start, optional
+    duration : float [s]
+        Over which rates are averaged.
+    interval : float [s]
+        After which vectors are made orthonormal, such as a period of the drive.
+    steps : StepBounds
+    count : int
+        How many exponents.
+    settle : float [s]
+        Before rates count, in which the motion and the vectors settle.
+    scheme, parameters
+        As for `sensitivities`.
+
+    Raises
+    ------
+    ValueError
+        For a count, duration or interval out of range, or coordinates of another kind.
+    SensitivityError
+        If a derivative does not exist.
+    """
+    n = dynamics.nv
+    if dynamics.nq != n or dynamics.internal_names:
+        raise ValueError(
+            "lyapunov needs coordinates whose rates are the velocities, without Euler parameters "
+            "or internal states: state the mechanism with coordinates='relative'"
+        )
+    if not 1 <= count <= 2 * n:
+        raise ValueError(f"count must be from 1 to {2 * n}, got {count}")
+    if not 0 < interval <= duration:
+        raise ValueError(f"interval must be above 0 and within the duration, got {interval:g} s")
+    now = start or Start.stated(dynamics, parameters)
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * n, count)))[0]
+    grown, times, running = np.zeros(count), [], []
+    settling, counted = round(settle / interval), max(round(duration / interval), 1)
+    for k in range(settling + counted):
+        found = sensitivities(
+            dynamics,
+            now,
+            now.t + interval,
+            steps=steps,
+            scheme=scheme,
+            by=(),
+            parameters=parameters,
+        )
+        along = found.forward()
+        carried = np.hstack([along.q0[0], along.v0[0]]) @ vectors
+        vectors, sizes = np.linalg.qr(carried)
+        now = Start(found.value[0, :n], found.value[0, n:], now.t + interval)
+        if k >= settling:
+            grown += np.log(np.abs(np.diag(sizes)))
+            times.append(now.t)
+            running.append(grown / ((k - settling + 1) * interval))
+    return Exponents(np.sort(running[-1])[::-1], np.array(times), np.array(running), now)

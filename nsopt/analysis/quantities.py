@@ -1,0 +1,82 @@
+"""Numbers over time, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
+Quantity = str | Callable[[Result], Array]
+"""A name as `quantity` takes it, or a function of a result that returns (time,)."""
+
+LABELLED = {"q": "q_name", "v": "v_name", "joint_coordinate": "freedom", "joint_rate": "freedom"}
+"""Variables whose labels are names by themselves; of a freedom the coordinate."""
+
+
+def quantity(result: Result, name: Quantity) -> Array:
+    """Return a number over time, (time,).
+
+    Parameters
+    ----------
+    result : Result
+    name : str or callable
+        A variable over time (``total_energy``, ``pin.depth``), a coordinate, velocity or freedom of
+        a joint (``crank.angle``), or a part of a variable, ``body_acceleration[slider, x]``,
+        ``joint_rate[crank.angle]``, as the columns of `Result.to_dataframe`; or a function of
+        the result.
+
+    Raises
+    ------
+    KeyError
+        For an unknown name.
+    ValueError
+        If a function returns another number of values.
+    """
+    if callable(name):
+        values = np.asarray(name(result), dtype=float)
+        if values.shape != (result.data.sizes["time"],):
+            raise ValueError(f"a quantity is one number for each time, got shape {values.shape}")
+        return values
+    data = result.data
+    if name in data.data_vars and data[name].dims == ("time",):
+        return np.asarray(data[name].values, dtype=float)
+    for variable, dimension in LABELLED.items():
+        if variable in data and name in data[dimension].values:
+            return np.asarray(result.sel(**{_short(dimension): name})[variable].values)
+    variable, _, rest = name.partition("[")
+    if rest.endswith("]") and variable in data.data_vars:
+        return _part(result, variable, [x.strip() for x in rest[:-1].split(",")])
+    raise KeyError(
+        f"no quantity {name!r}: a variable over time, a name of a coordinate, velocity or "
+        "freedom of a joint, or a part as in body_acceleration[slider, x]"
+    )
+
+
+def unit(result: Result, name: Quantity) -> str:
+    """Return the unit of a quantity, empty where it has none of its own."""
+    if callable(name):
+        return ""
+    variable = name.partition("[")[0]
+    if variable in result.data:
+        variants = str(result.data[variable].attrs.get("units", "")).split(", ")
+        return variants[0] if len(variants) == 1 else ""
+    lengths = ("distance", "x", "y", "z")
+    if name in result.data["q_name"].values or name in result.data["freedom"].values:
+        return "m" if name.rpartition(".")[2] in lengths else "rad"
+    return ""
+
+
+def _part(result: Result, variable: str, labels: list[str]) -> Array:
+    dims = [str(d) for d in result.data[variable].dims if d != "time"]
+    if len(labels) != len(dims):
+        raise KeyError(f"{variable} is over {', '.join(dims)}: give a label for each of them")
+    chosen = result.sel(**dict(zip(dims, labels, strict=True)))
+    return np.asarray(chosen[variable].values, dtype=float)
+
+
+def _short(dimension: str) -> str:
+    return dimension.removesuffix("_name")

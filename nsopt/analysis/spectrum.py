@@ -1,0 +1,62 @@
+"""Spectra of quantities over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from nsopt.analysis.quantities import Quantity, quantity, unit
+from nsopt.analysis.sections import at_times
+from nsopt.result import Result
+
+
+def spectrum(
+    result: Result,
+    of: Quantity,
+    *,
+    begin: float | None = None,
+    samples: int | None = None,
+    window: str = "hann",
+) -> xr.DataArray:
+    """Return the amplitudes of a quantity over frequency.
+
+    A sine of amplitude A whose frequency is one of the grid has A there; the mean is taken out.
+
+    Parameters
+    ----------
+    result : Result
+    of : str or callable
+        As for `quantity`.
+    begin : float, optional [s]
+        From when on; the start by default.
+    samples : int, optional
+        To which evenly spaced times it is interpolated; as many as the run has by default.
+    window : str
+        As `scipy.signal.get_window` takes it: "hann", "boxcar" (none), "flattop", ...
+
+    Returns
+    -------
+    xarray.DataArray
+        Along ``frequency`` [Hz].
+
+    Raises
+    ------
+    ValueError
+        If fewer than four samples are left.
+    """
+    t = result["time"].values
+    first = t[0] if begin is None else max(begin, t[0])
+    count = samples or int(np.sum(t >= first))
+    if count < 4 or not first < t[-1]:
+        raise ValueError(f"a spectrum needs four samples or more, got {count} from {first:g} s on")
+    times, step = np.linspace(first, t[-1], count, endpoint=False, retstep=True)
+    x = at_times(result, np.nan_to_num(quantity(result, of)), times)
+    weights = scipy.signal.get_window(window, count)
+    amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
+    amplitude[0] /= 2
+    name = of if isinstance(of, str) else "quantity"
+    frequency = scipy.fft.rfftfreq(count, step)
+    data = xr.DataArray(amplitude, {"frequency": frequency}, ("frequency",), name=name)
+    data["frequency"].attrs = {"units": "Hz"}
+    return data.assign_attrs(units=unit(result, of), long_name=f"amplitude of {name}")

@@ -1,0 +1,138 @@
+"""Wear of joints with clearance by Archard's law, and the clearance that it leaves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.analysis.orbit import bores_of_joints
+from nsopt.checks import positive
+from nsopt.contact_modes import contacts_of_joints
+from nsopt.result import Result
+
+Array = NDArray[np.float64]
+
+PARTS = 72
+"""Of the circumference, where depth is told."""
+
+
+class Wear(NamedTuple):
+    """What a run has worn off a joint.
+
+    Attributes
+    ----------
+    joint : str
+    volume : float [m^3]
+        Of pin and bore together.
+    angle : (n,) [rad]
+        Middles of parts of the circumference, from x of frame a; empty of joints without a bore.
+    depth : (n,) [m]
+        Of pin and bore together, where the line of contact was, in the axes of frame a.
+    clearance, worn : float [m]
+        Before the run; and of a round bore from which as much is worn off evenly.
+    """
+
+    joint: str
+    volume: float
+    angle: Array
+    depth: Array
+    clearance: float
+    worn: float
+
+
+def wear(
+    result: Result,
+    joint: str,
+    coefficient: float,
+    *,
+    radius: float | None = None,
+    length: float | None = None,
+    runs: float = 1.0,
+    parts: int = PARTS,
+) -> Wear:
+    """Return what a run, or many like it, has worn off a joint [Archard 1953, J. Appl. Phys. 24].
+
+    The volume is k times the sum of normal force and way of sliding; impacts count by their
+    impulse. In a bore the depth is where the line of contact was, R dphi L of it for each part.
+
+    Parameters
+    ----------
+    result : Result
+    joint : str
+        A contact or a joint with clearance, rigid or compliant.
+    coefficient : float [1/Pa]
+        k: the dimensionless coefficient over the hardness, 1e-16 (mild) to 1e-12 (severe).
+    radius, length : float [m], optional
+        Of the bore, along the axis of each of its gaps; for depth and clearance.
+    runs : float
+        How many times the run is repeated before the clearance is told.
+    parts : int
+        Of the circumference.
+
+    Raises
+    ------
+    ValueError
+        If there is no such joint, a film carries it, or a number is out of range.
+
+    Notes
+    -----
+    Fed back: ``simulate(..., parameters={"clearance": worn.worn})``, as long as a run wears off
+    little of the clearance.
+    """
+    contacts = contacts_of_joints(result.data)
+    if joint not in contacts:
+        raise ValueError(f"no contact in joint {joint!r}: one of {', '.join(contacts) or 'none'}")
+    positive("wear coefficient", coefficient)
+    positive("runs", runs)
+    ks, h = contacts[joint], result["h"].values
+    if _carried_by_a_film(result, ks):
+        raise ValueError(
+            f"an oil film carries joint {joint!r}: its force is on record with that of asperities, "
+            "and does not wear; give a joint with dry contact"
+        )
+    normal = _normal_impulses(result)[:, ks]
+    slip = np.linalg.norm(result["contact_slip"].values[:, ks], axis=2)
+    mean = slip.copy()
+    mean[1:] = (slip[1:] + slip[:-1]) / 2
+    # Where steps were left out, impulses are of the kept ones: forces over the time between them.
+    gone = np.diff(result["time"].values, prepend=result["time"].values[0]) / h
+    worn = coefficient * runs * np.nan_to_num(normal * mean * gone[:, None])
+    volume = float(worn.sum())
+    bore = bores_of_joints(result).get(joint)
+    if bore is None or radius is None or length is None:
+        return Wear(joint, volume, np.zeros(0), np.zeros(0), np.nan, np.nan)
+    positive("radius of the bore", radius)
+    positive("length of the bore", length)
+    edges = np.linspace(-np.pi, np.pi, parts + 1)
+    offset = result["contact_offset"].values[:, bore]
+    # The line of contact on the pin is opposite to the offset of the bushing.
+    at = np.arctan2(-offset[..., 1], -offset[..., 0])
+    in_bore = worn[:, [ks.index(k) for k in bore]]
+    removed, _ = np.histogram(at, edges, weights=in_bore)
+    depth = removed / (radius * 2 * np.pi / parts * length)
+    c = float(np.atleast_1d(result.data.attrs["clearances"])[bore[0]])
+    return Wear(joint, volume, (edges[1:] + edges[:-1]) / 2, depth, c, c + float(depth.mean()))
+
+
+def _rigid(result: Result) -> int:
+    """Return the number of rigid contacts, which come before surfaces that forces press apart."""
+    return result.data.sizes["contact"] - int(result.data.attrs["pressed"])
+
+
+def _normal_impulses(result: Result) -> Array:
+    """Return the normal impulses of steps (time, contact); on record those of forces are whole."""
+    impulse, k = result["impulse"].values.copy(), _rigid(result)
+    force, slip = (result[x].values[:, k:] for x in ("contact_force", "contact_slip"))
+    sizes = np.linalg.norm(force, axis=2) * np.linalg.norm(slip, axis=2)
+    along = np.einsum("kji,kji->kj", force, slip) / np.where(sizes > 0, sizes, 1)
+    impulse[:, k:] *= np.sqrt(np.maximum(1 - along**2, 0))
+    return impulse
+
+
+def _carried_by_a_film(result: Result, contacts: list[int]) -> bool:
+    """Return whether forces press where surfaces are apart."""
+    of_forces = [k for k in contacts if k >= _rigid(result)]
+    apart = result["gap"].values[:, of_forces] > 0
+    return bool(np.any(apart & np.any(result["contact_force"].values[:, of_forces] != 0, axis=2)))

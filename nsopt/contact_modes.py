@@ -1,0 +1,82 @@
+"""Modes of joints with contacts over a run: free flight, lasting contact, impact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from nsopt.blocks import blocks
+
+Array = NDArray[np.float64]
+
+FREE, LASTING, IMPACT = 0, 1, 2
+"""Values of ``contact_mode`` [flags]."""
+
+
+class ModeStatistics(NamedTuple):
+    """How a joint spent a run.
+
+    A joint is in free flight while none of its contacts presses, in an impact where one of them
+    meets its wall, otherwise in lasting contact.
+    """
+
+    free: float  # part of the time
+    lasting: float
+    impact: float
+    impacts: int  # how many began
+    flights: int
+    longest_flight: float  # [s]
+    impulse: float  # [N s] of all impacts; nan of compliant ones, whose forces are on record
+
+
+def joint_of(contact: str) -> str:
+    """Return the joint of a contact: ``hinge`` of ``hinge[0]``."""
+    return contact.rpartition("[")[0] or contact
+
+
+def contacts_of_joints(data: xr.Dataset) -> dict[str, list[int]]:
+    """Return the indices of the contacts of each joint."""
+    indices: dict[str, list[int]] = {}
+    for k, name in enumerate(data["contact"].values):
+        indices.setdefault(joint_of(str(name)), []).append(k)
+    return indices
+
+
+def step_modes(data: xr.Dataset) -> NDArray[np.int8]:
+    """Return the mode of each contact in each step, (time - 1, contact)."""
+    return np.concatenate([x.astype(np.int8) for _, x in blocks(data["contact_mode"][1:])])
+
+
+def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
+    """Return how each joint with contacts spent a run, by name; none of a run without steps."""
+    if data.sizes["time"] < 2:
+        return {}
+    time, contacts = np.diff(data["time"].values), contacts_of_joints(data)
+    impulse = np.sum([np.nansum(x, axis=0) for _, x in blocks(data["impact_impulse"])], axis=0)
+    compliant = impulse.size - int(data.attrs["pressed"])
+    found = {}
+    whole = step_modes(data)
+    for joint, ks in contacts.items():
+        steps = np.max(whole[:, ks], axis=1)
+        free, lasting, impact = (float(time[steps == x].sum() / time.sum()) for x in range(3))
+        flights = _runs(steps == FREE)
+        found[joint] = ModeStatistics(
+            free,
+            lasting,
+            impact,
+            sum(len(_runs(whole[:, k] == IMPACT)) for k in ks),
+            len(flights),
+            float(max((time[a:b].sum() for a, b in flights), default=0.0)),
+            float(impulse[ks].sum()) if max(ks) < compliant else np.nan,
+        )
+    return found
+
+
+def _runs(on: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return begin and end of each run of what is true."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

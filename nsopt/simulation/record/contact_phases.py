@@ -1,0 +1,69 @@
+"""Phases of contacts: open, lasting, impact; and what lasts right after nodes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+OPEN, LASTING, IMPACT = 0.0, 1.0, 2.0
+"""Modes of a contact in a step."""
+
+
+def contact_modes(impulse: Array, impact: Array) -> Array:
+    """Return the mode of each contact in each step (n, ng), NaN where nothing is known.
+
+    Parameters
+    ----------
+    impulse, impact : (n, ng) [N s]
+        Whole impulses over steps, and those that acted at once.
+    """
+    mode = np.where(impact > 0, IMPACT, np.where(impulse > 0, LASTING, OPEN))
+    known: Array = np.where(np.isnan(impulse), np.nan, mode)
+    return known
+
+
+class After(NamedTuple):
+    """What lasts right after nodes, impacts left out.
+
+    Of the step that begins there; where that has an impact, at its end, or was not kept, of the
+    step that ends there.
+
+    Attributes
+    ----------
+    pressing : (n, ng)
+        Which contacts press.
+    step : (n,)
+        The step that tells, by its end.
+    known : (n,)
+        Whether one does: not between two steps with impacts, unless all contacts are open.
+    """
+
+    pressing: Mask
+    step: NDArray[np.int_]
+    known: Mask
+
+
+def after_nodes(mode: Array, follows: Mask) -> After:
+    """Return what lasts right after nodes.
+
+    Parameters
+    ----------
+    mode : (n, ng)
+        Of contacts in the step that ends at each node, NaN at the first.
+    follows : (n - 1,)
+        Whether each node is the end of the step that begins at the one before.
+    """
+    pressed, own = mode > OPEN, np.arange(len(mode))
+    quiet = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)
+    ahead = np.append(follows & quiet[1:], False)
+    stays = pressed.copy()
+    stays[0] = True
+    stays[:-1] &= pressed[1:] | ~follows[:, None]
+    pressing: Mask = np.where(ahead[:, None], np.roll(pressed, -1, axis=0), stays)
+    known = ahead | quiet | ~np.any(stays, axis=1)
+    return After(pressing & known[:, None], own + ahead, known)

@@ -1,0 +1,89 @@
+"""The accepted steps of a run, and functions of the dynamics at their ends."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics, Start
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.evaluation import evaluate_at_times
+
+Array = NDArray[np.float64]
+
+
+class EvaluatedSteps:
+    """A run, evaluated at all times at once.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    start : Start
+    p : (np,)
+    steps : AcceptedSteps
+    thinned : bool
+        Whether steps were left out.
+    at_nodes : (n, np), (n, nv), optional
+        Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
+        not those given to a simulation.
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        start: Start,
+        p: Array,
+        steps: AcceptedSteps,
+        thinned: bool = False,
+        at_nodes: tuple[Array, Array] | None = None,
+        gains: tuple[float, float] | None = None,
+    ) -> None:
+        self.dynamics, self.p, self.steps = dynamics, p, steps
+        self._gains = gains
+        n = len(steps) + 1
+        self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
+        at_end = np.append(True, steps.at_end | thinned)
+        self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
+        self.t = np.append(start.t, steps.t)
+        self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
+        self.h = self.each("h")
+        self._found: dict[tuple[str, bool], Array] = {}
+        self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
+
+    def each(self, name: str) -> Array:
+        """Return a step variable over time, NaN at the start."""
+        rows: Array = getattr(self.steps, name)
+        return np.concatenate([np.full((1, *rows.shape[1:]), np.nan), rows])
+
+    def over(self, name: str, before: bool = False) -> Array:
+        """Return a function of the dynamics at all times (or at the start of each step)."""
+        if (name, before) not in self._found:
+            self._found[name, before] = self._evaluated(name, before)
+        return self._found[name, before]
+
+    def _evaluated(self, name: str, before: bool) -> Array:
+        function: ca.Function = getattr(self.dynamics, name)
+        known = {"t": self.t, "q": self.q, "v": self.v}
+        arguments = [
+            np.tile(self.p, (len(self.t), 1)) if n == "p" else known[n].reshape(len(self.t), -1)
+            for n in function.name_in()
+        ]
+        if before:
+            arguments = [np.vstack([a[:1], a[:-1]]) for a in arguments]
+        return evaluate_at_times(function, *arguments)[0]
+
+    def columns(self, name: str, before: bool = False) -> Array:
+        """Return a function whose value is (3, n) as an array (time, n, 3)."""
+        values = self.over(name, before)
+        return values.reshape(len(self.t), -1, 3)
+
+    def directions(self, name: str) -> Array:
+        """Return a function whose value is (3, n), where each step takes directions."""
+        directions = self.columns(name)
+        if self._begun.size:
+            directions = directions.copy()
+            directions[self._begun] = self.columns(name, before=True)[self._begun]
+        return directions

@@ -1,0 +1,202 @@
+"""The Newton-Euler equations at the nodes of a motion, with the rows of ideal joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.simulation.record.evaluation import BLOCK, AtTimes
+
+Array = NDArray[np.float64]
+
+ALLOWED = 1e-9
+"""Rate of a joint [m/s, rad/s] up to which velocities count as those that it allows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """States of a motion and what acts there besides applied forces, one row for each of n times.
+
+    Attributes
+    ----------
+    t, q, v, p : (n,), (n, nq), (n, nv), (n, np)
+    drive : (n, nv) [N, N m]
+        Forces of actuators.
+    h, z : (n,), (n, nz)
+        The step that ends there and the internal states of friction at its start, over which
+        friction is a mean.
+    lam, slip : (n, ng), (n, ns) [N]
+        Contact impulses over time.
+    t_contact, q_contact : (n,), (n, nq)
+        Where their directions are taken.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    p: Array
+    drive: Array
+    h: Array
+    z: Array
+    lam: Array
+    slip: Array
+    t_contact: Array
+    q_contact: Array
+
+    def part(self, rows: slice) -> Nodes:
+        """Return some of the nodes."""
+        return Nodes(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def blocks(self) -> Iterator[slice]:
+        """Return the rows of blocks that are evaluated at once."""
+        n = len(self.t)
+        return (slice(k, min(k + BLOCK, n)) for k in range(0, n, BLOCK))
+
+
+class EquationsAt(NamedTuple):
+    """The equations at n nodes, without contacts and friction of joints."""
+
+    nodes: Nodes  # with velocities that the joints allow
+    system: Array  # (n, nv + nc, nv + nc) of vdot and mu
+    force: Array  # (n, nv) [N, N m]
+    rate: Array  # (n, nc) right-hand side of the joints' rows
+
+
+class NodeEquations:
+    """Equations for accelerations and forces of ideal joints at nodes.
+
+        M vdot + bias = applied forces + drive + F mu + W lam + T slip + joint friction
+        C vdot + d(C v + drift)/dt = 0
+
+    mu are those of least norm. Velocities that the joints do not allow, as some schemes hold rates
+    of joints elsewhere in the step, count as the nearest that they do, in the metric of the mass;
+    with gains alpha and beta, by which a scheme brings joints back, 2 alpha rate + beta^2 closure
+    is added in the second row instead.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    times : int
+        Number of nodes.
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, times: int, gains: tuple[float, float] | None = None
+    ) -> None:
+        self.dynamics, self.times, self._gains = dynamics, times, gains
+        self._matrices = AtTimes(_matrices(dynamics), times)
+        self._forces = AtTimes(_forces(dynamics), times)
+        self._directions = AtTimes(_directions(dynamics), times)
+        self._gap_bias = AtTimes(dynamics.gap_bias, times)
+        friction = dynamics.friction_joints
+        self._friction = AtTimes(dynamics.joint_friction, times) if friction else None
+
+    def at(self, x: Nodes) -> EquationsAt:
+        """Return the equations at a block of nodes."""
+        n, d = len(x.t), self.dynamics
+        nv, nc = d.nv, len(d.multiplier_names)
+        M, C, F, held, torn, open = self._matrices(x.t, x.q, x.v, x.p)
+        C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
+        system = np.zeros((n, nv + nc, nv + nc))
+        system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
+        system[:, :nv, nv:], system[:, nv:, nv:] = -F, held.reshape(n, nc, nc)
+        if self._gains is None and np.any(np.abs(torn) > ALLOWED):
+            change = solutions(system, np.hstack([np.zeros((n, nv)), -torn]))[:, :nv]
+            x = replace(x, v=x.v + change)
+        force, rate = self._forces(x.t, x.q, x.v, x.p)
+        if self._gains is not None:
+            alpha, beta = self._gains
+            rate = rate + 2 * alpha * torn + beta**2 * open
+        return EquationsAt(x, system, force + x.drive, -rate)
+
+    def directions(self, t: Array, q: Array, p: Array) -> tuple[Array, Array]:
+        """Return W (n, nv, ng) and T (n, nv, ns)."""
+        d, n = self.dynamics, len(t)
+        W, T = self._directions(t, q, p)
+        counts = len(d.contact_names), len(d.slip_contacts)
+        W, T = (A.reshape(n, k, d.nv) for A, k in zip((W, T), counts, strict=True))
+        return W.transpose(0, 2, 1), T.transpose(0, 2, 1)
+
+    def gap_bias(self, x: Nodes) -> Array:
+        """Return the biases of gaps (n, ng)."""
+        return self._gap_bias(x.t, x.q, x.v, x.p)[0]
+
+    def friction(self, x: Nodes, wrench: Array) -> Array:
+        """Return the friction of joints (n, nv) under the wrenches of all joints (n, joint, 6)."""
+        if self._friction is None:
+            return np.zeros_like(x.v)
+        held = wrench[:, list(self.dynamics.friction_joints)].reshape(len(x.t), -1)
+        return self._friction(x.t, x.q, x.v, x.p, x.h, x.z, held)[0]
+
+
+def solutions(A: Array, b: Array) -> Array:
+    """Return x with A x = b, (n, m); of least squares where A is singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        known = np.isfinite(b).all(axis=1)
+        x = np.full_like(b, np.nan)
+        for k in np.flatnonzero(known):
+            x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0]
+        return x
+
+
+@lru_cache(maxsize=16)
+def _matrices(d: Dynamics) -> ca.Function:
+    """Return M, C^T, F, the projection on self-stresses (nc, nc), rates and residuals of joints."""
+    t, q, v, p = inputs = _state(d)
+    nr = len(d.nonholonomic_names)
+    C = ca.vertcat(d.closure_matrix(t, q, p), d.nonholonomic_matrix(t, q, p))
+    held = ca.SX(C.size1(), C.size1())
+    if d.redundant:
+        U = d.self_stresses(t, q, p)
+        held = ca.diagcat(U @ U.T, ca.SX(nr, nr))
+    rates = C @ v + d.multiplier_drift(t, q, p)
+    F, closure = d.effort_matrix(t, q, p), ca.vertcat(d.closure(t, q, p), ca.SX(nr, 1))
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, held, rates, closure])
+
+
+@lru_cache(maxsize=16)
+def _forces(d: Dynamics) -> ca.Function:
+    """Return forces on the mechanism, and the bias of its joints."""
+    t, q, v, p = inputs = _state(d)
+    force = d.applied(t, q, v, p) - d.bias(q, v, p)
+    bias = ca.vertcat(d.closure_bias(t, q, v, p), d.nonholonomic_bias(t, q, v, p))
+    return ca.Function("forces", inputs, [force, bias])
+
+
+@lru_cache(maxsize=16)
+def _directions(d: Dynamics) -> ca.Function:
+    """Return W and T at t, q, p."""
+    t, q, _, p = _state(d)
+    directions = d.gap_matrix(t, q, p), d.slip_matrix(t, q, p)
+    return ca.Function("directions", [t, q, p], directions)
+
+
+def _state(d: Dynamics) -> list[ca.SX]:
+    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
+    return [ca.SX.sym(x, n) for x, n in sizes.items()]
+
+
+@lru_cache(maxsize=16)
+def body_accelerations(d: Dynamics) -> ca.Function:
+    """Return (q, v, p, a) -> accelerations of centres of mass, angular ones, (3, nb) each."""
+    _, q, v, p = _state(d)
+    a = ca.SX.sym("a", d.nv)
+    rates = d.poses(q, v, p)[2:]
+    moving, change = ca.vertcat(q, v), ca.vertcat(d.rate_matrix(q) @ v, a)
+    shape = (3, len(tuple(d.mechanism.bodies)))
+    return ca.Function(
+        "body_accelerations",
+        [q, v, p, a],
+        [ca.reshape(ca.jtimes(ca.vec(x), moving, change), *shape) for x in rates],
+    )

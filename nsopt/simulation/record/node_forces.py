@@ -1,0 +1,204 @@
+"""Accelerations, and forces of contacts and ideal joints, at the nodes of a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.simulation.record.contact_phases import Mask
+from nsopt.simulation.record.evaluation import AtTimes
+from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes, solutions
+
+Array = NDArray[np.float64]
+
+SAME = 1e-12
+"""Of the reactions, the change at which friction under them is found."""
+
+PLAIN, DAMPED = 50, 200
+"""Iterations for that: full ones, then half as long."""
+
+PROXIMAL = 1e-12
+"""Of the contact forces, what is added so that redundant contacts solve too."""
+
+TINY = 1e-300
+
+
+class NodeForces(NamedTuple):
+    """What the Newton-Euler equations need at n nodes.
+
+    Attributes
+    ----------
+    acceleration : (n, nv)
+        Right after the nodes, impulses of impacts left out.
+    normal : (n, ng) [N]
+        Forces of contacts with them.
+    reaction : (n, joint, 6)
+        Force and torque of each joint, under forces of contacts that are means over the step.
+    """
+
+    acceleration: Array
+    normal: Array
+    reaction: Array
+
+
+def node_forces(
+    d: Dynamics, nodes: Nodes, gains: tuple[float, float] | None, slip: Array, pressing: Mask
+) -> NodeForces:
+    """Return accelerations and forces at nodes, of the order of the states.
+
+    Parameters
+    ----------
+    d : Dynamics
+    nodes : Nodes
+        With forces of contacts, means over the steps that end there.
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
+    slip : (n, ns) [N]
+        Tangential forces of contacts right after the nodes.
+    pressing : (n, ng)
+        Whether contacts press there.
+    """
+    equations = NodeEquations(d, len(nodes.t), gains)
+    solver, parts = _Solver(equations), []
+    for rows in nodes.blocks():
+        at = equations.at(nodes.part(rows))
+        directions = equations.directions(at.nodes.t, at.nodes.q, at.nodes.p)
+        a, reaction = solver.under(at, directions)
+        normal = np.zeros((len(a), 0))
+        if d.contact_names:
+            own = replace(at.nodes, slip=slip[rows], t_contact=at.nodes.t, q_contact=at.nodes.q)
+            after = at._replace(nodes=own)
+            a, normal = solver.held(after, directions, pressing[rows], reaction)
+        parts.append(NodeForces(a, normal, reaction))
+    return NodeForces(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+
+
+class _Solver:
+    """Solutions of `NodeEquations`.
+
+    Friction of joints acts under the reactions that come with it; where none were found that agree,
+    they are NaN.
+    """
+
+    def __init__(self, equations: NodeEquations) -> None:
+        self._equations, self._d = equations, equations.dynamics
+        self._reactions = AtTimes(self._d.reactions, equations.times)
+        redundant = self._d.redundant
+        self._least = AtTimes(self._d.least_norm, equations.times) if redundant else None
+
+    def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Return accelerations and wrenches (n, joint, 6) under the forces of contacts.
+
+        ``directions``: W (n, nv, ng) and T (n, nv, ns) at the nodes.
+        """
+        x, nv = at.nodes, self._d.nv
+        W, T = directions
+        if np.any(x.q_contact != x.q):
+            W, T = self._equations.directions(x.t_contact, x.q_contact, x.p)
+        known = at.force + (W @ x.lam[:, :, None] + T @ x.slip[:, :, None])[:, :, 0]
+
+        def loaded(friction: Array) -> tuple[Array, Array]:
+            found = solutions(at.system, np.hstack([known + friction, at.rate]))
+            return found, self._wrenches(x, found[:, :nv], found[:, nv:])
+
+        found, wrench = self._rubbed(x, loaded, None)
+        return found[:, :nv], wrench
+
+    def held(
+        self, at: EquationsAt, directions: tuple[Array, Array], pressing: Mask, reaction: Array
+    ) -> tuple[Array, Array]:
+        """Return accelerations and normal forces (n, ng) with contacts that press held closed.
+
+        Those that would pull are let go. ``reaction``: of joints, the first guess of those under
+        which friction acts.
+        """
+        x, nv, m = at.nodes, self._d.nv, at.system.shape[1]
+        (W, T), bias = directions, self._equations.gap_bias(x)
+        known = at.force + (T @ x.slip[:, :, None])[:, :, 0]
+
+        def loaded(friction: Array) -> tuple[Array, Array]:
+            found = _held(at._replace(force=known + friction), W, bias, pressing)
+            if not self._d.friction_joints:
+                return found, reaction
+            loaded = replace(x, lam=found[:, m:])
+            return found, self._wrenches(loaded, found[:, :nv], found[:, nv:m])
+
+        found, _ = self._rubbed(x, loaded, np.nan_to_num(reaction))
+        return found[:, :nv], found[:, m:]
+
+    def _rubbed(
+        self,
+        x: Nodes,
+        loaded: Callable[[Array], tuple[Array, Array]],
+        wrench: Array | None,
+    ) -> tuple[Array, Array]:
+        """Return what is found and wrenches (n, joint, 6) with friction of joints under them."""
+        if not self._d.friction_joints:
+            return loaded(np.zeros_like(x.v))
+        if wrench is None:
+            wrench = np.zeros((len(x.t), len(self._d.joint_names), 6))
+        for k in range(DAMPED):
+            found, new = loaded(self._equations.friction(x, wrench))
+            change, size = (np.max(np.abs(y), axis=(1, 2)) for y in (new - wrench, new))
+            agree = ~(change > SAME * size)
+            wrench = new if k < PLAIN else np.where(agree[:, None, None], new, (new + wrench) / 2)
+            if agree.all():
+                break
+        found[~agree] = wrench[~agree] = np.nan
+        return found, wrench
+
+    def _wrenches(self, x: Nodes, vdot: Array, mu: Array) -> Array:
+        """Return the wrenches of all joints (n, joint, 6) at accelerations and forces of joints."""
+        if not self._d.joint_names:
+            return np.zeros((len(x.t), 0, 6))
+        one = np.ones(len(x.t))
+        known = (x.t, x.q, x.v, x.p, one, vdot)
+        if self._least is not None:
+            (mu,) = self._least(*known, mu, x.lam, x.slip)
+        elsewhere = np.any(x.q_contact != x.q) and self._d.tree_joints
+        if not elsewhere:
+            return self._by_joint(self._reactions(*known, mu, x.lam, x.slip)[0])
+        none = (0 * x.lam, 0 * x.slip)
+        there = (x.t_contact, x.q_contact, x.v, x.p, one, 0 * vdot, 0 * mu)
+        (free,), (pushed,), (still,) = (
+            self._reactions(*known, mu, *none),
+            self._reactions(*there, x.lam, x.slip),
+            self._reactions(*there, *none),
+        )
+        return self._by_joint(free + pushed - still)
+
+    def _by_joint(self, wrench: Array) -> Array:
+        return wrench.reshape(len(wrench), len(self._d.joint_names), 6)
+
+
+def _held(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> Array:
+    """Return accelerations, forces of joints and of contacts, which are zero where none press.
+
+    W^T a + bias = 0 where contacts press.
+
+    Parameters
+    ----------
+    at : EquationsAt
+    W, bias : (n, nv, ng), (n, ng)
+    pressing : (n, ng)
+    """
+    (n, nv, ng), m = W.shape, at.system.shape[1]
+    system = np.zeros((n, m + ng, m + ng))
+    system[:, :m, :m], system[:, :nv, m:] = at.system, -W
+    soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max() + TINY)
+    found, rows = np.zeros((n, m + ng)), np.arange(n)
+    while rows.size:
+        on = pressing[rows]
+        system[rows, m:, :nv] = np.where(on[:, :, None], W[rows].transpose(0, 2, 1), 0)
+        system[rows, m:, m:] = np.where(on, soft, 1)[:, None, :] * np.eye(ng)
+        right = np.hstack([at.force[rows], at.rate[rows], np.where(on, -bias[rows], 0)])
+        found[rows] = solutions(system[rows], right)
+        pulling = found[:, m:] < 0
+        rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
+        pressing = pressing & ~pulling
+    return found

@@ -1,0 +1,149 @@
+"""States at given times, between those of the steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.checks import numbers
+from nsopt.mechanics import Dynamics, Start
+from nsopt.simulation.record.accepted_steps import ADDING, AcceptedSteps, objects
+from nsopt.simulation.record.evaluation import AtTimes
+
+Array = NDArray[np.float64]
+
+SAME = 1e-9
+"""Of a step, how far an output time may be from its end and count as that."""
+
+SHARED = ("loss", "work")
+"""Of the columns that add up, those of which a part of a step has its part."""
+
+
+def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:
+    """Return the times (n,) [s] after the start at which states are asked for, checked.
+
+    Raises
+    ------
+    ValueError
+        If they are no numbers, do not grow, or are not within the run.
+    """
+    if times is None:
+        return None
+    t = numbers("times", times)
+    if t.ndim != 1 or not t.size or not np.all(np.isfinite(t)):
+        raise ValueError(f"times must be a sequence of numbers [s], got shape {t.shape}")
+    if np.any(np.diff(t) <= 0):
+        k = int(np.argmax(np.diff(t) <= 0))
+        raise ValueError(f"times must grow, got {t[k + 1]:g} after {t[k]:g} s")
+    slack = SAME * (end - begin)
+    if t[0] < begin - slack or t[-1] > end + slack:
+        raise ValueError(
+            f"times must be within the run, {begin:g} to {end:g} s, got {t[0]:g} to {t[-1]:g} s"
+        )
+    return np.clip(t[t > begin + slack], begin, end)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputTimes:
+    """Rows of a record at given times, from the steps around them.
+
+    Coordinates between two nodes are cubic polynomials of both states, Euler parameters then
+    normalised, velocities follow from their derivatives: of fourth and third order. In a step with
+    an impact, at its end, they are parabolas of the state before and the coordinates after, of
+    third and second order. Losses and work are shared in proportion to time, of impacts all at the
+    end; impulses and h are those of the step that a time is in.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    times : (n,) [s]
+    """
+
+    dynamics: Dynamics
+    times: Array
+
+    def rows(
+        self, before: Start, carried: AcceptedSteps, steps: AcceptedSteps
+    ) -> tuple[AcceptedSteps, AcceptedSteps]:
+        """Return rows at the times that steps pass, and what is left over, as one row or none.
+
+        Parameters
+        ----------
+        before : Start
+            Of the steps.
+        carried : AcceptedSteps
+            What was left over before, as one row or none.
+        steps : AcceptedSteps
+        """
+        ends = steps.t + SAME * steps.h
+        passed = self.times[(self.times > before.t + SAME * steps.h[0]) & (self.times <= ends[-1])]
+        k = np.searchsorted(ends, passed)  # the step that each is in
+        share = np.clip(1 - (steps.t[k] - passed) / steps.h[k], 0, 1)
+        share[np.abs(share - 1) < SAME] = 1.0
+        struck = np.any(steps.impact_impulse[k] > 0, axis=1)
+        q, v = self._states(before, steps, k, share, struck)
+        sums = {name: self._sums(carried, steps, name, k, share, struck) for name in ADDING}
+        edges = [0, *(k + (share == 1)), len(steps)]
+        first = sum(carried.tried.tolist(), ())
+        tried = [sum(steps.tried[a:b].tolist(), ()) for a, b in pairwise(edges)]
+        tried[0] = first + tried[0]
+        made: dict[str, Any] = {name: np.diff(x, axis=0) for name, x in sums.items()}
+        made["tried"] = objects(tried)
+        rows = replace(
+            steps.at(k), t=passed, q=q, v=v, **{name: x[:-1] for name, x in made.items()}
+        )
+        return rows, replace(steps.at([-1]), **{name: x[-1:] for name, x in made.items()})
+
+    def _sums(
+        self,
+        carried: AcceptedSteps,
+        steps: AcceptedSteps,
+        name: str,
+        k: Array,
+        share: Array,
+        struck: Array,
+    ) -> Array:
+        """Return a column summed from the last output to the times, and to the end of the steps."""
+        column: Array = getattr(steps, name)
+        zero = np.zeros((1, *column.shape[1:]))
+        before = np.concatenate([zero, np.cumsum(column, axis=0)]) + np.sum(
+            getattr(carried, name), axis=0
+        )
+        part = np.where(share == 1, 1.0, 0.0)
+        if name in SHARED:
+            part = np.where(struck, part, share)
+        part = part.reshape(-1, *(1 for _ in column.shape[1:]))
+        return np.concatenate([zero, before[k] + part * column[k], before[-1:]])
+
+    def _states(
+        self, before: Start, steps: AcceptedSteps, k: Array, share: Array, struck: Array
+    ) -> tuple[Array, Array]:
+        q, v = np.vstack([before.q, steps.q]), np.vstack([before.v, steps.v])
+        state = AtTimes(_between(self.dynamics), max(len(k), 1))
+        found_q, found_v = state(
+            q[k], v[k], q[k + 1], v[k + 1], steps.h[k], share, struck.astype(float)
+        )
+        whole = share == 1
+        found_q[whole], found_v[whole] = q[k[whole] + 1], v[k[whole] + 1]
+        return found_q, found_v
+
+
+@lru_cache(maxsize=16)
+def _between(d: Dynamics) -> ca.Function:
+    """Return (q, v, q1, v1, h, share, struck) -> coordinates and velocities within a step."""
+    sizes = {"q": d.nq, "v": d.nv, "q1": d.nq, "v1": d.nv, "h": 1, "share": 1, "struck": 1}
+    q, v, q1, v1, h, s, struck = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
+    m0, m1, change = h * d.rate_matrix(q) @ v, h * d.rate_matrix(q1) @ v1, q1 - q
+    cubic = q + m0 * s + (3 * change - 2 * m0 - m1) * s**2 + (m0 + m1 - 2 * change) * s**3
+    parabola = q + m0 * s + (change - m0) * s**2
+    moved = ca.if_else(struck, parabola, cubic)
+    rate = ca.jtimes(moved, s, ca.SX(1)) / h
+    moving = d.nq - len(d.internal_names)
+    place = d.renormalise(ca.vertcat(moved[:moving], q1[moving:]))
+    return ca.Function("between", inputs, [place, d.velocity(place, rate)])
