@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,7 @@ def plot(
     from nsopt.plots import FIGURES, save
 
     with plain_errors():
-        loaded = [Result.open(path) for path in results]
+        loaded = _told_apart(results)
         ending = ".gif" if what == "animation" else ".png"
         default = results[0].with_name(f"{results[0].stem}_{what}{ending}")
         target = check_writable(out or default)
@@ -105,6 +106,16 @@ def view(
     with plain_errors():
         page = save_view(Result.open(result), out or result.with_suffix(".html"), speed)
     print(f"{page} ({page.stat().st_size / 1e6:.1f} MB), open it in a browser")
+
+
+def _told_apart(paths: Sequence[Path]) -> list[Result]:
+    """Return saved results, those of one title by the names of their files."""
+    loaded = [Result.open(path) for path in paths]
+    titles = [result.name for result in loaded]
+    return [
+        result if titles.count(title) == 1 else Result(result.data.assign_attrs(title=path.stem))
+        for result, title, path in zip(loaded, titles, paths, strict=True)
+    ]
 
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:

@@ -122,7 +122,8 @@ def _posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Array]:
     def residual(move: Array) -> Array:
         return _closure(d, t, np.asarray(d.retract(q, move)).ravel(), p)
 
-    found = scipy.optimize.least_squares(residual, np.zeros(d.nv), xtol=1e-15, ftol=1e-15)
+    still = np.zeros(d.nv)
+    found = scipy.optimize.least_squares(residual, still, xtol=1e-15, ftol=1e-15, gtol=1e-15)
     return np.asarray(d.retract(q, found.x)).ravel(), np.asarray(found.fun)
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from nsopt.loads import joint_loads, loaded_joints, rms_loads
 from nsopt.plots import style
-from nsopt.plots.coordinates import is_length, is_speed
+from nsopt.plots.coordinates import is_length, is_parameter, is_speed, split
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -33,7 +33,7 @@ def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> F
     ----------
     *results : Result
     names : sequence of str, optional
-        Of coordinates, as ``q_name`` has them; by default all.
+        Of coordinates, as ``q_name`` has them; by default all but internal states of friction.
 
     Returns
     -------
@@ -46,8 +46,12 @@ def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> F
     """
 
     def unit(name: str) -> str:
+        if is_parameter(name):
+            return ""
         return "m" if is_length(name) else "rad"
 
+    if names is None:
+        names = list(dict.fromkeys(name for result in results for name in split(result)[0]))
     panels = _of_variable("joint_coordinates", results, "q", names, unit)
     return _overlaid("Coordinates", results, panels)
 
@@ -177,10 +181,11 @@ def _overlaid(title: str, results: Sequence[Result], panels: Sequence[_Panel]) -
 
 
 def _draw(ax: Axes, results: Sequence[Result], panel: _Panel) -> None:
-    unit = style.unit_of(panel.unit, *panel.lines.values())
+    lines = panel.lines.values()
+    unit = style.unit_of(panel.unit, *lines) if panel.unit else style.Unit(1.0, "1")
     for k, values in panel.lines.items():
         ax.plot(results[k]["time"].values, unit.factor * values, **style.look(k)._asdict())
-    largest = max(map(style.peak, panel.lines.values()))
+    largest = max(map(style.peak, lines))
     style.flatten_round_off(ax, unit.factor * largest, 1.0)
     ax.locator_params(axis="x", nbins=5)
     style.title(ax, panel.title)

@@ -65,6 +65,11 @@ def is_speed(name: str) -> bool:
     return _is(name, SPEEDS)
 
 
+def is_parameter(name: str) -> bool:
+    """Return whether a coordinate is an Euler parameter, by its name."""
+    return _is(name, PARAMETERS)
+
+
 def _columns(result: Result, name: str) -> dict[str, Array]:
     labels = result[f"{name}_name"].values
     return dict(zip(map(str, labels), result[name].values.T, strict=True))

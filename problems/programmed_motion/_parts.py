@@ -25,8 +25,8 @@ Point = tuple[float, float, float]
 GRAVITY = (0.0, -9.81, 0.0)  # m/s^2, y is up, as in the paper
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
-RUBBER = (6.0e4, 9.0e4, 6.0e4)  # N/m of each spring along x, y, z
-DAMPED = (150.0, 220.0, 150.0)  # N s/m
+RUBBER = (3.0e3, 4.5e3, 3.0e3)  # N/m of each spring along x, y, z
+DAMPED = (40.0, 60.0, 40.0)  # N s/m
 JOURNAL = 0.01  # m, radius of all journals
 BRISTLES = {"stiffness": 1.0e3, "damping": 1.0, "viscous": 0.02}
 """sigma_0, sigma_1, sigma_2 of LuGre's law, of a coefficient of friction over rad or m."""

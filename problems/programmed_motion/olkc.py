@@ -36,12 +36,12 @@ HALF, HEIGHT, BASE = 0.2, 0.2, 25.0  # m, m, kg
 SHOULDER, ELBOW = (0.0, 1.0, 0.0), (0.6, 1.0, 0.0)  # m, links stretched out along x
 WRIST, TIP = (0.8, 1.0, 0.0), (0.8, 0.9, 0.0)
 TUBE = CrossSection.circle(0.008, hole=0.007)
-ALUMINIUM = LinkMaterial(density=2700.0, young=7.0e10, shear=2.6e10, damping=1.0e-4)
+ALUMINIUM = LinkMaterial(density=2700.0, young=7.0e10, shear=2.6e10, damping=3.0e-6)
 ELEMENTS = 2
 CORNERS = ((0.75, 0.60, -0.15), (0.75, 0.80, -0.15), (0.75, 0.80, 0.15), (0.75, 0.60, 0.15))
 """A, B, C, D [m]; the plane of the rectangle is that of y and z."""
-OFF = (0.018, -0.024, 0.0)
-"""From A to where the tip starts [m], 30 mm."""
+OFF = (0.0, -0.018, 0.024)
+"""From A to where the tip starts [m], 30 mm, in the plane of the rectangle."""
 SIDE = 1.0  # s
 GAINS = {"alpha": 1.0e3, "beta": 1.0e2}
 
@@ -49,7 +49,7 @@ GAINS = {"alpha": 1.0e3, "beta": 1.0e2}
 def links() -> tuple[list[Body], list[Constraint]]:
     """Return base and links, stretched out, and the joints phi, psi, psi, x, x."""
     block = base(BASE, HALF, HEIGHT)
-    column = rod("link_1", (0.0, HEIGHT, 0.0), SHOULDER, 4.0, 0.03)
+    column = rod("link_1", (0.0, HEIGHT, 0.0), SHOULDER, 4.0, 0.09)
     line = ALUMINIUM.density * TUBE.area * 0.6
     upper = rod("link_2", SHOULDER, ELBOW, line, 0.008)
     fore = rod("link_3", ELBOW, WRIST, 0.5, 0.015)

@@ -46,7 +46,7 @@ HALF, HEIGHT, BOTTOM, BASE = 0.2, 0.15, -0.25, 20.0  # m, m, m, kg
 RAIL = (0.18, 0.32)  # m, x and y of the rail along z
 CRANK, LENGTH = 0.15, 0.40  # m, of crank and coupler
 STEEL = LinkMaterial(density=7850.0, young=2.1e11, shear=8.0e10, damping=5.0e-5)
-WIRE = CrossSection.circle(1.3e-3)
+WIRE = CrossSection.circle(0.95e-3)
 ELEMENTS = 2
 EFFECTOR = 0.4  # kg, in the middle of the coupler
 CORNERS = ((-0.025, 0.085), (0.025, 0.085), (0.025, 0.120), (-0.025, 0.120))

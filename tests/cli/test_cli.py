@@ -1,6 +1,7 @@
 """The command line, as a user calls it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,9 @@ def test_plot_and_info(dropped):
     for what in ("energies", "step_size"):
         call("plot", "results/drop.nc", "results/drop.nc", "--what", what, "--out", f"{what}.png")
         assert Path(f"{what}.png").is_file()
+    shutil.copy("results/drop.nc", "again.nc")
+    call("plot", "results/drop.nc", "again.nc", "--what", "energies", "--out", "both.svg")
+    assert "<!-- again, " in Path("both.svg").read_text()  # of one title, told apart
     call("plot", "results/drop.nc", "--what", "animation", "--out", "drop.gif")
     assert Path("drop.gif").is_file()
     output = call("info", "results/drop.nc").output

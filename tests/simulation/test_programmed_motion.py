@@ -15,6 +15,7 @@ from nsopt import (
     Variational,
     equilibrium,
     load_problem,
+    rms_loads,
     simulate,
 )
 from nsopt.algebra import rank
@@ -54,6 +55,17 @@ def test_three_coordinates_of_the_rigid_loop_are_too_many():
     says = r"'tip' keep 2 coordinates as functions of time, but the other joints leave 1 free"
     with pytest.warns(UserWarning, match="tip"), pytest.raises(ValueError, match=says):
         run(d, 0.01, 1e-3, start, scheme=RungeKutta(500.0, 50.0))
+
+
+@pytest.mark.slow
+def test_three_coordinates_are_within_reach_of_the_flexible_coupler():
+    """From where they are off by 24 mm, with a coupler that is bent by its load."""
+    text = stated("rpsup")
+    d = text["model"](text["Case"](flexible_link=True), axes="xyz")
+    start = text["start"](text["Case"](flexible_link=True))
+    with pytest.warns(UserWarning, match="tip"):
+        result = run(d, 2e-5, 1e-5, start, scheme=RungeKutta(500.0, 50.0))
+    assert result.completed, result.stop_reason
 
 
 @pytest.mark.slow
@@ -122,3 +134,37 @@ def test_free_coordinates_differ_between_schemes_by_the_second_order():
         assert result["constraint_violation"].values.max() < 1e-10
         apart.append(np.linalg.norm(result["q"].values[-1] - end))
     assert apart[0] / apart[1] == pytest.approx(4.0, rel=0.02)
+
+
+@pytest.mark.slow
+def test_a_flexible_link_moves_little_and_rings_in_the_axial_forces():
+    """[CoPCoD 2023, section 3.1], up to 8 times there; what is lost is what dampers take."""
+    text = stated("olkc")
+    results = []
+    for flexible in (False, True):
+        how = text["Case"](flexible_link=flexible)
+        held = text["model"](how, told=tuple(np.add(text["CORNERS"][0], text["OFF"])), cut=False)
+        start, d = equilibrium(held, text["near"](held)), text["model"](how, cut=False)
+        with pytest.warns(UserWarning, match="brings it back"):
+            result = run(d, 0.5, 1e-4, start, scheme=RungeKutta(1e3, 1e2), solver=Compiled())
+        results.append(result)
+    rms = rms_loads(dict(zip(("rigid", "flexible"), results, strict=True)))
+    rise = rms.loc["flexible"] / rms.loc["rigid"]
+    assert rise[("psi_2", "axial")] > 5
+    assert rise[("psi_2", "normal")] == pytest.approx(1, abs=0.03)
+    joints = [
+        [list(x["q_name"].values).index(f"{y}.angle") for y in ("phi_1", "psi_2", "psi_3")]
+        for x in results
+    ]
+    angles = [x["q"].values[:, k] for x, k in zip(results, joints, strict=True)]
+    assert np.max(np.abs(angles[1] - angles[0])) < 5e-3
+    assert np.max(np.abs(np.ptp(angles[0], axis=0))) > 0.05
+    q, v, t = (results[1][x].values for x in ("q", "v", "time"))
+    p = d.values()
+    power = [
+        u @ array(d.applied(*x, 0 * u, p) - d.applied(*x, u, p)).ravel()
+        for *x, u in zip(t, q, v, strict=True)
+    ]
+    lost = results[1]["dissipated_energy"].values[-1]
+    assert lost == pytest.approx(np.trapezoid(power, t), rel=0.02)
+    assert lost > 1e-6
