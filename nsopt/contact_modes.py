@@ -14,7 +14,7 @@ from nsopt.blocks import blocks
 Array = NDArray[np.float64]
 
 FREE, LASTING, IMPACT = 0, 1, 2
-"""Values of ``contact_mode`` [flags]."""
+"""Modes of a contact in a step, the values of ``contact_mode`` [flags]."""
 
 
 class ModeStatistics(NamedTuple):
@@ -63,12 +63,12 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
     for joint, ks in contacts.items():
         steps = np.max(whole[:, ks], axis=1)
         free, lasting, impact = (float(time[steps == x].sum() / time.sum()) for x in range(3))
-        flights = _runs(steps == FREE)
+        flights = spans(steps == FREE)
         found[joint] = ModeStatistics(
             free,
             lasting,
             impact,
-            sum(len(_runs(whole[:, k] == IMPACT)) for k in ks),
+            sum(len(spans(whole[:, k] == IMPACT)) for k in ks),
             len(flights),
             float(max((time[a:b].sum() for a, b in flights), default=0.0)),
             float(impulse[ks].sum()) if max(ks) < compliant else np.nan,
@@ -76,7 +76,7 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
     return found
 
 
-def _runs(on: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return begin and end of each run of what is true."""
+def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return begin and end of each stretch of what is true, (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

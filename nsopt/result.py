@@ -68,9 +68,10 @@ class Result:
                 known = ", ".join(map(str, data.sizes))
                 raise KeyError(f"no dimension {dimension!r}; there are {known}")
             there = data.indexes[name]
-            for label in [wanted] if isinstance(wanted, str) else wanted:
+            for label in wanted if isinstance(wanted, list | tuple) else [wanted]:
                 if label not in there:
-                    raise KeyError(f"no {dimension} {label!r}; there are {', '.join(there)}")
+                    known = ", ".join(map(str, there))
+                    raise KeyError(f"no {dimension} {label!r}; there are {known}")
             data = data.sel({name: wanted})
         return data if times is None else data.sel(time=times, method="nearest")
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nsopt.analysis.quantities import Quantity, quantity
+from nsopt.contact_modes import IMPACT
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -165,7 +166,7 @@ def at_times(result: Result, values: Array, times: Array) -> Array:
     found = np.interp(times, t, values)
     if "contact_mode" not in result.data or not result.data.sizes["contact"]:
         return np.asarray(found)
-    struck = np.any(result["contact_mode"].values == 2, axis=1)
+    struck = np.any(result["contact_mode"].values == IMPACT, axis=1)
     k = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
     jumps = struck[k] & (times < t[k]) & (times > t[k - 1])
     return np.where(jumps, values[k - 1], found)

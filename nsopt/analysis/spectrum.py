@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy
 import xarray as xr
+from numpy.typing import NDArray
 
 from nsopt.analysis.quantities import Quantity, quantity, unit
 from nsopt.analysis.sections import at_times
 from nsopt.result import Result
+
+Array = NDArray[np.float64]
 
 
 def spectrum(
@@ -43,7 +46,7 @@ def spectrum(
     Raises
     ------
     ValueError
-        If fewer than four samples are left.
+        If fewer than four samples are left, or the quantity is unknown at some of the times.
     """
     t = result["time"].values
     first = t[0] if begin is None else max(begin, t[0])
@@ -51,7 +54,9 @@ def spectrum(
     if count < 4 or not first < t[-1]:
         raise ValueError(f"a spectrum needs four samples or more, got {count} from {first:g} s on")
     times, step = np.linspace(first, t[-1], count, endpoint=False, retstep=True)
-    x = at_times(result, np.nan_to_num(quantity(result, of)), times)
+    values = quantity(result, of)
+    _check_known(values[1:][t[1:] > first], of)
+    x = at_times(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
     amplitude[0] /= 2
@@ -60,3 +65,14 @@ def spectrum(
     data = xr.DataArray(amplitude, {"frequency": frequency}, ("frequency",), name=name)
     data["frequency"].attrs = {"units": "Hz"}
     return data.assign_attrs(units=unit(result, of), long_name=f"amplitude of {name}")
+
+
+def _check_known(values: Array, of: Quantity) -> None:
+    """Raise ValueError if one of the values (n,) is unknown."""
+    if unknown := int(np.sum(np.isnan(values))):
+        name = repr(of) if isinstance(of, str) else "the quantity"
+        raise ValueError(
+            f"{name} is unknown at {unknown} of {len(values)} times, as between two impacts or "
+            "where steps were left out: take another quantity, or a function of the result that "
+            "fills them"
+        )

@@ -22,7 +22,7 @@ def _last(name: str) -> Measure:
 
 
 def _largest_lasting_force(result: Result) -> xr.DataArray:
-    size = np.nan_to_num(np.linalg.norm(result["lasting_force"].values, axis=-1))
+    size = np.linalg.norm(result["lasting_force"].values, axis=-1)
     return _by_contact(result, size, "N", "largest force of each contact, impacts left out")
 
 
@@ -45,9 +45,11 @@ def _largest_outputs(result: Result) -> xr.DataArray:
 
 
 def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
-    """Return the largest of x (time, contact) over time."""
+    """Return the largest of x (time, contact) over time, NaN where it is never known."""
     contact, attrs = result["contact"].values, {"units": units, "long_name": meaning}
-    return xr.DataArray(x.max(axis=0), {"contact": contact}, ("contact",), attrs=attrs)
+    known = ~np.all(np.isnan(x), axis=0)
+    largest = np.where(known, np.max(np.nan_to_num(x, nan=-np.inf), axis=0), np.nan)
+    return xr.DataArray(largest, {"contact": contact}, ("contact",), attrs=attrs)
 
 
 MEASURES: Mapping[str, Measure] = {

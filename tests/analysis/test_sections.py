@@ -105,6 +105,8 @@ def test_a_spectrum_has_the_amplitudes(forced):
     assert float(hann[k]) == pytest.approx(abs(RESPONSE), rel=1e-4)
     with pytest.raises(ValueError, match="four samples"):
         spectrum(forced, "rail.distance", samples=2)
+    with pytest.raises(ValueError, match="the quantity is unknown at 1 of 4800"):
+        spectrum(forced, lambda r: np.where(r["time"] == r["time"][7], np.nan, 1.0))
 
 
 def test_a_phase_portrait_of_a_settled_motion_is_an_ellipse(forced):

@@ -11,6 +11,7 @@ from nsopt import (
     ContactLaw,
     Flores,
     Frame,
+    KelvinVoigt,
     Mechanism,
     MoreauJean,
     PaperStep,
@@ -186,6 +187,25 @@ def test_a_compliant_contact_is_an_impact_until_its_first_rebound_ends():
     assert len(begins) >= 2
     assert mode[-1] == 1
     assert result["lasting_force"].values[-1, 0, 2] == pytest.approx(G, rel=1e-2)
+
+
+def soft_floor(depth, damping=0.0, mass=1.0, stiffness=1e5):
+    """A ball that starts at rest, some depth within a floor of springs."""
+    body = Body("ball", mass, position=(0, 0, -depth), point_mass=True)
+    floor = PlaneContact("floor", Frame(None), Frame(body))
+    soft = CompliantContact("soft", floor, KelvinVoigt(stiffness, damping_coefficient=damping))
+    return assemble(Mechanism([body]), [soft], (0, 0, -G))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.98, 0.0])
+def test_what_lies_or_sinks_in_without_a_rebound_is_no_impact(share):
+    """At its static depth, a little above it, and pressed in by its weight against a damper."""
+    static, damping = G / 1e5, 1.2 * 2 * np.sqrt(1e5)
+    model = soft_floor(share * static, damping if share == 0 else 0.0)
+    result = run(model, 0.05, 1e-5)
+    mode = result["contact_mode"].values[2:, 0]
+    assert np.all(mode == 1)
+    assert result["gap"].values[-1, 0] == pytest.approx(-static, rel=0.05)
 
 
 def test_angles_of_joints_are_on_record_in_all_coordinates():

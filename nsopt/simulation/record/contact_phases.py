@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.contact_modes import FREE, IMPACT, LASTING
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-OPEN, LASTING, IMPACT = 0.0, 1.0, 2.0
-"""Modes of a contact in a step."""
 
 
 def contact_modes(impulse: Array, impact: Array) -> Array:
@@ -22,7 +21,7 @@ def contact_modes(impulse: Array, impact: Array) -> Array:
     impulse, impact : (n, ng) [N s]
         Whole impulses over steps, and those that acted at once.
     """
-    mode = np.where(impact > 0, IMPACT, np.where(impulse > 0, LASTING, OPEN))
+    mode = np.where(impact > 0, IMPACT, np.where(impulse > 0, LASTING, FREE)).astype(float)
     known: Array = np.where(np.isnan(impulse), np.nan, mode)
     return known
 
@@ -58,7 +57,7 @@ def after_nodes(mode: Array, follows: Mask) -> After:
     follows : (n - 1,)
         Whether each node is the end of the step that begins at the one before.
     """
-    pressed, own = mode > OPEN, np.arange(len(mode))
+    pressed, own = mode > FREE, np.arange(len(mode))
     quiet = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)
     ahead = np.append(follows & quiet[1:], False)
     stays = pressed.copy()

@@ -5,20 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.contact_modes import FREE, IMPACT, LASTING, spans
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.record.contact_phases import IMPACT, LASTING, OPEN
 from nsopt.simulation.record.evaluation import evaluate_at_times
 
 Array = NDArray[np.float64]
 
 
-def _first_rebound(depth: Array) -> int:
-    """Return how many of the depths (n,), the first above zero, are of compression and rebound."""
-    end = int(np.argmax(depth <= 0)) or len(depth)
-    rates = np.diff(depth[:end])
-    leaving = int(np.argmax(rates < 0)) if np.any(rates < 0) else end
+REBOUND = 0.5
+"""Share of its largest depth below which a surface comes back in the rebound of an impact."""
+
+
+def _of_impact(depth: Array) -> int:
+    """Return how many of the depths (n,) of a contact, from its first, are of an impact.
+
+    None where it lies or sinks in without a rebound; otherwise up to the end of the first rebound,
+    where the depth is least again.
+    """
+    rates = np.diff(depth)
+    leaving = int(np.argmax(rates < 0)) if np.any(rates < 0) else len(rates)
     again = np.flatnonzero(rates[leaving:] > 0)
-    return leaving + int(again[0]) + 1 if again.size else end
+    end = leaving + int(again[0]) if again.size else len(rates)
+    rebounds = depth[end] < REBOUND * depth[leaving]
+    return end + 1 if rebounds else 0
 
 
 class PressedSurfaces:
@@ -64,14 +73,15 @@ class PressedSurfaces:
         """Return the modes of surfaces (n, ns) as of contacts, NaN at the start.
 
         A contact is an impact until its first rebound ends, where depth is least again; what goes
-        on after that lasts.
+        on after that lasts, as does all of a contact that lies or sinks in without a rebound.
         """
         depth = np.maximum(-self._distance, 0)
-        mode = np.where(depth > 0, LASTING, OPEN)
+        mode = np.where(depth > 0, LASTING, FREE).astype(float)
         for k in range(depth.shape[1]):
-            pressed = np.append(False, depth[:, k] > 0)
-            for begin in np.flatnonzero(pressed[1:] & ~pressed[:-1]):
-                mode[begin : begin + _first_rebound(depth[begin:, k]), k] = IMPACT
+            for begin, end in spans(depth[:, k] > 0):
+                # With the first depth after it, zero, where it separates.
+                mode[begin : begin + _of_impact(depth[begin : end + 1, k]), k] = IMPACT
+        mode[depth == 0] = FREE
         mode[0] = np.nan
         return mode
 
