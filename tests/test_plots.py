@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -215,6 +216,21 @@ def test_residuals_of_an_ideal_joint_leave_contacts_out(ideal):
     ]
     (ax,) = joint_closure(ideal).axes
     assert holds(ax, np.maximum(ideal["constraint_violation"].values[:, 0], FLOOR))
+
+
+def test_joints_closed_to_round_off_are_only_named(clearance):
+    """Beside one that is not; alone they are drawn."""
+    one, other = (clearance.data.copy(deep=True) for _ in range(2))
+    one["constraint_violation"][:] = 0.0
+    (alone,) = joint_closure(Result(one)).axes
+    assert alone.get_title() == str(one["joint"].values[0])
+    other = other.assign_coords(joint=["other"])
+    both = xr.concat([one, other], "joint", data_vars="minimal")
+    both.attrs = one.attrs
+    both["constraint_violation"].loc[{"joint": "other"}] = 1e-9
+    figure = joint_closure(Result(both))
+    assert [ax.get_title() for ax in figure.axes] == ["other"]
+    assert str(one["joint"].values[0]) in figure.get_supxlabel()
 
 
 def test_energies_and_their_balance(clearance, ideal):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,9 @@ from nsopt.result import Result
 
 FLOOR = 1e-18
 """The value at which smaller residuals, and zeros, are drawn."""
+
+ROUND_OFF = 1e-14
+"""How far a joint is from closed by round-off alone, in m or rad."""
 
 
 class _Residual(NamedTuple):
@@ -187,7 +192,8 @@ def floored(values: Array) -> Array:
 def joint_closure(*results: Result) -> Figure:
     """Draw how far the joints are from closed, as Fig. 36; zeros at 1e-18.
 
-    For a joint with clearance it is the depth inside the wall.
+    For a joint with clearance it is the depth inside the wall. Joints that are closed to round-off
+    all the time, as those that relative coordinates close, are only named where others are not.
 
     Parameters
     ----------
@@ -206,18 +212,33 @@ def joint_closure(*results: Result) -> Figure:
     joints = style.names(results, "joint")
     if not joints:
         raise ValueError(f"joint_closure: no joint in {results[0].name}")
+    open_ones = [joint for joint in joints if _largest_opening(results, joint) > ROUND_OFF]
+    drawn = open_ones or joints
     figure, axes = style.page(
-        "Joint closure", results, len(joints), 1, (7.0, 1.2 + 2.0 * len(joints)), sharex=True
+        "Joint closure", results, len(drawn), 1, (7.0, 1.2 + 2.0 * len(drawn)), sharex=True
     )
-    for ax, joint in zip(axes[:, 0], joints, strict=True):
+    for ax, joint in zip(axes[:, 0], drawn, strict=True):
         for k, result in enumerate(results):
             available = [str(n) for n in result["joint"].values]
             if joint in available:
                 closure_of(ax, result, available.index(joint), k)
         style.title(ax, joint)
+    if closed := [joint for joint in joints if joint not in drawn]:
+        text = f"closed to {ROUND_OFF:g}: {', '.join(closed)}"
+        figure.supxlabel(textwrap.fill(text, 90), fontsize=style.SMALL)
     style.axis_labels(axes[-1, 0], "time [s]", None)
     style.results_legend(figure, results, dots=True)
     return figure
+
+
+def _largest_opening(results: Sequence[Result], joint: str) -> float:
+    """Return how far a joint of any result is from closed at most."""
+    off = [
+        result["constraint_violation"].sel(joint=joint).max()
+        for result in results
+        if joint in result["joint"].values
+    ]
+    return float(np.max(off))
 
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:

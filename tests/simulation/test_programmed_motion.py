@@ -2,6 +2,7 @@
 
 import runpy
 import sys
+import warnings
 from functools import cache
 
 import numpy as np
@@ -19,6 +20,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.algebra import rank
+from nsopt.plots.programmed import link_points, off_chord
 from nsopt.problem import problem_files
 from tests.states import array, run
 
@@ -168,3 +170,38 @@ def test_a_flexible_link_moves_little_and_rings_in_the_axial_forces():
     lost = results[1]["dissipated_energy"].values[-1]
     assert lost == pytest.approx(np.trapezoid(power, t), rel=0.02)
     assert lost > 1e-6
+
+
+@pytest.mark.slow
+def test_the_coupler_of_rpsup_bends_by_a_tenth_and_loads_its_ball():
+    """[CoPCoD 2023, section 3.2]: by about 4 cm, and the largest RMS is of a flexible coupler.
+
+    There the motion hardly changes, as three coordinates are led; with two the mechanism swings.
+    """
+    results = []
+    for flexible in (0, 1):
+        problem = load_problem("rpsup", {"flexible_link": flexible})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="(?s).*brings it back")
+            result = run(
+                problem.dynamics,
+                0.35,
+                5e-5,
+                problem.start,
+                scheme=problem.scheme,
+                solver=Compiled(),
+                store_every=10,
+            )
+        results.append(result)
+    rms = rms_loads(dict(zip(("rigid", "flexible"), results, strict=True)))
+    rise = rms.loc["flexible"] / rms.loc["rigid"]
+    assert rise[("ball_13", "normal")] == pytest.approx(2.35, abs=0.1)
+    loaded = [rise[(x, "normal")] for x in ("psi_11", "x_12", "z_21", "psi_22")]
+    assert 1 < min(loaded) < max(loaded) < rise[("ball_13", "normal")]
+    points = link_points(results[1], "coupler")
+    bend = max(off_chord(x)[1].max() for x in points)
+    length = np.linalg.norm(points[0, -1] - points[0, 0])
+    assert bend / length == pytest.approx(0.107, abs=0.002)
+    angle = [list(x["q_name"].values).index("psi_22.angle") for x in results]
+    rigid, bent = (x["q"].values[:, k] for x, k in zip(results, angle, strict=True))
+    assert np.max(np.abs(bent - rigid)) > 0.1
