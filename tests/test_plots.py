@@ -230,7 +230,7 @@ def test_joints_closed_to_round_off_are_only_named(clearance):
     both["constraint_violation"].loc[{"joint": "other"}] = 1e-9
     figure = joint_closure(Result(both))
     assert [ax.get_title() for ax in figure.axes] == ["other"]
-    assert str(one["joint"].values[0]) in figure.get_supxlabel()
+    assert str(one["joint"].values[0]) in figure.axes[0].get_xlabel()
 
 
 def test_energies_and_their_balance(clearance, ideal):

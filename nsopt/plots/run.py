@@ -223,10 +223,9 @@ def joint_closure(*results: Result) -> Figure:
             if joint in available:
                 closure_of(ax, result, available.index(joint), k)
         style.title(ax, joint)
-    if closed := [joint for joint in joints if joint not in drawn]:
-        text = f"closed to {ROUND_OFF:g}: {', '.join(closed)}"
-        figure.supxlabel(textwrap.fill(text, 90), fontsize=style.SMALL)
-    style.axis_labels(axes[-1, 0], "time [s]", None)
+    closed = ", ".join(joint for joint in joints if joint not in drawn)
+    named = textwrap.fill(f"closed to {ROUND_OFF:g}: {closed}", 90) if closed else ""
+    style.axis_labels(axes[-1, 0], "\n".join(filter(None, ["time [s]", named])), None)
     style.results_legend(figure, results, dots=True)
     return figure
 
