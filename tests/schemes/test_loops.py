@@ -291,9 +291,13 @@ def crank_angles(result):
 
 
 @pytest.mark.parametrize(
-    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+    ("coordinates", "closing"),
+    [
+        ("relative", PointOnLine),
+        pytest.param("absolute", PointOnLine, marks=pytest.mark.slow),
+        pytest.param("relative", Revolute, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("closing", [PointOnLine, pytest.param(Revolute, marks=pytest.mark.slow)])
 def test_n_four_bar_reaches_the_published_positions(coordinates, closing):
     d = built(n_four_bar, coordinates, closing)
     coarse, fine = (run(d, 10.0, h) for h in (4e-3, 2e-3))

@@ -103,9 +103,15 @@ def test_reactions_are_those_of_least_norm(name, coordinates):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "scheme", [ContactAligned(), Composition(), MoreauJean(), PaperStep()], ids=repr
+    ("name", "scheme"),
+    [
+        ("bennett", ContactAligned()),
+        ("bricard", Composition()),
+        ("bennett", MoreauJean()),
+        ("bennett", PaperStep()),
+    ],
+    ids=repr,
 )
-@pytest.mark.parametrize("name", ["bricard", "bennett"])
 def test_reactions_under_every_scheme(name, scheme):
     assert off(name, run(built(name, "relative"), 10.0, 4e-3, scheme)) < 1e-6
 
