@@ -11,9 +11,13 @@ from typing import Any
 import h5netcdf
 import pandas as pd
 import xarray as xr
+from numpy.typing import ArrayLike
 
+from nsopt import motion_files
 from nsopt.caveats import caveats
+from nsopt.checks import positive
 from nsopt.files import check_writable, replacing
+from nsopt.sampled import sample
 from nsopt.stored import HASH, add_hash, check_complete, decoded, encoded
 from nsopt.summary import summary
 
@@ -198,6 +202,78 @@ class Result:
             columns |= {f"{name}{label}": table[:, k] for k, label in enumerate(labels)}
         return pd.DataFrame(columns, index=pd.Index(self.data["time"].values, name="time"))
 
+    def sample(self, dt: float | None = None, *, times: ArrayLike | None = None) -> xr.Dataset:
+        """Return an optimal motion between its nodes, by the polynomials of its steps.
+
+        Parameters
+        ----------
+        dt : float [s]
+            Every dt from the first time on, and the last time.
+        times : (n,) [s]
+            In place of dt.
+
+        Returns
+        -------
+        xarray.Dataset
+            Over ``time``: q, v, a, tau [N, N m] (forces of drives), input. Accelerations, forces
+            and inputs are parabolas over a step, v and q are integrals of the former. Where an
+            optimization was given a scheme, accelerations are those of the cubic polynomials
+            through the nodes; forces are held, or linear, as the scheme takes them.
+
+        Raises
+        ------
+        ValueError
+            If it is a simulation, has coordinates of free bodies or ball joints, or the times are
+            not within the motion.
+        """
+        return sample(self.data, dt, times)
+
+    def to_csv(self, path: str | Path, *, rate: float) -> Path:
+        """Write an optimal motion as comma-separated values: time, q, v, a, tau by joint.
+
+        Parameters
+        ----------
+        path : path
+            The file appears whole or not at all.
+        rate : float [Hz]
+            Of rows, as for `sample` with dt = 1 / rate.
+
+        Raises
+        ------
+        OSError
+            Naming the path, if it cannot be written.
+        ValueError
+            As for `sample`.
+        """
+        return _written(path, motion_files.csv(self._at_rate(rate)))
+
+    def to_c(self, path: str | Path, *, rate: float, name: str = "motion") -> Path:
+        """Write an optimal motion as a header in C, arrays ``name_time``, ``name_q`` and so on.
+
+        Parameters, errors as for `to_csv`; ValueError too if ``name`` is no identifier.
+        """
+        return _written(path, motion_files.c_table(self._at_rate(rate), name))
+
+    def to_joint_trajectory(self, *, rate: float) -> dict[str, Any]:
+        """Return an optimal motion with the fields of a ROS trajectory_msgs/JointTrajectory.
+
+        Joint names, and points of positions, velocities, accelerations, effort, time_from_start.
+
+        Parameters
+        ----------
+        rate : float [Hz]
+            Of points, as for `sample` with dt = 1 / rate.
+
+        Raises
+        ------
+        ValueError
+            As for `sample`.
+        """
+        return motion_files.joint_trajectory(self._at_rate(rate))
+
+    def _at_rate(self, rate: float) -> xr.Dataset:
+        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate))
+
     def _labels(self, dims: list[str]) -> list[str]:
         names = [self.data[f"{d}_name" if f"{d}_name" in self.data else d].values for d in dims]
         return [f"[{', '.join(map(str, entry))}]" for entry in pd.MultiIndex.from_product(names)]
@@ -212,6 +288,13 @@ class Result:
     def summary(self) -> str:
         """Return the main figures of the motion, in a few lines."""
         return summary(self.data)
+
+
+def _written(path: str | Path, text: str) -> Path:
+    path = check_writable(path)
+    with replacing(path) as new:
+        new.write_text(text)
+    return path
 
 
 def _netcdf_with_hash(data: xr.Dataset) -> bytes:

@@ -10,9 +10,15 @@ import numpy as np
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solution
 from nsopt.result import Result
+from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.reversals import reversals
+
+Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
+
+AT_END = 1e-9
+"""Part of a step before its end at which it is still that step's."""
 
 
 def record(
@@ -63,7 +69,7 @@ def record(
         },
         at_nodes=(_with_inputs(transcription, nodes.inputs, p), motion.drive),
     )
-    more: dict[str, tuple[tuple[str, ...], Array, dict[str, Any]]] = {
+    more: dict[str, Variable] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
         "normal_force": (
@@ -77,11 +83,34 @@ def record(
         "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
     }
+    more |= _over_steps(motion, d.nv)
     if motion.force_correction is not None:
         rigid = motion.force_correction.shape[1]  # the first ones; forces press the others
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
-    data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs))
+    data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs), part=PARTS)
     return Result(data)
+
+
+def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
+    """Return accelerations, drives and inputs at parts of the step that ends at a time."""
+    t, h = motion.t[:-1, None], np.diff(motion.t)[:, None]
+    times = t + h * np.minimum(PARTS, 1 - AT_END)
+    controls = np.array([[motion.controls(float(now)) for now in step] for step in times])
+    drives = controls[:, :, :nv] if motion.step_drives is None else motion.step_drives
+    accelerations = np.stack(
+        [quadratic(motion.step_accelerations.transpose(1, 0, 2), s) for s in PARTS], axis=1
+    )
+    means = {"long_name": "at parts of the step that ends here"}
+
+    def variable(name: str, values: Array, units: str) -> Variable:
+        none = np.full((1, *values.shape[1:]), np.nan)
+        return ("time", "part", name), np.concatenate([none, values]), {"units": units} | means
+
+    return {
+        "step_acceleration": variable("v", accelerations, "rad/s^2, m/s^2"),
+        "step_drive": variable("v", drives, "N m, N"),
+        "step_input": variable("input_name", controls[:, :, nv:], ""),
+    }
 
 
 def _friction(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:

@@ -47,6 +47,11 @@ class TranscribedMotion:
     defect : float [m, rad]
         Largest distance between the end of a step, reintegrated under the same forces, and its
         node; NaN where nothing was reintegrated.
+    middle_accelerations : (n, nv), optional
+        In the middles of the steps, quadratic over each; by default cubic polynomials go through
+        coordinates and velocities of the nodes.
+    step_drives : (n, parts, nv), optional [N m, N]
+        Forces of the drives at the `PARTS` of each step; by default those of ``controls``.
     force_correction : (n, ng, 3), optional [N]
         Contact forces over the steps, minus those along the normals at the starts of the steps.
     """
@@ -58,7 +63,32 @@ class TranscribedMotion:
     accepted: AcceptedSteps
     controls: Callable[[float], Array]
     defect: float
+    middle_accelerations: Array | None = None
+    step_drives: Array | None = None
     force_correction: Array | None = None
+
+    @property
+    def step_accelerations(self) -> Array:
+        """At the start, in the middle and at the end of each step, (n, 3, nv).
+
+        NaN where velocities are no rates of the coordinates. A step with an impact, at its end, is
+        a parabola from the state before to the coordinates after.
+        """
+        x = self.nodes
+        if self.middle_accelerations is not None:
+            return np.stack([x.a[:-1], self.middle_accelerations, x.a[1:]], axis=1)
+        if x.q.shape != x.v.shape:
+            return np.full((len(x.v) - 1, 3, x.v.shape[1]), np.nan)
+        h = np.diff(self.t)[:, None]
+        mean, before, after = np.diff(x.q, axis=0) / h, x.v[:-1], x.v[1:]
+        first, last = (
+            (6 * mean - 4 * before - 2 * after) / h,
+            (-6 * mean + 2 * before + 4 * after) / h,
+        )
+        struck = np.any(self.accepted.impact_impulse > 0, axis=1)[:, None]
+        thrown = 2 * (mean - before) / h
+        first, last = np.where(struck, thrown, first), np.where(struck, thrown, last)
+        return np.stack([first, (first + last) / 2, last], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
+from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.reintegration import Reintegration, quadratic
+from nsopt.trajectory.verification.reintegration import Reintegration
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +243,22 @@ class Collocation(Transcription):
         points, T = x[:-1].reshape(-1, self.node), float(x[-1])
         return self._sampled(points[::2], T), self._sampled(points, T)
 
+    def within_steps(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
+        """Return times, q, v, a and inputs at the `PARTS` of all steps, (n parts, .) each.
+
+        Parameters
+        ----------
+        fine : Trajectory
+            At nodes and midpoints.
+        """
+        steps, h = self.horizon.steps, fine.duration / self.horizon.steps
+        k, s = np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps)
+        a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
+        length = np.full(len(k), h)
+        q, v = states(fine.q[2 * k], fine.v[2 * k], a.transpose(1, 0, 2), length, s)
+        now = s[:, None]
+        return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
+
     def _sampled(self, rows: Array, duration: float) -> Trajectory:
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
@@ -267,6 +284,10 @@ class Collocation(Transcription):
             accepted,
             controls,
             self._reintegration.defect(fine, drive, p),
+            fine.a[1::2],
+            self._reintegration.forces_at(*self.within_steps(fine), p)[0].reshape(
+                -1, len(PARTS), self.dynamics.nv
+            ),
         )
 
 

@@ -355,7 +355,7 @@ class Stepped(Transcription):
 
         correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
-            t[:, 0], nodes, drive, force, accepted, controls, np.nan, correction
+            t[:, 0], nodes, drive, force, accepted, controls, np.nan, force_correction=correction
         )
 
     def _force_correction(self, t: Array, q: Array, x: Array, force: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from nsopt.mpcc import Evaluator
+from nsopt.sampled import quadratic
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.base import Array, Transcription
@@ -46,10 +47,15 @@ class Reintegration:
 
         The power is that of actuators, inputs and applied loads.
         """
-        n = len(fine.q)
-        times = np.linspace(0, fine.duration, n)
-        rows = (x.T for x in (fine.q, fine.v, fine.a, fine.inputs))
-        columns = self._forces.map(n)(times, *rows, np.tile(p[:, None], n))
+        times: Array = np.linspace(0, fine.duration, len(fine.q))
+        return self.forces_at(times, fine.q, fine.v, fine.a, fine.inputs, p)
+
+    def forces_at(
+        self, t: Array, q: Array, v: Array, a: Array, inputs: Array, p: Array
+    ) -> tuple[Array, Array]:
+        """Return actuator forces (n, nv) at times (n,) of a motion, and the external power (n,)."""
+        n = len(t)
+        columns = self._forces.map(n)(t, q.T, v.T, a.T, inputs.T, np.tile(p[:, None], n))
         forces, powers = (np.asarray(x).T for x in columns)
         return forces.reshape(n, self.transcription.dynamics.nv), powers.ravel()
 
@@ -156,10 +162,3 @@ def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], share: fl
     )
     end: Array = solution.y[:, -1]
     return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)
-
-
-def quadratic(values: tuple[Array, ...] | Array, s: float) -> Array:
-    """Return the parabola through three values at 0, 1/2 and 1, evaluated at s."""
-    a, b, c = values
-    value: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)
-    return value

@@ -1,0 +1,102 @@
+"""A sampled motion in the forms that controllers read: CSV, ROS JointTrajectory, a table in C."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+KINDS = (("q", "q_name"), ("v", "v_name"), ("a", "v_name"), ("tau", "v_name"))
+"""Variables of a sampled motion, and the labels of their columns."""
+
+DIGITS = 17
+"""With which a float is read back as it was."""
+
+
+def frame(motion: xr.Dataset) -> pd.DataFrame:
+    """Return a sampled motion as a table over ``time``: ``q[shoulder.angle]``, ``tau[...]``."""
+    kinds = [*KINDS, *([("input", "input_name")] if motion.sizes["input_name"] else [])]
+    columns = {
+        f"{variable}[{name}]": motion[variable].values[:, k]
+        for variable, labels in kinds
+        for k, name in enumerate(motion[labels].values)
+    }
+    return pd.DataFrame(columns, index=pd.Index(motion["time"].values, name="time"))
+
+
+def csv(motion: xr.Dataset) -> str:
+    """Return a sampled motion as comma-separated values, times [s] first."""
+    text: str = frame(motion).to_csv(float_format=f"%.{DIGITS}g", lineterminator="\n")
+    return text
+
+
+def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
+    """Return a sampled motion with the fields of a ROS trajectory_msgs/JointTrajectory."""
+    begin = float(motion["time"][0])
+    points = [
+        {
+            "positions": q.tolist(),
+            "velocities": v.tolist(),
+            "accelerations": a.tolist(),
+            "effort": tau.tolist(),
+            "time_from_start": _duration(float(t) - begin),
+        }
+        for t, q, v, a, tau in zip(
+            motion["time"].values, *(motion[x].values for x, _ in KINDS), strict=True
+        )
+    ]
+    return {"joint_names": _joints(motion), "points": points}
+
+
+def c_table(motion: xr.Dataset, name: str) -> str:
+    """Return a sampled motion as a header in C: sizes, names of joints, arrays of doubles.
+
+    Raises
+    ------
+    ValueError
+        If the name is none of C.
+    """
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise ValueError(f"name of a C table must be an identifier such as lift, got {name!r}")
+    samples, joints = motion["q"].shape
+    quoted = ", ".join('"{}"'.format(re.sub(r'["\\]', "_", x)) for x in _joints(motion))
+    arrays = [_array(f"{name}_time", motion["time"].values)]
+    arrays += [_array(f"{name}_{x}", motion[x].values) for x, _ in KINDS]
+    upper = name.upper()
+    return "\n".join(
+        [
+            f"/* {_plain(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI. */",
+            f"#define {upper}_SAMPLES {samples}",
+            f"#define {upper}_JOINTS {joints}",
+            f"static const char *const {name}_joints[{joints}] = {{{quoted}}};",
+            *arrays,
+            "",
+        ]
+    )
+
+
+def _array(name: str, values: NDArray[np.float64]) -> str:
+    size = "".join(f"[{n}]" for n in values.shape)
+    rows = [", ".join(f"{x:.{DIGITS}g}" for x in row) for row in np.atleast_2d(values.T).T]
+    braced = rows if values.ndim == 1 else [f"{{{row}}}" for row in rows]
+    return f"static const double {name}{size} = {{\n  " + ",\n  ".join(braced) + "\n};"
+
+
+def _joints(motion: xr.Dataset) -> list[str]:
+    """Return the names of joints, ``shoulder`` of ``shoulder.angle``; of others the coordinates."""
+    names = [str(x) for x in motion["q_name"].values]
+    short = [x.rpartition(".")[0] or x for x in names]
+    return short if len(set(short)) == len(short) else names
+
+
+def _duration(seconds: float) -> dict[str, int]:
+    nanoseconds = round(seconds * 1e9)
+    return {"sec": nanoseconds // 10**9, "nanosec": nanoseconds % 10**9}
+
+
+def _plain(text: str) -> str:
+    return text.replace("*/", "* /").replace("\n", " ")

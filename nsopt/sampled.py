@@ -1,0 +1,123 @@
+"""An optimal motion at times between its nodes, by the polynomials of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import BarycentricInterpolator
+
+from nsopt.checks import numbers, positive
+
+Array = NDArray[np.float64]
+
+SAME = 1e-9
+"""Of a sampling interval, how far the last sample may be from the end and count as that."""
+
+PARTS: Array = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
+"""Of a step, where its accelerations, drives and inputs are on record: Chebyshev's points."""
+
+THREE = (0, 4, 8)
+"""Of these the start, the middle and the end."""
+
+
+def within(values: Array, s: Array) -> Array:
+    """Return the polynomials through values at the parts of steps, (n, k).
+
+    Parameters
+    ----------
+    values : (n, parts, k)
+    s : (n,)
+        Part of the step that has passed.
+    """
+    shares = BarycentricInterpolator(PARTS, np.eye(len(PARTS)))(s)
+    found: Array = np.einsum("np,npk->nk", shares, values)
+    return found
+
+
+def quadratic(values: Sequence[Array] | Array, s: float | Array) -> Array:
+    """Return the parabola through three values at 0, 1/2 and 1, evaluated at s."""
+    a, b, c = values
+    value: Array = a * (2 * s - 1) * (s - 1) + 4 * b * s * (1 - s) + c * s * (2 * s - 1)
+    return value
+
+
+def states(q: Array, v: Array, a: Array, h: Array, s: Array) -> tuple[Array, Array]:
+    """Return coordinates and velocities within steps, integrals of parabolas of accelerations.
+
+    Parameters
+    ----------
+    q, v : (n, nv)
+        At the starts of the steps.
+    a : (n, 3, nv)
+        Accelerations at start, middle and end.
+    h, s : (n,)
+        Length of the step, and the part of it that has passed.
+    """
+    first, x, dt = a[:, 0], s[:, None], h[:, None]
+    slope = -3 * first + 4 * a[:, 1] - a[:, 2]
+    bend = 2 * first - 4 * a[:, 1] + 2 * a[:, 2]
+    velocity = v + dt * x * (first + x * (slope / 2 + x * bend / 3))
+    moved = dt * x * (v + dt * x * (first / 2 + x * (slope / 6 + x * bend / 12)))
+    return q + moved, velocity
+
+
+def sample(data: xr.Dataset, dt: float | None, times: ArrayLike | None) -> xr.Dataset:
+    """Return an optimal motion at given times; see `Result.sample`."""
+    if "step_drive" not in data or not np.isfinite(data["step_acceleration"].values[1:]).all():
+        raise ValueError(
+            f"{data.attrs['title']!r} has no accelerations over its steps: sample() is of results "
+            "of optimize whose coordinates are angles and lengths of joints; take its nodes"
+        )
+    t = data["time"].values
+    at = _times(t, dt, times)
+    k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
+    h = np.diff(t)[k]
+    s = (at - t[k]) / h
+    a, drive, inputs = (
+        data[name].values[1:][k] for name in ("step_acceleration", "step_drive", "step_input")
+    )
+    now = s[:, None]
+    a = a[:, THREE]
+    q, v = states(data["q"].values[k], data["v"].values[k], a, h, s)
+    angle, rate = (data[x].attrs for x in ("q", "v"))
+    return xr.Dataset(
+        {
+            "q": (("time", "q"), q, angle),
+            "v": (("time", "v"), v, rate),
+            "a": (("time", "v"), quadratic(a.transpose(1, 0, 2), now), {"units": "m/s^2, rad/s^2"}),
+            "tau": (("time", "v"), within(drive, s), {"units": "N, N m"}),
+            "input": (
+                ("time", "input_name"),
+                within(inputs, s),
+                {"units": ""},
+            ),
+        },
+        {"time": ("time", at, {"units": "s"})}
+        | {name: data[name] for name in ("q_name", "v_name", "input_name")},
+        {"title": data.attrs["title"], "completed": data.attrs["completed"]},
+    )
+
+
+def _times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
+    """Return the times asked for, checked: every dt from the first on with the last, or as given.
+
+    Raises
+    ------
+    ValueError
+    """
+    if (dt is None) == (times is None):
+        raise ValueError("sample takes either dt [s] or times=[...] [s]")
+    if dt is not None:
+        step = positive("dt of sample", dt)
+        even = t[0] + step * np.arange(int((t[-1] - t[0]) / step * (1 + SAME)) + 1)
+        return np.append(even[even < t[-1] - SAME * step], t[-1])
+    at = np.atleast_1d(numbers("times", times))
+    if not np.all((at >= t[0]) & (at <= t[-1])):
+        raise ValueError(
+            f"times must be within the motion, {t[0]:g} to {t[-1]:g} s, got {at.min():g} to "
+            f"{at.max():g} s"
+        )
+    return at
