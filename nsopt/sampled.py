@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import BarycentricInterpolator
 
 from nsopt.checks import numbers, positive
 
@@ -22,6 +21,9 @@ PARTS: Array = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
 THREE = (0, 4, 8)
 """Of these the start, the middle and the end."""
 
+_OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(PARTS))])
+"""For each part the others, where its Lagrange polynomial is zero."""
+
 
 def within(values: Array, s: Array) -> Array:
     """Return the polynomials through values at the parts of steps, (n, k).
@@ -32,7 +34,8 @@ def within(values: Array, s: Array) -> Array:
     s : (n,)
         Part of the step that has passed.
     """
-    shares = BarycentricInterpolator(PARTS, np.eye(len(PARTS)))(s)
+    off = s[:, None, None] - PARTS[_OTHERS]
+    shares = np.prod(off / (PARTS[:, None] - PARTS[_OTHERS]), axis=2)
     found: Array = np.einsum("np,npk->nk", shares, values)
     return found
 
