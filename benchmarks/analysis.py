@@ -158,9 +158,9 @@ def by_variation(periods: int, settle: int) -> NDArray[np.float64]:
     return np.asarray(grown / (periods * PERIOD))
 
 
-def exponents(periods: int) -> None:
-    """Print both exponents by the derivatives of the steps and by SciPy."""
-    begin, h = time.perf_counter(), PERIOD / 400
+def exponents(periods: int, steps: int) -> None:
+    """Print both exponents by the derivatives of so many steps a period, and by SciPy."""
+    begin, h = time.perf_counter(), PERIOD / steps
     found = lyapunov(
         pendulum(),
         Start(np.array([0.2]), np.array([0.0])),
@@ -182,6 +182,7 @@ def main() -> None:
     parser.add_argument("what", choices=["section", "diagram", "exponents"])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--periods", type=int, default=10000)
+    parser.add_argument("--steps", type=int, default=1600, help="a period, of exponents")
     args = parser.parse_args()
     print(machine())
     if args.what == "section":
@@ -189,7 +190,7 @@ def main() -> None:
     elif args.what == "diagram":
         diagram(args.count)
     else:
-        exponents(args.periods)
+        exponents(args.periods, args.steps)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,19 @@ _OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(
 """For each part the others, where its Lagrange polynomial is zero."""
 
 
+def lagrange(s: Array) -> Array:
+    """Return the shares of the parts of a step in a polynomial through them, (n, parts).
+
+    Parameters
+    ----------
+    s : (n,)
+        Part of the step that has passed.
+    """
+    off = s[:, None, None] - PARTS[_OTHERS]
+    shares: Array = np.prod(off / (PARTS[:, None] - PARTS[_OTHERS]), axis=2)
+    return shares
+
+
 def within(values: Array, s: Array) -> Array:
     """Return the polynomials through values at the parts of steps, (n, k).
 
@@ -34,9 +47,7 @@ def within(values: Array, s: Array) -> Array:
     s : (n,)
         Part of the step that has passed.
     """
-    off = s[:, None, None] - PARTS[_OTHERS]
-    shares = np.prod(off / (PARTS[:, None] - PARTS[_OTHERS]), axis=2)
-    found: Array = np.einsum("np,npk->nk", shares, values)
+    found: Array = np.einsum("np,npk->nk", lagrange(s), values)
     return found
 
 

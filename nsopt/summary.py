@@ -1,6 +1,8 @@
 """The summary of a result, in a few lines."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -49,6 +51,8 @@ def optimum(data: xr.Dataset) -> list[Row]:
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
+    if "limits_exceeded" in attrs:
+        rows.append(("between nodes", between_nodes(attrs)))
     if attrs.get("stationarity"):  # results of earlier versions have none
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
@@ -57,6 +61,14 @@ def optimum(data: xr.Dataset) -> list[Row]:
         off, until = attrs["resimulated_defect"], attrs["resimulated_until"]
         rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most"))
     return rows
+
+
+def between_nodes(attrs: Mapping[str, Any]) -> str:
+    """Return in words how far limits are kept at all times."""
+    beyond, times = attrs["limits_exceeded"], attrs["limits_tightened"]
+    state = "kept to" if attrs["completed"] else "exceeded by"
+    how = f", tightened {times} times" if times else ""
+    return f"limits {state} {beyond:.1e} of their size{how}"
 
 
 def shares(costs: str) -> str:

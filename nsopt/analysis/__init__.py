@@ -4,7 +4,7 @@ from nsopt.analysis.bifurcation import SectionValues, bifurcation
 from nsopt.analysis.lyapunov import Exponents, lyapunov
 from nsopt.analysis.modes import mode_statistics
 from nsopt.analysis.orbit import Orbit, orbit
-from nsopt.analysis.quantities import quantity
+from nsopt.analysis.quantities import quantity, unit
 from nsopt.analysis.sections import Crossing, Impacts, PoincareSection, Strobe, phase, poincare
 from nsopt.analysis.spectrum import spectrum
 from nsopt.analysis.wear import Wear, wear
@@ -28,5 +28,6 @@ __all__ = [
     "poincare",
     "quantity",
     "spectrum",
+    "unit",
     "wear",
 ]

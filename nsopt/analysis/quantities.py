@@ -57,7 +57,18 @@ def quantity(result: Result, name: Quantity) -> Array:
 
 
 def unit(result: Result, name: Quantity) -> str:
-    """Return the unit of a quantity, empty where it has none of its own."""
+    """Return the unit of a quantity, empty where it has none of its own.
+
+    Parameters
+    ----------
+    result : Result
+    name : str or callable
+        As for `quantity`.
+
+    Returns
+    -------
+    str
+    """
     if callable(name):
         return ""
     variable = name.partition("[")[0]

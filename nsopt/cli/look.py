@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,10 @@ PICTURES = (
     "joint_rms",
     "programmed_paths",
     "link_shapes",
+    "orbits",
+    "contact_modes",
+    "phase_portrait",
+    "spectra",
 )
 """Names of `nsopt.plots.FIGURES`, which takes longer to import than all else of `info`."""
 
@@ -68,20 +73,25 @@ def plot(
         Path | None,
         typer.Option(help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation."),
     ] = None,
+    joint: Annotated[
+        str | None, typer.Option(help="Show only this joint, in orbits and contact_modes.")
+    ] = None,
+    begin: Annotated[float | None, typer.Option("--from", help="From this time on [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Up to this time [s].")] = None,
 ) -> None:
     """Draw a picture of one or several saved results."""
     from nsopt.animation import animate
     from nsopt.plots import FIGURES, save
 
     with plain_errors():
-        loaded = _told_apart(results)
+        loaded = [_between(result, begin, end) for result in _told_apart(results)]
         ending = ".gif" if what == "animation" else ".png"
         default = results[0].with_name(f"{results[0].stem}_{what}{ending}")
         target = check_writable(out or default)
         if what == "animation":
             animate(loaded[0], target)
         elif what in FIGURES:
-            save(FIGURES[what](*loaded), target)
+            save(FIGURES[what](*loaded, **_of_joint(what, FIGURES[what], joint)), target)
         else:
             raise ValueError(
                 f"unknown picture {what!r}: choose one of {', '.join(PICTURES)}, animation"
@@ -116,6 +126,31 @@ def _told_apart(paths: Sequence[Path]) -> list[Result]:
         result if titles.count(title) == 1 else Result(result.data.assign_attrs(title=path.stem))
         for result, title, path in zip(loaded, titles, paths, strict=True)
     ]
+
+
+def _between(result: Result, begin: float | None, end: float | None) -> Result:
+    """Return the part of a result between two times, named after them."""
+    if begin is None and end is None:
+        return result
+    time = result["time"].values
+    first, last = time[0] if begin is None else begin, time[-1] if end is None else end
+    kept = np.flatnonzero((time >= first) & (time <= last))
+    if len(kept) < 2:
+        raise ValueError(
+            f"no step of {result.name} from {first:g} to {last:g} s: it goes from {time[0]:g} to "
+            f"{time[-1]:g} s"
+        )
+    title = f"{result.name}, {first:g} to {last:g} s"
+    return Result(result.data.isel(time=kept).assign_attrs(title=title, steps=len(kept) - 1))
+
+
+def _of_joint(what: str, figure: Callable[..., object], joint: str | None) -> dict[str, str]:
+    """Return the joint as an argument of a figure that takes one."""
+    if joint is None:
+        return {}
+    if "joint" not in inspect.signature(figure).parameters:
+        raise ValueError(f"--joint is of orbits and contact_modes, not of {what}")
+    return {"joint": joint}
 
 
 def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> None:

@@ -45,7 +45,7 @@ from nsopt.mechanics.redundancy import (
 from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
-from nsopt.mechanics.start import Start, check_start, consistent
+from nsopt.mechanics.start import Start, check_start, consistent, entry_named
 from nsopt.mechanics.state import State
 from nsopt.mechanics.tree_reactions import tree_reactions
 
@@ -101,6 +101,7 @@ __all__ = [
     "check_courses",
     "check_start",
     "consistent",
+    "entry_named",
     "equilibrium",
     "implied_rows",
     "joint_resistance",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,12 +67,18 @@ class Start:
             (v, dynamics.v_names, velocities or {}),
         ):
             for name, value in given.items():
-                x[_entry(name, names)] = value
+                x[entry_named(name, names)] = value
         return cls(q, v)
 
 
-def _entry(name: str, names: tuple[str, ...]) -> int:
-    """Return the entry of a coordinate, or of the joint that has only one."""
+def entry_named(name: str, names: Sequence[str]) -> int:
+    """Return the entry of a coordinate or velocity, or of the joint that has only one.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or that of a joint of several freedoms.
+    """
     found = [k for k, x in enumerate(names) if name in (x, x.rsplit(".", 1)[0])]
     if len(found) != 1:
         what = f"is {len(found)} coordinates" if found else "is no coordinate"

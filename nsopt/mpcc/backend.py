@@ -61,6 +61,8 @@ class Nlp:
         Unknowns that the bounds of a call may fix.
     near : bool
         Of a structured program: whether starts are near its solutions, with multipliers.
+    slope : float
+        Largest entry of the gradient of f at a typical start, infinite where it is not known.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Nlp:
     complementary: bool = True
     fixed: int = 0
     near: bool = False
+    slope: float = np.inf
 
 
 @dataclass(frozen=True, eq=False)

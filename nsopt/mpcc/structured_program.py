@@ -52,20 +52,32 @@ class StructuredProgram:
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     compiled : bool
         As of `StructuredNlp.derivatives`.
+    typical : (x, p), optional
+        Unknowns and parameters, homotopy numbers included, where the objective has a typical slope.
     """
 
     def __init__(
-        self, nlp: StructuredNlp, backend: Backend, settings: Settings, compiled: bool
+        self,
+        nlp: StructuredNlp,
+        backend: Backend,
+        settings: Settings,
+        compiled: bool,
+        typical: tuple[Vector, Vector] | None = None,
     ) -> None:
-        self._backend, self._settings = backend, settings
+        self._backend, self._settings, self._slope = backend, settings, np.inf
         split = SimpleBounds.of(nlp)
         self._of_rest = split.rest.derivatives(compiled=compiled)
         self._derivatives = split.derivatives(self._of_rest)
+        if typical is not None:
+            slope = np.asarray(self._derivatives.grad_f(*typical)[1])
+            largest = float(np.abs(slope).max(initial=0.0))
+            self._slope = largest if 0 < largest < np.inf else np.inf
         self._take(split)
 
     def _take(self, split: SimpleBounds) -> None:
         self.nlp, self._split = split.whole, split
-        self._call: Call = self._backend.build(split.rest.nlp("horizon", self._of_rest))
+        stated = replace(split.rest.nlp("horizon", self._of_rest), slope=self._slope)
+        self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
         self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
@@ -131,7 +143,8 @@ class StructuredProgram:
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        return self._backend.build(self.nlp.nlp("whole", self._derivatives))
+        whole = self.nlp.nlp("whole", self._derivatives)
+        return self._backend.build(replace(whole, slope=self._slope))
 
     def _try(
         self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from matplotlib.figure import Figure
 
 from nsopt.files import check_writable, replacing
+from nsopt.plots.analysis import contact_modes, orbits, phase_portrait, spectra
 from nsopt.plots.browser import save_view
 from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
 from nsopt.plots.contact import contact_paths, gaps
@@ -54,6 +55,10 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "joint_rms": joint_rms,
         "programmed_paths": programmed_paths,
         "link_shapes": link_shapes,
+        "orbits": orbits,
+        "contact_modes": contact_modes,
+        "phase_portrait": phase_portrait,
+        "spectra": spectra,
     }
 )
 """All figures by name."""
@@ -128,6 +133,7 @@ __all__ = [
     "Vector",
     "base_force",
     "contact_forces",
+    "contact_modes",
     "contact_paths",
     "coordinates",
     "draw",
@@ -144,7 +150,9 @@ __all__ = [
     "joint_torques",
     "link_shapes",
     "mobility",
+    "orbits",
     "overview",
+    "phase_portrait",
     "positions",
     "programmed_paths",
     "range_of_motion",
@@ -152,6 +160,7 @@ __all__ = [
     "residuals",
     "save",
     "save_view",
+    "spectra",
     "step_size",
     "tracked_points",
     "velocities",

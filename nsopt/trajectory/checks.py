@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.checks import numbers, plain
-from nsopt.mechanics import Dynamics, Frame
+from nsopt.mechanics import Dynamics, Frame, entry_named
+
+Targets = ArrayLike | Mapping[str, float]
+"""One number for each name, in order, or some by name."""
 
 
 def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
@@ -48,6 +51,25 @@ def target_values(
     for name, x in zip(names, targets, strict=True):
         if np.isinf(x):
             raise ValueError(f"{what} is {x:g} for {name}: give a number, or nan to leave it free")
+    return targets
+
+
+def in_order(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLike | None:
+    """Return target values in the order of names; those given by name leave the others free.
+
+    Raises
+    ------
+    ValueError
+        Beginning with ``what``, for an unknown name.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    targets = np.full(len(names), np.nan)
+    for name, x in value.items():
+        try:
+            targets[entry_named(name, names)] = float(numbers(f"{what} of {name!r}", x))
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
     return targets
 
 

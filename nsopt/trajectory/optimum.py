@@ -15,6 +15,9 @@ from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.reversals import reversals
 
+REFUSED = "refused after the solve"
+"""Status of a motion that the solver found, and that is no solution all the same."""
+
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
 AT_END = 1e-9
@@ -60,7 +63,9 @@ def record(
             "steps_unfollowed": 0,
             "unplaced_energy": 0.0,
             "checkpoint": "",
-            "status": solution.status.solver_status,
+            "status": REFUSED
+            if solution.ok and attrs["stop_reason"]
+            else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),

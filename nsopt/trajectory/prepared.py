@@ -11,7 +11,15 @@ import numpy as np
 
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Settings, Solver, StructuredNlp, StructuredProgram, has_compiler
+from nsopt.mpcc import (
+    Point,
+    Settings,
+    Solution,
+    Solver,
+    StructuredNlp,
+    StructuredProgram,
+    has_compiler,
+)
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.assessment import fault, of_guess, shares, stopped, verified
@@ -37,7 +45,10 @@ from nsopt.trajectory.programs import (
 )
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_tie_breaker
+from nsopt.trajectory.tightening import KeptMotion, Tightening
 from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 from nsopt.trajectory.verification.reintegration import explain_defect
 
 LONG = 200
@@ -137,6 +148,8 @@ class PreparedOptimization:
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             solution = now.program.solve(p, *transcription.limits(), start, schedules)
+            kept = now.kept(solution, p)
+            solution = solution if kept is None else kept.solution
             motion = transcription.motion(solution, p)
             numbers = transcription.parameters(p)
             why = fault(transcription, nlp, solution, motion, p, settings.tolerances)
@@ -153,7 +166,10 @@ class PreparedOptimization:
                 **of_guess(transcription, costs, nlp, start, numbers),
                 "stationarity_kind": kind,
                 "stationarity": what_it_is(transcription, settings, solution),
-                "stop_reason": why or explain_defect(motion.defect, self._horizon.defect),
+                **({} if kept is None else kept.attrs),
+                "stop_reason": why
+                or (kept.fault if kept is not None else "")
+                or explain_defect(motion.defect, self._horizon.defect),
             }
             backend = type(self._solver.backend).__name__.lower()
             result = record(transcription, solution, motion, p, backend, attrs)
@@ -206,7 +222,10 @@ class PreparedOptimization:
             transcription = with_tie_breaker(transcription, tie)
             nlp = transcription.nlp()
         settings = program_settings(transcription, self._solver)
-        program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled)
+        typical = None
+        if not transcription.unilateral:  # others begin far from where they end
+            typical = transcription.start_from(guess), transcription.parameters(p)
+        program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled, typical)
         return _Program(statement, transcription, nlp, settings, program, tie, guess)
 
     def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
@@ -251,6 +270,23 @@ class _Program:
     program: StructuredProgram
     tie: Smoothness | None
     guess: Guess
+
+    def kept(self, solution: Solution, p: Array) -> KeptMotion | None:
+        """Return a motion that keeps its limits between nodes too; None where nothing is known."""
+        if not (solution.ok and isinstance(self.transcription, Collocation)):
+            return None
+        limits = LimitsBetweenNodes(self.transcription, self.statement)
+        if not limits.rows:
+            return None
+
+        def solve(nlp: StructuredNlp, last: Solution) -> Solution:
+            program, bounds = self.program.restated(nlp), self.transcription.limits()
+            found = program.solve(p, *bounds, last.point, self.settings.schedules)
+            if found.ok or found.interrupted:
+                return found
+            return program.solve(p, *bounds, Point.cold(last.point.x, len(nlp.lower)))
+
+        return Tightening(self.nlp, limits, solve).kept(solution)
 
 
 def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:

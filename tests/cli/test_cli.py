@@ -55,6 +55,11 @@ def test_plot_and_info(dropped):
     shutil.copy("results/drop.nc", "again.nc")
     call("plot", "results/drop.nc", "again.nc", "--what", "energies", "--out", "both.svg")
     assert "<!-- again, " in Path("both.svg").read_text()  # of one title, told apart
+    part = ("--from", "0.02", "--to", "0.04")
+    for what in ("overview", "energies", "gaps"):
+        call("plot", "results/drop.nc", "--what", what, *part, "--out", f"part_{what}.png")
+        assert Path(f"part_{what}.png").is_file()
+    assert "from 5 to" in complaint("plot", "results/drop.nc", "--from", "5")
     call("plot", "results/drop.nc", "--what", "animation", "--out", "drop.gif")
     assert Path("drop.gif").is_file()
     output = call("info", "results/drop.nc").output

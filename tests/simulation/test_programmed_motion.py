@@ -205,3 +205,36 @@ def test_the_coupler_of_rpsup_bends_by_a_tenth_and_loads_its_ball():
     angle = [list(x["q_name"].values).index("psi_22.angle") for x in results]
     rigid, bent = (x["q"].values[:, k] for x, k in zip(results, angle, strict=True))
     assert np.max(np.abs(bent - rigid)) > 0.1
+
+
+@pytest.mark.slow
+def test_friction_changes_the_motion_of_olkc_most_then_the_support():
+    """[CoPCoD 2023, section 3.1]; the flexible link hardly does, but for the first angle."""
+
+    def course(**how):
+        problem = load_problem("olkc", how)
+        with pytest.warns(UserWarning, match="brings it back"):
+            result = run(
+                problem.dynamics,
+                1.0,
+                1e-4,
+                problem.start,
+                scheme=problem.scheme,
+                solver=Compiled(),
+                store_every=20,
+            )
+        joints = {"angle": ("phi_1", "psi_2", "psi_3"), "distance": ("x_4", "x_5")}
+        return {
+            kind: result.sel(q=[f"{x}.{kind}" for x in names])["q"].values
+            for kind, names in joints.items()
+        }
+
+    rigid = course()
+    moved = {}
+    for name in ("friction", "flexible_support", "flexible_link"):
+        other = course(**{name: 1})
+        moved[name] = {kind: np.abs(other[kind] - rigid[kind]).max() for kind in rigid}
+    friction, support, link = moved.values()
+    assert friction["angle"] > 20 * max(support["angle"], link["angle"])
+    assert friction["distance"] > 10 * support["distance"] > 200 * link["distance"]
+    assert link["angle"] < 4e-3

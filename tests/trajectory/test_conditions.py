@@ -54,15 +54,19 @@ def test_a_power_limit():
     """From 1 m/s with 1 W over 1 m: v^2 = 1 + 2 t, so (1 + 2 T)^(3/2) = 4."""
     result = optimize(
         cart(),
-        Horizon((0.2, 2.0), 20),
+        Horizon((0.2, 2.0), 60),
         [Duration()],
         [StartAt([0], [1]), EndAt([1]), PowerLimits(1.0)],
         Straight([0], [1]),
     )
     assert result.completed, result.data.attrs["stop_reason"]
     assert result.data.attrs["objective"] == pytest.approx((4 ** (2 / 3) - 1) / 2, abs=1e-5)
-    power = (result["drive"].values * result["v"].values)[:, 0]
-    assert power[:-1] == pytest.approx(1, abs=1e-4)
+    motion = result.sample(1e-4)
+    power = (motion["tau"].values * motion["v"].values)[:, 0]
+    assert power.max() <= 1 + 1e-6
+    # Forces of nodes alone would end 12 % above the limit within the last step.
+    steps = np.searchsorted(motion["time"].values, result["time"].values[[0, -6]])
+    assert power[slice(*steps)] == pytest.approx(1, abs=1e-3)
 
 
 def test_limits_of_a_joint_after_a_free_body():
@@ -268,3 +272,30 @@ BODY = Frame(ARM.bodies[-1])
 def test_conditions_refuse(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_postures_by_name_are_those_in_order():
+    """Names of coordinates, velocities or joints; what is left out is free."""
+    body, other = Body("a", 1.0, (1, 1, 1)), Body("b", 1.0, (1, 1, 1))
+    hinges = [Revolute("shoulder", Frame(None), Frame(body))]
+    hinges.append(Revolute("elbow", Frame.at(body, (1, 0, 0)), Frame.at(other, (1, 0, 0))))
+    drives = [Actuator("shoulder"), Actuator("elbow")]
+    d = assemble(Mechanism([body, other], hinges, "relative", drives))
+    named = EndAt({"elbow.angle": 0.3}, {"shoulder": 0.0, "elbow.rate": 0.1})
+    ordered = EndAt([np.nan, 0.3], [0.0, 0.1])
+    motions = [
+        optimize(
+            d,
+            Horizon(1.0, 6),
+            [Effort()],
+            [StartAt({"shoulder": 0.0, "elbow": 0.0}, [0, 0]), end],
+            Straight([0, 0], [0.2, 0.3]),
+        )
+        for end in (named, ordered)
+    ]
+    assert motions[0].completed
+    assert np.array_equal(motions[0]["unknown"], motions[1]["unknown"])
+    assert motions[0]["q"].values[-1, 1] == pytest.approx(0.3)
+    says = "q of EndAt: 'wrist' is no coordinate: name one of shoulder.angle, elbow.angle"
+    with pytest.raises(ValueError, match=says):
+        EndAt({"wrist": 0.0}).check(d)

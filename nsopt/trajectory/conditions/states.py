@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.checks import target_values, with_internal_states
+from nsopt.trajectory.checks import Targets, in_order, target_values, with_internal_states
 from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -22,36 +22,45 @@ class _Posture(Condition):
 
     Parameters
     ----------
-    q, v, accelerations : (nq,), (nv,), (nv,) or None
+    q, v, accelerations : (nq,), (nv,), (nv,), or mapping of name to float, or None
         NaN leaves a single one free. Internal states of friction, the last of q, may be left out:
-        they are zero at the start and free at the end.
+        they are zero at the start and free at the end. By name, as for `Start.named`, those left
+        out are free.
     """
 
     internal: ClassVar[float]
     """Value of internal states that are left out; NaN leaves them free."""
 
-    q: ArrayLike | None = None
-    v: ArrayLike | None = None
-    accelerations: ArrayLike | None = None
+    q: Targets | None = None
+    v: Targets | None = None
+    accelerations: Targets | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        q = with_internal_states(dynamics, self.q, self.internal)
         d, internal = dynamics, len(dynamics.internal_names)
+        q, v, accelerations = self._given(d)
         for what, x, names, last in (
             ("q", q, d.q_names, internal),
-            ("v", self.v, d.v_names, 0),
-            ("accelerations", self.accelerations, d.v_names, 0),
+            ("v", v, d.v_names, 0),
+            ("accelerations", accelerations, d.v_names, 0),
         ):
             if x is not None:
                 target_values(f"{what} of {type(self).__name__}", x, names, last)
 
+    def _given(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
+        """Return q, v and accelerations in their order."""
+        of, known = type(self).__name__, len(d.q_names) - len(d.internal_names)
+        q = in_order(f"q of {of}", self.q, d.q_names[:known])
+        rates = (("v", self.v), ("accelerations", self.accelerations))
+        others = (in_order(f"{what} of {of}", x, d.v_names) for what, x in rates)
+        return with_internal_states(d, q, self.internal), *others
+
     def _bounds(self, m: NodeSample) -> list[Bound]:
         bounds = []
-        q = with_internal_states(m.dynamics, self.q, self.internal)
+        q, v, accelerations = self._given(m.dynamics)
         for name, x, given in (
             ("q", m.q, q),
-            ("v", m.v, self.v),
-            ("acceleration", m.a, self.accelerations),
+            ("v", m.v, v),
+            ("acceleration", m.a, accelerations),
         ):
             numbers = np.asarray([] if given is None else given, dtype=float)
             stated = np.flatnonzero(np.isfinite(numbers))

@@ -6,10 +6,12 @@ from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
-from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, Row, Statement
 
 __all__ = [
+    "ALONG",
     "Ending",
+    "Row",
     "Scaling",
     "Statement",
     "check_arguments",

@@ -1,0 +1,89 @@
+"""Limits that hold at all times, not at nodes alone."""
+
+import re
+from importlib import metadata
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt.robots import load_urdf
+from nsopt.trajectory import (
+    ActuatorLimits,
+    Duration,
+    EndAt,
+    Horizon,
+    Quintic,
+    StartAt,
+    optimize,
+    tightening,
+)
+
+G, EFFORT, SPEED = 9.81, 6.0, 1.5
+KEPT = 1 + 1e-6
+
+
+def swing(steps):
+    """A rod of 1 kg and 1 m lifted in least time, with torque and speed at their limits."""
+    rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(rod, (0, 0, 0)))
+    drive = Actuator("hinge", effort=EFFORT, velocity=SPEED)
+    return optimize(
+        assemble(Mechanism([rod], [hinge], "relative", [drive]), gravity=(0, -G, 0)),
+        Horizon((0.5, 6.0), steps),
+        [Duration()],
+        [StartAt([-1.5], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()],
+        Quintic([-1.5], [1.0]),
+    )
+
+
+def test_a_swing_in_least_time_keeps_torque_and_speed_at_all_times():
+    """By its equation of motion; and the time falls to its limit as steps get shorter."""
+    durations = []
+    for steps in (20, 40, 80):
+        result = swing(steps)
+        assert result.completed, result.stop_reason
+        assert result.data.attrs["limits_tightened"] > 0
+        assert result.data.attrs["limits_exceeded"] <= 1e-6
+        motion = result.sample(1e-4)
+        q, v, a = (motion[x].values[:, 0] for x in "qva")
+        torque = (0.09 + 0.25) * a + 0.5 * G * np.cos(q)
+        assert np.abs(torque).max() <= KEPT * EFFORT
+        assert np.abs(v).max() <= KEPT * SPEED
+        durations.append(result.objective)
+    assert durations[0] > durations[1] > durations[2] > durations[1] - 0.01
+
+
+def test_a_motion_that_breaks_a_limit_between_nodes_is_no_solution(monkeypatch):
+    monkeypatch.setattr(tightening, "ROUNDS", 0)
+    result = swing(20)
+    assert not result.completed
+    says = r"ActuatorLimits: force of hinge is -?6\.\d+ at t = .* s, between nodes, .* its limit"
+    assert result.stop_reason.endswith("give it more steps")
+    assert re.search(says, result.stop_reason)
+    assert "limits exceeded by" in result.summary()
+    assert result.status == "refused after the solve"
+
+
+@pytest.mark.filterwarnings("ignore:ur5_robot.urdf")
+@pytest.mark.parametrize("steps", [30, pytest.param(60, marks=pytest.mark.slow)])
+def test_ur5_in_least_time_keeps_its_limits_by_pinocchio(steps):
+    path = next(x for x in metadata.files("example-robot-data") if x.name == "ur5_robot.urdf")
+    robot = load_urdf(path.locate())
+    begin, end = np.array([0.0, -1.2, 1.0, -0.8, 0.4, 0]), np.array([1.8, -0.2, 0.5, 0.9, 0.9, 1.5])
+    result = optimize(
+        assemble(robot, gravity=(0, 0, -G)),
+        Horizon((0.2, 4.0), steps),
+        [Duration()],
+        [StartAt(begin, np.zeros(6)), EndAt(end, np.zeros(6)), ActuatorLimits()],
+        Quintic(begin, end),
+    )
+    assert result.completed, result.stop_reason
+    model = pin.buildModelFromUrdf(str(path.locate()))
+    data, motion = model.createData(), result.sample(1e-3)
+    states = zip(*(motion[x].values for x in "qva"), strict=True)
+    torque = np.array([pin.rnea(model, data, *x) for x in states])
+    assert np.all(np.abs(torque) <= KEPT * model.effortLimit)
+    assert np.all(np.abs(motion["v"].values) <= KEPT * model.velocityLimit)
+    assert np.abs(torque / model.effortLimit).max() > 0.99
