@@ -68,7 +68,7 @@ def between_nodes(attrs: Mapping[str, Any]) -> str:
     beyond, times = attrs["limits_exceeded"], attrs["limits_tightened"]
     state = "kept to" if attrs["completed"] else "exceeded by"
     how = f", tightened {times} times" if times else ""
-    return f"limits {state} {beyond:.1e} of their size{how}"
+    return f"limits {state} {beyond:.1e} of their size{how}" if beyond else f"limits kept{how}"
 
 
 def shares(costs: str) -> str:

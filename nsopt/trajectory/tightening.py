@@ -35,11 +35,14 @@ class KeptMotion(NamedTuple):
     excess : BeyondLimits
     rounds : int
         How often limits were tightened.
+    interrupted : bool
+        Whether the last round was, by Ctrl-C or SIGTERM.
     """
 
     solution: Solution
     excess: BeyondLimits
     rounds: int
+    interrupted: bool = False
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -51,6 +54,8 @@ class KeptMotion(NamedTuple):
         """Which limit is not kept; empty if all are."""
         if self.excess.largest <= KEPT:
             return ""
+        if self.interrupted:
+            return f"interrupted while limits were tightened: {self.excess.worst()}"
         tried = f" after limits were tightened {self.rounds} times" if self.rounds else ""
         return f"{self.excess.worst()}{tried}: give it more steps"
 
@@ -90,6 +95,7 @@ class Tightening:
             blocks = [self._tightened(block, *shifts) for block in self.nlp.blocks]
             found = self.solve(self.nlp.restated(blocks), last.solution)
             if not found.ok:
+                best = best._replace(interrupted=found.interrupted)
                 break
             spent = replace(
                 found,

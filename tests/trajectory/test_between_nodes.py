@@ -1,6 +1,7 @@
 """Limits that hold at all times, not at nodes alone."""
 
 import re
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
@@ -8,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt.mpcc import StructuredProgram
 from nsopt.robots import load_urdf
 from nsopt.trajectory import (
     ActuatorLimits,
@@ -64,6 +66,26 @@ def test_a_motion_that_breaks_a_limit_between_nodes_is_no_solution(monkeypatch):
     assert re.search(says, result.stop_reason)
     assert "limits exceeded by" in result.summary()
     assert result.status == "refused after the solve"
+
+
+def test_an_interrupt_while_limits_are_tightened_is_told(monkeypatch):
+    """The last motion is no solution, and is kept."""
+    solve, calls = StructuredProgram.solve, []
+
+    def ended_in_its_second_call(self, *given):
+        found = solve(self, *given)
+        calls.append(found)
+        if len(calls) == 1:
+            return found
+        stages = (replace(found.stages[-1], interrupted=True),)
+        return replace(found, stages=stages, status=replace(found.status, ok=False))
+
+    monkeypatch.setattr(StructuredProgram, "solve", ended_in_its_second_call)
+    result = swing(20)
+    assert len(calls) == 2
+    assert result.interrupted
+    assert not result.completed
+    assert "ActuatorLimits: force of hinge is" in result.stop_reason
 
 
 @pytest.mark.filterwarnings("ignore:ur5_robot.urdf")

@@ -101,7 +101,7 @@ class LimitsBetweenNodes:
         at_parts = np.asarray(columns)[self._numbers].T.reshape(steps, len(PARTS), -1)
         shares = np.linspace(0, 1, FINE + 1)
         values = np.einsum("sp,npk->nsk", lagrange(shares), at_parts)
-        lower, upper = (np.array([getattr(x, side) for x in self.rows]) for side in LIMITS)
+        lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).T
         off = np.maximum(lower - values, values - upper)
         h = fine.duration / steps
         when = h * (np.arange(steps)[:, None] + shares[np.argmax(off, axis=1)])
@@ -111,9 +111,6 @@ class LimitsBetweenNodes:
             when,
             _sizes(lower, upper),
         )
-
-
-LIMITS = ("lower", "upper")
 
 
 def _sizes(lower: Array, upper: Array) -> Array:
