@@ -23,6 +23,10 @@ KEPT = 1e-6
 """Part of a limit by which a motion may go beyond it and is still said to keep it."""
 
 
+LEAST = 0.02
+"""Size that limits have at least: solvers keep rows to 1e-8, also those of a tolerance of 1 mm."""
+
+
 class BeyondLimits(NamedTuple):
     """How far a motion is beyond its limits within each step.
 
@@ -118,4 +122,4 @@ def _sizes(lower: Array, upper: Array) -> Array:
     sides = np.stack([lower, upper])
     finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=0)
     span = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    return np.where(finite > 0, finite, span)
+    return np.maximum(np.where(finite > 0, finite, span), LEAST)
