@@ -1,4 +1,4 @@
-"""A sampled motion in the forms that controllers read: CSV, ROS JointTrajectory, a table in C."""
+"""A sampled motion in the forms that controllers read: ROS JointTrajectory, a table in C."""
 
 from __future__ import annotations
 
@@ -6,32 +6,14 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-KINDS = (("q", "q_name"), ("v", "v_name"), ("a", "v_name"), ("tau", "v_name"))
-"""Variables of a sampled motion, and the labels of their columns."""
+KINDS = ("q", "v", "a", "tau")
+"""Variables of a sampled motion that a controller needs."""
 
 DIGITS = 17
 """With which a float is read back as it was."""
-
-
-def frame(motion: xr.Dataset) -> pd.DataFrame:
-    """Return a sampled motion as a table over ``time``: ``q[shoulder.angle]``, ``tau[...]``."""
-    kinds = [*KINDS, *([("input", "input_name")] if motion.sizes["input_name"] else [])]
-    columns = {
-        f"{variable}[{name}]": motion[variable].values[:, k]
-        for variable, labels in kinds
-        for k, name in enumerate(motion[labels].values)
-    }
-    return pd.DataFrame(columns, index=pd.Index(motion["time"].values, name="time"))
-
-
-def csv(motion: xr.Dataset) -> str:
-    """Return a sampled motion as comma-separated values, times [s] first."""
-    text: str = frame(motion).to_csv(float_format=f"%.{DIGITS}g", lineterminator="\n")
-    return text
 
 
 def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
@@ -46,7 +28,7 @@ def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
             "time_from_start": _duration(float(t) - begin),
         }
         for t, q, v, a, tau in zip(
-            motion["time"].values, *(motion[x].values for x, _ in KINDS), strict=True
+            motion["time"].values, *(motion[x].values for x in KINDS), strict=True
         )
     ]
     return {"joint_names": _joints(motion), "points": points}
@@ -65,7 +47,7 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     samples, joints = motion["q"].shape
     quoted = ", ".join('"{}"'.format(re.sub(r'["\\]', "_", x)) for x in _joints(motion))
     arrays = [_array(f"{name}_time", motion["time"].values)]
-    arrays += [_array(f"{name}_{x}", motion[x].values) for x, _ in KINDS]
+    arrays += [_array(f"{name}_{x}", motion[x].values) for x in KINDS]
     upper = name.upper()
     return "\n".join(
         [

@@ -122,7 +122,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        """Of an optimum, the final status of its solver."""
+        """Of an optimum, the final status of its solver, or that it was refused after the solve."""
         return str(self._of_optimum("status"))
 
     @property
@@ -245,7 +245,9 @@ class Result:
         ValueError
             As for `sample`.
         """
-        return _written(path, motion_files.csv(self._at_rate(rate)))
+        table = Result(self._at_rate(rate)).to_dataframe()
+        exact = f"%.{motion_files.DIGITS}g"
+        return _written(path, table.to_csv(float_format=exact, lineterminator="\n"))
 
     def to_c(self, path: str | Path, *, rate: float, name: str = "motion") -> Path:
         """Write an optimal motion as a header in C, arrays ``name_time``, ``name_q`` and so on.

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nsopt.analysis import Orbit, orbit, quantity, spectrum, unit
-from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, step_modes
+from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans, step_modes
 from nsopt.plots import style
 from nsopt.plots.contact import in_bores
 from nsopt.plots.coordinates import is_speed
@@ -202,14 +202,11 @@ def _bars(ax: Axes, result: Result, contacts: list[int]) -> None:
     time, modes = result["time"].values, step_modes(result.data)[:, contacts]
     least = 2e-3 * (time[-1] - time[0])  # an impact lasts one step, which nobody would see
     for row in range(len(contacts)):
-        edges = np.flatnonzero(np.diff(modes[:, row])) + 1
-        begin, end = np.append(0, edges), np.append(edges, len(modes))
         for mode, (_, colour) in MODES.items():
-            shown = modes[begin, row] == mode
-            first, last = time[begin[shown]], time[end[shown]]
-            width = np.maximum(last - first, least if mode == IMPACT else 0.0)
-            spans = list(zip(first.tolist(), width.tolist(), strict=True))
-            ax.broken_barh(spans, (row - 0.35, 0.7), color=colour, linewidth=0, zorder=2 + mode)
+            steps = spans(modes[:, row] == mode)
+            shortest = least if mode == IMPACT else 0.0
+            shown = [(time[a], max(time[b] - time[a], shortest)) for a, b in steps]
+            ax.broken_barh(shown, (row - 0.35, 0.7), color=colour, linewidth=0, zorder=2 + mode)
     ax.set_yticks(range(len(contacts)), [str(x) for x in result["contact"].values[contacts]])
     ax.set(ylim=(len(contacts) - 0.4, -0.6), xlim=(time[0], time[-1]))
 

@@ -47,8 +47,7 @@ def _largest_outputs(result: Result) -> xr.DataArray:
 def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
     """Return the largest of x (time, contact) over time, NaN where it is never known."""
     contact, attrs = result["contact"].values, {"units": units, "long_name": meaning}
-    known = ~np.all(np.isnan(x), axis=0)
-    largest = np.where(known, np.max(np.nan_to_num(x, nan=-np.inf), axis=0), np.nan)
+    largest = np.fmax.reduce(x, axis=0)
     return xr.DataArray(largest, {"contact": contact}, ("contact",), attrs=attrs)
 
 

@@ -77,6 +77,8 @@ def optimize(
     Result
         With ``objective``, ``status``, in ``attrs`` ``stationarity`` (in a line what kind of point
         it is, or why that is not found out), ``detailed_cost`` (the share of each cost) and
+        ``limits_exceeded`` (of motions by polynomials, how far limits that hold all along are
+        exceeded within steps, over their size), ``limits_tightened`` (how often, to keep them),
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
         ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
         step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,

@@ -20,9 +20,6 @@ REFUSED = "refused after the solve"
 
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
-AT_END = 1e-9
-"""Part of a step before its end at which it is still that step's."""
-
 
 def record(
     transcription: Transcription,
@@ -98,13 +95,11 @@ def record(
 
 def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
     """Return accelerations, drives and inputs at parts of the step that ends at a time."""
-    t, h = motion.t[:-1, None], np.diff(motion.t)[:, None]
-    times = t + h * np.minimum(PARTS, 1 - AT_END)
-    controls = np.array([[motion.controls(float(now)) for now in step] for step in times])
-    drives = controls[:, :, :nv] if motion.step_drives is None else motion.step_drives
-    accelerations = np.stack(
-        [quadratic(motion.step_accelerations.transpose(1, 0, 2), s) for s in PARTS], axis=1
+    accelerations, controls = (
+        np.stack([quadratic(x.transpose(1, 0, 2), s) for s in PARTS], axis=1)
+        for x in (motion.step_accelerations, motion.step_controls)
     )
+    drives = controls[:, :, :nv] if motion.step_drives is None else motion.step_drives
     means = {"long_name": "at parts of the step that ends here"}
 
     def variable(name: str, values: Array, units: str) -> Variable:

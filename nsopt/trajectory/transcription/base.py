@@ -42,6 +42,8 @@ class TranscribedMotion:
         Normal forces of the contacts at the nodes.
     accepted : AcceptedSteps
         The steps between the nodes.
+    step_controls : (n, 3, nv + number of inputs)
+        Forces of the drives, then inputs, at the start, in the middle and at the end of each step.
     controls : callable
         Function of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
     defect : float [m, rad]
@@ -51,7 +53,8 @@ class TranscribedMotion:
         In the middles of the steps, quadratic over each; by default cubic polynomials go through
         coordinates and velocities of the nodes.
     step_drives : (n, parts, nv), optional [N m, N]
-        Forces of the drives at the `PARTS` of each step; by default those of ``controls``.
+        Forces of the drives at the `PARTS` of each step; by default on parabolas through
+        ``step_controls``.
     force_correction : (n, ng, 3), optional [N]
         Contact forces over the steps, minus those along the normals at the starts of the steps.
     """
@@ -61,6 +64,7 @@ class TranscribedMotion:
     drive: Array
     normal_force: Array
     accepted: AcceptedSteps
+    step_controls: Array
     controls: Callable[[float], Array]
     defect: float
     middle_accelerations: Array | None = None

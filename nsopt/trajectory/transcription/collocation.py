@@ -282,6 +282,7 @@ class Collocation(Transcription):
             drive[::2],
             np.zeros((len(t), 0)),
             accepted,
+            np.stack([table[:-2:2], table[1::2], table[2::2]], axis=1),
             controls,
             self._reintegration.defect(fine, drive, p),
             fine.a[1::2],

@@ -353,9 +353,12 @@ class Stepped(Transcription):
                 return constant
             return np.array([np.interp(now, t[:, 0], column) for column in table.T])
 
+        ends = (table[:-1], table[:-1] if self.scheme.holds_inputs else table[1:])
+        step_controls: Array = np.stack([ends[0], (ends[0] + ends[1]) / 2, ends[1]], axis=1)
         correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
-            t[:, 0], nodes, drive, force, accepted, controls, np.nan, force_correction=correction
+            *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, np.nan),
+            force_correction=correction,
         )
 
     def _force_correction(self, t: Array, q: Array, x: Array, force: Array) -> Array:
