@@ -118,11 +118,12 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
         unit, width = style.unit_of("N", values), 0.8 / len(results)
         for k, row in enumerate(values):
             at = np.arange(len(names)) + (k - (len(results) - 1) / 2) * width
-            ax.bar(at, unit.factor * row, width, color=style.look(k).color)
+            ax.bar(at, unit.factor * row, width, label=style.label(results[k]), **style.bar(k))
         style.title(ax, f"{part} to z of frame a" if part == "normal" else "along z of frame a")
         style.axis_labels(ax, None, f"RMS [{unit.text}]")
     axes[-1, 0].set_xticks(range(len(names)), names, rotation=30, fontsize=style.SMALL)
-    style.results_legend(figure, results)
+    if len(results) > 1:
+        style.shared_legend(figure, axes[0, 0].containers)
     return figure
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -26,6 +27,7 @@ AxesGrid = NDArray[Any]
 # Of falling darkness, so that they differ in grey as well.
 COLOURS = ("#16325c", "#d1651a", "#4fa3d1", "#7d1d57", "#86b23c", "#8a8a8a")
 DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "////", "....")
 MARKERS = ("o", "^", "s", "D")
 GREY = "#9a9a9a"
 DPI, SCREEN_DPI = 150, 90
@@ -208,7 +210,14 @@ def results_legend(figure: Figure, results: Sequence[Result], dots: bool = False
         shared_legend(figure, handles)
 
 
-def shared_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
+def bar(k: int) -> dict[str, Any]:
+    """Return the look of the bars of result k, told apart beyond the number of colours too."""
+    hatch = HATCHES[k // len(COLOURS) % len(HATCHES)]
+    look = {"color": COLOURS[k % len(COLOURS)], "hatch": hatch}
+    return look | {"edgecolor": "white", "linewidth": 0}
+
+
+def shared_legend(figure: Figure, handles: Sequence[Line2D | Container]) -> None:
     """Show one legend for all axes, below them."""
     width = figure.get_figwidth() / (0.5 + 0.075 * max(len(str(h.get_label())) for h in handles))
     figure.legend(
