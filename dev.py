@@ -1,6 +1,6 @@
 """Run, test and lint nsopt in a virtual environment of its own; only Python >= 3.11 is needed.
 
-python3 dev.py run [options]        simulate the revolute pendulum into results/
+python3 dev.py run [options]        simulate the revolute pendulum into results/, anew each time
 python3 dev.py test [pytest args]   run the tests in parallel, but for those marked slow
 python3 dev.py test --all [...]     run all tests
 python3 dev.py test -m unit [...]   run the quick ones that compile nothing, while one types
@@ -126,13 +126,16 @@ def parallel_tests(*args: str) -> list[str]:
     return ["pytest", "-n", "logical", "--dist", "worksteal", *tier, *given]
 
 
-# A quarter of the problem's own steps, with which the energy of the step swings too much.
-FIRST_RUN = ["revolute_pendulum", "--h-min", "2.5e-4", "--h-max", "5e-4", "--solver", "sqp"]
+# Below the bounds of the problem itself, which are the paper's: so steps end at impacts.
+FIRST_RUN = ["revolute_pendulum", "--h-min", "1e-6", "--h-max", "2e-4"]
 
 
 def main(command: str, *args: str) -> int:
     """Install where needed, run the command in .venv, and return its exit code."""
-    run = ["nsopt", "run", *FIRST_RUN, "--out", "results/revolute_pendulum.nc"]
+    # Anew each time, but only where it always is.
+    elsewhere = any(arg.partition("=")[0] == "--out" for arg in args)
+    place = [] if elsewhere else ["--out", "results/revolute_pendulum.nc", "--overwrite"]
+    run = ["nsopt", "run", *FIRST_RUN, *place]
     modules: dict[str, list[list[str]]] = {
         "run": [[*run, *args]],
         "test": [parallel_tests(*args)],

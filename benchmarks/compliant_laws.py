@@ -1,8 +1,9 @@
 """Rebound by each compliant law over the speed of impact, against the law's own formula.
 
-A ball of 2 kg meets a wall of K = 1e7 N/m^1.5 at 0.01 to 10 m/s. The formula is the solution of
-m delta'' = -K delta^n (1 + k ddelta / v) by separation of variables: bodies part with e' where
-k (1 + e') = ln((1 + k) / (1 - k e')), k of each paper.
+A ball of 2 kg meets a wall of K = 1e7 N/m^1.5 (`KelvinVoigt`: N/m) at 0.01 to 10 m/s. The formula
+is the solution of m delta'' = -K delta^n (1 + k ddelta / v) by separation of variables: bodies part
+with e' where k (1 + e') = ln((1 + k) / (1 - k e')), k of each paper. `Hertz` knows no e; D of
+`KelvinVoigt` is that with which a spring and a damper part with e.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from nsopt import (
     Frame,
     Gonthier,
     HerbertMcWhannell,
+    Hertz,
     HuntCrossley,
+    KelvinVoigt,
     LankaraniNikravesh,
     LeeWang,
     Mechanism,
@@ -36,7 +39,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.elements import Hysteresis
+from nsopt.elements import CompliantLaw, Hysteresis
 
 MASS, K = 2.0, 1e7
 SPEEDS = (0.01, 0.1, 1.0, 10.0)
@@ -73,7 +76,26 @@ def implied(k: float) -> float:
     return float(brentq(excess, 1e-9, min(1, 1 / k) - 1e-15))
 
 
-def wall(law: Hysteresis) -> Dynamics:
+def of_damper(zeta: float) -> float:
+    """Return the restitution of a spring and a damper whose force ends where it would pull.
+
+    [Schwager, Poeschel 2007, Granular Matter 9], zeta = D / (2 sqrt(K m)).
+    """
+    if zeta < 1:
+        root = np.sqrt(1 - zeta**2)
+        angle = np.pi - np.arctan2(2 * zeta * root, 1 - 2 * zeta**2)
+        return float(np.exp(-zeta / root * angle))
+    root = np.sqrt(zeta**2 - 1)
+    return float(np.exp(-zeta / root * np.log((zeta + root) / (zeta - root))))
+
+
+def damper(e: float) -> float:
+    """Return the D with which a spring K and the ball part with e [N s/m]."""
+    zeta = brentq(lambda x: of_damper(x) - e, 1e-6, 10.0)
+    return float(2 * zeta * np.sqrt(K * MASS))
+
+
+def wall(law: CompliantLaw) -> Dynamics:
     """Return a particle in front of a wall, with a Parameter e."""
     ball = Body("ball", MASS, point_mass=True)
     rigid = ContactLaw(restitution=Parameter("e", 0.5))
@@ -81,35 +103,53 @@ def wall(law: Hysteresis) -> Dynamics:
     return assemble(Mechanism([ball]), [CompliantContact("wall", plane, law)])
 
 
-def rebound(dynamics: Dynamics, e: float, speed: float) -> float:
-    """Return the speed after over that before the impact."""
-    contact = 2.9433 * (5 * MASS * speed**2 / (4 * K)) ** 0.4 / speed
+def elastic(law: CompliantLaw, speed: float) -> float:
+    """Return how long an elastic contact lasts [s]."""
+    if isinstance(law, KelvinVoigt):
+        return float(np.pi * np.sqrt(MASS / K))
+    return float(2.9433 * (5 * MASS * speed**2 / (4 * K)) ** 0.4 / speed)
+
+
+def rebound(dynamics: Dynamics, contact: float, speed: float, numbers: dict[str, float]) -> float:
+    """Return the speed after over that before the impact, from the wall on."""
     rest = np.zeros(dynamics.nq - 3)  # what is latched
     result = simulate(
         dynamics,
-        Start(np.array([0, 0, 1e-9, *rest]), np.array([0, 0, -speed])),
+        Start(np.array([0, 0, 0, *rest]), np.array([0, 0, -speed])),
         3 * contact,
         steps=StepBounds(contact / PARTS, contact / PARTS),
         scheme=Variational(),
         solver=Compiled(),
-        parameters={"e": e},
+        parameters=numbers,
         progress=False,
     )
     return float(result["v"].values[-1, 2]) / speed
 
 
+def rows(law: CompliantLaw) -> list[tuple[str, ...]]:
+    """Return the rows of a law: e stated, by its formula, measured, and how far off at most."""
+    found, dynamics = [], wall(law)
+    for e in (STATED[0],) if isinstance(law, Hertz) else STATED:
+        numbers, formula = {"e": e}, 1.0
+        if isinstance(law, KelvinVoigt):
+            numbers, formula = {"D": damper(e)}, e
+        elif isinstance(law, Hysteresis):
+            formula = implied(FACTORS[type(law)](e))
+        measured = [rebound(dynamics, elastic(law, v), v, numbers) for v in SPEEDS]
+        off = max((x - e for x in measured), key=abs)
+        figures = [f"{x:.4f}" for x in (formula, *measured)]
+        found.append((type(law).__name__, f"{e:g}", *figures, f"{off:+.4f}"))
+    return found
+
+
 def main() -> None:
     """Print the table."""
     print(machine())
-    rows = []
-    for kind, factor in FACTORS.items():
-        dynamics = wall(kind(K, slowest=1e-6))
-        for e in STATED:
-            measured = [rebound(dynamics, e, speed) for speed in SPEEDS]
-            numbers = (e, implied(factor(e)), *measured)
-            rows.append((kind.__name__, *(f"{x:.4f}" for x in numbers)))
+    spring = KelvinVoigt(K, damping_coefficient=Parameter("D", 0.0))
+    laws = [Hertz(K), spring, *(kind(K, slowest=1e-6) for kind in FACTORS)]
     speeds = [f"{speed:g} m/s" for speed in SPEEDS]
-    print(table(("law", "e stated", "by its formula", *speeds), rows))
+    head = ("law", "e stated", "by its formula", *speeds, "off the stated e")
+    print(table(head, [row for law in laws for row in rows(law)]))
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ PATIENCE = 5.0
 """Time after which no process may be left [s]."""
 
 COMMANDS = {
-    "run": "run case_a --h-min 1e-5 --h-max 1e-5 --out run.nc",
-    "optimize": "optimize clearance_pendulum --out optimize.nc",
+    "run": "run case_a --h-min 1e-5 --h-max 1e-5 --out run.nc --overwrite",
+    "optimize": "optimize clearance_pendulum --out optimize.nc --overwrite",
     "sweep": "sweep case_a --set clearance=log:1e-4:1e-3:40 --set h=1e-3 --t-end 0.5 --solver sqp "
     "--workers 2 --out sweep",
     "view": "view seen.nc",
@@ -138,7 +138,8 @@ class Pair(NamedTuple):
 
 def pair(later: float, folder: Path) -> Pair:
     """Start a run, and ``later`` [s] another one on the same output."""
-    command = f"run case_a --h-min 1e-4 --h-max 1e-4 --solver sqp --out {SHARED} --t-end"
+    method = "--h-min 1e-4 --h-max 1e-4 --solver sqp"
+    command = f"run case_a {method} --out {SHARED} --overwrite --t-end"
     processes, lengths = [], (0.01, 0.02)
     for length in lengths:
         processes.append(

@@ -1,9 +1,10 @@
 """Ctrl-C and SIGTERM: heard at once, after the step under way, or only remembered.
 
-Scopes nest, and the innermost one decides. Ctrl-C is forgotten when the outermost scope ends.
-SIGTERM is not: a process that is told to end keeps what it has, and begins nothing more. Nothing is
-changed outside the main thread, where signals do not arrive, nor where a program handles or ignores
-a signal by itself.
+Scopes nest, and the innermost one decides. After SIGTERM a process keeps what it has and begins
+nothing more. After Ctrl-C so does what called the scope that only remembered it, be it a script, a
+cell of a notebook or a line at the prompt: its next scope raises KeyboardInterrupt, once. Nothing
+is changed outside the main thread, where signals do not arrive, nor where a program handles or
+ignores a signal by itself.
 
 Python drops what is raised while an object is deleted, in ``__del__``, callbacks of weak references
 and of the garbage collector: such a signal is heard again right after it.
@@ -62,16 +63,24 @@ class _Scope:
 _scopes: list[_Scope] = []
 _pressed = threading.Event()
 _told_to_end = threading.Event()
+_to_end: list[FrameType] = []
+"""The script or cell that is to end, for Ctrl-C came and a scope of it only remembered that."""
 
 
 def interrupted() -> bool:
-    """Return whether Ctrl-C was pressed within the scopes of this moment, or SIGTERM ever came."""
+    """Return whether Ctrl-C is to end what is within scopes at this moment, or SIGTERM came."""
     return _pressed.is_set()
 
 
+def remember() -> None:
+    """Have a KeyboardInterrupt that was caught, to keep something, end what is going on too."""
+    _pressed.set()
+
+
 def forget() -> None:
-    """Go on although SIGTERM came."""
+    """Go on although SIGTERM came, or Ctrl-C before in the same script or cell."""
     _told_to_end.clear()
+    _to_end.clear()
     if not _scopes:
         _pressed.clear()
 
@@ -120,17 +129,45 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         return
     scope, depth = _Scope(patience, notice), len(_scopes)
     _scopes.append(scope)
-    previous = {} if depth else _installed()
+    previous, raised = {} if depth else _installed(), False
+    if not depth:
+        _recall()
     try:
         with nullcontext() if depth else _dropped_ones_raised_again():
             yield interrupted
+    except KeyboardInterrupt:
+        raised = True
+        raise
     finally:
         scope.patience = NEVER  # nothing may break off what follows
         for number, handler in previous.items():
             signal.signal(number, handler)
         del _scopes[depth:]
         if not depth and not _told_to_end.is_set():
+            if _pressed.is_set() and not raised:
+                _to_end.append(_script())
             _pressed.clear()
+
+
+def _recall() -> None:
+    """Hear Ctrl-C again that came before in the script or cell under way; forget any other."""
+    if any(frame in _to_end for frame in _callers()):
+        _pressed.set()
+    _to_end.clear()
+
+
+def _script() -> FrameType:
+    """Return the frame of the script, the cell or the line that called this module."""
+    frames, main = [*_callers()], vars(sys.modules["__main__"])
+    return next((x for x in reversed(frames) if x.f_globals is main), frames[-1])
+
+
+def _callers() -> Iterator[FrameType]:
+    """Yield the frames of those that called, from the nearest on."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        yield frame
 
 
 def _raised() -> bool:

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from nsopt import Body, Frame, Mechanism, Solver, Sqp, StepBounds, assemble, simulate
+from nsopt import Body, Frame, Mechanism, PaperStep, Solver, Sqp, StepBounds, assemble, simulate
 from nsopt.mechanics import Constraint
 
 
@@ -165,7 +165,8 @@ def chained(row):
 
 def run(dynamics, duration, h, start=None, **options):
     """A complete run of the paper's scheme at fixed h."""
-    options = {"solver": Solver(backend=Sqp()), "progress": False} | options
+    method = {"scheme": PaperStep(), "solver": Solver(backend=Sqp())}
+    options = method | {"progress": False} | options
     result = simulate(dynamics, start, duration, steps=StepBounds(h, h), **options)
     assert result.completed, result.stop_reason
     return result

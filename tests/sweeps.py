@@ -7,6 +7,7 @@ from nsopt import (
     Body,
     Frame,
     Mechanism,
+    PaperStep,
     Parameter,
     PlaneContact,
     Problem,
@@ -31,7 +32,8 @@ def drop(*, mass="mass", height=0.05):
 
 
 def run(problem, over, **options):
-    return sweep(problem, over, **{"solver": SQP, "workers": 1, "progress": False} | options)
+    method = {"scheme": PaperStep(), "solver": SQP}
+    return sweep(problem, over, **method | {"workers": 1, "progress": False} | options)
 
 
 def same(one, other):

@@ -16,6 +16,7 @@ CONTRACTS = (
     nsopt.mechanics.Element,
     elements.Law,
     elements.Excess,
+    elements.OilFilm,
     elements.FrictionLaw,
     elements.CompliantLaw,
     elements.CompliantFriction,

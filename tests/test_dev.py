@@ -120,6 +120,23 @@ def test_tiers(dev, args, mark, rest):
     assert "--all" not in options
 
 
+@pytest.mark.parametrize("args", [[], ["--out", "mine.nc"], ["--out=mine.nc"]])
+def test_run_replaces_its_own_result_alone(dev, monkeypatch, args):
+    called = []
+
+    def becomes(_python, call, _environment):
+        called.extend(call)
+        raise SystemExit
+
+    monkeypatch.setattr(dev, "install", lambda: None)
+    monkeypatch.setattr("os.execve", becomes)
+    monkeypatch.chdir(dev.ROOT)  # where main goes
+    with pytest.raises(SystemExit):
+        dev.main("run", *args)
+    assert ("--overwrite" in called) == (not args)
+    assert ("results/revolute_pendulum.nc" in called) == (not args)
+
+
 @pytest.mark.parametrize(("args", "code"), [([], 0), (["--help"], 0), (["tset"], 2)])
 def test_usage(dev, args, code):
     done = subprocess.run(

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from nsopt import Ipopt, Solver, Sqp, simulate
+from nsopt import Ipopt, PaperStep, Solver, Sqp, simulate
 from nsopt.interrupt import (
     deferred_interrupt,
     forget,
@@ -66,13 +66,75 @@ def test_the_innermost_scope_decides(number):
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_a_loop_of_runs_ends_after_the_one_that_ctrl_c_ended(monkeypatch, second):
+    """The first Ctrl-C is heard after the step, the second at once."""
+    problem, runs = load_problem("case_a"), []
+    advance, calls = Driver.advance, []
+
+    def pressed(driver):
+        calls.append(driver)
+        if len(calls) == 3:  # a run has two
+            press()
+            if second:
+                press()
+        return advance(driver)
+
+    monkeypatch.setattr(Driver, "advance", pressed)
+
+    def run():
+        options = {"steps": problem.steps, "scheme": PaperStep(), "progress": False}
+        return simulate(problem.dynamics, duration=0.003, **options)
+
+    def loop():
+        for _ in range(4):
+            runs.append(run())
+
+    with pytest.raises(KeyboardInterrupt):
+        loop()
+    assert [result.completed for result in runs] == [True, False]
+    assert runs[1].interrupted
+    assert runs[1].data.attrs["steps"] == (1 - second)
+    assert len(calls) == 3
+    assert run().completed  # it is raised once
+
+
+def test_an_interrupt_of_a_program_by_its_own_ends_its_loop_too(monkeypatch):
+    problem = load_problem("case_a")
+
+    def broken_off(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Driver, "advance", broken_off)
+    options = {"duration": 0.003, "steps": problem.steps, "progress": False}
+    assert simulate(problem.dynamics, **options).interrupted
+    with pytest.raises(KeyboardInterrupt):
+        simulate(problem.dynamics, **options)
+
+
+@pytest.mark.unit
+def test_another_cell_goes_on(monkeypatch):
+    """As a notebook runs them: one after the other in the names of __main__."""
+    notebook = type(sys)("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    vars(notebook).update(uninterrupted=uninterrupted, interruptible=interruptible, press=press)
+    interrupted_run, run = "with uninterrupted(): press()\n", "with interruptible(): ran = True\n"
+    with pytest.raises(KeyboardInterrupt):
+        exec(f"for text in 'ab':\n  {interrupted_run}  {run}", vars(notebook))
+    exec(interrupted_run, vars(notebook))
+    assert not hasattr(notebook, "ran")
+    exec(run, vars(notebook))
+    assert notebook.ran
+
+
 def test_a_process_that_is_told_to_end_begins_no_other_run(monkeypatch):
     """Of a script with a loop, as of one without."""
     problem = load_problem("case_a")
     calls = pressing_at(monkeypatch, Driver, "advance", 3, signal.SIGTERM)
 
     def run():
-        return simulate(problem.dynamics, duration=0.1, steps=problem.steps, progress=False)
+        options = {"steps": problem.steps, "scheme": PaperStep(), "progress": False}
+        return simulate(problem.dynamics, duration=0.1, **options)
 
     result = run()
     assert result.interrupted

@@ -1,6 +1,9 @@
 """Figures carry what the result holds, and say so where it holds nothing for them."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,13 +15,17 @@ from nsopt import GROUND, Cone, CubicLaw, Frame, RangeOfMotion, Result, Tracker
 from nsopt.algebra import rotate
 from nsopt.plots import (
     FIGURES,
+    cones,
     contact_forces,
     contact_paths,
+    coordinates,
+    deviations,
     draw,
     effort,
     energies,
     gaps,
     joint_closure,
+    joint_coordinates,
     overview,
     positions,
     residuals,
@@ -38,6 +45,7 @@ from tests.plotted import (
     ran_led,
     ran_stone,
     repeated,
+    rod,
     run,
     tight,
 )
@@ -71,12 +79,13 @@ def led():
 
 
 @pytest.fixture(scope="module", params=FIGURES)
-def figure(request, opened, held, led):
+def figure(request, opened, ideal, held, led):
     special = dict.fromkeys(("range_of_motion", "tracked_points"), held)
     special |= dict.fromkeys(("programmed_paths", "link_shapes"), led)
     result = special.get(request.param, opened)
     before = result.data.copy(deep=True)
-    figure = draw(request.param, result)
+    others = [ideal] if request.param == "deviations" else []
+    figure = draw(request.param, result, *others)
     assert before.identical(result.data)  # results are left alone
     return figure
 
@@ -94,9 +103,44 @@ def test_range_of_motion_shows_what_the_run_holds(held):
     assert np.max(held["cone.moment"].values) > 0
 
 
-def test_a_run_without_a_cone_says_so(clearance):
+def test_a_run_without_a_cone_says_so(clearance, held, led):
     with pytest.raises(ValueError, match="clearance has no RangeOfMotion"):
         draw("range_of_motion", clearance)
+    with pytest.raises(ValueError, match="bends has neither a RangeOfMotion nor the body 'rod'"):
+        draw("range_of_motion", held, led)
+
+
+def test_a_free_run_is_drawn_by_the_cone_of_another(held):
+    """As the run with the cone, where it is the same motion."""
+    free = Result(held.data.assign_attrs(plot_data="{}", title="free"))
+    for results in ((free, held), (held, free)):
+        figure = draw("range_of_motion", *results)
+        polar = next(ax for ax in figure.axes if ax.name == "polar")
+        away = held["cone.latitude"].values > 1e-6
+        assert np.count_nonzero(away) > 20
+        for x, y in drawn(polar)[:2]:
+            assert x[away] == pytest.approx(held["cone.longitude"].values[away], abs=1e-9)
+            assert y == pytest.approx(np.degrees(held["cone.latitude"].values), abs=1e-5)
+        texts = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert texts == [label(result) for result in results]
+
+
+def test_cones_are_drawn_without_a_run():
+    limit = coned(rod())
+    for figure in (cones(limit), cones(limit, limit)):
+        polar, law = (
+            next(ax for ax in figure.axes if ax.name == name) for name in ("polar", "rectilinear")
+        )
+        longitude, latitude = drawn(polar)[0]
+        at = np.interp(np.radians([90, 180, 270]), longitude, latitude)
+        assert at == pytest.approx([40, 30, 0.5], abs=1e-3)
+        excess, moment = drawn(law)[0]
+        # Half of the peak at half of the compliance.
+        assert np.interp(np.degrees(0.1), excess, moment) == pytest.approx(10.0, rel=1e-6)
+    with pytest.raises(TypeError, match="got Cone"):
+        cones(limit.cone)
+    with pytest.raises(ValueError, match="at least one"):
+        cones()
 
 
 def test_every_figure_draws_from_a_saved_file(figure, tmp_path):
@@ -126,6 +170,61 @@ def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
         == [label(clearance), label(ideal)]
         == ["clearance, PaperStep (h 1 to 2 ms)", "ideal, PaperStep (h 1 to 2 ms)"]
     )
+
+
+def test_deviations_are_from_the_last_result(clearance, ideal):
+    """At the times of the first, turned as the vector product of its axes says."""
+    figure = deviations(clearance, ideal)
+    t, known = clearance["time"].values, ideal["time"].values
+    for k, axis in enumerate("xyz"):
+        ax = figure.axes[2 * k]
+        assert ax.get_ylabel().startswith(axis)
+        ((at, values),) = drawn(ax)
+        part, reference = (r["body_position"].values[:, 0, k] for r in (clearance, ideal))
+        factor = factor_of(ax, "m")
+        assert at == pytest.approx(t)
+        # The chord of a fall of g is off by g h^2 / 8.
+        off = part - np.interp(t, known, reference)
+        assert values / factor == pytest.approx(off, abs=9.81 * 2e-3**2 / 8 + 1e-12)
+    ((_, turned),) = drawn(figure.axes[5])
+    a, b = (
+        2 * np.arctan2(q[:, 3], q[:, 0]) for q in (e[:, 0] for e in quaternions(clearance, ideal))
+    )
+    off = a - np.interp(t, known, b)
+    assert turned / factor_of(figure.axes[5], "rad") == pytest.approx(off, abs=5e-5)
+    assert np.max(np.abs(off)) > 1e-4
+
+
+def quaternions(*results):
+    return [result["body_quaternion"].values for result in results]
+
+
+def test_deviations_need_a_reference_with_the_same_bodies(clearance, led):
+    with pytest.raises(ValueError, match="the last is the reference"):
+        deviations(clearance)
+    with pytest.raises(ValueError, match="shares no body"):
+        deviations(clearance, led)
+
+
+def test_bodies_in_a_plane_have_angles_in_place_of_euler_parameters(ideal, clearance):
+    """That of the rod is the angle of its hinge, which is read from both frames."""
+    angle = ideal.sel(freedom="hinge.angle")["joint_coordinate"].values
+    figure = coordinates(ideal)
+    assert [ax.get_title() for ax in figure.axes][:2] == ["Angles", "Lengths"]
+    assert not any("Euler" in ax.get_title() for ax in figure.axes)
+    ((_, turned),) = drawn(figure.axes[0])
+    assert turned / factor_of(figure.axes[0], "rad") == pytest.approx(angle, abs=1e-12)
+    names = [line.get_label() for line in figure.axes[2].lines]
+    assert names == ["rod.wz"]
+    panels = {ax.get_title(): ax for ax in joint_coordinates(ideal, clearance).axes}
+    assert "rod.angle" in panels
+    assert not any(title.startswith("rod.e") for title in panels)
+    tilted = clearance.data["q"].copy()
+    tilted[:, 4] = 1e-3  # e1
+    both = joint_coordinates(ideal, Result(clearance.data.assign(q=tilted)))
+    titles = {ax.get_title() for ax in both.axes}
+    assert {f"rod.e{k}" for k in range(4)} < titles
+    assert "rod.angle" not in titles
 
 
 def test_velocities_and_positions_are_those_of_the_centre_of_mass(stone):
@@ -277,6 +376,50 @@ def test_figures_refuse_what_they_cannot_show(clearance, ideal, stone):
 
 def test_a_notebook_shows_figures(clearance):
     assert step_size(clearance)._repr_png_().startswith(b"\x89PNG")
+
+
+SCRIPT = r"""
+import gc, sys, weakref
+from threading import Thread
+import pytest
+from nsopt import Result
+from nsopt.plots import energies, step_size
+result = Result.open("run.nc")
+seen = weakref.ref(step_size(result))
+gc.collect()
+assert seen() is None  # nothing keeps it
+assert "matplotlib.pyplot" not in sys.modules
+from matplotlib import pyplot as plt
+first, second = step_size(result), energies(result)
+assert [plt.figure(k) for k in plt.get_fignums()] == [first, second]  # what show() shows
+plt.close(first)
+assert plt.gcf() is second
+thread = Thread(target=step_size, args=[result])  # where no window can be opened
+thread.start()
+thread.join()
+assert plt.get_fignums() == [second.number]
+with pytest.raises(NotImplementedError):  # IPython shows it by other ways, as it shows all else
+    second._ipython_display_()
+assert plt.get_fignums() == [second.number]
+plt.get_backend = lambda: "module://matplotlib_inline.backend_inline"
+with pytest.raises(NotImplementedError):
+    second._ipython_display_()
+assert plt.get_fignums() == []  # not shown again at the end of the cell
+assert second._repr_png_().startswith(b"\x89PNG")
+"""
+
+
+def test_pyplot_knows_figures_where_it_is_in_use(tmp_path, clearance):
+    clearance.save(tmp_path / "run.nc")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_save_refuses_an_unknown_ending(tmp_path, clearance):

@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from nsopt.analysis import mode_statistics, orbit, spectrum
+from nsopt.analysis import (
+    Crossing,
+    Impacts,
+    Strobe,
+    mode_statistics,
+    orbit,
+    poincare,
+    spectrum,
+)
 from nsopt.cli import BAD_INPUT, app
-from nsopt.cli.look import _between
-from nsopt.plots import contact_modes, orbits, phase_portrait, spectra
-from tests.plotted import holds, ran_clearance, ran_stone
+from nsopt.cli.plot import _between, _section
+from nsopt.plots import contact_modes, orbits, phase_portrait, poincare_map, spectra
+from tests.plotted import holds, ran_clearance, ran_ideal, ran_stone
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +30,42 @@ def test_a_phase_portrait_and_a_spectrum_are_those_of_the_run(loose):
     assert np.array_equal(ax.lines[0].get_xdata(), loose["q"].sel(q_name="rod.x").values)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rod.x [m]", "rod.vy [m/s]")
     assert holds(spectra(loose, of="rod.vy").axes[0], spectrum(loose, "rod.vy").values)
+
+
+def test_a_poincare_map_has_every_point_of_its_section(loose):
+    """Of the impacts by default."""
+    for section in (None, Impacts(str(loose["contact"].values[0])), Strobe(5e-3)):
+        ax = poincare_map(loose, section=section, x="rod.x", y="rod.vy").axes[0]
+        (line,) = ax.lines
+        known = poincare(loose, section or Impacts(), ["rod.x", "rod.vy"])
+        assert len(known) > (isinstance(section, Strobe))
+        assert np.array_equal(np.transpose(line.get_data()), known.values)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("rod.x [m]", "rod.vy [m/s]")
+    with pytest.raises(ValueError, match=r"clearance never meets Crossing\(of='rod.x', level=9"):
+        poincare_map(loose, section=Crossing("rod.x", level=9.0))
+
+
+def test_sections_of_the_command(loose, tmp_path):
+    path = str(loose.save(tmp_path / "loose.nc"))
+    words = ["plot", path, "--what", "poincare_map", "--x", "rod.x", "--y", "rod.vy", "--section"]
+    for section, known in [
+        ("impacts", Impacts()),
+        ("0.005", Strobe(5e-3)),
+        (str(loose["contact"].values[0]), Impacts(str(loose["contact"].values[0]))),
+    ]:
+        assert _section(section, loose) == known
+    assert CliRunner().invoke(app, [*words, "0.005"]).exit_code == 0
+    ideal = ran_ideal()
+    turn = Crossing("hinge.angle", every=2 * np.pi)
+    assert _section("hinge", ideal) == _section("hinge.angle", ideal) == turn
+    for section, told in (("door", "no section 'door': give a period [s], impacts"), ("0", "posi")):
+        done = CliRunner().invoke(app, [*words, section])
+        assert done.exit_code == BAD_INPUT
+        assert told in done.stderr
+    words[5] = "rod.w"
+    done = CliRunner().invoke(app, [*words, "impacts"])
+    assert done.exit_code == BAD_INPUT
+    assert "no quantity 'rod.w'" in done.stderr
 
 
 def test_every_point_of_an_orbit_has_the_colour_of_its_mode(loose):

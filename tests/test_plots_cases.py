@@ -90,5 +90,5 @@ def test_what_there_is_not_is_refused_by_name(cases):
         programmed_paths(*cases, name="arm")
     with pytest.raises(ValueError, match="no joint 'knee'; there are hinge0"):
         joint_forces(*cases, joints=["knee"])
-    with pytest.raises(ValueError, match="no q_name 'knee'"):
+    with pytest.raises(ValueError, match="no coordinate 'knee'"):
         joint_coordinates(*cases, names=["knee"])

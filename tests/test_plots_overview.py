@@ -3,9 +3,23 @@
 import numpy as np
 import pytest
 
-from nsopt import Result
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    PointOnLine,
+    Result,
+    Solver,
+    Sqp,
+    StepBounds,
+    assemble,
+    box_outline,
+    link_outline,
+    simulate,
+)
 from nsopt.algebra import rotate
-from nsopt.plots import overview
+from nsopt.plots import Film, overview
 from nsopt.plots.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, ran_clearance, ran_ideal, ran_stone, repeated
 
@@ -47,6 +61,69 @@ def test_sticks_and_pins_meet_in_ideal_joints(ideal):
     ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
     assert np.allclose(stick[1], 0.0, atol=1e-9)
     assert np.allclose(scene.pins, 0.0)
+
+
+def far_guide(outline=()):
+    """A rod whose end slides along a line on the ground, stated from 40 m away."""
+    rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0.0, 0.0), outline=outline)
+    line = Frame(GROUND, (-40.0, 0.0, 0.0), axes=(1.0, 0.0, 0.0))
+    guide = PointOnLine("guide", line, Frame.at(rod, (0.0, 0.0, 0.0)))
+    return simulate(
+        assemble(Mechanism([rod], [guide]), gravity=(0.0, -9.81, 0.0)),
+        duration=0.1,
+        steps=StepBounds(1e-2, 1e-2),
+        solver=Solver(backend=Sqp()),
+        progress=False,
+    )
+
+
+def test_a_far_anchor_does_not_make_the_mechanism_small():
+    result = far_guide()
+    assert np.allclose(Scene(result).pins, [[-40.0, 0.0, 0.0]])
+    low, high = overview(result).axes[0].get_xlim()
+    assert high - low < 2.0
+    low, high = Film(result).ax.get_xlim()
+    assert high - low < 2.0
+
+
+def test_an_outline_stands_for_its_body():
+    """Placed as the body is, in place of the stick to its joint."""
+    ends = np.array([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0]])
+    result = far_guide([*link_outline(*ends, 0.1), ends])
+    scene = Scene(result)
+    assert scene.sticks == [[]]
+    (own,) = scene.placed(scene.outlines, scene.poses, -1)
+    r, e = scene.poses.position[-1, 0], scene.poses.quaternion[-1, 0]
+    angle = 2 * np.arctan2(e[3], e[0])
+    along = np.array([np.cos(angle), np.sin(angle), 0.0])
+    assert np.allclose(own[-1], r + np.outer([-0.5, 0.5], along), atol=1e-9)
+    drawn = overview(result).axes[0].collections
+    assert any(len(lines.get_segments()) == len(own) for lines in drawn)
+
+
+@pytest.mark.parametrize("b", [(0.5, 0.0, 0.2), (-0.3, 0.4, 0.2)])
+def test_links_are_rounded_about_their_joints(b):
+    """All of the rim is half of the width away from the line between them."""
+    a = (0.1, 0.1, 0.2)
+    rim, *eyes = link_outline(a, b, 0.06)
+    assert np.allclose(rim[0], rim[-1])
+    line = np.subtract(b, a)
+    share = np.clip((rim - a) @ line / (line @ line), 0, 1)
+    assert np.allclose(np.linalg.norm(rim - a - share[:, None] * line, axis=1), 0.03)
+    assert np.ptp(rim @ line) == pytest.approx((np.linalg.norm(line) + 0.06) * np.linalg.norm(line))
+    for eye, middle in zip(eyes, (a, b), strict=True):
+        assert np.allclose(eye[:-1].mean(axis=0), middle)
+    with pytest.raises(ValueError, match="two joints at one z"):
+        link_outline((0, 0, 0), (0, 0, 1), 0.1)
+    with pytest.raises(ValueError, match="width of link_outline"):
+        link_outline(a, b, 0.0)
+
+
+def test_boxes_have_their_edges():
+    for depth, count in ((0.0, 1), (0.3, 6)):
+        box = box_outline(0.4, 0.2, depth)
+        assert len(box) == count
+        assert np.allclose(np.ptp(np.concatenate(box), axis=0), [0.4, 0.2, depth])
 
 
 def test_euler_parameters_of_either_sign_are_one_turn(clearance):

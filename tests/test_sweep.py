@@ -13,7 +13,7 @@ import xarray as xr
 from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
-from nsopt import Checkpoint, Grid, Samples, StepBounds, load_problem, simulate
+from nsopt import Checkpoint, Grid, PaperStep, Samples, StepBounds, load_problem, simulate
 from nsopt.cli import BAD_INPUT, STOPPED_EARLY, app
 from nsopt.sweep import MEASURES, numbers, table
 from tests.sweeps import SQP, count_runs, drop, run, same
@@ -32,6 +32,7 @@ def single(problem, steps, **parameters):
         problem.dynamics,
         duration=problem.duration,
         steps=steps,
+        scheme=PaperStep(),
         solver=SQP,
         parameters=parameters,
         progress=False,
@@ -275,7 +276,7 @@ def call(*arguments, code=0):
     return outcome
 
 
-SHORT_CALL = ["case_a", "--t-end", SHORT, "--solver", "sqp", "--workers", 1]
+SHORT_CALL = ["case_a", "--t-end", SHORT, "--scheme", "paper", "--solver", "sqp", "--workers", 1]
 
 
 def test_command(tmp_path, monkeypatch, case_a):
@@ -295,6 +296,20 @@ def test_command(tmp_path, monkeypatch, case_a):
     failing = call(*SHORT_CALL, "--set", "clearance=1e-3,-1", "--out", "x", code=STOPPED_EARLY)
     assert "failed at clearance = -1: " in failing.stdout
     assert "error: 1 of 2 runs failed" in failing.stderr
+
+
+def test_a_sweep_of_other_points_is_not_replaced_unasked(tmp_path, monkeypatch, runs):
+    monkeypatch.chdir(tmp_path)
+    one = [*SHORT_CALL, "--out", "here", "--set"]
+    call(*one, "h=1e-3")
+    call(*one, "h=1e-3,2e-3")  # goes on with it
+    assert len(runs) == 2
+    for other in (["h=2e-3"], ["h=1e-3,2e-3", "--scheme", "variational"]):
+        assert "--overwrite" in call(*one, *other, code=BAD_INPUT).stderr
+    assert len(runs) == 2
+    assert xr.load_dataset("here/sweep.nc").sizes["h"] == 2
+    call(*one, "h=2e-3", "--overwrite")
+    assert xr.load_dataset("here/sweep.nc").sizes["h"] == 1
 
 
 @pytest.mark.parametrize(

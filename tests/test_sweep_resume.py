@@ -192,7 +192,16 @@ def never_killed():
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_sweep_goes_on(tmp_path, how):
     command = [sys.executable, "-m", "nsopt", "sweep", "case_a", "--t-end", "0.005"]
-    command += ["--solver", "sqp", "--workers", "2", "--out", str(tmp_path / "killed")]
+    command += [
+        "--scheme",
+        "paper",
+        "--solver",
+        "sqp",
+        "--workers",
+        "2",
+        "--out",
+        str(tmp_path / "killed"),
+    ]
     command += ["--set", "h=1e-3", "--set", "clearance=log:1e-4:1e-3:8"]
     (tmp_path / "held").mkdir()
     (tmp_path / "sitecustomize.py").write_text(HOLD)

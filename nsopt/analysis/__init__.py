@@ -4,7 +4,7 @@ from nsopt.analysis.bifurcation import SectionValues, bifurcation
 from nsopt.analysis.lyapunov import Exponents, lyapunov
 from nsopt.analysis.modes import mode_statistics
 from nsopt.analysis.orbit import Orbit, orbit
-from nsopt.analysis.quantities import quantity, unit
+from nsopt.analysis.quantities import freedom_of, quantity, unit
 from nsopt.analysis.sections import Crossing, Impacts, PoincareSection, Strobe, phase, poincare
 from nsopt.analysis.spectrum import spectrum
 from nsopt.analysis.wear import Wear, wear
@@ -21,6 +21,7 @@ __all__ = [
     "Strobe",
     "Wear",
     "bifurcation",
+    "freedom_of",
     "lyapunov",
     "mode_statistics",
     "orbit",

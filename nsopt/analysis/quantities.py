@@ -81,6 +81,34 @@ def unit(result: Result, name: Quantity) -> str:
     return ""
 
 
+def freedom_of(result: Result, joint: str) -> str:
+    """Return the name of the angle, or else the length, of a joint on record.
+
+    Parameters
+    ----------
+    result : Result
+    joint : str
+        Name of the joint, or of the freedom itself, such as ``crank.angle``.
+
+    Returns
+    -------
+    str
+        A name for `quantity`.
+
+    Raises
+    ------
+    ValueError
+        If there is none, naming those there are.
+    """
+    known = [str(name) for name in result["freedom"].values]
+    for name in (joint, f"{joint}.angle", f"{joint}.distance"):
+        if name in known:
+            return name
+    raise ValueError(
+        f"no angle of {joint!r} on record in {result.name}; there are {', '.join(known) or 'none'}"
+    )
+
+
 def _part(result: Result, variable: str, labels: list[str]) -> Array:
     dims = [str(d) for d in result.data[variable].dims if d != "time"]
     if len(labels) != len(dims):

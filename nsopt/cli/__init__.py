@@ -7,9 +7,10 @@ from collections.abc import Callable
 import typer
 
 from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, command
-from nsopt.cli.look import info, list_problems, plot, view
+from nsopt.cli.look import info, list_problems, view
 from nsopt.cli.mobility import mobility
 from nsopt.cli.optimize import optimize
+from nsopt.cli.plot import plot
 from nsopt.cli.run import run
 from nsopt.cli.sweep import run_sweep
 

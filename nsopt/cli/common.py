@@ -22,8 +22,8 @@ from nsopt.files import NotWrittenError, check_writable
 from nsopt.interrupt import EXIT_CODE, interruptible
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
-from nsopt.schemes import Scheme
-from nsopt.simulation import Compiled
+from nsopt.schemes import LinearisedClosure, PaperStep, Scheme
+from nsopt.simulation import Checkpoint, Compiled
 
 T = TypeVar("T")
 
@@ -41,6 +41,10 @@ Out = Annotated[
         help="Where to save the result (netCDF); the picture goes beside it. "
         "results/PROBLEM.nc by default."
     ),
+]
+
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a result that is there already.")
 ]
 
 BAD_INPUT = 2
@@ -66,12 +70,21 @@ def _solver(backend: Callable[[], Backend]) -> Solver:
     return Solver(backend=backend())
 
 
-SCHEMES = variants(schemes, Scheme)  # type: ignore[type-abstract]
+PRINTED: dict[str, Callable[[], Scheme]] = {
+    "paper-linearised": partial(PaperStep, closure=LinearisedClosure()),
+    "paper-unnormalised": partial(PaperStep, renormalise=False),
+    "paper-explicit": partial(PaperStep, explicit=True),
+    "paper-printed": partial(
+        PaperStep, closure=LinearisedClosure(), renormalise=False, explicit=True
+    ),
+}
+"""The forms of `PaperStep` that are printed, one by one and together; see docs/paper_step.md."""
+SCHEMES = variants(schemes, Scheme) | PRINTED  # type: ignore[type-abstract]
 IMPACTS = variants(schemes, schemes.Impact)  # type: ignore[type-abstract]
 SchemeName = Annotated[
     str | None,
     typer.Option(
-        help=f"Step equations: {', '.join(SCHEMES)}; by default the problem's own, or paper."
+        help=f"Step equations: {', '.join(SCHEMES)}; by default the problem's own, or variational."
     ),
 ]
 ImpactName = Annotated[
@@ -82,6 +95,13 @@ SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
     **{name: partial(_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
     "compiled": Compiled,
 }
+SolverName = Annotated[
+    str | None,
+    typer.Option(
+        help=f"First choice for each step: {', '.join(SOLVERS)}; others take over where it fails. "
+        "By default compiled, with --scheme paper ipopt."
+    ),
+]
 
 
 @contextmanager
@@ -117,8 +137,13 @@ def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
     return table[name]()
 
 
+def choose_solver(name: str | None) -> Solver | Compiled | None:
+    """Return a solver by name; without one `simulate` chooses."""
+    return None if name is None else choose(SOLVERS, name, "solver")
+
+
 def choose_scheme(
-    name: str | None, impact: str | None, own: Scheme | None = None, default: str = "paper"
+    name: str | None, impact: str | None, own: Scheme | None = None, default: str = "variational"
 ) -> Scheme:
     """Return a scheme, with the named law of impact if one is given.
 
@@ -168,11 +193,29 @@ def settings(assignments: list[str]) -> dict[str, float]:
     return values
 
 
-def result_path(context: typer.Context, path: Path) -> Path:
-    """Return the path to save a result to, after checking that it can be written, by this run."""
+def unfinished(target: Path) -> Path:
+    """Return the folder of the checkpoint beside a result."""
+    return target.with_suffix(".checkpoint")
+
+
+def result_path(
+    context: typer.Context, path: Path, replace: bool, *, resumable: bool = False
+) -> Path:
+    """Return the path to save a result to, after checking that it can be written, by this run.
+
+    A result that is there already is refused unless it may be replaced; ``resumable`` says whether
+    the command could go on from a checkpoint.
+    """
     if path.suffix != ".nc" and not path.is_dir():
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
-    return claim(context, path)
+    claim(context, path)
+    if path.exists() and not replace:  # once it is claimed: nobody else makes one any more
+        left = resumable and Checkpoint(unfinished(path)).exists
+        raise FileExistsError(
+            f"{str(path)!r} is there already: name another place by --out, or replace it by "
+            f"--overwrite{', or go on with it by --resume' if left else ''}"
+        )
+    return path
 
 
 def claim(context: typer.Context, path: Path) -> Path:

@@ -12,6 +12,7 @@ from nsopt.cli.common import (
     HORIZON_BACKENDS,
     NOT_SAVED,
     Out,
+    Overwrite,
     Settings,
     choose,
     load,
@@ -48,12 +49,13 @@ def optimize(
     verify: Annotated[
         bool, typer.Option("--verify", help="Simulate the optimum from its start and compare.")
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Find the motion of least cost, save the result and a picture, print a summary."""
     with plain_errors():
         name = Path(problem).stem
         optimization = load(problem, load_optimization)
-        target = result_path(context, out or Path("results") / f"{name}.nc")
+        target = result_path(context, out or Path("results") / f"{name}.nc", overwrite)
         check_writable(target.with_suffix(".png"))
         solver_ = optimization.solver
         if solver is not None:

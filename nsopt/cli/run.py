@@ -12,18 +12,20 @@ import typer
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
-    SOLVERS,
     STOPPED_EARLY,
     ImpactName,
     Out,
+    Overwrite,
     SchemeName,
     Settings,
-    choose,
+    SolverName,
     choose_scheme,
+    choose_solver,
     load,
     plain_errors,
     result_path,
     settings,
+    unfinished,
 )
 from nsopt.files import check_writable
 from nsopt.interrupt import uninterrupted
@@ -58,13 +60,7 @@ def run(
     ] = None,
     scheme: SchemeName = None,
     impact: ImpactName = None,
-    solver: Annotated[
-        str,
-        typer.Option(
-            help=f"First choice for each step: {', '.join(SOLVERS)}. The other takes over where it "
-            "fails."
-        ),
-    ] = "ipopt",
+    solver: SolverName = None,
     set_: Settings = None,
     out: Out = None,
     store_every: Annotated[
@@ -89,6 +85,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Simulate a problem, save the result and a picture, print a summary."""
     with plain_errors():
@@ -97,10 +94,11 @@ def run(
         chosen = stated.at(values)
         given = {"h_min": h_min, "h_max": h_max}
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
-        target = result_path(context, out or Path("results") / f"{name}.nc")
+        target = out or Path("results") / f"{name}.nc"
+        result_path(context, target, overwrite or resume, resumable=True)
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose_scheme(scheme, impact, chosen.scheme)
-        chosen_solver = choose(SOLVERS, solver, "solver")
+        chosen_solver = choose_solver(solver)
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
         checkpoint = _checkpoint(target, checkpoint_every, resume)
@@ -150,7 +148,7 @@ def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
 
 def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
     """Return the checkpoint beside a result, with a note on one that is there already."""
-    folder = target.with_suffix(".checkpoint")
+    folder = unfinished(target)
     checkpoint = Checkpoint(folder, seconds=every or None, resume=resume)
     if checkpoint.exists and every and not resume:
         print(

@@ -11,12 +11,12 @@ import typer
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
-    SOLVERS,
     STOPPED_EARLY,
     ImpactName,
     SchemeName,
-    choose,
+    SolverName,
     choose_scheme,
+    choose_solver,
     claim,
     load,
     plain_errors,
@@ -40,7 +40,7 @@ def run_sweep(
     t_end: Annotated[float | None, typer.Option(help="When the motion ends [s].")] = None,
     scheme: SchemeName = None,
     impact: ImpactName = None,
-    solver: Annotated[str, typer.Option(help=f"First choice: {', '.join(SOLVERS)}.")] = "ipopt",
+    solver: SolverName = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
     ] = None,
@@ -51,6 +51,10 @@ def run_sweep(
             "repeated. results/PROBLEM_sweep by default."
         ),
     ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace a sweep.nc that has other points than this one."),
+    ] = False,
 ) -> None:
     """Run a problem over a grid of parameters and step sizes, print a table of the measures."""
     name = Path(problem).stem
@@ -73,9 +77,10 @@ def run_sweep(
                 grid,
                 duration=None if t_end is None else t_end - begin,
                 **method,
-                solver=choose(SOLVERS, solver, "solver"),
+                solver=choose_solver(solver),
                 workers=workers,
                 folder=folder,
+                overwrite=overwrite,
                 title=name,
             )
         except OSError as error:

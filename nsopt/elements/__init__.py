@@ -37,6 +37,7 @@ from nsopt.elements.distance import Distance
 from nsopt.elements.driven import Driven
 from nsopt.elements.drives import JointDrives, Slide, Turn
 from nsopt.elements.extension_spring import ExtensionSpring
+from nsopt.elements.films import LongBearing, OilFilm, ShortBearing
 from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.joint_friction import SlideFriction, TurnFriction
 from nsopt.elements.joints import (
@@ -56,6 +57,7 @@ from nsopt.elements.journal import JournalBearing
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
+from nsopt.elements.outlines import box_outline, link_outline
 from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
 from nsopt.elements.paths import (
     ArcPath,
@@ -129,10 +131,12 @@ __all__ = [
     "LankaraniNikravesh",
     "Law",
     "LeeWang",
+    "LongBearing",
     "LuGreLaw",
     "Material",
     "MeasuredLaw",
     "MecanumWheel",
+    "OilFilm",
     "PinInSlot",
     "Planar",
     "PlanarPrismaticClearance",
@@ -153,6 +157,7 @@ __all__ = [
     "Rolling",
     "RollingDisc",
     "Screw",
+    "ShortBearing",
     "Slide",
     "SlideFriction",
     "SlideRange",
@@ -173,6 +178,8 @@ __all__ = [
     "Universal",
     "ViscousLaw",
     "Wheel",
+    "box_outline",
     "hertz_stiffness",
+    "link_outline",
     "pin_stiffness",
 ]

@@ -1,4 +1,4 @@
-"""A lubricated journal in its bearing: the film of a short bearing, and contact where it breaks."""
+"""A lubricated journal in its bearing: the film, and contact where it breaks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from nsopt.checks import positive
 from nsopt.elements.compliant import CompliantLaw, Hertz, Press
+from nsopt.elements.films import OilFilm, ShortBearing
 from nsopt.elements.outlines import circle
-from nsopt.elements.short_bearing import film_integrals
 from nsopt.mechanics import Bore, Force, Gap, Load, Outline, Output, Pair, Pressed, State
 from nsopt.parameter import Scalar, number
 
@@ -34,14 +34,10 @@ class _Film(NamedTuple):
 class JournalBearing(Pair, Force):
     """The oil film between a journal (frame a) and its bearing (frame b), under any motion.
 
-    Reynolds' equation of a short bearing (Ocvirk's: the flow along the axis counts), with the speed
-    of both surfaces and the squeeze, w = w_a + w_b - 2 dgamma/dt (gamma the direction of the line
-    of centres), e the eccentricity, h = c (1 + e cos theta):
-
-        p = 3 mu c / h^3 (L^2 / 4 - z^2) (e w sin theta - 2 de/dt cos theta), where above zero,
-
-    the pi film that Guembel's condition leaves [Pinkus, Sternlicht 1961, Theory of Hydrodynamic
-    Lubrication; Booker 1965, J. Basic Eng. 87]. Shear resists by Petrov's torque
+    Reynolds' equation of a short or a long bearing, by ``film``, with the speed of both surfaces
+    and the squeeze, w = w_a + w_b - 2 dgamma/dt (gamma the direction of the line of centres), e the
+    eccentricity, h = c (1 + e cos theta): its pressure where above zero, the pi film that
+    Guembel's condition leaves. Shear resists by Petrov's torque
     2 pi mu R^3 L (w_b - w_a) / (c sqrt(1 - e^2)). Where the film is thinner than ``roughness`` the
     surfaces touch: asperities press by a compliant law of how much thinner it is, without damping
     of their own, and the film gets no thinner in the integrals.
@@ -59,18 +55,22 @@ class JournalBearing(Pair, Force):
         By keyword.
     contact : CompliantLaw
         Of the asperities, by keyword.
+    film : OilFilm
+        `ShortBearing` (default) or `LongBearing`, by keyword.
 
     Raises
     ------
     ValueError
         If a number is out of range.
+    TypeError
+        If contact or film are none that fit.
 
     Notes
     -----
-    Good for L / (2 R) up to about one half; a journal at rest sinks until its asperities carry it.
-    On record as a contact: its gap is the thinnest film less the roughness, its force that of film
-    and asperities on the bearing; its mode is contact where asperities touch. Outputs are
-    ``eccentricity``, ``film`` [m] and ``torque`` [N m].
+    A journal at rest sinks until its asperities carry it. On record as a contact: its gap is the
+    thinnest film less the roughness, its force that of film and asperities on the bearing; its mode
+    is contact where asperities touch. Outputs are ``eccentricity``, ``film`` [m] and ``torque`` [N
+    m].
     """
 
     clearance: Scalar
@@ -79,6 +79,7 @@ class JournalBearing(Pair, Force):
     viscosity: Scalar
     roughness: Scalar = field(default=1e-6, kw_only=True)
     contact: CompliantLaw = field(default=Hertz(1e10), kw_only=True)
+    film: OilFilm = field(default=ShortBearing(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,6 +98,10 @@ class JournalBearing(Pair, Force):
                 f"as Hertz(1e10), got {self.contact!r}"
             )
         self.contact.check(of_element)
+        if not isinstance(self.film, OilFilm):
+            raise TypeError(
+                f"film {of_element} must be an OilFilm, such as LongBearing(), got {self.film!r}"
+            )
 
     def loads(self, s: State) -> list[Load]:
         (surface,) = self.pressed(s)
@@ -161,8 +166,8 @@ class JournalBearing(Pair, Force):
         # At the tip of the journal's centre, in any frame that turns with the line of centres.
         squeeze = 2 * ca.dot(toward, rate) / c
         sweep = e * ca.dot(axis, a.w + b.w) - 2 * ca.dot(across, rate) / c
-        along, aside = film_integrals(thin, sweep, squeeze)
-        size = mu * R * L**3 / (2 * c**2)
+        along, aside = self.film.integrals(thin, sweep, squeeze)
+        size = self.film.size(mu, R, L, c)
         on_journal = size * (along * toward + aside * across)
         shear = 2 * np.pi * mu * R**3 * L / (c * ca.sqrt(1 - thin**2))
         return _Film(offset, e, toward, thickness, -on_journal, -shear * ca.dot(axis, b.w - a.w))

@@ -1,7 +1,9 @@
-"""Polylines for pictures of joints."""
+"""Polylines for pictures of joints and bodies."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.checks import finite, not_negative, positive
 
 Points = NDArray[np.float64]
 
@@ -23,3 +25,65 @@ def prism(polygon: Points, length: float) -> list[Points]:
     loop = np.vstack([polygon, polygon[:1]])
     faces = [np.column_stack([loop, np.full(len(loop), z)]) for z in (-length / 2, length / 2)]
     return faces + [np.array([faces[0][k], faces[1][k]]) for k in range(len(polygon))]
+
+
+def link_outline(a: ArrayLike, b: ArrayLike, width: float) -> list[Points]:
+    """Return a link of a planar mechanism: rounded about two joints, and the eyes of these.
+
+    Parameters
+    ----------
+    a, b : (3,) [m]
+        Where the joints are, in body axes, at one z.
+    width : float [m]
+
+    Returns
+    -------
+    list of (n, 3) [m]
+        For `Body.outline`.
+
+    Raises
+    ------
+    ValueError
+        If the joints coincide or are not at one z, or the width is not positive.
+    """
+    ends = [finite(f"joint {name} of link_outline", x, (3,)) for name, x in (("a", a), ("b", b))]
+    radius = positive("width of link_outline", width) / 2
+    along = ends[1] - ends[0]
+    if along[2] or not np.any(along):
+        raise ValueError(
+            f"link_outline is of two joints at one z, got a = {ends[0].tolist()} and b = "
+            f"{ends[1].tolist()}"
+        )
+    heading = np.arctan2(along[1], along[0])
+    half = np.linspace(np.pi / 2, 3 * np.pi / 2, 13)
+    caps = [
+        end + radius * np.column_stack([np.cos(turn), np.sin(turn), np.zeros(13)])
+        for end, turn in zip(ends, (heading + half, heading + half + np.pi), strict=True)
+    ]
+    rim = np.vstack([*caps, caps[0][:1]])
+    return [rim, *(end + circle(0.4 * radius, 0.0) for end in ends)]
+
+
+def box_outline(x: float, y: float, z: float = 0.0) -> list[Points]:
+    """Return a box about the centre of mass, a rectangle without a depth z.
+
+    Parameters
+    ----------
+    x, y, z : float [m]
+        Lengths of its edges along the axes of the body.
+
+    Returns
+    -------
+    list of (n, 3) [m]
+        For `Body.outline`.
+
+    Raises
+    ------
+    ValueError
+        If x or y are not positive, or z is negative.
+    """
+    a, b = (positive(f"{name} of box_outline", n) / 2 for name, n in (("x", x), ("y", y)))
+    polygon = np.array([[a, b], [-a, b], [-a, -b], [a, -b]])
+    if not not_negative("z of box_outline", z):
+        return [np.column_stack([np.vstack([polygon, polygon[:1]]), np.zeros(5)])]
+    return prism(polygon, z)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import from_rotation, rotation_matrix
 from nsopt.checks import finite, not_negative, numbers, plain
@@ -36,12 +37,16 @@ class Body:
         A particle: three coordinates, no orientation, no inertia.
     physical : bool
         False lets an inertia pass that no body can have, as files of robots often state.
+    outline : sequence of (n, 3) [m]
+        Polylines in body axes, for pictures alone, such as `link_outline` and `box_outline` return.
+        By default pictures show lines from the centre of mass to the joints.
 
     Raises
     ------
     ValueError
         If a number is not finite, the mass is negative, or the inertia is not that of a body
-        (positive semidefinite, each principal moment at most the sum of the other two).
+        (positive semidefinite, each principal moment at most the sum of the other two), or an
+        outline is none.
 
     Notes
     -----
@@ -58,6 +63,7 @@ class Body:
     angular_velocity: Numbers = (0.0, 0.0, 0.0)
     point_mass: bool = False
     physical: bool = True
+    outline: Sequence[ArrayLike] = ()
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -67,6 +73,7 @@ class Body:
         for name in ("position", "velocity", "angular_velocity"):
             finite(f"{name} {of_body}", getattr(self, name), (3,))
         object.__setattr__(self, "orientation", self._euler_parameters(of_body))
+        object.__setattr__(self, "outline", self._polylines(of_body))
         self._check_inertia(of_body)
         if self.point_mass:
             self._check_point_mass(of_body)
@@ -88,6 +95,20 @@ class Body:
                 f"{norm:.6g}: divide them by their norm"
             )
         return self.orientation if parameters_in(self.orientation) else tuple(p / norm)
+
+    def _polylines(self, of_body: str) -> tuple[tuple[tuple[float, ...], ...], ...]:
+        lines = []
+        for k, line in enumerate(self.outline):
+            what = f"outline[{k}] {of_body}"
+            shape = np.shape(line)
+            if len(shape) != 2 or shape[0] < 2 or shape[1] != 3:
+                raise ValueError(
+                    f"{what} must be a polyline (n, 3) of two points or more, got shape {shape}: "
+                    "outline is a sequence of such lines"
+                )
+            plain(what, line, "pictures keep their form only as numbers")
+            lines.append(tuple(map(tuple, finite(what, line, shape).tolist())))
+        return tuple(lines)
 
     def _check_inertia(self, of_body: str) -> None:
         what = f"inertia {of_body}"

@@ -192,8 +192,8 @@ class Force(Element):
         del s, h
         return z
 
-    def plot_data(self) -> dict[str, list[float]]:
-        """Return numbers for pictures, none by default."""
+    def plot_data(self) -> dict[str, Any]:
+        """Return numbers and names for pictures, none by default."""
         return {}
 
 

@@ -1,7 +1,10 @@
 """Pictures of results: one call per figure of the paper's section 5, each from results alone.
 
-Every function takes one or several results and returns a `matplotlib.figure.Figure`; nothing is
-shown and no state is kept. `FIGURES` lists them by name. `mobility` draws a `Mobility`.
+Every function takes one or several results and returns a `matplotlib.figure.Figure`. A notebook
+shows it where it is the value of a cell. In a script that imports `matplotlib.pyplot`, `plt.show()`
+shows it, and pyplot keeps it until `plt.close(figure)`; without pyplot nothing keeps it. `FIGURES`
+lists them by name, `SWEEP_FIGURES` those of sweeps. `mobility` draws a `Mobility`,
+`cones` ranges of motion.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from types import MappingProxyType
 from matplotlib.figure import Figure
 
 from nsopt.files import check_writable, replacing
-from nsopt.plots.analysis import contact_modes, orbits, phase_portrait, spectra
+from nsopt.plots.analysis import contact_modes, orbits, phase_portrait, poincare_map, spectra
 from nsopt.plots.browser import save_view
 from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
+from nsopt.plots.cone import cones
 from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
+from nsopt.plots.deviations import deviations
 from nsopt.plots.film import Film, Pixels
 from nsopt.plots.mobility import mobility
 from nsopt.plots.motion import contact_forces, energies, positions, velocities
@@ -29,6 +34,7 @@ from nsopt.plots.range_of_motion import range_of_motion
 from nsopt.plots.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.style import DPI, require_steps
+from nsopt.plots.sweeps import bifurcation_diagram, measures
 from nsopt.result import Result
 
 FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
@@ -37,6 +43,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "contact_paths": contact_paths,
         "contact_forces": contact_forces,
         "velocities": velocities,
+        "deviations": deviations,
         "positions": positions,
         "coordinates": coordinates,
         "step_size": step_size,
@@ -58,10 +65,16 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "orbits": orbits,
         "contact_modes": contact_modes,
         "phase_portrait": phase_portrait,
+        "poincare_map": poincare_map,
         "spectra": spectra,
     }
 )
-"""All figures by name."""
+"""All figures of results by name."""
+
+SWEEP_FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
+    {"measures": measures, "bifurcation_diagram": bifurcation_diagram}
+)
+"""All figures of sweeps by name."""
 
 
 def draw(name: str, *results: Result) -> Figure:
@@ -126,16 +139,20 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 __all__ = [
     "FIGURES",
+    "SWEEP_FIGURES",
     "Curves",
     "Film",
     "Pixels",
     "Recorded",
     "Vector",
     "base_force",
+    "bifurcation_diagram",
+    "cones",
     "contact_forces",
     "contact_modes",
     "contact_paths",
     "coordinates",
+    "deviations",
     "draw",
     "draw_curves",
     "draw_vectors",
@@ -149,10 +166,12 @@ __all__ = [
     "joint_rms",
     "joint_torques",
     "link_shapes",
+    "measures",
     "mobility",
     "orbits",
     "overview",
     "phase_portrait",
+    "poincare_map",
     "positions",
     "programmed_paths",
     "range_of_motion",

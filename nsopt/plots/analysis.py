@@ -1,4 +1,4 @@
-"""Figures of `nsopt.analysis`: phase portraits, spectra, orbits of journals, modes of contact."""
+"""Figures of `nsopt.analysis`: phase portraits, sections, spectra, orbits, modes of contact."""
 
 from __future__ import annotations
 
@@ -7,15 +7,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from nsopt.analysis import Orbit, orbit, quantity, spectrum, unit
+from nsopt.analysis import (
+    Impacts,
+    Orbit,
+    PoincareSection,
+    orbit,
+    poincare,
+    quantity,
+    spectrum,
+    unit,
+)
 from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans, step_modes
 from nsopt.plots import style
+from nsopt.plots.across import across
 from nsopt.plots.contact import in_bores
 from nsopt.plots.coordinates import is_speed
 from nsopt.result import Result
 
 MODES = {FREE: ("free flight", "#4fa3d1"), LASTING: ("lasting contact", "#16325c")}
 MODES |= {IMPACT: ("impact", "#d1651a")}
+
+MANY = 100
+"""Points of a section that are drawn small."""
 
 
 def phase_portrait(*results: Result, x: str | None = None, y: str | None = None) -> Figure:
@@ -47,6 +60,50 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
         axes[0, 0].plot(quantity(result, x), quantity(result, y), **style.look(k)._asdict())
     style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
     style.results_legend(figure, results)
+    return figure
+
+
+def poincare_map(
+    *results: Result,
+    section: PoincareSection | None = None,
+    x: str | None = None,
+    y: str | None = None,
+) -> Figure:
+    """Draw the points of a phase plane in which runs meet a section, see `nsopt.analysis.poincare`.
+
+    Parameters
+    ----------
+    *results : Result
+    section : PoincareSection, optional
+        `Impacts` of any contact by default.
+    x, y : str, optional
+        As for `phase_portrait`.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without results, or for a result that has no step or does not meet the section.
+    KeyError
+        For an unknown name.
+    """
+    style.require_steps(results, "poincare_map")
+    section = section or Impacts()
+    x = x or str(results[0]["q_name"].values[0])
+    y = y or str(results[0]["v_name"].values[0])
+    figure, axes = style.page("Poincaré section", results, 1, 1, (6.4, 5.2))
+    for k, result in enumerate(results):
+        points = poincare(result, section, [x, y])
+        if points.empty:
+            raise ValueError(f"poincare_map: {result.name} never meets {section}")
+        size = 4.0 if len(points) < MANY else 2.2
+        axes[0, 0].plot(points[x], points[y], **style.dot(k, size))
+    style.title(axes[0, 0], f"{section}")
+    style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
+    style.results_legend(figure, results, dots=True)
     return figure
 
 
@@ -147,7 +204,7 @@ def _dots(ax: Axes, each: Orbit, x: style.Array, y: style.Array) -> None:
         ax.plot(x[at], y[at], **{**style.dot(0), "color": colour}, label=name, zorder=3 + mode)
 
 
-def contact_modes(*results: Result, joint: str | None = None) -> Figure:
+def contact_modes(*results: Result, joint: str | None = None, over: str | None = None) -> Figure:
     """Draw for each contact when it flies freely, meets its wall, and presses lastingly.
 
     Parameters
@@ -155,6 +212,8 @@ def contact_modes(*results: Result, joint: str | None = None) -> Figure:
     *results : Result
     joint : str, optional
         Show only the contacts of this joint; all by default.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -163,10 +222,11 @@ def contact_modes(*results: Result, joint: str | None = None) -> Figure:
     Raises
     ------
     ValueError
-        If a result has no such contact.
+        If a result has no such contact, or no such angle that goes one way.
     """
     style.require_steps(results, "contact_modes")
     chosen = [_contacts(result, joint) for result in results]
+    results, text = across(results, over, one_way=True)
     heights = [1.0 + 0.22 * len(ks) for ks in chosen]
     figure, axes = style.page(
         "Modes of contact",
@@ -180,7 +240,7 @@ def contact_modes(*results: Result, joint: str | None = None) -> Figure:
     for ax, result, ks in zip(axes[:, 0], results, chosen, strict=True):
         _bars(ax, result, ks)
         style.title(ax, style.label(result) if len(results) > 1 else "")
-    style.axis_labels(axes[-1, 0], "time [s]", None)
+    style.axis_labels(axes[-1, 0], text, None)
     _modes_legend(figure)
     return figure
 
@@ -200,12 +260,12 @@ def _contacts(result: Result, joint: str | None) -> list[int]:
 
 def _bars(ax: Axes, result: Result, contacts: list[int]) -> None:
     time, modes = result["time"].values, step_modes(result.data)[:, contacts]
-    least = 2e-3 * (time[-1] - time[0])  # an impact lasts one step, which nobody would see
+    least = 2e-3 * abs(time[-1] - time[0])  # an impact lasts one step, which nobody would see
     for row in range(len(contacts)):
         for mode, (_, colour) in MODES.items():
             steps = spans(modes[:, row] == mode)
             shortest = least if mode == IMPACT else 0.0
-            shown = [(time[a], max(time[b] - time[a], shortest)) for a, b in steps]
+            shown = [(min(time[[a, b]]), max(abs(time[b] - time[a]), shortest)) for a, b in steps]
             ax.broken_barh(shown, (row - 0.35, 0.7), color=colour, linewidth=0, zorder=2 + mode)
     ax.set_yticks(range(len(contacts)), [str(x) for x in result["contact"].values[contacts]])
     ax.set(ylim=(len(contacts) - 0.4, -0.6), xlim=(time[0], time[-1]))

@@ -11,7 +11,16 @@ from matplotlib.figure import Figure
 
 from nsopt.loads import joint_loads, loaded_joints, rms_loads
 from nsopt.plots import style
-from nsopt.plots.coordinates import is_length, is_parameter, is_speed, split
+from nsopt.plots.across import across
+from nsopt.plots.coordinates import (
+    axes_of_turn,
+    bodies_with_parameters,
+    is_length,
+    is_parameter,
+    is_speed,
+    split,
+    with_angles,
+)
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -26,14 +35,19 @@ class _Panel(NamedTuple):
     lines: dict[int, Array]  # by the number of the result, (time,)
 
 
-def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> Figure:
+def joint_coordinates(
+    *results: Result, names: Sequence[str] | None = None, over: str | None = None
+) -> Figure:
     """Draw a panel for each coordinate, cases overlaid, as Figs. 9 and 18 of [CoPCoD 2023].
 
     Parameters
     ----------
     *results : Result
     names : sequence of str, optional
-        Of coordinates, as ``q_name`` has them; by default all but internal states of friction.
+        Of coordinates, as ``q_name`` has them; by default all but internal states of friction, and
+        angles in place of Euler parameters of bodies that turn about one axis of the world.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -42,7 +56,7 @@ def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> F
     Raises
     ------
     ValueError
-        If no result has a coordinate of a name.
+        If no result has a coordinate of a name, or one has no such angle.
     """
 
     def unit(name: str) -> str:
@@ -50,13 +64,30 @@ def joint_coordinates(*results: Result, names: Sequence[str] | None = None) -> F
             return ""
         return "m" if is_length(name) else "rad"
 
+    style.require_steps(results, "joint_coordinates")
+    parts = [split(result) for result in results]
+    moving = _with_shared_angles([q for q, _ in parts])
     if names is None:
-        names = list(dict.fromkeys(name for result in results for name in split(result)[0]))
-    panels = _of_variable("joint_coordinates", results, "q", names, unit)
-    return _overlaid("Coordinates", results, panels)
+        shown = moving
+    else:
+        shown = [q | z | turned for (q, z), turned in zip(parts, moving, strict=True)]
+    return _overlaid("Coordinates", results, _panels("joint_coordinates", shown, names, unit), over)
 
 
-def joint_accelerations(*results: Result, names: Sequence[str] | None = None) -> Figure:
+def _with_shared_angles(columns: Sequence[dict[str, Array]]) -> list[dict[str, Array]]:
+    """Return coordinates with angles of bodies that turn about one axis in all results."""
+    axes: dict[str, set[str]] = {}
+    for q in columns:
+        turning = axes_of_turn(q)
+        for body in bodies_with_parameters(q):
+            axes.setdefault(body, set()).add(turning.get(body, ""))
+    shared = {body: "".join(own) for body, own in axes.items() if len(own) == 1 and own != {""}}
+    return [with_angles(q, shared) for q in columns]
+
+
+def joint_accelerations(
+    *results: Result, names: Sequence[str] | None = None, over: str | None = None
+) -> Figure:
     """Draw a panel for each acceleration, cases overlaid, as Fig. 16 of [CoPCoD 2023].
 
     Arguments as for `joint_coordinates`, names as ``v_name`` has them.
@@ -65,11 +96,18 @@ def joint_accelerations(*results: Result, names: Sequence[str] | None = None) ->
     def unit(name: str) -> str:
         return "m/s²" if is_speed(name) else "rad/s²"
 
-    panels = _of_variable("joint_accelerations", results, "acceleration", names, unit)
-    return _overlaid("Accelerations", results, panels)
+    style.require_steps(results, "joint_accelerations")
+    columns = [
+        dict(zip(map(str, r["v_name"].values), r["acceleration"].values.T, strict=True))
+        for r in results
+    ]
+    panels = _panels("joint_accelerations", columns, names, unit)
+    return _overlaid("Accelerations", results, panels, over)
 
 
-def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figure:
+def joint_forces(
+    *results: Result, joints: Sequence[str] | None = None, over: str | None = None
+) -> Figure:
     """Draw the size of the reaction of each joint, cases overlaid, as Fig. 10 of [CoPCoD 2023].
 
     Parameters
@@ -77,6 +115,8 @@ def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figur
     *results : Result
     joints : sequence of str, optional
         By default all.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -85,7 +125,7 @@ def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figur
     Raises
     ------
     ValueError
-        If no result has a joint of a name.
+        If no result has a joint of a name, or one has no such angle.
     """
     style.require_steps(results, "joint_forces")
     known = [x for result in results for x in loaded_joints(result)]
@@ -99,13 +139,13 @@ def joint_forces(*results: Result, joints: Sequence[str] | None = None) -> Figur
         _Panel(joint, "F", "N", {k: own[joint] for k, own in enumerate(forces) if joint in own})
         for joint in chosen
     ]
-    return _overlaid("Forces of joints", results, panels)
+    return _overlaid("Forces of joints", results, panels, over)
 
 
 def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     """Draw root mean squares of axial and normal loads, as Figs. 11 and 20 of [CoPCoD 2023].
 
-    Arguments as for `joint_forces`; joints are those that all results have.
+    Arguments as for `joint_forces` but ``over``; joints are those that all results have.
     """
     style.require_steps(results, "joint_rms")
     labels = [f"{k}" for k in range(len(results))]
@@ -127,29 +167,16 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def _of_variable(
+def _panels(
     figure: str,
-    results: Sequence[Result],
-    variable: str,
+    columns: Sequence[dict[str, Array]],
     names: Sequence[str] | None,
     unit: Callable[[str], str],
 ) -> list[_Panel]:
-    """Return a panel for each entry of q, or of what goes by v."""
-    style.require_steps(results, figure)
-    entries = "q_name" if variable == "q" else "v_name"
-    labels = [[str(x) for x in result[entries].values] for result in results]
-    chosen = _chosen(figure, entries, [x for own in labels for x in own], names)
+    """Return a panel for each name, of all results that have it."""
+    chosen = _chosen(figure, "coordinate", [name for own in columns for name in own], names)
     return [
-        _Panel(
-            name,
-            "",
-            unit(name),
-            {
-                k: result[variable].values[:, labels[k].index(name)]
-                for k, result in enumerate(results)
-                if name in labels[k]
-            },
-        )
+        _Panel(name, "", unit(name), {k: own[name] for k, own in enumerate(columns) if name in own})
         for name in chosen
     ]
 
@@ -165,7 +192,10 @@ def _chosen(figure: str, what: str, known: Sequence[str], names: Sequence[str] |
     return chosen
 
 
-def _overlaid(title: str, results: Sequence[Result], panels: Sequence[_Panel]) -> Figure:
+def _overlaid(
+    title: str, results: Sequence[Result], panels: Sequence[_Panel], over: str | None
+) -> Figure:
+    results, text = across(results, over)
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     size = (max(7.0, 3.6 * columns), 1.2 + 2.1 * rows)
@@ -176,7 +206,7 @@ def _overlaid(title: str, results: Sequence[Result], panels: Sequence[_Panel]) -
         ax.remove()
     for ax in axes.flat[max(0, len(panels) - columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
-        style.axis_labels(ax, "time [s]", None)
+        style.axis_labels(ax, text, None)
     style.results_legend(figure, results)
     return figure
 

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.plots import style
+from nsopt.plots.across import across
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -165,7 +166,7 @@ def _across(moved: Array) -> int:
     return 1 if extent[1] > style.MOST_ROUNDING * np.max(extent) else 0
 
 
-def gaps(*results: Result) -> Figure:
+def gaps(*results: Result, over: str | None = None) -> Figure:
     """Draw all gaps over time, each over its clearance.
 
     Axes for each joint of each result; more than six gaps are drawn as shades.
@@ -173,6 +174,8 @@ def gaps(*results: Result) -> Figure:
     Parameters
     ----------
     *results : Result
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -181,8 +184,13 @@ def gaps(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        If no result has a contact.
+        If no result has a contact, or for an unknown angle.
     """
+    style.require_steps(results, "gaps")
+    shaded = any(
+        len(ks) > style.MAX_OWN_LEGEND for r in results for ks in style.contacts_of(r).values()
+    )
+    results, text = across(results, over, one_way=shaded)
     pairs = _pairs(results, "gaps")
     figure, axes = style.page(
         "Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)), sharex=True
@@ -196,7 +204,7 @@ def gaps(*results: Result) -> Figure:
             gaps_of_joint(ax, result, contacts)
             most = max(most, len(contacts))
         _name(ax, results, result, joint)
-    style.axis_labels(axes[-1, 0], "time [s]", None)
+    style.axis_labels(axes[-1, 0], text, None)
     handles = [
         Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]") for i in range(most)
     ]

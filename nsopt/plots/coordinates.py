@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 from matplotlib.figure import Figure
 
 from nsopt.plots import style
+from nsopt.plots.across import across
 from nsopt.plots.curves import Curves, draw_curves
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -12,16 +16,23 @@ from nsopt.result import Result
 LENGTHS = ("distance", "x", "y", "z")
 SPEEDS = ("speed", "vx", "vy", "vz")
 PARAMETERS = ("e0", "e1", "e2", "e3")
+IDLE = 1e-9
+"""Euler parameters up to which a body does not turn about an axis."""
 
 
-def coordinates(result: Result, *others: Result) -> Figure:
+def coordinates(result: Result, *others: Result, over: str | None = None) -> Figure:
     """Draw every coordinate and velocity over time: angles, lengths, rates, speeds.
+
+    Bodies that turn about one axis of the world have an angle in place of Euler parameters, and the
+    angular velocities about the others are left out.
 
     Parameters
     ----------
     result : Result
     *others : Result
         Not drawn: the curves of one run are many.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -30,12 +41,15 @@ def coordinates(result: Result, *others: Result) -> Figure:
     Raises
     ------
     ValueError
-        For a result that has no step.
+        For a result that has no step, or for an unknown angle.
     """
     del others
     style.require_steps((result,), "coordinates")
     q, z = split(result)
-    v = _columns(result, "v")
+    turning = axes_of_turn(q)
+    q = with_angles(q, turning)
+    idle = {f"{body}.w{x}" for body, axis in turning.items() for x in "xyz" if x != axis}
+    v = {name: values for name, values in _columns(result, "v").items() if name not in idle}
     kinds = (
         ("Angles", "rad", {k: x for k, x in q.items() if not _is(k, (*LENGTHS, *PARAMETERS))}),
         ("Lengths", "m", {k: x for k, x in q.items() if is_length(k)}),
@@ -45,7 +59,8 @@ def coordinates(result: Result, *others: Result) -> Figure:
         ("Internal states of friction", "", z),
     )
     panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
-    return draw_curves(f"{result.name}: coordinates", result["time"].values, panels)
+    (moved,), text = across((result,), over)
+    return draw_curves(f"{result.name}: coordinates", moved["time"].values, panels, text)
 
 
 def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -53,6 +68,42 @@ def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
     named = list(_columns(result, "q").items())
     moving = len(named) - int(result.data.attrs.get("internal_states", 0))
     return dict(named[:moving]), dict(named[moving:])
+
+
+def bodies_with_parameters(q: Mapping[str, Array]) -> list[str]:
+    """Return the bodies, or ball joints, whose turn is in Euler parameters."""
+    return [name.rpartition(".")[0] for name in q if _is(name, PARAMETERS[:1])]
+
+
+def axes_of_turn(q: Mapping[str, Array]) -> dict[str, str]:
+    """Return the bodies with Euler parameters that turn about one world axis alone, and which."""
+    found = {}
+    for body in bodies_with_parameters(q):
+        sizes = [style.peak(q[f"{body}.{part}"]) for part in PARAMETERS[1:]]
+        turned = [axis for axis, size in zip("xyz", sizes, strict=True) if size > IDLE]
+        if len(turned) == 1:
+            found[body] = turned[0]
+    return found
+
+
+def with_angles(q: Mapping[str, Array], turning: Mapping[str, str]) -> dict[str, Array]:
+    """Return coordinates with the angles of some bodies in place of their Euler parameters.
+
+    Parameters
+    ----------
+    q : mapping of str to (time,)
+    turning : mapping of str to str
+        The axes of the bodies, as from `axes_of_turn`.
+    """
+    replaced: dict[str, Array] = {}
+    for name, values in q.items():
+        body, _, part = name.rpartition(".")
+        if body not in turning or part not in PARAMETERS:
+            replaced[name] = values
+        elif part == PARAMETERS[0]:
+            about = q[f"{body}.{PARAMETERS[1 + 'xyz'.index(turning[body])]}"]
+            replaced[f"{body}.angle"] = np.unwrap(2 * np.arctan2(about, values))
+    return replaced
 
 
 def is_length(name: str) -> bool:

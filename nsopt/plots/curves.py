@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nsopt.plots import style
+from nsopt.plots.across import TIME
 from nsopt.plots.style import Array
 
 MOST_NAMED = 8
@@ -43,7 +44,7 @@ class Recorded(NamedTuple):
     values: Array  # (time, vector, 3)
 
 
-def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
+def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = TIME) -> Figure:
     """Draw panels below each other over one time, from arrays.
 
     For data without a result, such as the inverse dynamics of a stated motion.
@@ -53,6 +54,8 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
     title : str
     time : (n,) [s]
     panels : sequence of Curves
+    text : str
+        Names what is across, if it is not the time.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves]) -> Figure:
     figure, axes = style.page(title, (), len(panels), 1, size, sharex=True)
     for ax, panel in zip(axes[:, 0], panels, strict=True):
         draw_panel(ax, np.asarray(time), panel)
-    style.axis_labels(axes[-1, 0], "time [s]", None)
+    style.axis_labels(axes[-1, 0], text, None)
     return figure
 
 
@@ -106,7 +109,9 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     )
 
 
-def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recorded]) -> Figure:
+def draw_vectors(
+    title: str, vectors: Sequence[Vector], recorded: Sequence[Recorded], text: str = TIME
+) -> Figure:
     """Draw components of vectors over time, from arrays: a column for each, runs overlaid.
 
     Parameters
@@ -115,6 +120,8 @@ def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recor
     vectors : sequence of Vector
     recorded : sequence of Recorded
         Their times may differ.
+    text : str
+        Names what is across, if it is not the time.
 
     Returns
     -------
@@ -141,6 +148,7 @@ def draw_vectors(title: str, vectors: Sequence[Vector], recorded: Sequence[Recor
         _components(
             list(axes[:, column]), vector, [(r.time, r.values[:, column]) for r in recorded]
         )
+        style.axis_labels(axes[-1, column], text, None)
         style.title(axes[0, column], vector.title)
     if len(recorded) > 1:
         lines = [
@@ -161,4 +169,4 @@ def _components(axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, A
         style.flatten_round_off(ax, unit.factor * parts, unit.factor * scale)
         ax.locator_params(axis="x", nbins=TICKS)
         name = f"{vector.symbol}$_{'xyz'[a]}$" if vector.symbol else "xyz"[a]
-        style.axis_labels(ax, "time [s]" if a == 2 else None, f"{name} [{unit.text}]")
+        style.axis_labels(ax, None, f"{name} [{unit.text}]")

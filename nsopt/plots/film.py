@@ -68,12 +68,7 @@ class Film:
             middle = self.view(scene.poses.position[0].mean(axis=0))
             half = 0.9 * scene.size() * np.array([1.0, 0.45])
             return middle - half, middle + half
-        swept = self.view(scene.swept())
-        low, high = swept.min(axis=0), swept.max(axis=0)
-        room = 0.5 * (high - low).max()
-        if scene.ground:
-            seen = np.clip(self.view(np.concatenate(scene.ground)), low - room, high + room)
-            low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+        low, high = scene.corners(self.view)
         extent = high - low
         largest = float(extent.max()) or 1.0
         # A motion along a line still needs a picture of some height.

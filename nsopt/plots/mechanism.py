@@ -12,6 +12,8 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 INSTANTS = 7
+FEW = 4
+"""Instants of a mechanism whose bodies have outlines, which cover more."""
 ROWS = 4
 
 
@@ -27,14 +29,15 @@ def mechanism(ax: Axes, result: Result) -> None:
         style.title(ax, "Mechanism, the picture moving with it")
         return
     end = float(scene.poses.time[-1]) if result.is_optimum else scene.outward()
-    times = np.linspace(scene.poses.time[0], end, INSTANTS)
+    count = FEW if scene.shaped else INSTANTS
+    times = np.linspace(scene.poses.time[0], end, count)
     poses = scene.at(times)
     _ground(ax, scene, view)
     for b in range(len(scene.bodies)):
         path = view(scene.poses.position[:, b])
         ax.plot(*path.T, color=style.GREY, linewidth=0.6, zorder=1, label="_path")
-    for k in range(INSTANTS):
-        _bodies(ax, scene, view, poses, k, 0.25 + 0.75 * k / (INSTANTS - 1))
+    for k in range(count):
+        _bodies(ax, scene, view, poses, k, 0.25 + 0.75 * k / (count - 1))
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     style.axis_labels(ax, f"{view.across} [m]", f"{view.up} [m]")
@@ -42,10 +45,15 @@ def mechanism(ax: Axes, result: Result) -> None:
 
 
 def _ground(ax: Axes, scene: Scene, view: View) -> None:
+    """Draw what is on the ground as far as it is close to the bodies."""
+    low, high = scene.corners(view)
+    ax.update_datalim([low, high])
     lines = [view(line) for line in scene.ground]
-    ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, zorder=2))
-    if scene.pins:
-        ax.plot(*view(np.array(scene.pins)).T, "+", color="black", markersize=5, label="_pin")
+    ground = LineCollection(lines, colors="black", linewidths=0.8, zorder=2)
+    ax.add_collection(ground, autolim=False)
+    pins = view(np.reshape(scene.pins, (-1, 3)))
+    close = np.all((pins >= low) & (pins <= high), axis=1)
+    ax.plot(*pins[close].T, "+", color="black", markersize=5, label="_pin")
 
 
 def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,9 +10,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nsopt.loads import joint_loads
 from nsopt.plots import style
+from nsopt.plots.across import across
 from nsopt.plots.style import Array
 from nsopt.result import Result
+
+AXES = ("x", "y", "z")
+SIZE = "size"
+LOADS = MappingProxyType({"axial": "axial", "radial": "normal"})
 
 
 class _Quantity(NamedTuple):
@@ -21,9 +27,17 @@ class _Quantity(NamedTuple):
     symbol: str
     unit: str
     of: Callable[[Result], Array]
+    loads: Mapping[str, str] = MappingProxyType(
+        {}
+    )  # more components, by what `joint_loads` calls them
 
 
-def contact_forces(*results: Result) -> Figure:
+def contact_forces(
+    *results: Result,
+    joint: str | None = None,
+    component: str | None = None,
+    over: str | None = None,
+) -> Figure:
     """Draw the X, Y and Z components of the force of each joint, as Figs. 11, 18, 25 and 35.
 
     Forces are means over the step that ends at each time, in world axes.
@@ -32,6 +46,13 @@ def contact_forces(*results: Result) -> Figure:
     ----------
     *results : Result
         A joint with clearance and an ideal one of the same name are overlaid.
+    joint : str, optional
+        Show only this joint.
+    component : str, optional
+        Show only this one: ``x``, ``y``, ``z``; ``size``; ``axial`` along z of frame a of the
+        joint, ``radial`` the size of what is across it.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -40,17 +61,26 @@ def contact_forces(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        If no result has a joint.
+        If no result has a joint, or that joint, or there is no such component or angle.
     """
-    return _components(results, _Quantity("Joint forces", "joint", "F", "N", joint_force))
+    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS)
+    return _components(results, force, joint, component, over)
 
 
-def velocities(*results: Result) -> Figure:
+def velocities(
+    *results: Result,
+    component: str | None = None,
+    over: str | None = None,
+) -> Figure:
     """Draw the velocity of each body's centre of mass, as Figs. 12, 19, 20, 26 and 33.
 
     Parameters
     ----------
     *results : Result
+    component : str, optional
+        Show only this one: ``x``, ``y``, ``z`` or ``size``.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -59,10 +89,10 @@ def velocities(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        Without results, or for a result that has no step.
+        Without results, for a result that has no step, or for an unknown component or angle.
     """
     velocity = _Quantity("Velocity of the centres of mass", "body", "v", "m/s", body_velocity)
-    return _components(results, velocity)
+    return _components(results, velocity, None, component, over)
 
 
 def joint_force(result: Result) -> Array:
@@ -77,33 +107,84 @@ def body_velocity(result: Result) -> Array:
     return v
 
 
-def _components(results: tuple[Result, ...], quantity: _Quantity) -> Figure:
-    """Draw X, Y, Z below each other, a column for each joint or body, results overlaid."""
+def _components(
+    results: tuple[Result, ...],
+    quantity: _Quantity,
+    only: str | None,
+    component: str | None,
+    over: str | None,
+) -> Figure:
+    """Draw components below each other, a column for each joint or body, results overlaid."""
     style.require_steps(results, quantity.title)
-    names = style.names(results, quantity.coordinate)
-    if not names:
-        raise ValueError(f"{quantity.title}: no {quantity.coordinate} in {results[0].name}")
-    size = (max(7.0, 3.6 * len(names)), 6.6)
-    figure, axes = style.page(quantity.title, results, 3, len(names), size, sharex=True)
-    values = [quantity.of(r) for r in results]
+    names = _named(results, quantity, only)
+    parts = _parts(quantity, component)
+    results, text = across(results, over)
+    size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
+    figure, axes = style.page(quantity.title, results, len(parts), len(names), size, sharex=True)
+    values = [_values(result, quantity, names, parts) for result in results]
     scale, unit = max(map(style.peak, values)), style.unit_of(quantity.unit, *values)
     for column, name in enumerate(names):
-        for a, axis in enumerate("xyz"):
-            ax, drawn = axes[a, column], []
+        for row, part in enumerate(parts):
+            ax, drawn = axes[row, column], []
             for k, (result, value) in enumerate(zip(results, values, strict=True)):
-                available = [str(n) for n in result[quantity.coordinate].values]
-                if name in available:
-                    drawn.append(unit.factor * value[:, available.index(name), a])
+                if name in result[quantity.coordinate].values:
+                    drawn.append(unit.factor * value[:, row, column])
                     ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
             _flatten_round_off(ax, drawn, unit.factor * scale)
+            symbol = quantity.symbol if part == SIZE else f"{quantity.symbol}$_{{{_roman(part)}}}$"
             style.axis_labels(
                 ax,
-                "time [s]" if a == 2 else None,
-                f"{quantity.symbol}$_{axis}$ [{unit.text}]" if column == 0 else None,
+                text if row == len(parts) - 1 else None,
+                f"{symbol} [{unit.text}]" if column == 0 else None,
             )
-        style.title(axes[0, column], name if len(names) > 1 or len(results) > 1 else "")
+        alone = len(names) == len(results) == 1 and only is None
+        style.title(axes[0, column], "" if alone else name)
     style.results_legend(figure, results)
     return figure
+
+
+def _roman(part: str) -> str:
+    return part if part in AXES else rf"\mathrm{{{part}}}"
+
+
+def _named(results: Sequence[Result], quantity: _Quantity, only: str | None) -> list[str]:
+    """Return the joints or bodies to draw."""
+    names, what = style.names(results, quantity.coordinate), quantity.coordinate
+    if not names:
+        raise ValueError(f"{quantity.title}: no {what} in {results[0].name}")
+    if only is not None and only not in names:
+        raise ValueError(f"{quantity.title}: no {what} {only!r}; there are {', '.join(names)}")
+    return names if only is None else [only]
+
+
+def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
+    """Return the components to draw."""
+    known = (*AXES, SIZE, *quantity.loads)
+    if component is not None and component not in known:
+        raise ValueError(
+            f"{quantity.title}: no component {component!r}; there are {', '.join(known)}"
+        )
+    return AXES if component is None else [component]
+
+
+def _values(
+    result: Result, quantity: _Quantity, names: Sequence[str], parts: Sequence[str]
+) -> Array:
+    """Return components over (time, part, name), NaN of what a result has not."""
+    vectors, own = quantity.of(result), [str(n) for n in result[quantity.coordinate].values]
+    values = np.full((len(vectors), len(parts), len(names)), np.nan)
+    for column, name in enumerate(names):
+        for row, part in enumerate(parts):
+            if name not in own:
+                continue
+            if part in quantity.loads:
+                loads = joint_loads(result, [name])
+                values[:, row, column] = loads[quantity.loads[part]].values[:, 0]
+            elif part == SIZE:
+                values[:, row, column] = np.linalg.norm(vectors[:, own.index(name)], axis=1)
+            else:
+                values[:, row, column] = vectors[:, own.index(name), AXES.index(part)]
+    return values
 
 
 def _flatten_round_off(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
@@ -177,7 +258,7 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -
     style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")
 
 
-def energies(*results: Result) -> Figure:
+def energies(*results: Result, over: str | None = None) -> Figure:
     """Draw kinetic, potential, total energy in one scale, the balance enlarged (Figs. 30, 34).
 
     Potential and total energy are changes since the start. The balance is the change of the total
@@ -186,6 +267,8 @@ def energies(*results: Result) -> Figure:
     Parameters
     ----------
     *results : Result
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -194,18 +277,19 @@ def energies(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        Without results, or for a result that has no step.
+        Without results, for a result that has no step, or for an unknown angle.
     """
     style.require_steps(results, "energies")
+    results, text = across(results, over)
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
     shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
-    for ax, (text, curve) in zip(axes.flat, CURVES.items(), strict=False):
-        _energy(ax, results, curve, text, shared)
+    for ax, (name, curve) in zip(axes.flat, CURVES.items(), strict=False):
+        _energy(ax, results, curve, name, shared)
     own = style.unit_of("J", *(balance(r) for r in results))
     _energy(axes[1, 1], results, balance, "balance: total − external work − start", own)
     _same_limits(list(axes.flat[:3]))
     for ax in axes[-1]:
-        style.axis_labels(ax, "time [s]", None)
+        style.axis_labels(ax, text, None)
     style.results_legend(figure, results)
     return figure
 

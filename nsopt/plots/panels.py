@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nsopt.plots import contact, motion, run, style
-from nsopt.plots.coordinates import is_length, split
+from nsopt.plots.coordinates import axes_of_turn, is_length, is_parameter, split, with_angles
 from nsopt.result import Result
 
 Panel = Callable[[Axes, Result], None]
@@ -49,11 +49,15 @@ def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -
 def coordinates(ax: Axes, result: Result) -> None:
     """Draw angles, or lengths if there are none, of the bodies that move most."""
     columns, _ = split(result)
+    columns = with_angles(columns, axes_of_turn(columns))
     q, names = np.column_stack([result["q"].values[:, :0], *columns.values()]), [*columns]
     slides = [k for k, name in enumerate(names) if is_length(name)]
-    turns = [k for k in range(len(names)) if k not in slides]
-    shown, unit = (turns, "deg") if turns else (slides, "m")
-    factor = np.degrees(1.0) if turns else 1.0
+    balls = [k for k, name in enumerate(names) if is_parameter(name)]
+    turns = [k for k in range(len(names)) if k not in {*slides, *balls}]
+    if turns:
+        shown, unit, factor = turns, "deg", np.degrees(1.0)
+    else:
+        shown, unit, factor = (slides, "m", 1.0) if slides else (balls, "1", 1.0)
     most = sorted(shown, key=lambda k: -float(np.ptp(q[:, k])))[: style.MAX_OWN_LEGEND]
     for i, k in enumerate(sorted(most)):
         color = style.look(i).color

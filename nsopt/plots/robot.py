@@ -9,13 +9,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from nsopt.plots import style
+from nsopt.plots.across import across
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
 from nsopt.plots.scene import path_of_point
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
 
-def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figure:
+def joint_torques(
+    *results: Result, joints: Sequence[str] | None = None, over: str | None = None
+) -> Figure:
     """Draw the size of the reaction force and torque of joints, and the forces of elements.
 
     Reactions leave out drives and resistance of the joint along its freedoms; that is in the lower
@@ -28,6 +31,8 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
         A column for each.
     joints : sequence of str, optional
         Which ones; all by default.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -36,7 +41,7 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
     Raises
     ------
     ValueError
-        If no result has a joint, or one that is named is in none of them.
+        If no result has a joint, or one that is named is in none of them; for an unknown angle.
     """
     style.require_steps(results, "joint_torques")
     known = style.names(results, "joint")
@@ -48,6 +53,7 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
             )
     if not chosen:
         raise ValueError(f"joint_torques: no joint in {results[0].name}")
+    results, text = across(results, over)
     columns = [_panels(result, chosen) for result in results]
     titles = [p.title for p in max(columns, key=len)]
     rows = [[_titled(column, text) for column in columns] for text in titles]
@@ -60,11 +66,11 @@ def joint_torques(*results: Result, joints: Sequence[str] | None = None) -> Figu
             draw_panel(ax, result["time"].values, row[k])
         if len(results) > 1:
             style.title(axes[0, k], f"{style.label(result)}\n{rows[0][k].title}")
-        style.axis_labels(axes[-1, k], "time [s]", None)
+        style.axis_labels(axes[-1, k], text, None)
     return figure
 
 
-def base_force(*results: Result) -> Figure:
+def base_force(*results: Result, over: str | None = None) -> Figure:
     """Draw force and torque that the ground gives a robot, as Figs. 12 and 13 of [CHARMIE 2023].
 
     Of all joints to the ground, their resistance included, in world axes. The torque is about the
@@ -75,6 +81,8 @@ def base_force(*results: Result) -> Figure:
     ----------
     *results : Result
         Overlaid.
+    over : str, optional
+        A joint whose angle is across, in place of the time.
 
     Returns
     -------
@@ -83,13 +91,14 @@ def base_force(*results: Result) -> Figure:
     Raises
     ------
     ValueError
-        If a result has no joint to the ground.
+        If a result has no joint to the ground, or for an unknown angle.
     """
     style.require_steps(results, "base_force")
+    results, text = across(results, over)
     about = ", ".join(dict.fromkeys(grounded(result)[0].name for result in results))
     vectors = (Vector("force", "F", "N"), Vector(f"torque about {about}", "M", "N m"))
     recorded = [Recorded(style.label(r), r["time"].values, ground_wrench(r)) for r in results]
-    return draw_vectors("Force and torque of the ground", vectors, recorded)
+    return draw_vectors("Force and torque of the ground", vectors, recorded, text)
 
 
 def tracked_points(*results: Result) -> Figure:

@@ -38,17 +38,19 @@ class Scene:
     ground : list of (n, 3) [m]
         Polylines in world axes.
     outlines, sticks : list, for each body, of (n, 3) [m]
-        Polylines in body axes: joints, and the body from its centre of mass to each of them.
+        Polylines in body axes: joints and the body's own outline; where it has none, sticks from
+        its centre of mass to each joint.
+    shaped : set of int
+        The bodies with an outline of their own.
     poses : Poses
         At the recorded times; Euler parameters change sign nowhere.
     """
 
     def __init__(self, result: Result):
         self.bodies = tuple(str(name) for name in result["body"].values)
-        lines = [
-            (int(line["body"]), np.asarray(line["points"], dtype=float))
-            for line in stored(result, "outline")
-        ]
+        outline = stored(result, "outline")
+        lines = [(int(line["body"]), np.asarray(line["points"], dtype=float)) for line in outline]
+        self.shaped = {int(line["body"]) for line in outline if line.get("shape")}
         self.ground = [points for body, points in lines if body < 0]
         self.outlines = [
             [points for body, points in lines if body == b] for b in range(len(self.bodies))
@@ -59,7 +61,9 @@ class Scene:
         ]
         self.pins = [point for body, point in anchors if body < 0]
         self.sticks = [
-            [np.array([np.zeros(3), point]) for body, point in anchors if body == b]
+            [np.array([np.zeros(3), p]) for body, p in anchors if body == b]
+            if b not in self.shaped
+            else []
             for b in range(len(self.bodies))
         ]
         self.poses = Poses(
@@ -101,6 +105,20 @@ class Scene:
             for line in own
         ]
         return np.concatenate(parts)
+
+    def corners(self, view: View) -> tuple[Array, Array]:
+        """Return the corners of a picture of all that is swept, and of the ground close to it [m].
+
+        Anchors of joints on the ground that are farther away than half of that do not count.
+        """
+        swept = view(self.swept())
+        low, high = swept.min(axis=0), swept.max(axis=0)
+        room = 0.5 * (high - low).max()
+        ground = [np.clip(view(line), low - room, high + room) for line in self.ground]
+        pins = view(np.reshape(self.pins, (-1, 3)))
+        close = np.all((pins >= low - room) & (pins <= high + room), axis=1)
+        points = np.concatenate([swept, *ground, pins[close]])
+        return points.min(axis=0), points.max(axis=0)
 
     def size(self) -> float:
         """Return the diagonal of the box around all bodies at the start [m]."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +47,31 @@ class Picture(Figure):
         stream = io.BytesIO()
         self.savefig(stream, format="png", dpi=SCREEN_DPI)
         return stream.getvalue()
+
+    def _ipython_display_(self) -> None:
+        """Have pyplot not show it a second time, at the end of its cell."""
+        if (pyplot := _pyplot()) and "inline" in pyplot.get_backend().lower():
+            pyplot.close(self)
+        raise NotImplementedError  # by which IPython goes on to the other ways of showing it
+
+
+def new_picture(size: tuple[float, float]) -> Figure:
+    """Return an empty figure of a size [inches].
+
+    Where pyplot is imported it knows the figure like one of its own: `show` shows it, and it is
+    kept until `close`. Else nothing keeps it, nor is a backend chosen for it.
+    """
+    options: dict[str, Any] = {"figsize": size, "dpi": DPI, "layout": "constrained"}
+    pyplot = _pyplot()
+    if pyplot is None or threading.current_thread() is not threading.main_thread():
+        return Picture(**options)
+    figure: Figure = pyplot.figure(FigureClass=Picture, **options)
+    return figure
+
+
+def _pyplot() -> Any:
+    """Return pyplot where the program has imported it."""
+    return sys.modules.get("matplotlib.pyplot")
 
 
 class Look(NamedTuple):
@@ -168,7 +195,7 @@ def page(
     **subplots: Any,
 ) -> tuple[Figure, AxesGrid]:
     """Return a titled figure with axes (rows, columns); a single result is named in the title."""
-    figure = Picture(figsize=size, dpi=DPI, layout="constrained")
+    figure = new_picture(size)
     only = f"{label(results[0])}" if len(results) == 1 else ""
     joined = (":\n" if size[0] < NARROW else ": ") if only else ""
     figure.suptitle(title + joined + only, fontsize=TITLE)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Piqp, Solver, Sqp
-from nsopt.schemes import Scheme
+from nsopt.schemes import Scheme, Variational
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.chain import Compiled
-from nsopt.simulation.control import StepControl
+from nsopt.simulation.control import LargestStep, StepControl
 
 LARGE = 60
 """Unknowns of a step from which on the compiled quadratic programs, which are dense, take longer
@@ -50,6 +50,25 @@ class Method:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
+
+    @classmethod
+    def of(
+        cls,
+        scheme: Scheme | None,
+        solver: Solver | Compiled | None,
+        control: StepControl | None,
+        acceptance: Acceptance | None,
+    ) -> Method:
+        """Return a method, with the defaults of `simulate` for what is None."""
+        scheme = Variational() if scheme is None else scheme
+        if solver is None:
+            solver = Solver() if getattr(scheme, "chooses_h", True) else Compiled()
+        return cls(
+            scheme,
+            solver,
+            LargestStep() if control is None else control,
+            Acceptance() if acceptance is None else acceptance,
+        )
 
     def first_solver(self, dynamics: Dynamics) -> Solver | Compiled:
         """Return the solver that is tried first: a scheme that chooses h itself is not chained.

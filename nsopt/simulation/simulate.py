@@ -12,11 +12,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from nsopt.checks import check_text
-from nsopt.interrupt import deferred_interrupt, interruptible
+from nsopt.interrupt import deferred_interrupt, interruptible, remember
 from nsopt.mechanics import Dynamics, Start, redundancy_note, singular_posture
 from nsopt.mpcc import Solver
 from nsopt.result import Result
-from nsopt.schemes import PaperStep, Scheme
+from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
@@ -26,7 +26,7 @@ from nsopt.simulation.checkpoint import (
     CheckpointWriter,
     checkpoint_writer,
 )
-from nsopt.simulation.control import LargestStep, StepControl
+from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.limits import warn_of_limits
 from nsopt.simulation.method import Method
@@ -69,9 +69,10 @@ def simulate(
     steps : StepBounds
         In which each step chooses its size.
     scheme : Scheme
-        `PaperStep` by default.
+        `Variational` by default.
     solver : Solver or Compiled
-        The first choice for every step; others take over where it fails (`RetryPolicy`).
+        The first choice for every step; others take over where it fails (`RetryPolicy`). By default
+        `Compiled`, for a scheme that chooses h itself `Solver`.
     control : StepControl
         Of h where the scheme does not choose it: `LargestStep` by default.
     parameters : mapping of name to number
@@ -99,9 +100,9 @@ def simulate(
     Returns
     -------
     Result
-        Also where the run ends early, by Ctrl-C, by a step that nothing solved or by a checkpoint
-        that could not be written: then ``completed`` is False and ``data.attrs["stop_reason"]``
-        says why, where and what was tried.
+        Also where the run ends early, by Ctrl-C or SIGTERM, by a step that nothing solved or by a
+        checkpoint that could not be written: then ``completed`` is False and
+        ``data.attrs["stop_reason"]`` says why, where and what was tried.
 
     Warns
     -----
@@ -118,16 +119,23 @@ def simulate(
         to resume that is damaged or of another run.
     OSError
         Before anything is solved: no checkpoint to resume, or none can be written.
+    KeyboardInterrupt
+        Where Ctrl-C or SIGTERM comes before the first step; and instead of the run that would
+        follow an interrupted one in the same script, or in the same cell of a notebook. So a loop
+        of runs ends after what it does with the last of them, such as to save it. To go on all the
+        same, call `nsopt.interrupt.forget`.
+
+    Examples
+    --------
+    >>> for clearance in (1e-4, 2e-4, 5e-4):
+    ...     result = simulate(dynamics, steps=steps, parameters={"clearance": clearance})
+    ...     result.save(f"{clearance}.nc")  # of the run that Ctrl-C ends too
+    ... # doctest: +SKIP
     """
     if not isinstance(store_every, Integral) or store_every < 1:
         raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
     check_text("title", title)
-    method = Method(
-        scheme or PaperStep(),
-        solver or Solver(),
-        control or LargestStep(),
-        acceptance or Acceptance(),
-    )
+    method = Method.of(scheme, solver, control, acceptance)
     brought = repr(method.scheme) if method.scheme.gains else ""
     run = Run.checked(dynamics, start, duration, steps, parameters, brought)
     method.scheme.check(dynamics, run.p)
@@ -210,6 +218,7 @@ def _advance_to_end(
                 if writer is not None:
                     writer.write_if_due(history, driver)
         except KeyboardInterrupt:
+            remember()
             return f"interrupted {_at(driver)}"
         except CheckpointError as error:
             return f"stopped {_at(driver)}: {error}"

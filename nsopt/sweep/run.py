@@ -22,6 +22,9 @@ from nsopt.sweep.points import Points, Row, settings
 from nsopt.sweep.pool import run_all
 from nsopt.sweep.store import Store, digest, made_by, made_with, write
 
+KEYS = "point_keys"
+"""Attribute of a sweep: what each of its points is known by in the folder."""
+
 
 def sweep(
     problem: str | Path | Problem | Variants,
@@ -33,6 +36,7 @@ def sweep(
     folder: str | Path | None = None,
     title: str | None = None,
     progress: bool = True,
+    overwrite: bool = True,
     **options: Any,
 ) -> xr.Dataset:
     """Run a problem at every point of a grid or of samples.
@@ -59,6 +63,9 @@ def sweep(
         Names the sweep; the problem's name by default.
     progress : bool
         Whether to show a progress bar on standard error.
+    overwrite : bool
+        Whether a ``sweep.nc`` in the folder is replaced even if it has points that this sweep has
+        not.
     **options
         As for `simulate`: scheme, solver, acceptance, ...
 
@@ -72,7 +79,8 @@ def sweep(
     Raises
     ------
     ValueError, TypeError
-        Before anything is run: names, options or a duration that are not legal.
+        Before anything is run: names, options or a duration that are not legal, a sweep that is
+        not to be replaced.
     OSError
         If the folder cannot be written.
 
@@ -94,20 +102,44 @@ def sweep(
     job = Job(problem, duration, options, measures, title or "mechanism", os.getpid())
     over.check(problem, {*NOTES, *job.measures})
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
-    points = _points(job, over.rows(), Store(target and target.parent), workers, progress)
-    data = gather(over, points, measures, _provenance(job, over))
+    rows = over.rows()
+    keys = _keys(job, rows)
+    if target is not None and not overwrite:
+        _check_continues(target, keys)
+    points = _points(job, rows, keys, Store(target and target.parent), workers, progress)
+    data = gather(over, points, measures, _provenance(job, over) | {KEYS: " ".join(keys)})
     if target is not None:
         write(data, target)
     return data
 
 
-def _points(
-    job: Job, rows: list[Row], store: Store, workers: int | None, progress: bool
-) -> list[xr.Dataset]:
-    """Return all points in order: those that are stored, and the others by running them."""
+def _keys(job: Job, rows: list[Row]) -> list[str]:
+    """Return a hash of all that the numbers of each point depend on."""
     shared = digest(job.options, job.measures, made_with(), made_by())
     models = {id(x): digest(x) for x in (job.at(row) for row in rows)}
-    keys = [digest(shared, models[id(job.at(row))], *settings(job.problem, row)) for row in rows]
+    return [digest(shared, models[id(job.at(row))], *settings(job.problem, row)) for row in rows]
+
+
+def _check_continues(target: Path, keys: list[str]) -> None:
+    """Raise ValueError if the points of a finished sweep are not all among those of ``keys``."""
+    if not target.exists():
+        return
+    try:
+        with xr.open_dataset(target) as data:
+            had = str(data.attrs.get(KEYS, "")).split()
+    except (OSError, ValueError):  # damaged, or something else
+        had = []
+    if not had or not set(had) <= set(keys):
+        raise ValueError(
+            f"{str(target)!r} has points that this sweep has not (of other values, options or "
+            "versions): name another folder (--out), or replace it (--overwrite)"
+        )
+
+
+def _points(
+    job: Job, rows: list[Row], keys: list[str], store: Store, workers: int | None, progress: bool
+) -> list[xr.Dataset]:
+    """Return all points in order: those that are stored, and the others by running them."""
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}
     todo = {k: row for k, row in enumerate(rows) if k not in done}

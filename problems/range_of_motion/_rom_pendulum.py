@@ -13,6 +13,7 @@ from nsopt import (
     Parameter,
     RangeOfMotion,
     Spherical,
+    Tracker,
     assemble,
 )
 
@@ -45,5 +46,6 @@ def pendulum(restricted: bool, damping: float) -> Dynamics:
         CubicLaw(Parameter("peak", 226.0), Parameter("compliance", np.radians(11.5))),
         damping=Parameter("damping", damping),
     )
-    elements = [limit] if restricted else []
+    centre = Tracker("centre of mass", Frame(body))
+    elements = [limit, centre] if restricted else [centre]
     return assemble(Mechanism([body], [joint]), elements, gravity=(0.0, 0.0, -9.81))

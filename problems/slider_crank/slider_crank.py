@@ -15,9 +15,12 @@ from nsopt import (
     Revolute,
     StepBounds,
     assemble,
+    box_outline,
+    link_outline,
 )
 
 CRANK, ROD = 0.153, 0.306  # m
+WIDTH = 0.02  # m, of crank and rod in pictures; the slider is 0.1 m long and 0.05 m high
 MASSES = (0.038, 0.038, 0.076)  # kg: crank, rod, slider
 INERTIAS = (7.4e-5, 5.9e-4, 2.7e-6)  # kg m^2, about z
 SPEED = 150.0  # rad/s of the crank at the start; the rod turns at half of it the other way
@@ -38,6 +41,7 @@ def members() -> tuple[Body, Body, Body]:
             position=(CRANK / 2, 0.0, 0.0),
             velocity=(0.0, speed / 2, 0.0),
             angular_velocity=(0.0, 0.0, SPEED),
+            outline=link_outline((-CRANK / 2, 0.0, 0.0), (CRANK / 2, 0.0, 0.0), WIDTH),
         ),
         Body(
             "rod",
@@ -46,8 +50,15 @@ def members() -> tuple[Body, Body, Body]:
             position=(CRANK + ROD / 2, 0.0, 0.0),
             velocity=(0.0, speed / 2, 0.0),
             angular_velocity=(0.0, 0.0, turn),
+            outline=link_outline((-ROD / 2, 0.0, 0.0), (ROD / 2, 0.0, 0.0), WIDTH),
         ),
-        Body("slider", m3, (J3, J3, J3), position=(CRANK + ROD, 0.0, 0.0)),
+        Body(
+            "slider",
+            m3,
+            (J3, J3, J3),
+            position=(CRANK + ROD, 0.0, 0.0),
+            outline=box_outline(0.1, 0.05),
+        ),
     )
 
 

@@ -12,6 +12,8 @@ from slider_crank import ALONG_X, GRAVITY
 from nsopt import (
     GROUND,
     Body,
+    CompliantContact,
+    ContactLaw,
     Driven,
     Dynamics,
     Frame,
@@ -25,6 +27,7 @@ from nsopt import (
     StepBounds,
     assemble,
 )
+from nsopt.elements import CompliantLaw
 
 CRANK, ROD = 0.05, 0.12  # m
 MASSES = (0.30, 0.21, 0.14)  # kg: crank, rod, piston
@@ -32,10 +35,22 @@ INERTIAS = (1.0e-4, 2.5e-4, 1.0e-4)  # kg m^2, about the centres of mass
 SPEED = Parameter("speed", 5000 * 2 * np.pi / 60)  # rad/s
 CLEARANCE = Parameter("clearance", 5e-4)  # m, radial
 RADIUS = 0.01  # m, of the pin
+RIGID = ContactLaw()
 
 
-def model(speed: Parameter = SPEED) -> Dynamics:
-    """Return the mechanism: driven at its crank, its loop closed by the pin alone."""
+def model(
+    speed: Parameter = SPEED, law: ContactLaw = RIGID, soft: CompliantLaw | None = None
+) -> Dynamics:
+    """Return the mechanism: driven at its crank, its loop closed by the pin alone.
+
+    Parameters
+    ----------
+    speed : Parameter [rad/s]
+    law : ContactLaw
+        Of the pin in its bore.
+    soft : CompliantLaw, optional
+        By which they press; rigid by default.
+    """
     knee, piston = (CRANK, 0.0, 0.0), (CRANK + ROD, 0.0, 0.0)
     places = ((0.0, 0.0, 0.0), ((CRANK + piston[0]) / 2, 0.0, 0.0), piston)
     names = ("crank", "rod", "piston")
@@ -56,8 +71,10 @@ def model(speed: Parameter = SPEED) -> Dynamics:
         Frame.at(rod, piston),
         clearance=CLEARANCE,
         radius=RADIUS,
+        law=law,
     )
-    return assemble(Mechanism([crank, rod, slider], joints, "relative"), [pin], GRAVITY)
+    pressed = pin if soft is None else CompliantContact("piston pin", pin, soft)
+    return assemble(Mechanism([crank, rod, slider], joints, "relative"), [pressed], GRAVITY)
 
 
 def start(dynamics: Dynamics, speed: Parameter = SPEED) -> Start:

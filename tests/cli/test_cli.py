@@ -16,6 +16,7 @@ from nsopt.cli import INTERRUPTED, STOPPED_EARLY
 from nsopt.cli.look import PICTURES
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import problem_files, problem_folder
+from nsopt.simulation.driver import Driver
 from tests.cli.commands import DROP, call, complaint
 
 README = Path(__file__).parents[2] / "README.md"
@@ -80,13 +81,13 @@ def test_plot_and_info(dropped):
         (["drop.py", "--h-min", "0.1"], ["h_min", "h_max", "0.1"]),
         (["drop.py", "--t-end", "-1"], ["duration", "-1"]),
         (["drop.py", "--scheme", "euler"], ["euler", "paper"]),
-        (["drop.py", "--impact", "poisson"], ["--impact", "variational", "paper"]),
+        (["drop.py", "--scheme", "paper", "--impact", "poisson"], ["--impact", "variational"]),
         (["drop.py", "--scheme", "variational", "--impact", "glocker"], ["glocker", "poisson"]),
         (["drop.py", "--solver", "snopt"], ["snopt", "ipopt"]),
         (["drop.py", "--out", "drop.py/x.nc"], ["drop.py"]),
         (["drop.py", "--out", "."], ["folder"]),
         (["drop.py", "--resume"], ["no checkpoint", "drop.checkpoint"]),
-        (["drop.py", "--tolerance", "1e-6"], ["--tolerance", "variational"]),
+        (["drop.py", "--scheme", "paper", "--tolerance", "1e-6"], ["--tolerance", "variational"]),
         (["drop.py", "--scheme", "variational", "--tolerance", "-1"], ["tolerance", "positive"]),
     ],
 )
@@ -158,10 +159,29 @@ def test_a_law_of_impact_is_chosen_by_name(folder):
     assert "PoissonImpact" in Result.open("results/drop.nc").data.attrs["scheme"]
 
 
+SPINNING = '''"""A body that turns about z."""
+from nsopt import *
+body = Body("body", 1.0, (1.0, 1.0, 1.0), angular_velocity=(0.0, 0.0, 10.0))
+problem = Problem(assemble(Mechanism([body])), duration=0.05, steps=StepBounds(1e-2, 1e-2))
+'''
+
+
+@pytest.mark.parametrize("scheme", ["paper", "paper-unnormalised", "paper-printed"])
+def test_printed_forms_of_the_paper_step_are_chosen_by_name(folder, scheme):
+    """Eq. 23 as printed leaves p.p - 1 = (h |pdot|)^2, that is (h w / 2)^2, unless renormalised."""
+    Path("spin.py").write_text(SPINNING)
+    call("run", "spin.py", "--scheme", scheme, "--solver", "sqp")
+    result = Result.open("results/spin.nc")
+    p = result["q"].values[1:, 3:]
+    excess = 0.0 if scheme == "paper" else (1e-2 * 10 / 2) ** 2
+    assert np.sum(p**2, axis=1) - 1 == pytest.approx(excess, rel=1e-2, abs=1e-12)
+    assert ("LinearisedClosure" in result.data.attrs["scheme"]) == (scheme == "paper-printed")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "last"),
-    [(["sqp"], "h down to"), (["compiled", "--scheme", "variational"], "by MoreauJean")],
+    [(["sqp", "--scheme", "paper"], "h down to"), (["compiled"], "by MoreauJean")],
 )
 def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
     """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
@@ -238,7 +258,9 @@ def test_stopped_and_killed_runs_go_on(folder):
     killed = [sys.executable, "-c", KILLED, *LONG, "--resume", "--checkpoint-every", "1e-9"]
     assert subprocess.run(killed, check=False).returncode == -signal.SIGKILL
     assert not Result.open("results/case_a.nc").completed
-    assert "scheme was Variational, is PaperStep" in complaint("run", "case_a", "--resume")
+    assert "scheme was Variational, is PaperStep" in complaint(
+        "run", "case_a", "--scheme", "paper", "--resume"
+    )
     assert keep.is_dir()
     call(*LONG, "--resume", "--checkpoint-every", 0)
     assert not keep.exists()
@@ -248,6 +270,48 @@ def test_stopped_and_killed_runs_go_on(folder):
     for name in set(whole.variables) - {"solve_time"}:
         assert np.array_equal(resumed[name].values, whole[name].values, equal_nan=name != "contact"
                               and resumed[name].dtype.kind == "f"), name  # fmt: skip
+
+
+@pytest.mark.parametrize("out", [[], ["--out", "results/drop.nc"]])
+def test_a_result_is_not_replaced_unasked(dropped, monkeypatch, out):
+    before = Path("results/drop.nc").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.delattr(sys.modules["nsopt.cli.run"], "simulate")  # nothing is solved
+        line = complaint("run", "drop.py", "--solver", "sqp", *out)
+    assert all(word in line for word in ("'results/drop.nc'", "--out", "--overwrite"))
+    assert "--resume" not in line
+    assert Path("results/drop.nc").read_bytes() == before
+    call("run", "drop.py", "--solver", "sqp", "--t-end", 0.01, "--overwrite", *out)
+    assert Result.open("results/drop.nc")["time"].values[-1] == 0.01
+    assert not list(Path("results").glob("*.lock"))
+
+
+def test_a_stopped_run_goes_on_without_being_asked_to_overwrite(folder, monkeypatch):
+    """From a result that is there, to which the refusal of a new run points."""
+    words = ["run", "drop.py", "--scheme", "paper", "--solver", "sqp"]
+    advance, calls = Driver.advance, []
+
+    def pressed(driver):
+        calls.append(driver)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return advance(driver)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Driver, "advance", pressed)
+        call(*words, code=INTERRUPTED)
+    assert not Result.open("results/drop.nc").completed
+    assert "--resume" in complaint(*words)
+    call(*words, "--resume")
+    assert Result.open("results/drop.nc").completed
+
+
+def test_an_optimum_is_not_replaced_unasked(folder):
+    Path("results").mkdir()
+    Path("results/double_integrator.nc").touch()
+    line = complaint("optimize", "double_integrator")
+    assert all(word in line for word in ("results/double_integrator.nc", "--overwrite"))
+    assert not Path("results/double_integrator.nc").read_bytes()
 
 
 def test_an_unfinished_run_is_told_of(folder):

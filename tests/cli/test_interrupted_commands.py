@@ -183,17 +183,21 @@ def gone(pid):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [*SIGNALS, signal.SIGKILL])
-def test_no_compiler_is_left(tmp_path, number):
+@pytest.mark.parametrize(
+    ("scheme", "at"), [("variational", "interrupted\n"), ("paper", "interrupted at t = 0 s\n")]
+)
+def test_no_compiler_is_left(tmp_path, number, scheme, at):
+    """Of steps by Newton before there is a run, of quadratic programs in its first step."""
     compiler = tmp_path / "slow"
     compiler.write_text(COMPILER.format(folder=tmp_path))
     compiler.chmod(0o755)
     process = begin(
-        tmp_path, "", "run", "revolute_pendulum", "--solver", "compiled",
+        tmp_path, "", "run", "revolute_pendulum", "--scheme", scheme, "--solver", "compiled",
         CC=str(compiler), NSOPT_CACHE=str(tmp_path / "cache"),
     )  # fmt: skip
     wait_for(tmp_path / "held", process)
     process.send_signal(number)
     _, message = process.communicate()
     assert process.returncode == (INTERRUPTED if number in SIGNALS else -number)
-    assert message.endswith("error: interrupted at t = 0 s\n") == (number in SIGNALS)
+    assert message.endswith(f"error: {at}") == (number in SIGNALS)
     gone(int((tmp_path / "held").read_text()))

@@ -15,8 +15,10 @@ from nsopt import (
     Frame,
     Hertz,
     JournalBearing,
+    LongBearing,
     Mechanism,
     Planar,
+    ShortBearing,
     Start,
     StepBounds,
     Variational,
@@ -24,24 +26,39 @@ from nsopt import (
     simulate,
 )
 from nsopt.analysis import wear
-from nsopt.elements.short_bearing import film_integrals
 from tests.catalog import FILMS
 from tests.states import array, couple
 
 C, R, L, MU, SPEED = 1e-4, 0.02, 0.015, 0.05, 200.0
 
 
-@pytest.mark.unit
-@pytest.mark.parametrize("e", [0.0, 0.01, 0.019, 0.021, 0.3, 0.9, 0.99])
-def test_integrals_are_those_of_the_pressure_where_it_is_positive(e):
+def short(e, t, sweep, squeeze):
+    """Pressure of a short bearing, over 3 mu / c^2 (L^2 / 4 - z^2)."""
+    return (sweep * np.sin(t) - squeeze * np.cos(t)) / (1 + e * np.cos(t)) ** 3
+
+
+def long(e, t, sweep, squeeze):
+    """Pressure of a long bearing, over 6 mu R^2 / c^2."""
+    u = 1 + e * np.cos(t)
+    return (1 + u) / u**2 * (sweep / (2 + e**2) * np.sin(t) - squeeze / 2 * np.cos(t))
+
+
+def integrals(film, e, sweep, squeeze):
     symbols = [ca.SX.sym(x) for x in ("e", "sweep", "squeeze")]
-    function = ca.Function("film", symbols, list(film_integrals(*symbols)))
+    function = ca.Function("film", symbols, list(film.integrals(*symbols)))
+    return [float(x) for x in function(e, sweep, squeeze)]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("film", "known"), [(ShortBearing(), short), (LongBearing(), long)])
+@pytest.mark.parametrize("e", [0.0, 0.01, 0.019, 0.021, 0.3, 0.9, 0.99])
+def test_integrals_are_those_of_the_pressure_where_it_is_positive(film, known, e):
     for sweep, squeeze in ((1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-0.4, 0.7), (0.2, -0.9)):
 
         def pressure(t, a=sweep, b=squeeze):
-            return max(0.0, (a * np.sin(t) - b * np.cos(t)) / (1 + e * np.cos(t)) ** 3)
+            return max(0.0, known(e, t, a, b))
 
-        begin = np.arctan2(squeeze, sweep)
+        begin = np.arctan2(squeeze, sweep * (1.0 if known is short else 2 / (2 + e**2)))
         inside = [t for t in (-np.pi, np.pi) if begin < t < begin + np.pi]
         exact = [
             quad(
@@ -54,8 +71,47 @@ def test_integrals_are_those_of_the_pressure_where_it_is_positive(e):
             )[0]
             for part in (np.cos, np.sin)
         ]
-        found = [float(x) for x in function(e, sweep, squeeze)]
+        found = integrals(film, e, sweep, squeeze)
         assert found == pytest.approx(exact, abs=1e-7 * np.abs(exact).max())
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("e", [0.1, 0.5, 0.9])
+def test_the_pressure_of_a_long_bearing_solves_reynolds_equation(e):
+    """d/dtheta (u^3 dp/dtheta) = w du/dtheta + 2 de/dt cos(theta), and p is periodic."""
+    w, rate, eps = 0.7, -0.4, 1e-4
+    t = np.linspace(0.0, 2 * np.pi, 40)
+
+    def p(t):
+        return long(e, t, e * w, 2 * rate)
+
+    def flow(t):
+        return (1 + e * np.cos(t)) ** 3 * (p(t + eps) - p(t - eps)) / (2 * eps)
+
+    left = (flow(t + eps) - flow(t - eps)) / (2 * eps)
+    right = -w * e * np.sin(t) + 2 * rate * np.cos(t)
+    assert left == pytest.approx(right, abs=1e-5 * np.max(np.abs(p(t))))
+    assert p(t + 2 * np.pi) == pytest.approx(p(t))
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("e", [0.05, 0.4, 0.8])
+def test_a_long_bearing_carries_as_half_of_sommerfelds_film(e):
+    """Along 2 e^2 / ((2 + e^2) (1 - e^2)), aside pi e / ((2 + e^2) sqrt(1 - e^2)).
+
+    With squeeze the force aside is larger or smaller by an angle over pi, and both branches add up
+    to the whole film.
+    """
+    root = np.sqrt(1 - e**2)
+    aside = np.pi * e / ((2 + e**2) * root)
+    steady = integrals(LongBearing(), e, e, 0.0)
+    assert steady == pytest.approx([-2 * e**2 / ((2 + e**2) * (1 - e**2)), aside], rel=1e-7)
+    for rate in (0.03, 0.5, 20.0):
+        grows, shrinks = (integrals(LongBearing(), e, e, 2 * x) for x in (rate, -rate))
+        k = root / e * np.hypot(1.0, e / (rate * (2 + e**2)))
+        part = 1 + 2 / np.pi * np.arctan(1 / k)
+        assert grows[1] == pytest.approx(part * aside, rel=1e-7)
+        assert grows[1] + shrinks[1] == pytest.approx(2 * aside, rel=1e-7)
 
 
 def bearing(load=(0.0, 0.0, 0.0), viscosity=MU, **options):
@@ -65,6 +121,19 @@ def bearing(load=(0.0, 0.0, 0.0), viscosity=MU, **options):
     film = JournalBearing("film", Frame(journal), Frame(GROUND), C, R, L, viscosity, **options)
     push = AppliedForce("push", Frame(journal), load)
     return assemble(Mechanism([journal], [plane], "relative"), [film, push])
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("e", [0.05, 0.4, 0.8])
+def test_a_turning_journal_is_carried_as_by_a_long_bearing(e):
+    """Sommerfeld's half film: attitude angle atan(pi sqrt(1 - e^2) / (2 e))."""
+    d = bearing(film=LongBearing())
+    force = array(d.applied(0, [e * C, 0.0, 0.0], [0.0, 0.0, SPEED], []))
+    size = 6 * MU * SPEED * R**3 * L / C**2 * e / ((2 + e**2) * (1 - e**2))
+    load = size * np.sqrt(4 * e**2 + np.pi**2 * (1 - e**2))
+    assert np.hypot(*force[:2]) == pytest.approx(load, rel=1e-6)
+    attitude = np.arctan2(np.pi * np.sqrt(1 - e**2), 2 * e)
+    assert np.arctan2(force[1], -force[0]) == pytest.approx(attitude, rel=1e-6)
 
 
 def capacity(e, speed=SPEED):
@@ -157,8 +226,9 @@ def test_at_rest_asperities_carry_it():
 
 
 @pytest.mark.unit
-def test_film_and_shear_take_energy():
-    c = couple(FILMS[0])
+@pytest.mark.parametrize("row", FILMS, ids=str)
+def test_film_and_shear_take_energy(row):
+    c = couple(row)
     chance = np.random.default_rng(1)
     for _ in range(5):
         q = c.placed(np.array([*chance.uniform(-0.2, 0.2, 2), 0, 0, 0, 0]))
@@ -181,3 +251,5 @@ def test_numbers_out_of_range_are_refused(numbers, says):
         JournalBearing("film", Frame(GROUND), Frame(body), **good | numbers)
     with pytest.raises(TypeError, match="needs no speed of impact"):
         JournalBearing("film", Frame(GROUND), Frame(body), **good, contact=Flores(1e9))
+    with pytest.raises(TypeError, match=r"film of JournalBearing 'film' must be an OilFilm"):
+        JournalBearing("film", Frame(GROUND), Frame(body), **good, film="long")

@@ -130,3 +130,16 @@ def test_point_mass_has_three_coordinates():
 def test_orientation_may_be_a_parameter():
     b = Body("b", 1.0, (1, 1, 1), orientation=(Parameter("e0", 1.0), 0, 0, 0))
     assert [p.name for p in assembled([b], []).parameters] == ["e0"]
+
+
+@pytest.mark.parametrize(
+    ("outline", "says"),
+    [
+        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], r"outline\[0\] of body 'b' must be a polyline"),
+        ([np.zeros((1, 3))], "two points or more"),
+        ([np.zeros((2, 3)), np.full((2, 3), np.nan)], r"outline\[1\] of body 'b' .*finite"),
+    ],
+)
+def test_an_outline_is_a_sequence_of_polylines(outline, says):
+    with pytest.raises(ValueError, match=says):
+        Body("b", 1.0, (1.0, 1.0, 1.0), outline=outline)

@@ -13,6 +13,7 @@ from nsopt import (
     Mechanism,
     PointOnLine,
     Revolute,
+    Solver,
     Start,
     StepBounds,
     Variational,
@@ -78,11 +79,12 @@ def test_a_gough_platform_has_none():
 
 def test_it_is_told_before_the_run_and_with_the_result(capsys):
     d = bennett("relative")
-    result = simulate(d, duration=2e-3, steps=StepBounds(1e-3, 1e-3), scheme=Variational())
+    options = {"steps": StepBounds(1e-3, 1e-3), "solver": Solver()}
+    result = simulate(d, duration=2e-3, **options)
     told = capsys.readouterr().err
     assert "note: the 5 rows of the ideal joints have rank 2, as 3 of 'hinge 2' depend on" in told
     assert "3, 3 of 'hinge 2': reactions are of least norm" in result.summary()
-    simulate(d, duration=1e-3, steps=StepBounds(1e-3, 1e-3), progress=False)
+    simulate(d, duration=1e-3, **options, progress=False)
     assert not capsys.readouterr().err
 
 

@@ -132,6 +132,21 @@ def test_a_bouncing_ball_loses_what_its_impacts_take():
     assert abs(balance) < 1e-12
 
 
+def test_a_thrown_ball_keeps_its_energy_until_it_has_landed():
+    """On a wall that moves: from when the ball leaves until after the impact, to 1e-12 J."""
+    start = Start(np.zeros(3), np.array([0, 0, EXACT.amplitude * EXACT.rate]))
+    dynamics = ball_on_piston(amplitude=EXACT.amplitude, rate=EXACT.rate)
+    result = run(dynamics, 0.13, StepBounds(1e-4, 1e-4), ContactAligned(), start=start)
+    t, reason = result["time"].values, result["step_reason"].values
+    left = int(np.flatnonzero(reason == "contact event: opening")[0])
+    landed = int(np.flatnonzero(reason == "contact event: closing")[0])
+    assert t[[left, landed]] == pytest.approx([EXACT.left, EXACT.landed], abs=1e-12)
+    lost = np.diff(result["dissipated_energy"].values[[left, landed]])
+    taken = result["contact_loss"].values[left + 1 : landed + 1].sum()
+    assert taken == pytest.approx(2.0 * EXACT.meets**2 / 2, rel=1e-9)
+    assert lost == pytest.approx(taken, abs=1e-12)
+
+
 def test_a_gain_of_the_step_equations_that_matters_to_nobody_is_taken():
     """Both the gain and its estimate fall with h^3: no h would help where the estimate is low."""
     strict, crank = Acceptance(energy=1e-6), slider_crank.model("relative")

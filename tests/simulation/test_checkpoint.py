@@ -19,6 +19,7 @@ from nsopt import (
     Start,
     StepBounds,
 )
+from nsopt.interrupt import forget
 from nsopt.mpcc import Newton
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled, ErrorControl, LargestStep
@@ -56,6 +57,7 @@ def stopped(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(Driver, "advance", some)
             result = run(**options)
+        forget()
         assert "interrupted" in result.data.attrs["stop_reason"]
         return result
 

@@ -12,6 +12,7 @@ import pytest
 
 from nsopt import Checkpoint, PaperStep, Solver, Start, StepBounds, simulate
 from nsopt import files as whole_files
+from nsopt.interrupt import forget
 from nsopt.mpcc import Newton, ProximalPoints
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled, ErrorControl
@@ -78,7 +79,9 @@ def test_a_full_disk_where_the_run_is_interrupted(tmp_path, monkeypatch):
     keep.remove()
     assert not keep.folder.exists()
     Full(monkeypatch, [True])
+    forget()
     result = run(checkpoint=keep)
+    forget()
     assert "interrupted" in result.data.attrs["stop_reason"]
     assert "No space left" in result.data.attrs["stop_reason"]
     assert not keep.exists

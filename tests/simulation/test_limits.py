@@ -26,8 +26,8 @@ from nsopt.simulation import Acceptance
 
 def run(dynamics, duration, h, **more):
     steps = h if isinstance(h, StepBounds) else StepBounds(h, h)
-    more.setdefault("solver", Solver(backend=Sqp()))
-    return simulate(dynamics, duration=duration, steps=steps, progress=False, **more)
+    options = {"scheme": PaperStep(), "solver": Solver(backend=Sqp())} | more
+    return simulate(dynamics, duration=duration, steps=steps, progress=False, **options)
 
 
 def test_a_spinning_body_keeps_its_energy():

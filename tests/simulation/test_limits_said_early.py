@@ -12,6 +12,7 @@ from nsopt import (
     Frame,
     Ipopt,
     Mechanism,
+    PaperStep,
     Planar,
     PlanarRevoluteClearance,
     PlaneContact,
@@ -31,6 +32,8 @@ from nsopt.simulation.limits import fastest_swing
 from nsopt.simulation.run import Run
 
 FINE = StepBounds(1e-4, 1e-3)
+PAPER = {"scheme": PaperStep(), "solver": Solver(backend=Ipopt())}
+"""With which nothing is compiled."""
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +45,7 @@ def begun(monkeypatch):
 def told(message, dynamics, steps=FINE, **options):
     """Simulate; the warning must point to the call here."""
     with pytest.warns(UserWarning, match=re.escape(message)) as warned:
-        simulate(dynamics, duration=1.0, steps=steps, progress=False, **options)
+        simulate(dynamics, duration=1.0, steps=steps, progress=False, **PAPER | options)
     assert len(warned) == 1
     assert warned[0].filename == __file__
 
@@ -90,7 +93,7 @@ def test_a_spring_too_stiff_for_the_step(coordinates):
     dynamics = oscillator(1e12, coordinates=coordinates)
     told("'ball' swings at 1e+06 rad/s, too fast for h_min = 0.0001 s: give h_min and h_max of "
          "about 1e-06 s", dynamics)  # fmt: skip
-    simulate(dynamics, duration=1.0, steps=StepBounds(1e-6, 1e-6), progress=False)
+    simulate(dynamics, duration=1.0, steps=StepBounds(1e-6, 1e-6), progress=False, **PAPER)
 
 
 @pytest.mark.parametrize(("stiffness", "mass"), [(1.0, 1.0), (3e7, 0.2), (1e12, 5.0)])
@@ -106,7 +109,7 @@ def test_what_is_held_does_not_swing():
     body = Body("block", 1.0, (1, 1, 1), position=(1.0, 0.0, 0.0))
     hinge = Revolute("hinge", Frame.at(GROUND, (1.0, 0.0, 0.0)), Frame(body))
     spring = SpringDamper("spring", Frame(GROUND), Frame(body), 1e12, free_length=1.0)
-    simulate(assemble(Mechanism([body], [hinge]), [spring]), steps=FINE, progress=False)
+    simulate(assemble(Mechanism([body], [hinge]), [spring]), steps=FINE, progress=False, **PAPER)
 
 
 def test_forty_bodies_by_quadratic_programs():
@@ -116,7 +119,7 @@ def test_forty_bodies_by_quadratic_programs():
          "solver=Compiled(), Ipopt, or relative coordinates", dynamics, scheme=Variational(),
          solver=Solver(backend=Sqp()))  # fmt: skip
     told("Sqp", dynamics, solver=Compiled())  # PaperStep chooses h itself: by Sqp
-    simulate(dynamics, steps=FINE, solver=Solver(backend=Ipopt()), progress=False)
+    simulate(dynamics, steps=FINE, progress=False, **PAPER)
 
 
 def test_five_hundred_contacts(monkeypatch):
@@ -143,4 +146,4 @@ def test_five_hundred_contacts(monkeypatch):
 
 def test_what_can_be_followed_is_not_told_of():
     for dynamics in (load_problem("case_a").dynamics, rod(1e-4), oscillator(1e4), chain(5)):
-        simulate(dynamics, duration=1.0, steps=FINE, progress=False)
+        simulate(dynamics, duration=1.0, steps=FINE, progress=False, **PAPER)

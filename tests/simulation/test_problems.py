@@ -5,7 +5,17 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nsopt import Compiled, Ipopt, Solver, Sqp, StepBounds, Variational, load_problem, simulate
+from nsopt import (
+    Compiled,
+    Ipopt,
+    PaperStep,
+    Solver,
+    Sqp,
+    StepBounds,
+    Variational,
+    load_problem,
+    simulate,
+)
 from nsopt.problem import load_mechanism, load_optimization, problem_files
 
 BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
@@ -19,6 +29,7 @@ NAMES = [
     "pendulum_ideal",
     "prismatic_slider",
     "revolute_pendulum",
+    "revolute_pendulum_ideal",
 ]
 RANGES = ["ball_joint", "hip", "rom_pendulum_damped", "rom_pendulum_elastic", "rom_pendulum_free"]
 TREES = [
@@ -76,6 +87,7 @@ def run(name, backend="sqp", steps=None, duration=None, **parameters):
         problem.start,
         duration or problem.duration,
         steps=steps or problem.steps,
+        scheme=PaperStep(),
         solver=Solver(backend=BACKENDS[backend]()),
         parameters=parameters,
         title=name,
@@ -261,7 +273,7 @@ def test_smaller_bounds_lose_less_energy():
     "name",
     few(TREES, *(name for name in TREES if name not in ("charmie", "elbow_clearance"))),
 )
-def test_loops_and_robots_run_by_the_default_scheme(name):
+def test_loops_and_robots_run_by_the_step_of_the_paper(name):
     """Their motions are tested elsewhere; here that the named problem itself runs and closes."""
     problem = load_problem(name)
     h = problem.steps.h_max
@@ -270,6 +282,7 @@ def test_loops_and_robots_run_by_the_default_scheme(name):
         problem.start,
         5 * h,
         steps=StepBounds(h, h),
+        scheme=PaperStep(),
         solver=Solver(backend=Sqp()),
         progress=False,
     )

@@ -86,8 +86,8 @@ KNOWN = Solver(schedules=(WARM_START, GRADUAL, DAMPED, WIDE), retries=1)
 
 def both(d, start, T, n, scheme, guess=None, solver=None):
     """The motion of n steps from a start, simulated and as the only one that an optimum can be."""
-    h = StepBounds(T / n, T / n)
-    simulated = simulate(d, Start(*start), T, steps=h, scheme=scheme, progress=False)
+    options = {"steps": StepBounds(T / n, T / n), "scheme": scheme, "solver": Solver()}
+    simulated = simulate(d, Start(*start), T, **options, progress=False)
     guess, conditions = guess or Simulated(simulated), [StartAt(*start)]
     stated = (d, Horizon(T, n), [Duration()], conditions, guess)
     optimum = optimize(*stated, scheme=scheme, solver=solver)

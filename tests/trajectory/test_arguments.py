@@ -10,6 +10,7 @@ from nsopt import (
     Body,
     Frame,
     Mechanism,
+    PaperStep,
     Parameter,
     Prismatic,
     StepBounds,
@@ -55,7 +56,8 @@ CART = cart(effort=5.0)
 ENDS = [StartAt([0], [0]), EndAt([1], [0])]
 STATED = Optimization(CART, Horizon(1.0, 4), [Effort()], ENDS, Straight([0], [1]))
 ELSEWHERE = Frame(Body("elsewhere", 1.0, UNIT))
-REST = simulate(CART, None, 0.1, steps=StepBounds(0.05, 0.05), progress=False)
+STEPS = {"steps": StepBounds(0.05, 0.05), "scheme": PaperStep()}
+REST = simulate(CART, None, 0.1, **STEPS, progress=False)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class RangeOfMotion(ResistingPair):
             Output("dissipation", s.value(self.damping) * ca.norm_2(turning), "N m"),
         ]
 
-    def plot_data(self) -> dict[str, list[float]]:
+    def plot_data(self) -> dict[str, Any]:
         longitudes, latitudes = self.cone.edge()
         numbers = {n: ca.SX(p.value) for n, p in parameters_in(self.law).items()}
         s, excess = State(ca.SX(0), {}, numbers), ca.SX.sym("excess")
@@ -132,6 +132,10 @@ class RangeOfMotion(ResistingPair):
             "latitude": latitudes.tolist(),
             "law_excess": span.tolist(),
             "law_moment": np.asarray(law.map(DRAWN)(span)).ravel().tolist(),
+            # By these the pointer of a run without the cone is drawn beside.
+            "bodies": [frame.body.name if frame.body else "" for frame in self.frames],
+            "axes": np.asarray(self.a.axes).T.tolist(),
+            "pointer": np.asarray(self.b.axes)[:, 2].tolist(),
         }
 
     @property

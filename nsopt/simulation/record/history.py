@@ -182,6 +182,11 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         for member in members
         for line in member.outline()
     ]
+    outline += [
+        {"body": b, "points": line, "shape": True}
+        for b, body in enumerate(mechanism.bodies)
+        for line in body.outline
+    ]
     frames = [
         {
             "element": member.name,

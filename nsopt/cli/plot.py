@@ -1,0 +1,186 @@
+"""``nsopt plot``: pictures of saved results and of sweeps."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+import xarray as xr
+
+from nsopt.cli.common import plain_errors
+from nsopt.cli.look import PICTURES, SWEEP_PICTURES
+from nsopt.files import check_writable
+from nsopt.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nsopt.analysis import PoincareSection
+
+
+def plot(
+    results: Annotated[
+        list[Path],
+        typer.Argument(help="Saved results, or sweeps; several are overlaid for comparison."),
+    ],
+    what: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Which picture: {', '.join(PICTURES)}, or animation; overview by default. Of "
+            f"sweeps: {', '.join(SWEEP_PICTURES)}; measures by default."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation."),
+    ] = None,
+    joint: Annotated[
+        str | None,
+        typer.Option(help="Show only this joint, in contact_forces, orbits and contact_modes."),
+    ] = None,
+    component: Annotated[
+        str | None,
+        typer.Option(
+            help="Show only this component, in contact_forces and velocities: x, y, z, size; of "
+            "forces also axial and radial."
+        ),
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What is across: a joint, whose angle it is, in place of the time; of sweeps a "
+            "swept name.",
+        ),
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(help="Across in phase_portrait and poincare_map, such as crank.angle."),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option(help="Upwards there, such as 'body_acceleration[slider, x]'."),
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(help="The quantity of spectra, or the measure of a sweep."),
+    ] = None,
+    section: Annotated[
+        str | None,
+        typer.Option(
+            help="Of poincare_map: a period [s], a joint (each whole turn of it), a contact, or "
+            "impacts, the default."
+        ),
+    ] = None,
+    begin: Annotated[float | None, typer.Option("--from", help="From this time on [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Up to this time [s].")] = None,
+) -> None:
+    """Draw a picture of one or several saved results, or of sweeps."""
+    from nsopt.animation import animate
+    from nsopt.plots import FIGURES, SWEEP_FIGURES, save
+
+    with plain_errors():
+        of_sweeps = all(map(_is_sweep, results))
+        what = what or ("measures" if of_sweeps else "overview")
+        figures = SWEEP_FIGURES if of_sweeps else FIGURES
+        if what not in figures and (of_sweeps or what != "animation"):
+            known = ", ".join(figures if of_sweeps else [*figures, "animation"])
+            raise ValueError(f"unknown picture {what!r}: choose one of {known}")
+        ending = ".gif" if what == "animation" else ".png"
+        target = out or results[0].with_name(f"{results[0].stem}_{what}{ending}")
+        options = {"joint": joint, "component": component, "over": over, "section": section}
+        given = {k: v for k, v in (options | {"x": x, "y": y, "of": of}).items() if v is not None}
+        _check_taken(what, given, figures)
+        loaded: list[Any]
+        if of_sweeps:
+            if begin is not None or end is not None:
+                raise ValueError("--from and --to are of results, not of sweeps")
+            loaded = [xr.load_dataset(path) for path in results]
+        else:
+            loaded = [_between(result, begin, end) for result in _told_apart(results)]
+        check_writable(target)
+        if what == "animation":
+            animate(loaded[0], target)
+        else:
+            save(_drawn(figures[what], loaded, given), target)
+        print(target)
+
+
+def _told_apart(paths: Sequence[Path]) -> list[Result]:
+    """Return saved results, those of one title by the names of their files."""
+    loaded = [Result.open(path) for path in paths]
+    titles = [result.name for result in loaded]
+    return [
+        result if titles.count(title) == 1 else Result(result.data.assign_attrs(title=path.stem))
+        for result, title, path in zip(loaded, titles, paths, strict=True)
+    ]
+
+
+def _between(result: Result, begin: float | None, end: float | None) -> Result:
+    """Return the part of a result between two times, named after them."""
+    if begin is None and end is None:
+        return result
+    time = result["time"].values
+    first, last = time[0] if begin is None else begin, time[-1] if end is None else end
+    kept = np.flatnonzero((time >= first) & (time <= last))
+    if len(kept) < 2:
+        raise ValueError(
+            f"no step of {result.name} from {first:g} to {last:g} s: it goes from {time[0]:g} to "
+            f"{time[-1]:g} s"
+        )
+    title = f"{result.name}, {first:g} to {last:g} s"
+    return Result(result.data.isel(time=kept).assign_attrs(title=title, steps=len(kept) - 1))
+
+
+def _check_taken(
+    what: str, given: Mapping[str, str], figures: Mapping[str, Callable[..., Figure]]
+) -> None:
+    """Refuse options that a picture does not take."""
+    for name in given:
+        takes = [x for x, figure in figures.items() if name in inspect.signature(figure).parameters]
+        if what not in takes:
+            raise ValueError(f"--{name} is of {', '.join(takes) or 'other results'}, not of {what}")
+
+
+def _drawn(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:
+    """Return a figure of results or sweeps; an unknown quantity is an error like any other."""
+    if "section" in given:
+        given = given | {"section": _section(given["section"], loaded[0])}
+    try:
+        return figure(*loaded, **given)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def _section(text: str, result: Result) -> PoincareSection:
+    """Return the section that is meant."""
+    from nsopt.analysis import Crossing, Impacts, Strobe, freedom_of
+
+    if text == "impacts":
+        return Impacts()
+    if text in result["contact"].values:
+        return Impacts(text)
+    with suppress(ValueError):
+        return Crossing(freedom_of(result, text), every=2 * np.pi)
+    try:
+        period = float(text)
+    except ValueError:
+        known = ", ".join(map(str, [*result["contact"].values, *result["freedom"].values]))
+        raise ValueError(
+            f"no section {text!r}: give a period [s], impacts, or one of {known or 'no other'}"
+        ) from None
+    return Strobe(period)
+
+
+def _is_sweep(path: Path) -> bool:
+    """Return whether a file is the table of a sweep; what cannot be read is told by others."""
+    try:
+        with xr.open_dataset(path) as data:
+            return "completed" in data.data_vars and "time" not in data.dims
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,208 @@
+"""Figures of sweeps: measures and points of sections over a swept name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from textwrap import fill
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nsopt.analysis import bifurcation
+from nsopt.plots import style
+from nsopt.plots.curves import MOST_NAMED
+from nsopt.plots.style import Array
+
+NOTES = {"completed", "stop_reason", "end_time", "steps", "retries", "solve_time", "run_time"}
+"""What every sweep has on its runs, drawn where it is asked for."""
+COLUMNS, TITLE_WIDTH = 2, 52
+LARGEST_OVER = "contact"
+"""Dimension over which the largest value is shown, as in the table of a sweep."""
+
+
+def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None) -> Figure:
+    """Draw measures of a sweep over a swept name, a line for each value of the others.
+
+    Points of runs that failed are left out.
+
+    Parameters
+    ----------
+    *sweeps : xarray.Dataset
+        One, of `nsopt.sweep`.
+    of : str, optional
+        A measure, with a line for each of its components; by default all that have one value for
+        each run, the largest of all contacts.
+    over : str, optional
+        The swept name across; the first by default.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        If it is not one sweep, or has no such measure or name.
+    """
+    if len(sweeps) != 1:
+        raise ValueError(f"measures shows one sweep at a time, got {len(sweeps)}")
+    (data,) = sweeps
+    swept = _swept(data)
+    across = _chosen(data, over, swept)
+    names = _shown(data, swept) if of is None else [of]
+    if of is not None and of not in data.data_vars:
+        have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
+        raise ValueError(f"no measure {of!r} in this sweep; there are {have}")
+    if of == "stop_reason":
+        raise ValueError("stop_reason is a text; nsopt sweep prints those there are")
+    columns = min(COLUMNS, len(names))
+    rows = -(-len(names) // columns)
+    size = (max(6.4, 4.6 * columns), 1.2 + 2.7 * rows)
+    figure, axes = style.page(_title(data), (), rows, columns, size, sharex=True)
+    handles: list[Line2D] = []
+    for ax, name in zip(axes.flat, names, strict=False):
+        values = data[name].where(data["completed"] != 0)
+        if of is None and LARGEST_OVER in values.dims:
+            values = values.max(LARGEST_OVER)
+        handles = _draw(ax, values, across)
+    for ax in axes.flat[len(names) :]:
+        ax.remove()
+    for ax in axes.flat[max(0, len(names) - columns) : len(names)]:
+        ax.tick_params(labelbottom=True)
+        style.axis_labels(ax, _named(data, across), None)
+    named = [line for line in handles if not str(line.get_label()).startswith("_")]
+    if named:
+        style.shared_legend(figure, named)
+    return figure
+
+
+def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | None = None) -> Figure:
+    """Draw the points of a section over a swept name, as `nsopt.analysis.bifurcation` has them.
+
+    Parameters
+    ----------
+    *sweeps : xarray.Dataset
+        Of `nsopt.sweep` with a measure `nsopt.analysis.SectionValues`; overlaid.
+    of : str
+        Name of that measure.
+    over : str, optional
+        The swept name across; the only one by default.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KeyError
+        If there is no such measure.
+    ValueError
+        Without sweeps, if several names were swept and none is given, or all runs failed.
+    """
+    if not sweeps:
+        raise ValueError("bifurcation_diagram needs at least one sweep")
+    tables = [bifurcation(data, of, over) for data in sweeps]
+    across, first = str(tables[0].columns[0]), sweeps[0]
+    title = "Bifurcation diagram" + (f": {_title(first)}" if len(sweeps) == 1 else "")
+    figure, axes = style.page(title, (), 1, 1, (7.0, 4.6))
+    for k, table in enumerate(tables):
+        if table.empty:
+            raise ValueError(f"no run of {_title(sweeps[k])} has a point in {of!r}")
+        look = {**style.dot(k, 1.6), "label": _title(sweeps[k])}
+        axes[0, 0].plot(table.iloc[:, 0], table.iloc[:, 1], **look)
+    text = str(first[of].attrs.get("long_name", of))
+    style.axis_labels(axes[0, 0], _named(first, across), text)
+    if len(sweeps) > 1:
+        handles = [
+            Line2D([], [], **style.dot(k, 4.0), label=_title(data)) for k, data in enumerate(sweeps)
+        ]
+        style.shared_legend(figure, handles)
+    return figure
+
+
+def _swept(data: xr.Dataset) -> list[str]:
+    """Return the dimensions of a sweep."""
+    if "completed" not in data:
+        raise ValueError("this is no sweep: give what nsopt.sweep returned, or its sweep.nc")
+    return [str(d) for d in data["completed"].dims]
+
+
+def _chosen(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
+    names = [str(name) for name, x in data.coords.items() if x.dims and {*x.dims} <= {*swept}]
+    if over is not None and over not in names:
+        raise ValueError(f"{over!r} was not swept; there are {', '.join(names)}")
+    return names[0] if over is None else over
+
+
+def _shown(data: xr.Dataset, swept: list[str]) -> list[str]:
+    """Return the measures of one value for each run."""
+    known = [
+        str(name)
+        for name, x in data.data_vars.items()
+        if name not in NOTES and {*x.dims} <= {*swept, LARGEST_OVER} and bool(x.notnull().any())
+    ]
+    if not known:
+        raise ValueError("no run of this sweep has a measure; nsopt sweep prints why")
+    return known
+
+
+def _draw(ax: Axes, values: xr.DataArray, across: str) -> list[Line2D]:
+    """Draw a line for each combination of the other dimensions."""
+    lines = list(_lines(values, across))
+    symbol = str(values.attrs.get("units", ""))
+    one = symbol not in ("", "1") and "," not in symbol  # else a prefix would say nothing
+    unit = style.unit_of(symbol, values.values) if one else style.Unit(1.0, symbol.strip("1"))
+    handles = []
+    for k, (label, x, y) in enumerate(lines):
+        (line,) = ax.plot(x, unit.factor * y, "o", **style.look(k)._asdict(), markersize=3.0)
+        line.set_label(label if label and k < MOST_NAMED else "_other")
+        handles.append(line)
+    if lines and _even_in_logarithm(lines[0][1]):
+        ax.set_xscale("log")
+    named = f" ({MOST_NAMED} of {len(lines)} lines named)" if len(lines) > MOST_NAMED else ""
+    style.title(ax, fill(f"{values.attrs.get('long_name', values.name)}{named}", TITLE_WIDTH))
+    style.axis_labels(ax, None, f"[{unit.text}]" if unit.text else None)
+    return handles
+
+
+def _lines(values: xr.DataArray, across: str) -> Iterator[tuple[str, Array, Array]]:
+    """Yield name, x and y of each line, x ascending, without points that have no value."""
+    (along,) = values[across].dims
+    others = [str(d) for d in values.dims if d != along]
+    labels = [values[d].values if d in values.coords else range(values.sizes[d]) for d in others]
+    for combination in product(*map(enumerate, labels)):
+        y = values.isel({d: k for d, (k, _) in zip(others, combination, strict=True)})
+        x = values[across].values
+        order = [i for i in np.argsort(x, kind="stable") if np.isfinite(y.values[i])]
+        parts = [_part(d, value) for d, (_, value) in zip(others, combination, strict=True)]
+        yield ", ".join(parts), x[order], y.values[order]
+
+
+def _part(dimension: str, value: object) -> str:
+    """Return which of several lines one is: a component by its name alone, else name and number."""
+    return value if isinstance(value, str) else f"{dimension} = {value:.4g}"
+
+
+def _even_in_logarithm(x: Array) -> bool:
+    """Return whether ascending values are spaced more evenly in their logarithm."""
+    if len(x) < 3 or x[0] <= 0:
+        return False
+    steps, ratios = np.diff(x), np.diff(np.log(x))
+    return bool(np.ptp(steps) / steps.mean() > np.ptp(ratios) / ratios.mean() + 1e-9)
+
+
+def _named(data: xr.Dataset, name: str) -> str:
+    unit = str(data[name].attrs.get("units", "")) if name in data.coords else ""
+    return f"{name} [{unit}]" if unit else name
+
+
+def _title(data: xr.Dataset) -> str:
+    """Return the title of a sweep, with its scheme and how many runs failed."""
+    failed = int((data["completed"] == 0).sum()) if "completed" in data else 0
+    parts = [str(data.attrs.get("title", "sweep")), str(data.attrs.get("scheme_name", ""))]
+    parts += [f"{failed} of {data['completed'].size} runs failed"] if failed else []
+    return ", ".join(filter(None, parts))

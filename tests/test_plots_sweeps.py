@@ -1,0 +1,113 @@
+"""Figures of sweeps hold the numbers of their runs; the command draws them from the file."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nsopt import Grid, Samples
+from nsopt.analysis import SectionValues, Strobe, bifurcation
+from nsopt.cli import BAD_INPUT, app
+from nsopt.cli.look import SWEEP_PICTURES
+from nsopt.plots import SWEEP_FIGURES, bifurcation_diagram, measures
+from nsopt.plots.sweeps import NOTES
+from nsopt.sweep.measures import NOTES as ALL_NOTES
+from tests.plotted import factor_of
+from tests.sweeps import drop, run
+
+MASSES = [4.0, 0.5, 2.0, 1.0]
+MEASURE = {"points": SectionValues("ball.vz", Strobe(5e-3), 3)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fallen")
+
+
+@pytest.fixture(scope="module")
+def fallen(folder):
+    """A ball of several masses that falls from 5 cm for 20 ms, with two step sizes."""
+    over = Grid({"mass": MASSES, "h": [1e-3, 2e-3]})
+    return run(drop(), over, measure=MEASURE, folder=folder, title="fallen")
+
+
+@pytest.mark.unit
+def test_names_are_those_of_a_sweep():
+    assert set(ALL_NOTES) == NOTES
+    assert tuple(SWEEP_FIGURES) == SWEEP_PICTURES
+
+
+def test_each_line_of_a_measure_is_that_of_its_runs(fallen):
+    """Ordered by mass, which doubles, so that the axis is logarithmic."""
+    figure = measures(fallen, of="final_v", over="mass")
+    (ax,) = figure.axes
+    lines = {line.get_label(): line for line in ax.lines}
+    for k, h in enumerate([1e-3, 2e-3]):
+        line = lines[f"h = {h:g}, ball.vz"]
+        assert np.array_equal(line.get_xdata(), sorted(MASSES))
+        # It falls freely, exactly so by any step.
+        assert line.get_ydata() == pytest.approx(-9.81 * 0.02 * np.ones(4))
+        assert fallen["final_v"].values[0, k, 2] == pytest.approx(-9.81 * 0.02)
+    assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "mass")
+    assert ax.get_ylabel() == "[m/s, rad/s]"
+    shown = measures(fallen, over="h").axes
+    titles = [ax.get_title().replace("\n", " ") for ax in shown]
+    for name in ("largest_impact", "largest_gap_violation"):
+        ax = shown[titles.index(fallen[name].attrs["long_name"])]
+        assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "h [s]")
+        for k, line in enumerate(ax.lines):
+            assert line.get_label() == f"mass = {MASSES[k]:g}"
+            known = fallen[name].max("contact").values[k]
+            unit = fallen[name].attrs["units"]
+            assert line.get_ydata() == pytest.approx(factor_of(ax, unit) * known)
+
+
+def test_samples_are_drawn_over_any_of_their_names():
+    data = run(drop(), Samples({"mass": [2.0, 1.0, -1.0], "h": [1e-3, 2e-3, 1e-3]}))
+    for over, known in (("mass", [1.0, 2.0]), ("h", [1e-3, 2e-3])):
+        figure = measures(data, of="steps", over=over)
+        (line,) = figure.axes[0].lines
+        assert np.array_equal(line.get_xdata(), known)  # without the run that failed
+        assert sorted(line.get_ydata()) == [10, 20]
+        assert "1 of 3 runs failed" in figure.get_suptitle()
+
+
+def test_a_bifurcation_diagram_has_every_point(fallen):
+    figure = bifurcation_diagram(fallen, over="mass")
+    (line,) = figure.axes[0].lines
+    known = bifurcation(fallen, over="mass")
+    assert len(known) == 4 * 2 * 3
+    assert np.array_equal(np.transpose(line.get_data()), known.values)
+    # At 10, 15 and 20 ms, in free fall.
+    assert sorted(set(np.round(line.get_ydata() / -9.81, 9))) == [0.01, 0.015, 0.02]
+    assert figure.axes[0].get_ylabel() == "ball.vz where the run meets a section"
+    both = bifurcation_diagram(fallen, fallen, over="mass")
+    assert len(both.axes[0].lines) == 2
+
+
+def test_the_command_draws_a_sweep(fallen, folder):
+    del fallen
+    path = str(folder / "sweep.nc")
+    for words, picture in [
+        ([], "measures"),
+        (["--of", "final_q", "--over", "h"], "measures"),
+        (["--what", "bifurcation_diagram", "--over", "mass"], "bifurcation_diagram"),
+    ]:
+        made = folder / f"sweep_{picture}.png"
+        done = CliRunner().invoke(app, ["plot", path, *words])
+        assert done.exit_code == 0, done.output
+        assert made.stat().st_size > 5000
+        made.unlink()
+    for words, told in [
+        (["--what", "orbits"], "'orbits': choose one of measures, bifurcation_diagram"),
+        (["--of", "speed"], "no measure 'speed' in this sweep; there are completed, end_time"),
+        (["--over", "speed"], "'speed' was not swept; there are mass, h"),
+        (["--joint", "hinge"], "--joint is of other results, not of measures"),
+        (["--from", "0.1"], "--from and --to are of results, not of sweeps"),
+        (["--what", "bifurcation_diagram"], "several names were swept (mass, h)"),
+        (["--what", "bifurcation_diagram", "--of", "steps1"], "no measure 'steps1'"),
+        ([path], "one sweep at a time, got 2"),
+    ]:
+        done = CliRunner().invoke(app, ["plot", path, *words])
+        assert done.exit_code == BAD_INPUT
+        assert done.stderr.count("error: ") == 1
+        assert told in done.stderr
