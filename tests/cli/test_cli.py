@@ -14,6 +14,7 @@ from PIL import Image
 from nsopt import Result
 from nsopt.cli import INTERRUPTED, STOPPED_EARLY
 from nsopt.cli.look import PICTURES
+from nsopt.interrupt import forget
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import problem_files, problem_folder
 from nsopt.simulation.driver import Driver
@@ -300,6 +301,7 @@ def test_a_stopped_run_goes_on_without_being_asked_to_overwrite(folder, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "advance", pressed)
         call(*words, code=INTERRUPTED)
+    forget()  # what follows is another command
     assert not Result.open("results/drop.nc").completed
     assert "--resume" in complaint(*words)
     call(*words, "--resume")
