@@ -25,6 +25,7 @@ from nsopt import (
     AppliedTorque,
     Body,
     Compiled,
+    Composition,
     Dynamics,
     Frame,
     Grid,
@@ -169,6 +170,7 @@ def exponents(periods: int, steps: int) -> None:
         settle=50 * PERIOD,
         steps=StepBounds(h, h),
         count=2,
+        scheme=Composition(),
     )
     print(f"steps: {found.exponents}, sum {found.exponents.sum():.6f}", end="")
     print(f" ({time.perf_counter() - begin:.0f} s)")
@@ -182,7 +184,7 @@ def main() -> None:
     parser.add_argument("what", choices=["section", "diagram", "exponents"])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--periods", type=int, default=10000)
-    parser.add_argument("--steps", type=int, default=1600, help="a period, of exponents")
+    parser.add_argument("--steps", type=int, default=200, help="a period, of exponents")
     args = parser.parse_args()
     print(machine())
     if args.what == "section":

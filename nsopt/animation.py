@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from nsopt.checks import positive
 from nsopt.files import check_writable, replacing
 from nsopt.plots import Film, Pixels, require_steps
 from nsopt.result import Result
@@ -26,6 +27,7 @@ def animate(
     fps: float = 25,
     speed: float = 1.0,
     view: str | None = None,
+    magnify: float | None = None,
 ) -> Path:
     """Save the motion of a result as GIF or MP4, as the ending of ``path`` says.
 
@@ -43,6 +45,9 @@ def animate(
         2 plays twice as fast as it happened.
     view : str, optional
         One of ``nsopt.plots.scene.VIEWS``; the plane in which the bodies extend most by default.
+    magnify : float, optional
+        How many times larger clearances of bores are drawn: a circle about each pin, and in it
+        where the bushing is and was.
 
     Returns
     -------
@@ -51,21 +56,21 @@ def animate(
     Raises
     ------
     ValueError
-        For another ending, MP4 without ffmpeg, an unknown view, ``fps`` or ``speed`` that is not
-        positive, or a result that has no step.
+        For another ending, MP4 without ffmpeg, an unknown view, ``fps``, ``speed`` or ``magnify``
+        that is not positive, no clearance to magnify, or a result that has no step.
     OSError
         Naming the path, if it cannot be written.
     """
     require_steps((result,), "animation")
-    for name, value in (("fps", fps), ("speed", speed)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive number, got {value}")
+    for name, value in (("fps", fps), ("speed", speed), ("magnify", magnify)):
+        if value is not None:
+            positive(name, value)
     path = Path(path)
     if path.suffix.lower() not in WRITERS:
         raise ValueError(
             f"cannot save an animation as {path.name!r}: end it with {' or '.join(WRITERS)}"
         )
-    film = Film(result, view)
+    film = Film(result, view, magnify)
     write = WRITERS[path.suffix.lower()]
     path = check_writable(path)
     with replacing(path) as new:

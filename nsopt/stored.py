@@ -111,7 +111,10 @@ LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 
 _TEXTS = ("step_reason", "tried")
-_JSON = ("parameters", "outline", "frames", "plot_data", "redundant_rows", "left_out")
+_JSON = (
+    *("parameters", "outline", "frames", "pressed_frames"),
+    *("plot_data", "redundant_rows", "left_out"),
+)
 _NUMBERS = ("gap_scales", "clearances", "gravity")
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(

@@ -9,6 +9,7 @@ from PIL import Image
 
 from nsopt import Result
 from nsopt.animation import Film, animate, frame_times
+from tests.plotted import CLEARANCE, ran_clearance, ran_ideal
 
 OUTLINE = (
     '[{"body": -1, "points": [[0, 0, -5], [0, 0, 5]]}, '
@@ -39,6 +40,7 @@ def record(position, quaternion, time, **attrs):
                 "h_max": 1e-2,
                 "outline": OUTLINE,
                 "frames": FRAMES,
+                "pressed_frames": "[]",
                 "gravity": np.array([0.0, -9.81, 0.0]),
                 **attrs,
             },
@@ -127,6 +129,27 @@ def test_picture_follows_what_goes_far():
     assert Film(sliding(far=0.1)).mark is None
 
 
+def test_clearances_are_magnified_about_their_pins():
+    """The bushing is off the pin as on record, a hundred times as far, within the circle."""
+    result = ran_clearance()
+    film, k = Film(result, "xy", magnify=100.0), 25
+    film.draw(float(result["time"].values[k]), "")
+    (circle,), (pin,), (orbit,) = film.circles, film.pins, film.orbits
+    assert np.hypot(*circle.get_data()) == pytest.approx(100 * CLEARANCE)
+    offset = result["contact_offset"].values[: k + 1, :2, :2].mean(axis=1)  # of both ends
+    way = np.column_stack(orbit.get_data())
+    assert way[:-1] == pytest.approx(100 * offset, abs=1e-9)
+    assert np.ravel(pin.get_data()) == pytest.approx(100 * offset[-1], abs=1e-9)
+    assert np.max(np.hypot(*way.T)) > 50 * CLEARANCE
+    low, _ = film.ax.get_xlim()
+    assert low < np.min(circle.get_xdata())
+    list(film.frames(result["time"].values[-1:], 0.5))
+    assert "clearance x 100" in film.title.get_text()
+    assert "speed 0.5" in film.title.get_text()
+    with pytest.raises(ValueError, match="no clearance to magnify: ideal"):
+        Film(ran_ideal(), magnify=2.0)
+
+
 def test_another_view(tmp_path):
     assert Film(turning(), "oblique").ax.get_xlabel() == "[m], seen from above and aside"
     with pytest.raises(ValueError, match="unknown view 'top'"):
@@ -137,8 +160,9 @@ def test_another_view(tmp_path):
     ("name", "options", "message"),
     [
         ("rod.avi", {}, r"'rod\.avi': end it with \.gif or \.mp4"),
-        ("rod.gif", {"fps": 0}, "fps must be a positive number, got 0"),
-        ("rod.gif", {"speed": float("nan")}, "speed must be a positive number, got nan"),
+        ("rod.gif", {"fps": 0}, "fps must be positive, got 0"),
+        ("rod.gif", {"speed": float("nan")}, "speed must be finite, got nan"),
+        ("rod.gif", {"magnify": -2.0}, "magnify must be positive, got -2"),
     ],
 )
 def test_refusals(name, options, message, tmp_path):

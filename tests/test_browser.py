@@ -67,6 +67,7 @@ def record(count=40, end=3.0, far=0.0, recorded=None, **attrs):
         "h_max": 1e-2,
         "outline": json.dumps(outline),
         "frames": json.dumps(frames),
+        "pressed_frames": "[]",
         "gravity": np.array([0.0, -9.81, 0.0]),
     }
     names = {"time": time, "body": ["rod", "left/cart"]}

@@ -18,6 +18,8 @@ from nsopt.plots import (
     joint_coordinates,
     joint_forces,
     joint_torques,
+    phase_portrait,
+    spectra,
     velocities,
 )
 from tests.plotted import factor_of
@@ -116,3 +118,20 @@ def test_what_there_is_not_is_named(crank, tmp_path):
     call = ["plot", path, "--what", *words, "--over", "main bearing", "--from", "0.001"]
     assert CliRunner().invoke(app, call).exit_code == 0
     assert (tmp_path / "crank_contact_forces.png").is_file()
+
+
+def test_what_is_round_off_of_others_is_flat(crank):
+    """The crank turns evenly, in the plane, and loses nothing but in impacts."""
+    bearing, pin, guide = joint_accelerations(crank).axes
+    assert np.ptp(bearing.lines[0].get_ydata()) < 1e-6 * np.ptp(bearing.get_ylim())
+    assert bearing.get_ylabel() == "[rad/s²]"
+    for ax in (pin, guide):
+        assert np.ptp(ax.lines[0].get_ydata()) > 0.5 * np.ptp(ax.get_ylim())
+    about_x = base_force(crank).axes[1]
+    assert np.ptp(about_x.lines[0].get_ydata()[1:]) < 1e-6 * np.ptp(about_x.get_ylim())
+
+
+def test_a_phase_portrait_is_of_what_moves_unevenly_by_default(crank):
+    (ax,) = phase_portrait(crank).axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("crank pin.angle [rad]", "crank pin.rate [rad/s]")
+    assert "crank pin.rate" in spectra(crank).axes[0].get_ylabel()

@@ -92,7 +92,7 @@ def test_bars_of_modes_fill_the_run_as_its_statistics_say(loose):
 
 
 def test_a_joint_that_is_not_there_is_refused(loose):
-    with pytest.raises(ValueError, match="no bore in joint 'door'"):
+    with pytest.raises(ValueError, match="no bore or guide in joint 'door'"):
         orbits(loose, joint="door")
     with pytest.raises(ValueError, match="'door' on record in clearance; contacts are in hinge"):
         contact_modes(loose, joint="door")

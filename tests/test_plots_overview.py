@@ -6,7 +6,9 @@ import pytest
 from nsopt import (
     GROUND,
     Body,
+    CompliantContact,
     Frame,
+    Hertz,
     Mechanism,
     PointOnLine,
     Result,
@@ -20,8 +22,9 @@ from nsopt import (
 )
 from nsopt.algebra import rotate
 from nsopt.plots import Film, overview
+from nsopt.plots.lens import lenses
 from nsopt.plots.scene import VIEWS, Scene, view_of
-from tests.plotted import CLEARANCE, ran_clearance, ran_ideal, ran_stone, repeated
+from tests.plotted import CLEARANCE, loose, ran_clearance, ran_ideal, ran_stone, repeated, run
 
 clearance, ideal, stone = (
     pytest.fixture(ran, scope="module") for ran in (ran_clearance, ran_ideal, ran_stone)
@@ -124,6 +127,23 @@ def test_boxes_have_their_edges():
         box = box_outline(0.4, 0.2, depth)
         assert len(box) == count
         assert np.allclose(np.ptp(np.concatenate(box), axis=0), [0.4, 0.2, depth])
+
+
+def test_compliant_joints_are_drawn_like_rigid_ones():
+    """The stick ends at the bushing, and the clearance can be magnified."""
+    soft = run(
+        "soft",
+        contacts=[lambda body: CompliantContact("soft", loose(body), Hertz(1e9))],
+        duration=4e-3,
+        steps=(1e-3, 1e-3),
+    )
+    scene = Scene(soft)
+    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
+    fallen = 9.81 * 4e-3**2 / 2
+    assert stick[1] == pytest.approx([0.0, -fallen, 0.0], abs=0.3 * fallen)
+    (lens,) = lenses(soft, 10.0)
+    assert lens.radius == pytest.approx(10 * CLEARANCE)
+    assert lens.offset(scene.poses)[-1] == pytest.approx(10 * stick[1])
 
 
 def test_euler_parameters_of_either_sign_are_one_turn(clearance):

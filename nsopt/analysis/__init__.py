@@ -3,7 +3,7 @@
 from nsopt.analysis.bifurcation import SectionValues, bifurcation
 from nsopt.analysis.lyapunov import Exponents, lyapunov
 from nsopt.analysis.modes import mode_statistics
-from nsopt.analysis.orbit import Orbit, orbit
+from nsopt.analysis.orbit import Orbit, journals, orbit
 from nsopt.analysis.quantities import freedom_of, quantity, unit
 from nsopt.analysis.sections import Crossing, Impacts, PoincareSection, Strobe, phase, poincare
 from nsopt.analysis.spectrum import spectrum
@@ -22,6 +22,7 @@ __all__ = [
     "Wear",
     "bifurcation",
     "freedom_of",
+    "journals",
     "lyapunov",
     "mode_statistics",
     "orbit",

@@ -54,6 +54,9 @@ class Strobe(PoincareSection):
         if not 0 < self.period < np.inf:
             raise ValueError(f"period of a Strobe must be positive, got {self.period}")
 
+    def __str__(self) -> str:
+        return f"once every {self.period:.6g} s" + (f", phase {self.phase:g}" * bool(self.phase))
+
     def times(self, result: Result) -> Array:
         t = result["time"].values
         first = np.ceil((t[0] - 1e-9 * self.period) / self.period - self.phase)
@@ -81,6 +84,11 @@ class Crossing(PoincareSection):
     level: float = 0.0
     every: float | None = None
     rising: bool = True
+
+    def __str__(self) -> str:
+        name = self.of if isinstance(self.of, str) else "a quantity"
+        levels = f"{self.level:.6g}" + (f" + k {self.every:.6g}" if self.every else "")
+        return f"{name} = {levels}, {'rising' if self.rising else 'falling'}"
 
     def times(self, result: Result) -> Array:
         t, x = result["time"].values, quantity(result, self.of) - self.level
@@ -110,6 +118,9 @@ class Impacts(PoincareSection):
     """
 
     contact: str | None = None
+
+    def __str__(self) -> str:
+        return "at impacts" + (f" of {self.contact}" if self.contact else "")
 
     def times(self, result: Result) -> Array:
         names, mode = list(result["contact"].values), result["contact_mode"].values

@@ -77,6 +77,14 @@ def plot(
             "impacts, the default."
         ),
     ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="Of an animation: 0.1 plays ten times as slowly.")
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="Of an animation: pictures a second.")] = None,
+    magnify: Annotated[
+        float | None,
+        typer.Option(help="Of an animation: how many times larger clearances are drawn."),
+    ] = None,
     begin: Annotated[float | None, typer.Option("--from", help="From this time on [s].")] = None,
     end: Annotated[float | None, typer.Option("--to", help="Up to this time [s].")] = None,
 ) -> None:
@@ -87,14 +95,20 @@ def plot(
     with plain_errors():
         of_sweeps = all(map(_is_sweep, results))
         what = what or ("measures" if of_sweeps else "overview")
-        figures = SWEEP_FIGURES if of_sweeps else FIGURES
-        if what not in figures and (of_sweeps or what != "animation"):
-            known = ", ".join(figures if of_sweeps else [*figures, "animation"])
-            raise ValueError(f"unknown picture {what!r}: choose one of {known}")
+        figures: dict[str, Callable[..., Any]] = {**FIGURES, "animation": animate}
+        figures = dict(SWEEP_FIGURES) if of_sweeps else figures
+        if what not in figures:
+            raise ValueError(f"unknown picture {what!r}: choose one of {', '.join(figures)}")
         ending = ".gif" if what == "animation" else ".png"
         target = out or results[0].with_name(f"{results[0].stem}_{what}{ending}")
-        options = {"joint": joint, "component": component, "over": over, "section": section}
-        given = {k: v for k, v in (options | {"x": x, "y": y, "of": of}).items() if v is not None}
+        options: dict[str, Any] = {
+            "joint": joint,
+            "component": component,
+            "over": over,
+            "section": section,
+        }
+        options |= {"x": x, "y": y, "of": of, "speed": speed, "fps": fps, "magnify": magnify}
+        given = {name: value for name, value in options.items() if value is not None}
         _check_taken(what, given, figures)
         loaded: list[Any]
         if of_sweeps:
@@ -105,7 +119,7 @@ def plot(
             loaded = [_between(result, begin, end) for result in _told_apart(results)]
         check_writable(target)
         if what == "animation":
-            animate(loaded[0], target)
+            animate(loaded[0], target, **given)
         else:
             save(_drawn(figures[what], loaded, given), target)
         print(target)
@@ -138,7 +152,7 @@ def _between(result: Result, begin: float | None, end: float | None) -> Result:
 
 
 def _check_taken(
-    what: str, given: Mapping[str, str], figures: Mapping[str, Callable[..., Figure]]
+    what: str, given: Mapping[str, Any], figures: Mapping[str, Callable[..., Any]]
 ) -> None:
     """Refuse options that a picture does not take."""
     for name in given:

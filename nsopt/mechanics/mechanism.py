@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from nsopt.mechanics.absolute import AbsoluteCoordinates
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.bodies import Body
 from nsopt.mechanics.coordinates import Coordinates
 from nsopt.mechanics.element import Constraint, Element
+from nsopt.mechanics.frame import Frame
 from nsopt.mechanics.freedom import Axis
 from nsopt.mechanics.relative import RelativeCoordinates
 from nsopt.mechanics.spanning_tree import Relative, spanning_tree
@@ -148,6 +151,24 @@ class Mechanism:
             f"Mechanism({len(bodies)} bodies, {len(joints)} joints, "
             f"coordinates={self.coordinates!r})"
         )
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of a link by its name: at the joint that carries it, with its axes.
+
+        Of a URDF file that is the frame of the link. What no joint carries has its centre of mass.
+
+        Raises
+        ------
+        ValueError
+            If there is no body of that name.
+        """
+        body = next((x for x in self.bodies if x.name == name), None)
+        if body is None:
+            known = ", ".join(x.name for x in self.bodies)
+            raise ValueError(f"no link {name!r}: one of {known}")
+        carrying = (b for _, b in (x.frames for x in self.joints) if b.body is body)
+        carrier = next(carrying, None)
+        return Frame(body) if carrier is None else Frame(body, carrier.origin, np.eye(3))
 
     @property
     def generalized_coordinates(self) -> Coordinates:

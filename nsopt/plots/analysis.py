@@ -11,6 +11,7 @@ from nsopt.analysis import (
     Impacts,
     Orbit,
     PoincareSection,
+    journals,
     orbit,
     poincare,
     quantity,
@@ -20,7 +21,6 @@ from nsopt.analysis import (
 from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans, step_modes
 from nsopt.plots import style
 from nsopt.plots.across import across
-from nsopt.plots.contact import in_bores
 from nsopt.plots.coordinates import is_speed
 from nsopt.result import Result
 
@@ -29,6 +29,10 @@ MODES |= {IMPACT: ("impact", "#d1651a")}
 
 MANY = 100
 """Points of a section that are drawn small."""
+LEAST = 1e-6
+"""Of the largest change of a velocity, one that counts."""
+WEAKEST = 1e-6
+"""Of the largest amplitude, the lowest that a spectrum shows."""
 
 
 def phase_portrait(*results: Result, x: str | None = None, y: str | None = None) -> Figure:
@@ -38,8 +42,8 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
     ----------
     *results : Result
     x, y : str, optional
-        Names as `nsopt.analysis.quantity` takes them; the first coordinate and the first velocity
-        of the first result by default.
+        Names as `nsopt.analysis.quantity` takes them; by default the first velocity of the first
+        result that changes, and its coordinate.
 
     Returns
     -------
@@ -53,8 +57,8 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
         For an unknown name.
     """
     style.require_steps(results, "phase_portrait")
-    x = x or str(results[0]["q_name"].values[0])
-    y = y or str(results[0]["v_name"].values[0])
+    moving = _moving(results[0])
+    x, y = x or moving[0], y or moving[1]
     figure, axes = style.page("Phase portrait", results, 1, 1, (6.4, 5.0))
     for k, result in enumerate(results):
         axes[0, 0].plot(quantity(result, x), quantity(result, y), **style.look(k)._asdict())
@@ -92,13 +96,13 @@ def poincare_map(
     """
     style.require_steps(results, "poincare_map")
     section = section or Impacts()
-    x = x or str(results[0]["q_name"].values[0])
-    y = y or str(results[0]["v_name"].values[0])
+    moving = _moving(results[0])
+    x, y = x or moving[0], y or moving[1]
     figure, axes = style.page("Poincaré section", results, 1, 1, (6.4, 5.2))
     for k, result in enumerate(results):
         points = poincare(result, section, [x, y])
         if points.empty:
-            raise ValueError(f"poincare_map: {result.name} never meets {section}")
+            raise ValueError(f"poincare_map: {result.name} never meets {section!r}")
         size = 4.0 if len(points) < MANY else 2.2
         axes[0, 0].plot(points[x], points[y], **style.dot(k, size))
     style.title(axes[0, 0], f"{section}")
@@ -114,8 +118,8 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
     ----------
     *results : Result
     of : str, optional
-        A name as `nsopt.analysis.quantity` takes it; the first velocity of the first result by
-        default.
+        A name as `nsopt.analysis.quantity` takes it; by default the first velocity of the first
+        result that changes.
 
     Returns
     -------
@@ -129,14 +133,31 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
         For an unknown name.
     """
     style.require_steps(results, "spectra")
-    of = of or str(results[0]["v_name"].values[0])
+    of = of or _moving(results[0])[1]
     figure, axes = style.page("Spectrum", results, 1, 1, (7.0, 4.2))
     for k, result in enumerate(results):
         found = spectrum(result, of)
         axes[0, 0].plot(found["frequency"], found, **style.look(k)._asdict())
+    axes[0, 0].set(xscale="log", yscale="log")
+    peaks = [style.peak(line.get_ydata()) for line in axes[0, 0].lines]
+    axes[0, 0].set_ylim(bottom=WEAKEST * max(peaks) or None)
     style.axis_labels(axes[0, 0], "frequency [Hz]", f"amplitude of {_text(results[0], of)}")
     style.results_legend(figure, results)
     return figure
+
+
+def _moving(result: Result) -> tuple[str, str]:
+    """Return the first coordinate that moves unevenly, and its velocity.
+
+    Nothing is to be learnt of a crank that turns evenly, nor of what only round-off moves.
+    """
+    q, v = ([str(x) for x in result[f"{kind}_name"].values] for kind in "qv")
+    changes = np.ptp(result["v"].values, axis=0)
+    k = int(np.argmax(changes > LEAST * changes.max(initial=0.0)))
+    owner, _, _ = v[k].rpartition(".")
+    own_q, own_v = ([x for x in names if x.rpartition(".")[0] == owner] for names in (q, v))
+    j = own_v.index(v[k])
+    return (own_q[j] if j < len(own_q) else q[0]), v[k]
 
 
 def _text(result: Result, name: str) -> str:
@@ -150,14 +171,16 @@ def _text(result: Result, name: str) -> str:
 def orbits(*results: Result, joint: str | None = None) -> Figure:
     """Draw the orbit of each journal within its clearance, coloured by the mode of its contact.
 
-    In the plane that the offset lives in; of a ball that moves in space, its distance over its
-    direction about z of frame a.
+    In the plane that the offset lives in. Of a ball that moves in space, its distance and its
+    elevation above the xy plane of frame a, over its direction about z. Of a slider the corners of
+    each end, within the walls of the guide; of a `PlanarPrismaticClearance` how far its two ends
+    are across the guide, one over the other.
 
     Parameters
     ----------
     *results : Result
     joint : str, optional
-        Name of a joint with clearance; the first with a bore by default.
+        Name of a joint with clearance; the first with a bore or a guide by default.
 
     Returns
     -------
@@ -169,33 +192,49 @@ def orbits(*results: Result, joint: str | None = None) -> Figure:
         If no result has such a joint.
     """
     style.require_steps(results, "orbits")
-    found = [(r, each) for r in results if joint or in_bores(r) for each in orbit(r, joint)]
+    found: dict[tuple[int, str], list[Orbit]] = {}
+    for k, result in enumerate(results):
+        for each in orbit(result, joint) if joint or journals(result) else ():
+            found.setdefault((k, each.part), []).append(each)
     if not found:
         who = ", ".join(r.name for r in results)
-        raise ValueError(f"orbits shows joints with a bore; {who} has none")
-    size = (4.4 * len(found) + 0.4, 5.0)
-    figure, axes = style.page("Orbit", results, 1, len(found), size)
-    for ax, (result, each) in zip(axes[0], found, strict=True):
-        (_in_plane if len(each.axes) == 2 else _in_space)(ax, each)
-        several = f", {style.label(result)}" if len(results) > 1 else ""
-        style.title(ax, f"{each.contact}{several}")
+        raise ValueError(f"orbits shows joints with a bore or a guide; {who} has none")
+    rows = 2 if any(len(each.axes) == 3 for shared in found.values() for each in shared) else 1
+    size = (4.4 * len(found) + 0.4, 1.2 + 3.8 * rows)
+    figure, axes = style.page("Orbit", results, rows, len(found), size)
+    for column, ((k, part), shared) in zip(axes.T, found.items(), strict=True):
+        if len(shared[0].axes) == 3:
+            _in_space(column[0], column[1], shared[0])
+        else:
+            _in_plane(column[0], shared)
+            for ax in column[1:]:
+                ax.remove()
+        several = f", {style.label(results[k])}" if len(results) > 1 else ""
+        style.title(column[0], f"{part}{several}")
     _modes_legend(figure)
     return figure
 
 
-def _in_plane(ax: Axes, each: Orbit) -> None:
-    turn = np.linspace(0, 2 * np.pi, 181)
-    ax.plot(np.cos(turn), np.sin(turn), color="black", linewidth=0.8, label="_wall")
-    ax.plot(*each.offset.T, color=style.GREY, linewidth=0.3, zorder=2)
-    _dots(ax, each, *each.offset.T)
+def _in_plane(ax: Axes, shared: list[Orbit]) -> None:
+    ax.plot(*shared[0].walls.T, color="black", linewidth=0.8, label="_wall")
+    for each in shared:
+        ax.plot(*each.offset.T, color=style.GREY, linewidth=0.3, zorder=2)
+        _dots(ax, each, *each.offset.T)
     ax.set_aspect("equal")
-    style.axis_labels(ax, f"{each.axes[0]} / clearance", f"{each.axes[1]} / clearance")
+    across, upwards = shared[0].axes
+    style.axis_labels(ax, f"{across} / clearance", f"{upwards} / clearance")
 
 
-def _in_space(ax: Axes, each: Orbit) -> None:
-    _dots(ax, each, each.angle, each.eccentricity)
-    ax.axhline(1.0, color="black", linewidth=0.8, label="_wall")
-    style.axis_labels(ax, "direction in the xy plane [rad]", "distance / clearance")
+def _in_space(distance: Axes, elevation: Axes, each: Orbit) -> None:
+    _dots(distance, each, each.angle, each.eccentricity)
+    distance.axhline(1.0, color="black", linewidth=0.8, label="_wall")
+    style.axis_labels(distance, None, "distance / clearance")
+    up = np.arctan2(each.offset[:, 2], np.hypot(each.offset[:, 0], each.offset[:, 1]))
+    _dots(elevation, each, each.angle, up)
+    for ax in (distance, elevation):
+        ax.set_xlim(-np.pi, np.pi)
+    elevation.set_ylim(-np.pi / 2, np.pi / 2)
+    style.axis_labels(elevation, "direction about z [rad]", "elevation [rad]")
 
 
 def _dots(ax: Axes, each: Orbit, x: style.Array, y: style.Array) -> None:
@@ -248,6 +287,8 @@ def contact_modes(*results: Result, joint: str | None = None, over: str | None =
 def _contacts(result: Result, joint: str | None) -> list[int]:
     names = [str(name) for name in result["contact"].values]
     chosen = [k for k, name in enumerate(names) if joint is None or joint_of(name) == joint]
+    if not names:
+        raise ValueError(f"contact_modes shows contacts; {result.name} has none")
     if not chosen or "contact_mode" not in result.data:
         have = ", ".join(dict.fromkeys(map(joint_of, names))) or "none"
         wanted = "a contact" if joint is None else repr(joint)

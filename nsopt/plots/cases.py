@@ -26,6 +26,8 @@ from nsopt.result import Result
 
 COLUMNS = 3
 """Of panels; rows follow."""
+SIDE = 1.0
+"""Room beside the first and the last joint, so that few bars are not as wide as the picture."""
 
 
 class _Panel(NamedTuple):
@@ -153,12 +155,19 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     names = list(dict.fromkeys(map(str, table.columns.get_level_values(0))))
     size = (max(7.0, 1.2 + 0.13 * len(names) * len(results)), 6.0)
     figure, axes = style.page("RMS of joint loads", results, 2, 1, size, sharex=True)
-    for ax, part in zip(axes[:, 0], ("axial", "normal"), strict=True):
-        values = np.array([[table.loc[x, (joint, part)] for joint in names] for x in labels])
+    loads = {
+        part: np.array([[table.loc[x, (joint, part)] for joint in names] for x in labels])
+        for part in ("axial", "normal")
+    }
+    largest = max(map(style.peak, loads.values()))
+    for ax, part in zip(axes[:, 0], loads, strict=True):
+        values = loads[part]
         unit, width = style.unit_of("N", values), 0.8 / len(results)
         for k, row in enumerate(values):
             at = np.arange(len(names)) + (k - (len(results) - 1) / 2) * width
             ax.bar(at, unit.factor * row, width, label=style.label(results[k]), **style.bar(k))
+        style.flatten_round_off(ax, unit.factor * values, unit.factor * largest)
+        ax.set_xlim(-SIDE, len(names) - 1 + SIDE)
         style.title(ax, f"{part} to z of frame a" if part == "normal" else "along z of frame a")
         style.axis_labels(ax, None, f"RMS [{unit.text}]")
     axes[-1, 0].set_xticks(range(len(names)), names, rotation=30, fontsize=style.SMALL)
@@ -200,8 +209,11 @@ def _overlaid(
     rows = -(-len(panels) // columns)
     size = (max(7.0, 3.6 * columns), 1.2 + 2.1 * rows)
     figure, axes = style.page(title, results, rows, columns, size, sharex=True)
+    sizes = {panel.unit: 0.0 for panel in panels}
+    for panel in panels:
+        sizes[panel.unit] = max(sizes[panel.unit], *map(style.peak, panel.lines.values()))
     for ax, panel in zip(axes.flat, panels, strict=False):
-        _draw(ax, results, panel)
+        _draw(ax, results, panel, sizes[panel.unit])
     for ax in axes.flat[len(panels) :]:
         ax.remove()
     for ax in axes.flat[max(0, len(panels) - columns) : len(panels)]:
@@ -211,13 +223,16 @@ def _overlaid(
     return figure
 
 
-def _draw(ax: Axes, results: Sequence[Result], panel: _Panel) -> None:
+def _draw(ax: Axes, results: Sequence[Result], panel: _Panel, size: float) -> None:
+    """Draw a panel; what is round-off of ``size``, the largest of its unit, is flat."""
     lines = panel.lines.values()
+    largest = max(map(style.peak, lines))
+    flat = largest <= style.MOST_ROUNDING * size
     unit = style.unit_of(panel.unit, *lines) if panel.unit else style.Unit(1.0, "1")
+    unit = style.Unit(1.0, panel.unit) if flat and panel.unit else unit
     for k, values in panel.lines.items():
         ax.plot(results[k]["time"].values, unit.factor * values, **style.look(k)._asdict())
-    largest = max(map(style.peak, lines))
-    style.flatten_round_off(ax, unit.factor * largest, 1.0)
+    style.flatten_round_off(ax, unit.factor * largest, size if flat else 1.0)
     ax.locator_params(axis="x", nbins=5)
     style.title(ax, panel.title)
     style.axis_labels(ax, None, f"{panel.symbol} [{unit.text}]".strip())

@@ -99,7 +99,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
         ax.set_axis_off()
         return
     ax.locator_params(axis="x", nbins=2 * TICKS)
-    style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text}]")
+    style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text or 1}]")
     ax.legend(
         loc="center left",
         bbox_to_anchor=(1.01, 0.5),
@@ -144,10 +144,10 @@ def draw_vectors(
     size = (max(7.0, 3.9 * len(vectors)), 6.6)
     only = f": {recorded[0].label}" if len(recorded) == 1 else ""
     figure, axes = style.page(title + only, (), 3, len(vectors), size, sharex=True)
+    largest = max(style.peak(r.values) for r in recorded)
     for column, vector in enumerate(vectors):
-        _components(
-            list(axes[:, column]), vector, [(r.time, r.values[:, column]) for r in recorded]
-        )
+        drawn = [(r.time, r.values[:, column]) for r in recorded]
+        _components(list(axes[:, column]), vector, drawn, largest)
         style.axis_labels(axes[-1, column], text, None)
         style.title(axes[0, column], vector.title)
     if len(recorded) > 1:
@@ -159,9 +159,13 @@ def draw_vectors(
     return figure
 
 
-def _components(axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]]) -> None:
+def _components(
+    axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]], largest: float
+) -> None:
     values = [value for _, value in drawn]
     unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
+    if scale <= style.MOST_ROUNDING * largest:  # of all vectors, about a metre from each other
+        scale = largest
     for a, ax in enumerate(axes):
         for k, (time, value) in enumerate(drawn):
             ax.plot(time, unit.factor * value[:, a], **style.look(k)._asdict())

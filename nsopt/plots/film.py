@@ -15,7 +15,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from nsopt.plots import style
-from nsopt.plots.scene import AXES, Scene, view_of
+from nsopt.plots.lens import lenses
+from nsopt.plots.scene import AXES, Poses, Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -32,15 +33,19 @@ class Film:
     ----------
     result : Result
     view : str, optional
+    magnify : float, optional
+        Clearances as many times larger: of each bore a circle about the origin of frame a, and the
+        way of the origin of frame b within it.
 
     Raises
     ------
     ValueError
-        For an unknown view.
+        For an unknown view, or if there is no clearance to magnify.
     """
 
-    def __init__(self, result: Result, view: str | None = None):
+    def __init__(self, result: Result, view: str | None = None, magnify: float | None = None):
         self.scene = Scene(result)
+        self.lenses = [] if magnify is None else lenses(result, magnify)
         self.view = view_of(self.scene, view)
         self.name = result.name
         self.far = self.scene.travels_far()
@@ -54,8 +59,17 @@ class Film:
         looks = [style.look(b).color for b in range(len(self.scene.bodies))]
         self.traces = [self.ax.plot([], [], color=c, linewidth=0.8, alpha=0.55)[0] for c in looks]
         self.masses = [self.ax.plot([], [], "o", color=c, markersize=6, zorder=6)[0] for c in looks]
+        self.circles = [self.ax.plot([], [], color="black", lw=0.8)[0] for _ in self.lenses]
+        self.orbits = [self.ax.plot([], [], color="#666666", lw=0.6)[0] for _ in self.lenses]
+        self.pins = [
+            self.ax.plot([], [], "o", color="black", markersize=4, zorder=8)[0] for _ in self.lenses
+        ]
         self.mark = self._strip(strip) if strip is not None else None
-        self.title = self.ax.set_title(self.name, fontsize=style.TITLE, family="monospace")
+        # A long title takes a second line, for which there is to be room from the start.
+        self.end = "\n" if self.lenses else "   "
+        self.title = self.ax.set_title(
+            self.name + self.end, fontsize=style.TITLE, family="monospace"
+        )
         self.canvas: Any = FigureCanvasAgg(self.figure)
         # Arranged once: arranging every picture takes most of the time, and would make it jump.
         self.figure.draw_without_rendering()
@@ -69,6 +83,8 @@ class Film:
             half = 0.9 * scene.size() * np.array([1.0, 0.45])
             return middle - half, middle + half
         low, high = scene.corners(self.view)
+        room = max((lens.radius for lens in self.lenses), default=0.0)
+        low, high = low - room, high + room
         extent = high - low
         largest = float(extent.max()) or 1.0
         # A motion along a line still needs a picture of some height.
@@ -147,10 +163,21 @@ class Film:
             here = view(poses.position[0, b])
             self.masses[b].set_data([here[0]], [here[1]])
             self.traces[b].set_data(*np.vstack([view(scene.poses.position[past, b]), here]).T)
+        self._magnify(poses, past)
         self._follow(poses.position[0].mean(axis=0))
         self.title.set_text(text)
         self.canvas.draw()
         return np.array(self.canvas.buffer_rgba(), dtype=np.uint8)
+
+    def _magnify(self, poses: Poses, past: NDArray[np.bool_]) -> None:
+        """Draw the clearances that are magnified, and the ways in them so far."""
+        before = Poses(*(part[past] for part in self.scene.poses))
+        for k, lens in enumerate(self.lenses):
+            self.circles[k].set_data(*self.view(lens.circle(poses)).T)
+            middle, here = lens.a.at(poses)[0], lens.offset(poses)
+            way = self.view(middle + np.vstack([lens.offset(before), here]))
+            self.orbits[k].set_data(*way.T)
+            self.pins[k].set_data(*way[-1:].T)
 
     def _follow(self, middle: Array) -> None:
         if self.mark is None:
@@ -166,5 +193,9 @@ class Film:
         digits = max(2, 1 - math.floor(math.log10(gap))) if gap > 0 else 3
         width = len(f"{times[-1]:.{digits}f}")
         played = "" if speed == 1 else f"   speed {speed:g}"
+        if self.lenses:
+            played += f"   clearance x {self.lenses[0].factor:g}"
         for time in times:
-            yield self.draw(float(time), f"{self.name}   t = {time:{width}.{digits}f} s{played}")
+            yield self.draw(
+                float(time), f"{self.name}{self.end}t = {time:{width}.{digits}f} s{played}"
+            )

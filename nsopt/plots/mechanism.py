@@ -40,6 +40,7 @@ def mechanism(ax: Axes, result: Result) -> None:
         _bodies(ax, scene, view, poses, k, 0.25 + 0.75 * k / (count - 1))
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
+    ax.locator_params(axis="x", nbins=6)
     style.axis_labels(ax, f"{view.across} [m]", f"{view.up} [m]")
     style.title(ax, f"Mechanism, t = {times[0]:.3g} (light) to {end:.3g} s (dark)")
 

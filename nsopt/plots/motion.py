@@ -285,8 +285,11 @@ def energies(*results: Result, over: str | None = None) -> Figure:
     shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
     for ax, (name, curve) in zip(axes.flat, CURVES.items(), strict=False):
         _energy(ax, results, curve, name, shared)
-    own = style.unit_of("J", *(balance(r) for r in results))
+    balances = [balance(r) for r in results]
+    own = style.unit_of("J", *balances)
     _energy(axes[1, 1], results, balance, "balance: total − external work − start", own)
+    largest = max(style.peak(energy(r)) for energy in (kinetic, potential) for r in results)
+    _flatten_round_off(axes[1, 1], [own.factor * x for x in balances], own.factor * largest)
     _same_limits(list(axes.flat[:3]))
     for ax in axes[-1]:
         style.axis_labels(ax, text, None)

@@ -54,6 +54,9 @@ def programmed_paths(*results: Result, name: str | None = None) -> Figure:
     for c, ax in enumerate(axes[1]):
         for k, (result, path) in enumerate(zip(results, paths, strict=True)):
             ax.plot(result["time"].values, path[:, c], **style.look(k)._asdict())
+        known = np.concatenate([path[:, c] for path in paths])
+        if np.ptp(known) <= style.MOST_ROUNDING * style.peak(known):
+            ax.set_ylim(known[0] - 0.1, known[0] + 0.1)
         style.axis_labels(ax, "time [s]", f"{'xyz'[c]} [m]")
     style.results_legend(figure, results)
     return figure
@@ -83,10 +86,13 @@ def link_shapes(
     """
     style.require_steps(results, "link_shapes")
     names = [name for result in results for name in _links(result)]
+    if not names:
+        who = ", ".join(result.name for result in results)
+        raise ValueError(f"link_shapes shows flexible links; {who} has none")
     link = link or next(iter(names), "")
     shapes = {k: x for k, r in enumerate(results) if (x := link_points(r, link)) is not None}
     if not shapes:
-        known = ", ".join(dict.fromkeys(names)) or "none"
+        known = ", ".join(dict.fromkeys(names))
         raise ValueError(f"link_shapes: no flexible link {link!r}; there are {known}")
     end = min(float(results[k]["time"].values[-1]) for k in shapes)
     at = np.linspace(0, end, 5)[1:] if times is None else np.asarray(times, dtype=float)

@@ -57,7 +57,7 @@ class Scene:
         ]
         anchors = [
             (int(frame["body"]), np.asarray(frame["origin"], dtype=float))
-            for frame in stored(result, "frames")
+            for frame in (*stored(result, "frames"), *stored(result, "pressed_frames"))
         ]
         self.pins = [point for body, point in anchors if body < 0]
         self.sticks = [

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.container import Container
 from matplotlib.figure import Figure
@@ -286,6 +287,11 @@ def logarithmic(ax: Axes, values: ArrayLike) -> None:
     if array.size == 0 or array.max() / array.min() > 100:
         return
     ax.set_ylim(array.min() / 1.25, array.max() * 1.25)
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())
+    plain_decades(ax.yaxis)
+
+
+def plain_decades(axis: Axis) -> None:
+    """Show 1, 2 and 5 of each decade of a logarithmic axis as plain numbers."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_locator(NullLocator())

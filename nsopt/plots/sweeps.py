@@ -20,6 +20,8 @@ from nsopt.plots.style import Array
 NOTES = {"completed", "stop_reason", "end_time", "steps", "retries", "solve_time", "run_time"}
 """What every sweep has on its runs, drawn where it is asked for."""
 COLUMNS, TITLE_WIDTH = 2, 52
+FEW = 100.0
+"""Ratio of the ends of a logarithmic axis, up to which more than decades are numbered."""
 LARGEST_OVER = "contact"
 """Dimension over which the largest value is shown, as in the table of a sweep."""
 
@@ -163,6 +165,8 @@ def _draw(ax: Axes, values: xr.DataArray, across: str) -> list[Line2D]:
         handles.append(line)
     if lines and _even_in_logarithm(lines[0][1]):
         ax.set_xscale("log")
+        if lines[0][1][-1] < FEW * lines[0][1][0]:
+            style.plain_decades(ax.xaxis)
     named = f" ({MOST_NAMED} of {len(lines)} lines named)" if len(lines) > MOST_NAMED else ""
     style.title(ax, fill(f"{values.attrs.get('long_name', values.name)}{named}", TITLE_WIDTH))
     style.axis_labels(ax, None, f"[{unit.text}]" if unit.text else None)

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from nsopt.mpcc import Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
-from nsopt.simulation.bounds import ROUND_OFF, until_end
+from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
 from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
 from nsopt.simulation.program import StepProgram
 
 Array = NDArray[np.float64]
 
-AT_H_MIN = 1 + 1e-9
+AT_H_MIN = 1 + 2 * LONGER
+"""Of h_min, the largest h that counts as that: an even share of what is left may be longer."""
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""

@@ -176,5 +176,5 @@ def test_orbits_are_in_the_plane_that_they_live_in():
     (ball_joint,) = orbit(run(assemble(Mechanism([body]), [joint]), 0.02, 1e-3))
     assert ball_joint.axes == ("y", "z")
     assert ball_joint.angle[5] == pytest.approx(np.arctan2(3, 2), rel=1e-9)
-    with pytest.raises(ValueError, match="no bore in joint 'x': hinge has one"):
+    with pytest.raises(ValueError, match="no bore or guide in joint 'x': hinge has one"):
         orbit(flat, "x")

@@ -1,6 +1,7 @@
 """The command line, as a user calls it."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from PIL import Image
 
 from nsopt import Result
 from nsopt.cli import INTERRUPTED, STOPPED_EARLY
-from nsopt.cli.look import PICTURES
+from nsopt.cli.look import PICTURES, SWEEP_PICTURES
 from nsopt.interrupt import forget
 from nsopt.plots import FIGURES, overview, save
 from nsopt.problem import problem_files, problem_folder
@@ -62,8 +63,14 @@ def test_plot_and_info(dropped):
         call("plot", "results/drop.nc", "--what", what, *part, "--out", f"part_{what}.png")
         assert Path(f"part_{what}.png").is_file()
     assert "from 5 to" in complaint("plot", "results/drop.nc", "--from", "5")
-    call("plot", "results/drop.nc", "--what", "animation", "--out", "drop.gif")
-    assert Path("drop.gif").is_file()
+    slow = ("--speed", 0.5, "--fps", 10)
+    call("plot", "results/drop.nc", "--what", "animation", "--out", "drop.gif", *slow)
+    with Image.open("drop.gif") as film:
+        assert film.n_frames == 1 + 0.2 * 10 / 0.5
+    assert "of animation" in complaint("plot", "results/drop.nc", "--speed", 2)
+    assert "no joint with a bore" in complaint(
+        "plot", "results/drop.nc", "--what", "animation", "--magnify", 9
+    )
     output = call("info", "results/drop.nc").output
     assert "contact_force" in output
     assert "'mass': 1.0" in output
@@ -352,6 +359,14 @@ def test_named_problems_have_a_readme():
 
 def test_the_pictures_of_the_command_line_are_those_there_are():
     assert tuple(FIGURES) == PICTURES
+
+
+def test_the_page_of_pictures_has_them_all():
+    page = (README.parent / "docs" / "pictures.md").read_text()
+    for name in (*PICTURES, *SWEEP_PICTURES, "animation"):
+        assert name in page, name
+    chosen = re.findall(r"--what (\w+)", page)
+    assert set(chosen) - {"PICTURE"} <= {*PICTURES, *SWEEP_PICTURES}
 
 
 def test_commands_that_draw_nothing_import_nothing_for_it():

@@ -16,7 +16,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from nsopt import Fixed, Prismatic
-from nsopt.robots import forward_dynamics, inverse_dynamics, mass_matrix
+from nsopt.robots import forward_dynamics, forward_kinematics, inverse_dynamics, mass_matrix
 from nsopt.robots.urdf import load_urdf
 
 STATES = 100
@@ -302,3 +302,29 @@ def test_a_mimic_that_names_no_joint_is_refused():
 def test_all_files_are_compared():
     assert len(WHOLE) == 68
     assert len(FILES) == 69
+
+
+@pytest.mark.filterwarnings("ignore:(kinova|panda|ur5_robot).urdf")
+@pytest.mark.parametrize("name", ["kinova_description/kinova", "ur_description/ur5_robot"])
+def test_frames_of_links_by_name(name):
+    robot, model = load_urdf(FILES[name]), pin.buildModelFromUrdf(str(FILES[name]))
+    links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY][1:]
+    known = [link for link in links if link in {body.name for body in robot.bodies}]
+    assert len(known) > 6
+    q = np.random.default_rng(0).uniform(-1, 1, model.nv)
+    data, turned = model.createData(), pin.integrate(model, pin.neutral(model), q)
+    pin.framesForwardKinematics(model, data, turned)
+    rest = np.zeros(model.nv)
+    kinematics = forward_kinematics(robot, [robot.frame(link) for link in known])(q, rest, rest)
+    positions, axes = (np.array(x) for x in kinematics[:2])
+    for k, link in enumerate(known):
+        placed = data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
+        assert positions[:, k] == pytest.approx(placed.translation, abs=1e-12), link
+        assert axes[:, 3 * k : 3 * k + 3] == pytest.approx(placed.rotation, abs=1e-12), link
+
+
+@pytest.mark.filterwarnings("ignore:ur5_robot.urdf")
+def test_a_link_that_is_not_there_is_named():
+    robot = load_urdf(FILES["ur_description/ur5_robot"])
+    with pytest.raises(ValueError, match=r"no link 'tool1': one of .*wrist_3_link"):
+        robot.frame("tool1")

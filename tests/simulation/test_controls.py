@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from nsopt import Body, Frame, Mechanism, Revolute, StepBounds, Variational, assemble, simulate
+from nsopt import (
+    Body,
+    Compiled,
+    Frame,
+    Mechanism,
+    Revolute,
+    StepBounds,
+    Variational,
+    assemble,
+    load_problem,
+    simulate,
+)
 from tests.catalog import CONTROLS
 from tests.schemes.models import G, turned
 
@@ -45,6 +56,21 @@ def test_the_motion_is_that_of_the_differential_equation(control):
         lambda _, y: [y[1], -1.5 * G * np.cos(y[0])], (0, 0.5), [0, 0], rtol=1e-11, atol=1e-12
     ).y[0, -1]
     assert turned(data["q"].values[-1]) == pytest.approx(exact, abs=5e-4)
+
+
+def test_a_fixed_step_that_the_control_would_shorten_is_kept_up_to_the_end():
+    """The last ones, longer by round-off, are those of h_min as well: none is tried for ever."""
+    h = 5e-3  # contacts in the bore could not follow
+    result = simulate(
+        load_problem("case_a").dynamics,
+        duration=100 * h * (1 + 1e-6),
+        steps=StepBounds(h, h),
+        scheme=Variational(),
+        solver=Compiled(chunk=100),
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    assert result.data.attrs["steps"] == 100
 
 
 @controls

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Force, Frame, Start
+from nsopt.mechanics import Dynamics, Element, Force, Frame, Start
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -187,18 +187,22 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         for b, body in enumerate(mechanism.bodies)
         for line in body.outline
     ]
-    frames = [
-        {
-            "element": member.name,
-            "kind": type(member).__name__,
-            "body": body_index(frame),
-            "origin": number(frame.origin).tolist(),
-            "z": np.asarray(frame.axes)[:, 2].tolist(),
-        }
-        for member in members
-        if not isinstance(member, Force)
-        for frame in member.frames
-    ]
+
+    def frames_of(owners: list[Element]) -> str:
+        frames = [
+            {
+                "element": member.name,
+                "kind": type(member).__name__,
+                "body": body_index(frame),
+                "origin": number(frame.origin).tolist(),
+                "x": np.asarray(frame.axes)[:, 0].tolist(),
+                "z": np.asarray(frame.axes)[:, 2].tolist(),
+            }
+            for member in owners
+            for frame in member.frames
+        ]
+        return json.dumps(frames)
+
     return {
         "nsopt_version": _version("nsopt"),
         "casadi_version": _version("casadi"),
@@ -208,7 +212,8 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         "gravity": number(gravity),
         "outline": json.dumps(outline),
         "plot_data": json.dumps({e.name: e.plot_data() for e in elements if isinstance(e, Force)}),
-        "frames": json.dumps(frames),
+        "frames": frames_of([x for x in members if not isinstance(x, Force)]),
+        "pressed_frames": frames_of([x for x in members if x.name in dynamics.pressed_owners]),
         "ideal_joints": len(tuple(mechanism.joints)),
     }
 
