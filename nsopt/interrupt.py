@@ -74,7 +74,8 @@ def interrupted() -> bool:
 
 def remember() -> None:
     """Have a KeyboardInterrupt that was caught, to keep something, end what is going on too."""
-    _pressed.set()
+    if _scopes and threading.current_thread() is threading.main_thread():
+        _pressed.set()
 
 
 def forget() -> None:
@@ -140,13 +141,15 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         raise
     finally:
         scope.patience = NEVER  # nothing may break off what follows
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-        del _scopes[depth:]
-        if not depth and not _told_to_end.is_set():
-            if _pressed.is_set() and not raised:
-                _to_end.append(_script())
-            _pressed.clear()
+        if not depth and not raised and _pressed.is_set() and not _told_to_end.is_set():
+            _to_end.append(_script())
+        try:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+        finally:
+            del _scopes[depth:]  # whatever is pressed once the handlers are those of before
+            if not depth and not _told_to_end.is_set():
+                _pressed.clear()
 
 
 def _recall() -> None:

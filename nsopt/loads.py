@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -102,9 +103,14 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
 
 
 def loaded_joints(result: Result) -> list[str]:
-    """Return the joints and contacts whose loads are known: all but forces that press surfaces."""
-    placed = {frame["element"] for frame in json.loads(result.data.attrs["frames"])}
+    """Return the joints, contacts and forces that press surfaces, whose frames are on record."""
+    placed = {frame["element"] for frame in _frames(result)}
     return [str(name) for name in result["joint"].values if name in placed]
+
+
+def _frames(result: Result) -> list[dict[str, Any]]:
+    names = ("frames", "pressed_frames")
+    return [frame for name in names for frame in json.loads(result.data.attrs[name])]
 
 
 def _rms(t: Array, values: Array) -> float:
@@ -119,7 +125,7 @@ def _rms(t: Array, values: Array) -> float:
 def _axes(result: Result) -> dict[str, Array]:
     """Return z of frame a of each joint over time, (time, 3) in world axes."""
     axes: dict[str, Array] = {}
-    for frame in json.loads(result.data.attrs["frames"]):
+    for frame in _frames(result):
         if frame["element"] in axes:  # that of frame b
             continue
         z, n = np.asarray(frame["z"]), result.data.sizes["time"]

@@ -253,10 +253,15 @@ SPRINGS = [
     Row("damped torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
 ]
 FILMS = [
-    Row("journal bearing", lambda a, b: ns.JournalBearing("e", a, b, 0.3, 1.0, 1.0, 5.0)),
+    Row(
+        "journal bearing",
+        lambda a, b: ns.JournalBearing("e", a, b, 0.3, 1.0, 1.0, 5.0, roughness=1e-3),
+    ),
     Row(
         "long journal bearing",
-        lambda a, b: ns.JournalBearing("e", a, b, 0.3, 1.0, 4.0, 5.0, film=ns.LongBearing()),
+        lambda a, b: ns.JournalBearing(
+            "e", a, b, 0.3, 1.0, 4.0, 5.0, roughness=1e-3, film=ns.LongBearing()
+        ),
     ),
 ]
 TRACKERS = [Row("tracker", lambda _, b: ns.Tracker("e", b))]

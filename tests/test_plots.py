@@ -33,6 +33,7 @@ from nsopt.plots import (
     step_size,
     velocities,
 )
+from nsopt.plots.impulses import impulses_apart
 from nsopt.plots.run import FLOOR
 from nsopt.plots.style import label, unit_of
 from tests.plotted import (
@@ -160,16 +161,38 @@ def test_no_axes_are_empty_and_every_one_has_units(figure):
 
 def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
     figure = contact_forces(clearance, ideal)
-    assert len(figure.axes) == 3
-    for a, ax in enumerate(figure.axes):
+    for a, ax in enumerate(figure.axes[:3]):
         for result in (clearance, ideal):
-            assert holds(ax, result["joint_reaction"].values[:, 0, a], factor_of(ax, "N"))
+            force = result["joint_reaction"].values[:, 0, a]
+            struck = (result["impact_impulse"].values > 0).any(axis=1)
+            assert holds(ax, np.where(struck, np.nan, force), factor_of(ax, "N"))
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert (
         texts
         == [label(clearance), label(ideal)]
         == ["clearance, PaperStep (h 1 to 2 ms)", "ideal, PaperStep (h 1 to 2 ms)"]
     )
+
+
+def test_impulses_of_impacts_are_apart_from_lasting_forces(clearance):
+    """Together they are all that the joint carried, and both axes have zero at one height."""
+    force, impulse = impulses_apart(clearance, clearance["joint_reaction"].values)
+    struck = (clearance["impact_impulse"].values > 0).any(axis=1)
+    assert struck.any()
+    assert np.isnan(force[struck]).all()
+    assert np.isnan(impulse[~struck]).all()
+    h = clearance["h"].values[:, None, None]
+    whole = np.nan_to_num(clearance["joint_reaction"].values * h)
+    assert np.nan_to_num(force * h) + np.nan_to_num(impulse) == pytest.approx(whole, abs=1e-15)
+    figure = contact_forces(clearance)
+    stems = [ax for ax in figure.axes if ax.get_ylabel().startswith("o impulse")]
+    assert stems
+    for right in stems:
+        (left,) = (ax for ax in figure.axes[:3] if ax.bbox.bounds == right.bbox.bounds)
+        a, b = [-x.get_ylim()[0] / np.ptp(x.get_ylim()) for x in (left, right)]
+        assert a == pytest.approx(b)
+        own = impulse[struck, 0, figure.axes.index(left)]
+        assert holds(right, own, factor_of(right, "N s"))
 
 
 def test_deviations_are_from_the_last_result(clearance, ideal):

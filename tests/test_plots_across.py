@@ -89,10 +89,12 @@ def test_components_of_forces_and_velocities(crank):
     known = {"x": force[:, 0], "y": force[:, 1], "z": force[:, 2], "axial": force[:, 2]}
     known["radial"] = known["size"] = np.hypot(force[:, 0], force[:, 1])
     for name, values in known.items():
-        (ax,) = contact_forces(crank, joint="piston pin", component=name).axes
+        ax = contact_forces(crank, joint="piston pin", component=name).axes[0]
         (line,) = ax.lines
         shown = line.get_ydata() / factor_of(ax, "N")
-        assert np.allclose(shown[1:], values[1:], rtol=1e-12, atol=1e-9), name
+        lasting = ~(crank["impact_impulse"].values > 0).any(axis=1)
+        assert np.isfinite(shown[1:]).tolist() == lasting[1:].tolist()
+        assert np.allclose(shown[lasting][1:], values[lasting][1:], rtol=1e-12, atol=1e-9), name
     axes = velocities(crank, component="size").axes
     speeds = np.linalg.norm(crank["body_velocity"].values, axis=2)
     for ax, speed in zip(axes, speeds.T, strict=True):

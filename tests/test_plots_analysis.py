@@ -56,7 +56,7 @@ def test_sections_of_the_command(loose, tmp_path):
         assert _section(section, loose) == known
     assert CliRunner().invoke(app, [*words, "0.005"]).exit_code == 0
     ideal = ran_ideal()
-    turn = Crossing("hinge.angle", every=2 * np.pi)
+    turn = Crossing("hinge.angle", every=2 * np.pi, rising=False)  # as the rod falls
     assert _section("hinge", ideal) == _section("hinge.angle", ideal) == turn
     for section, told in (("door", "no section 'door': give a period [s], impacts"), ("0", "posi")):
         done = CliRunner().invoke(app, [*words, section])

@@ -155,7 +155,7 @@ def choose_scheme(
     law = choose(IMPACTS, impact, "law of impact")
     if not hasattr(scheme, "impact"):
         able = ", ".join(name for name, kind in SCHEMES.items() if hasattr(kind(), "impact"))
-        raise ValueError(f"--impact is of {able}; {name or default} has a law of its own")
+        raise ValueError(f"--impact is of {able}; {type(scheme).__name__} has a law of its own")
     return replace(scheme, impact=law)  # type: ignore[type-var]
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from nsopt.analysis import PoincareSection
 
+ALONE = ("animation", "coordinates")
+"""Pictures of a single result."""
+
 
 def plot(
     results: Annotated[
@@ -110,6 +113,8 @@ def plot(
         options |= {"x": x, "y": y, "of": of, "speed": speed, "fps": fps, "magnify": magnify}
         given = {name: value for name, value in options.items() if value is not None}
         _check_taken(what, given, figures)
+        if what in ALONE and len(results) > 1:
+            raise ValueError(f"{what} is of one result, got {len(results)}: draw each by itself")
         loaded: list[Any]
         if of_sweeps:
             if begin is not None or end is not None:
@@ -173,18 +178,22 @@ def _drawn(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, An
 
 def _section(text: str, result: Result) -> PoincareSection:
     """Return the section that is meant."""
-    from nsopt.analysis import Crossing, Impacts, Strobe, freedom_of
+    from nsopt.analysis import Crossing, Impacts, Strobe, freedom_of, quantity, unit
 
     if text == "impacts":
         return Impacts()
     if text in result["contact"].values:
         return Impacts(text)
     with suppress(ValueError):
-        return Crossing(freedom_of(result, text), every=2 * np.pi)
+        angle = freedom_of(result, text)
+        if unit(result, angle) == "rad":
+            turned = np.unwrap(quantity(result, angle))
+            return Crossing(angle, every=2 * np.pi, rising=bool(turned[-1] >= turned[0]))
     try:
         period = float(text)
     except ValueError:
-        known = ", ".join(map(str, [*result["contact"].values, *result["freedom"].values]))
+        angles = [x for x in map(str, result["freedom"].values) if unit(result, x) == "rad"]
+        known = ", ".join([*map(str, result["contact"].values), *angles])
         raise ValueError(
             f"no section {text!r}: give a period [s], impacts, or one of {known or 'no other'}"
         ) from None

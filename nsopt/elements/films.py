@@ -142,8 +142,8 @@ class LongBearing(OilFilm):
 
         p = 6 mu (R / c)^2 (1 + u) / u^2 (e w sin(theta) / (2 + e^2) - de/dt cos(theta))
 
-    Good for L / (2 R) from about two on. Formulas in print for growing and for shrinking e are the
-    two branches of its integrals; here they are one, smooth between both.
+    Good for L / (2 R) from about two on. Its integrals are one expression, whether e grows or
+    shrinks.
     """
 
     def size(self, viscosity: ca.SX, radius: ca.SX, length: ca.SX, clearance: ca.SX) -> ca.SX:

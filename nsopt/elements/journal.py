@@ -30,6 +30,10 @@ class _Film(NamedTuple):
     torque: ca.SX  # [N m] of shear on the bearing, about the axis
 
 
+THINNEST = 1e-4
+"""Least film over the clearance: at it the integrals keep six digits."""
+
+
 @dataclass(frozen=True, eq=False)
 class JournalBearing(Pair, Force):
     """The oil film between a journal (frame a) and its bearing (frame b), under any motion.
@@ -91,6 +95,11 @@ class JournalBearing(Pair, Force):
             raise ValueError(
                 f"roughness {of_element} must be below its clearance, got {rough:g} m: films are "
                 "as thick as the clearance where the journal is centred"
+            )
+        if rough < THINNEST * float(number(self.clearance)):
+            raise ValueError(
+                f"roughness {of_element} must be at least {THINNEST:g} of its clearance, got "
+                f"{rough:g} m: thinner films are lost in round-off"
             )
         if not isinstance(self.contact, CompliantLaw) or self.contact.latches:
             raise TypeError(

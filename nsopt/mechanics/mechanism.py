@@ -155,20 +155,24 @@ class Mechanism:
     def frame(self, name: str) -> Frame:
         """Return the frame of a link by its name: at the joint that carries it, with its axes.
 
-        Of a URDF file that is the frame of the link. What no joint carries has its centre of mass.
+        That is the joint between it and the body before it in the spanning tree; of a URDF file it
+        is the frame of the link.
 
         Raises
         ------
         ValueError
-            If there is no body of that name.
+            If there is no body of that name, or no joint carries it.
         """
         body = next((x for x in self.bodies if x.name == name), None)
         if body is None:
             known = ", ".join(x.name for x in self.bodies)
             raise ValueError(f"no link {name!r}: one of {known}")
-        carrying = (b for _, b in (x.frames for x in self.joints) if b.body is body)
-        carrier = next(carrying, None)
-        return Frame(body) if carrier is None else Frame(body, carrier.origin, np.eye(3))
+        branch = next(x for x in self.tree.branches if x.body is body)
+        if branch.joint is None:
+            raise ValueError(
+                f"no joint carries {name!r}: give its frame, Frame(body, origin, axes)"
+            )
+        return Frame(body, branch.child_frame.origin, np.eye(3))
 
     @property
     def generalized_coordinates(self) -> Coordinates:

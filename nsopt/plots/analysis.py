@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +23,7 @@ from nsopt.analysis import (
 from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans, step_modes
 from nsopt.plots import style
 from nsopt.plots.across import across
-from nsopt.plots.coordinates import is_speed
+from nsopt.plots.coordinates import is_length, is_speed
 from nsopt.result import Result
 
 MODES = {FREE: ("free flight", "#4fa3d1"), LASTING: ("lasting contact", "#16325c")}
@@ -147,17 +149,29 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
 
 
 def _moving(result: Result) -> tuple[str, str]:
-    """Return the first coordinate that moves unevenly, and its velocity.
+    """Return the first coordinate that moves unevenly, and its rate: freedoms of joints first.
 
-    Nothing is to be learnt of a crank that turns evenly, nor of what only round-off moves.
+    Nothing is to be learnt of a crank that turns evenly, nor of what only round-off moves. Euler
+    parameters have no rates by name.
     """
     q, v = ([str(x) for x in result[f"{kind}_name"].values] for kind in "qv")
-    changes = np.ptp(result["v"].values, axis=0)
-    k = int(np.argmax(changes > LEAST * changes.max(initial=0.0)))
-    owner, _, _ = v[k].rpartition(".")
-    own_q, own_v = ([x for x in names if x.rpartition(".")[0] == owner] for names in (q, v))
-    j = own_v.index(v[k])
-    return (own_q[j] if j < len(own_q) else q[0]), v[k]
+    pairs = [(x, _rate(x, v)) for x in map(str, result["freedom"].values)]
+    lengths = {x.rpartition("."): x for x in q if is_length(x)}
+    for speed in filter(is_speed, v):
+        owner, dot, last = speed.rpartition(".")
+        if length := lengths.get((owner, dot, last.removeprefix("v"))):
+            pairs.append((length, speed))
+    changes = [float(np.ptp(quantity(result, rate))) for _, rate in pairs]
+    largest = max(changes, default=0.0)
+    moving = (pair for pair, x in zip(pairs, changes, strict=True) if x > LEAST * largest)
+    return next(moving, (q[0], v[0]))
+
+
+def _rate(freedom: str, v: Sequence[str]) -> str:
+    """Return a name of the rate of a freedom: of a coordinate its velocity."""
+    joint, _, kind = freedom.rpartition(".")
+    own = f"{joint}.{'rate' if kind == 'angle' else 'speed'}"
+    return own if own in v else f"joint_rate[{freedom}]"
 
 
 def _text(result: Result, name: str) -> str:
@@ -165,6 +179,8 @@ def _text(result: Result, name: str) -> str:
     if name in result["v_name"].values:
         return f"{name} [{'m/s' if is_speed(name) else 'rad/s'}]"
     symbol = unit(result, name)
+    if name.startswith("joint_rate["):
+        symbol = f"{unit(result, name[len('joint_rate[') : -1])}/s"
     return f"{name} [{symbol}]" if symbol else name
 
 

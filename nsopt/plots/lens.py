@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsopt.algebra import axes_from_z, rotate
+from nsopt.elements import SphericalClearance
 from nsopt.plots import style
 from nsopt.plots.contact import clearances, in_bores
 from nsopt.plots.scene import Poses
@@ -84,10 +85,14 @@ def lenses(result: Result, factor: float) -> list[Lens]:
     found = []
     for joint, contacts in in_bores(result).items():
         a, b = frames[joint]
+        if a["kind"] == SphericalClearance.__name__:
+            continue  # its clearance is no circle about an axis
         z, c = np.asarray(a["z"], dtype=float), float(clearances(result)[contacts[0]])
         found.append(Lens(_anchor(a), _anchor(b), z, c, factor))
     if not found:
-        raise ValueError(f"no clearance to magnify: {result.name} has no joint with a bore")
+        raise ValueError(
+            f"no clearance to magnify: {result.name} has no joint with a bore about an axis"
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
+from nsopt.plots.impulses import Stems, impulses_apart
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -30,6 +31,7 @@ class _Quantity(NamedTuple):
     loads: Mapping[str, str] = MappingProxyType(
         {}
     )  # more components, by what `joint_loads` calls them
+    impulsive: bool = False  # impulses of impacts are apart
 
 
 def contact_forces(
@@ -40,7 +42,8 @@ def contact_forces(
 ) -> Figure:
     """Draw the X, Y and Z components of the force of each joint, as Figs. 11, 18, 25 and 35.
 
-    Forces are means over the step that ends at each time, in world axes.
+    Forces are means over the step that ends at each time, in world axes. Of a step with an impact
+    the impulse is drawn, as a stem with an axis on the right: over h it would depend on h.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def contact_forces(
     ValueError
         If no result has a joint, or that joint, or there is no such component or angle.
     """
-    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS)
+    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True)
     return _components(results, force, joint, component, over)
 
 
@@ -122,6 +125,11 @@ def _components(
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
     figure, axes = style.page(quantity.title, results, len(parts), len(names), size, sharex=True)
     values = [_values(result, quantity, names, parts) for result in results]
+    stems = [np.full_like(value, np.nan) for value in values]
+    if quantity.impulsive:
+        apart = map(impulses_apart, results, values)
+        values, stems = map(list, zip(*apart, strict=True))
+    drawn_apart = Stems([result["time"].values for result in results], stems)
     scale, unit = max(map(style.peak, values)), style.unit_of(quantity.unit, *values)
     for column, name in enumerate(names):
         for row, part in enumerate(parts):
@@ -131,6 +139,7 @@ def _components(
                     drawn.append(unit.factor * value[:, row, column])
                     ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
             _flatten_round_off(ax, drawn, unit.factor * scale)
+            drawn_apart.draw(ax, row, column)
             symbol = quantity.symbol if part == SIZE else f"{quantity.symbol}$_{{{_roman(part)}}}$"
             style.axis_labels(
                 ax,

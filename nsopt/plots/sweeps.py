@@ -69,7 +69,7 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     for ax, name in zip(axes.flat, names, strict=False):
         values = data[name].where(data["completed"] != 0)
         if of is None and LARGEST_OVER in values.dims:
-            values = values.max(LARGEST_OVER)
+            values = values.max(LARGEST_OVER, keep_attrs=True)
         handles = _draw(ax, values, across)
     for ax in axes.flat[len(names) :]:
         ax.remove()

@@ -46,10 +46,8 @@ class Method:
     acceptance: Acceptance
 
     def __post_init__(self) -> None:
-        for name, (kind, example) in KINDS.items():
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
+        for name in KINDS:
+            _check_kind(name, getattr(self, name))
 
     @classmethod
     def of(
@@ -61,8 +59,9 @@ class Method:
     ) -> Method:
         """Return a method, with the defaults of `simulate` for what is None."""
         scheme = Variational() if scheme is None else scheme
+        _check_kind("scheme", scheme)
         if solver is None:
-            solver = Solver() if getattr(scheme, "chooses_h", True) else Compiled()
+            solver = Solver() if scheme.chooses_h else Compiled()
         return cls(
             scheme,
             solver,
@@ -92,3 +91,9 @@ class Method:
     def own_control(self) -> StepControl | None:
         """The control of h, where the scheme does not choose h itself."""
         return None if self.scheme.chooses_h else self.control
+
+
+def _check_kind(name: str, value: object) -> None:
+    kind, example = KINDS[name]
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be an object such as {example}, got {value!r}")

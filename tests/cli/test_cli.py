@@ -350,6 +350,16 @@ def test_readme_door_runs(folder):
     assert Result.open("results/door.nc").completed
 
 
+@pytest.mark.slow
+def test_the_blocks_of_the_readme_run_as_typed(folder):
+    """One after the other; figures of robots and optima are tested elsewhere."""
+    names = {}
+    for block in README.read_text().split("```python\n")[1:]:
+        exec(block.split("```")[0], names)
+    assert names["result"].completed
+    assert names["best"].completed
+
+
 def test_named_problems_have_a_readme():
     for file in problem_files().values():
         text = (file.parent / "README.md").read_text()
@@ -366,7 +376,7 @@ def test_the_page_of_pictures_has_them_all():
     for name in (*PICTURES, *SWEEP_PICTURES, "animation"):
         assert name in page, name
     chosen = re.findall(r"--what (\w+)", page)
-    assert set(chosen) - {"PICTURE"} <= {*PICTURES, *SWEEP_PICTURES}
+    assert set(chosen) - {"PICTURE"} <= {*PICTURES, *SWEEP_PICTURES, "animation"}
 
 
 def test_commands_that_draw_nothing_import_nothing_for_it():

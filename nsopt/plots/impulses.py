@@ -1,0 +1,88 @@
+"""Impulses of impacts as stems beside lasting forces, which a peak of impulse over h hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from nsopt.plots import style
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+ROOM = 1.08
+"""Axes over what they hold."""
+
+ROUND_OFF = 1e-6
+"""Of the largest impulse, what is not drawn."""
+
+
+def struck(result: Result) -> NDArray[np.bool_]:
+    """Return whether the step that ends at each time has an impact, (time,)."""
+    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values > 0, axis=1)
+    return found
+
+
+def impulses_apart(result: Result, force: Array) -> tuple[Array, Array]:
+    """Return forces (time, ...) [N] without steps with impacts, and the impulses of these [N s]."""
+    impact = struck(result).reshape(-1, *[1] * (force.ndim - 1))
+    h = result["h"].values.reshape(impact.shape)
+    return np.where(impact, np.nan, force), np.where(impact, force * h, np.nan)
+
+
+class Stems(NamedTuple):
+    """Impulses of impacts of several results, to be drawn beside forces.
+
+    Attributes
+    ----------
+    times : sequence of (time,)
+        What is across, of each result.
+    impulses : sequence of (time, rows, columns) [N s]
+        NaN where there is none.
+    """
+
+    times: Sequence[Array]
+    impulses: Sequence[Array]
+
+    def draw(self, ax: Axes, row: int, column: int) -> None:
+        """Draw those of one component from the zero of an axis on the right, if there are any.
+
+        The axis on the left keeps to what is drawn there; both have zero at one height.
+        """
+        if not self._any(row, column):
+            return
+        right, unit = ax.twinx(), style.unit_of("N s", *self.impulses)
+        sizes = [unit.factor * part[:, row, column] for part in self.impulses]
+        for k, (t, size) in enumerate(zip(self.times, sizes, strict=True)):
+            at, colour = np.isfinite(size), style.look(k).color
+            right.vlines(t[at], 0, size[at], color=colour, linewidth=0.7, alpha=0.6)
+            right.plot(t[at], size[at], "o", color=colour, markersize=2.2, alpha=0.8)
+        every = np.append(np.concatenate(sizes), 0.0)
+        _share_zero(ax, right, float(np.nanmin(every)), float(np.nanmax(every)))
+        right.grid(False)
+        right.tick_params(labelsize=style.SMALL)
+        columns = self.impulses[0].shape[2]
+        if not any(self._any(row, later) for later in range(column + 1, columns)):
+            style.axis_labels(right, None, f"o impulse [{unit.text}]")
+
+    def _any(self, row: int, column: int) -> bool:
+        """Return whether there are impulses above the round-off of the largest."""
+        largest = max(map(style.peak, self.impulses))
+        own = max(style.peak(part[:, row, column]) for part in self.impulses)
+        return own > ROUND_OFF * largest
+
+
+def _share_zero(left: Axes, right: Axes, low: float, high: float) -> None:
+    """Set limits of both so that their zeros coincide and the right one holds low to high."""
+    a, b = (float(x) for x in left.get_ylim())
+    a, b = min(a, 0.0), max(b, 0.0)
+    whole = b - a or 1.0
+    below = max(-a / whole, -low / (high - low or 1.0))  # of the height, what is below zero
+    above = max(b / whole, high / (high - low or 1.0))
+    below, above = below / (below + above), above / (below + above)
+    for ax, least, most in ((left, a, b), (right, low, high)):
+        size = ROOM * max(-least / below if below else 0.0, most / above if above else 0.0) or 1.0
+        ax.set_ylim(-below * size, above * size)
