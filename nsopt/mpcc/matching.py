@@ -49,8 +49,9 @@ def match_rows(mpcc: Mpcc, jacobian: ca.Function) -> list[int]:
     """Return the unknown that each row of a square program is solved for, (n,) indices.
 
     Rows are the equations, then those of the min map, unknowns the scaled variables, both in the
-    order of statement. That order is kept where each row has a pivot in its place, and where
-    balances have no term but multipliers, as for coordinates without inertia.
+    order of statement. That order is kept where each row has a pivot in its place, for equations
+    beside their unknowns also where others have none (redundant joints), and where balances have no
+    term but multipliers, as for coordinates without inertia.
 
     Parameters
     ----------
@@ -78,7 +79,10 @@ def match_rows(mpcc: Mpcc, jacobian: ca.Function) -> list[int]:
     stated = np.append(np.setdiff1d(np.arange(n), last), np.array(last, dtype=int))
     if _usable(pivots, stated, balances, before, multiplier):
         return [int(k) for k in stated]
-    pairs = _matched(pivots.costs(balances, given), balances, given)
+    beside = np.union1d(balances, np.flatnonzero(~multiplier[stated[:equations]]))
+    pairs = _in_their_places(pivots, beside, stated[beside], multiplier)
+    if not pairs:
+        pairs = _matched(pivots.costs(balances, given), balances, given)
     if any(cost >= ABSENT for *_, cost in pairs):  # coordinates without inertia: as stated
         return [int(k) for k in stated]
     for i, j, _ in pairs:
@@ -120,6 +124,20 @@ def _usable(
     others = np.setdiff1d(np.arange(before), balances)
     after = pivots.costs_after(balances, own, others, stated[others])
     return bool(np.all(np.diag(after) < WEAK))
+
+
+def _in_their_places(
+    pivots: _Pivots, rows: Indices, own: Indices, multiplier: NDArray[np.bool_]
+) -> list[tuple[int, int, float]]:
+    """Return the pairs (row, column, cost) of equations with the unknowns in their places.
+
+    None where one of these is a multiplier, or without a pivot. A compliant contact that presses at
+    the samples has larger entries off the diagonal, which vanish in free flight.
+    """
+    costs = np.diag(pivots.costs(rows, own))
+    if multiplier[own].any() or np.any(costs >= WEAK):
+        return []
+    return [(int(i), int(j), float(x)) for i, j, x in zip(rows, own, costs, strict=True)]
 
 
 class _Pivots:

@@ -39,7 +39,7 @@ def _largest_gap_violation(result: Result) -> xr.DataArray:
 def _largest_outputs(result: Result) -> xr.DataArray:
     """Return the largest value of each output of forces, by its name."""
     names = [str(name) for name, x in result.data.data_vars.items() if "most" in x.attrs]
-    values = [float(np.max(result[name].values)) for name in names]
+    values = [float(np.fmax.reduce(result[name].values)) for name in names]
     meaning = {"units": "", "long_name": "largest value of each output of forces"}
     return xr.DataArray(values, {"output": names}, ("output",), attrs=meaning)
 

@@ -7,21 +7,33 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from nsopt import (
+    GROUND,
     AmbrosioFriction,
     Body,
     CompliantContact,
     ContactLaw,
+    Driven,
     Flores,
     Frame,
     Gonthier,
     Hertz,
     LankaraniNikravesh,
+    Mechanism,
     Parameter,
+    PinInSlot,
     PlanarPrismaticClearance,
+    PlanarRevoluteClearance,
     PlaneContact,
+    Prismatic,
+    Revolute,
     SmoothCoulomb,
     SphereContact,
     SphericalClearance,
+    Start,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
 )
 from tests.catalog import CLEARANCES, COMPLIANT, CONTACTS
 from tests.states import array, assembled, axes_of, couple, derivative, moved, near, wrenches
@@ -342,3 +354,33 @@ def test_inside_is_a_contact_with_a_law():
 def test_no_rebound_at_all_is_refused_where_the_law_has_none(law):
     with pytest.raises(ValueError, match=r"restitution of CompliantContact 'soft' .*above 0"):
         CompliantContact("soft", INSIDE, law)
+
+
+def test_a_driven_loop_with_redundant_rows_flies_freely():
+    """A quick-return motion: the pin of the crank, free in its block, has no part in the pivots."""
+    y, x = ((1, 0, 0), (0, 0, 1), (0, -1, 0)), ((0, 0, 1), (1, 0, 0), (0, 1, 0))
+    slot = ((0, -1, 0), (1, 0, 0), (0, 0, 1))
+    crank = Body("crank", 0.5, (1e-4, 1e-4, 2e-4))
+    block = Body("block", 0.1, (2e-5, 2e-5, 2e-5), position=(0, 0.05, 0))
+    rocker = Body("rocker", 1.0, (8e-3, 1e-4, 8e-3))
+    ram = Body("ram", 2.0, (1e-3, 1e-3, 1e-3), position=(0, 0.15, 0))
+    bearing = Revolute("bearing", Frame(GROUND), Frame(crank))
+    foot, pin, tip = (0, -0.15, 0), (0, 0.05, 0), (0, 0.15, 0)
+    joints = [
+        bearing,
+        Revolute("pivot", Frame(GROUND, foot), Frame.at(rocker, foot)),
+        Prismatic("slide", Frame.at(rocker, pin, y), Frame.at(block, pin, y)),
+        Prismatic("guide", Frame(GROUND, tip, x), Frame.at(ram, tip, x)),
+        PinInSlot("slot", Frame.at(ram, tip, slot), Frame.at(rocker, tip, slot)),
+        Driven("motor", bearing, Parameter("speed", 30.0)),
+    ]
+    ends = Frame.at(crank, pin), Frame.at(block, pin)
+    worn = PlanarRevoluteClearance("worn", *ends, clearance=2e-4, law=ContactLaw(0.5))
+    soft = CompliantContact("worn", worn, Flores(1e9))
+    d = assemble(Mechanism([crank, block, rocker, ram], joints, "relative"), [soft], (0, -9.81, 0))
+    start = Start.named(d, {}, {"bearing": 30.0, "pivot": 7.5, "guide": -2.25})
+    steps = StepBounds(1e-5, 1e-5)
+    result = simulate(d, start, 2e-4, steps=steps, scheme=Variational(), progress=False)
+    assert result["gap"].values.max() < 2e-4
+    assert np.nansum(result["impulse"].values) == 0
+    assert np.nansum(result["retries"].values) == 0
