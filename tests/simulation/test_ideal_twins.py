@@ -109,8 +109,12 @@ def test_real_beside_ideal_as_in_the_figures():
         (contact_forces, "joint_reaction", "N"),
         (velocities, "body_velocity", "m/s"),
     ):
-        axes = figure(real, ideal).axes
+        axes = figure(real, ideal).axes[:3]
         for result in (real, ideal):
             for k, ax in enumerate(axes):
-                assert holds(ax, result[variable].values[:, 0, k], factor_of(ax, unit))
+                values = result[variable].values[:, 0, k]
+                if figure is contact_forces:  # impulses of impacts are apart
+                    struck = (result["impact_impulse"].values > 0).any(axis=1)
+                    values = np.where(struck, np.nan, values)
+                assert holds(ax, values, factor_of(ax, unit))
     assert len(positions(real, ideal).axes) == 2

@@ -12,6 +12,7 @@ from nsopt import (
     Variational,
     simulate,
 )
+from nsopt.interrupt import forget
 from nsopt.simulation.driver import Driver
 from problems.double_pendulum import double_pendulum
 from tests.schemes.models import G, ball
@@ -105,6 +106,7 @@ def test_a_run_that_goes_on_has_the_same_rows(tmp_path, monkeypatch):
     )
     assert first.interrupted
     monkeypatch.undo()
+    forget()
     again = Checkpoint(folder, resume=True)
     with pytest.raises(ValueError, match="times was"):
         run(d, 0.3, 1e-3, Variational(), times=times[:-1], checkpoint=again)

@@ -20,6 +20,7 @@ from nsopt import (
 )
 from nsopt.robots import ClosedLoops
 from nsopt.trajectory import (
+    Earlier,
     Effort,
     EndAt,
     Horizon,
@@ -48,6 +49,7 @@ def driven(closing, coordinates):
 
 
 def best(closing, coordinates, costs):
+    """Return an optimum, that of reactions from that of least effort."""
     d = driven(closing, coordinates)
     start, unstated = d.stated_start(), np.full(d.nv, np.nan)
     falling = simulate(
@@ -64,12 +66,14 @@ def best(closing, coordinates, costs):
         end[0] = TURNED
     else:  # of the centre of the crank
         end[:2] = four_bar.CRANK / 2 * np.array([-np.sin(TURNED), np.cos(TURNED)])
+    simple = costs == [EFFORT]
+    guess = Simulated(falling) if simple else Earlier(best(closing, coordinates, [EFFORT]))
     return optimize(
         d,
         Horizon(DURATION, steps=STEPS),
         costs=costs,
         conditions=[StartAt(*start), EndAt(end, unstated)],
-        guess=Simulated(falling),
+        guess=guess,
         inputs=["torque"],
     )
 
