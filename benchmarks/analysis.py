@@ -60,7 +60,7 @@ def section() -> None:
     begin = time.perf_counter()
     result = simulate(
         crank.dynamics,
-        crank.problem.start,
+        crank.start(crank.dynamics),
         turns * period,
         steps=h,
         scheme=Variational(),
@@ -83,7 +83,7 @@ def at_speed(rpm: float = 5000.0) -> Problem:
         dynamics,
         40 * period,
         StepBounds(period / 1000, period / 1000),
-        crank.start(dynamics, speed),
+        crank.start(dynamics, float(speed.value)),
     )
 
 

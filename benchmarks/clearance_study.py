@@ -115,7 +115,8 @@ def from_turn(result: Result, first: int) -> Result:
 
 def balance(result: Result) -> Array:
     """Return the energy that is missing over time [J]: nobody took it, and the driver gave it."""
-    lost = result["dissipated_energy"].values - result["dissipated_energy"].values[0]
+    lost = result["dissipated_energy"].values + result["projection_work"].values
+    lost = lost - lost[0]
     taken = np.nancumsum(result["contact_loss"].values[:, 0])
     return np.asarray(lost - (taken - taken[0]))
 
@@ -261,7 +262,7 @@ BALANCED = {
         Steps(MoreauJean(), 1e-7),
         Steps(MoreauJean(project=True), 1e-7),
     ],
-    "LankaraniNikravesh": [COMPLIANT, Steps(Variational(), 2e-7), Steps(Variational(), 1e-7)],
+    "LankaraniNikravesh": [COMPLIANT, Steps(Variational(), 1e-7), Steps(Variational(), 1e-8)],
 }
 
 

@@ -178,7 +178,7 @@ def residual(problem: Problem, x: Array) -> float:
 def by_newton(problem: Problem) -> Array:
     """Return what Newton finds from zero, at last by proximal points."""
     program = stated(problem)
-    x = Newton().lower(program)(np.zeros(3 * problem.mu.size), [], 1)[0]
+    x = Newton().lower(program)(np.zeros(3 * problem.mu.size), [], 1, 1)[0]
     return np.asarray(x).ravel() * float(program.variables[0].scale[0])
 
 

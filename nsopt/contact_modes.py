@@ -26,8 +26,8 @@ class ModeStatistics(NamedTuple):
 
     free: float  # part of the time
     lasting: float
-    impact: float
-    impacts: int  # how many began
+    impact: float  # that of whole steps in which there is an impact, so it falls with h
+    impacts: int  # how many steps have one; of compliant contacts how many began
     flights: int
     longest_flight: float  # [s]
     impulse: float  # [N s] of all impacts; nan of compliant ones, whose forces are on record
@@ -68,12 +68,16 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
             free,
             lasting,
             impact,
-            sum(len(spans(whole[:, k] == IMPACT)) for k in ks),
+            sum(_impacts(whole[:, k] == IMPACT, rigid=k < compliant) for k in ks),
             len(flights),
             float(max((time[a:b].sum() for a, b in flights), default=0.0)),
             float(impulse[ks].sum()) if max(ks) < compliant else np.nan,
         )
     return found
+
+
+def _impacts(struck: NDArray[np.bool_], rigid: bool) -> int:
+    return int(struck.sum()) if rigid else len(spans(struck))
 
 
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -63,10 +63,18 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     )
 
 
+def struck(result: Result) -> NDArray[np.bool_]:
+    """Return whether the step that ends at each time has an impact, (time,)."""
+    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values > 0, axis=1)
+    return found
+
+
 def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None) -> pd.DataFrame:
     """Return the root mean squares of joint loads over time [CoPCoD 2023, eq. 34], in one table.
 
         RMS = sqrt(1/t_k integral_0^t_k F(t)^2 dt)
+
+    Steps with impacts are left out: the square of impulses over h has no limit as h falls.
 
     Parameters
     ----------
@@ -92,8 +100,9 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
     rows = {}
     for label, result in results.items():
         loads = joint_loads(result, alike if joints is None else joints)
+        lasting = np.where(struck(result), np.nan, 1.0)
         rows[label] = {
-            (str(joint), part): _rms(loads["time"].values, loads[part].values[:, k])
+            (str(joint), part): _rms(loads["time"].values, lasting * loads[part].values[:, k])
             for k, joint in enumerate(loads["joint"].values)
             for part in PARTS
         }

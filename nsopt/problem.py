@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,13 +33,16 @@ class Problem:
         joints and contacts allow.
     scheme : Scheme, optional
         Of ``nsopt run`` where no other is named; the default of `simulate` without.
+    start_at : function, optional
+        From the values of the Parameters by name to the start, in place of one that is the same
+        for all: where a `Driven` joint turns at ``speed``, bodies start at that.
 
     Raises
     ------
     TypeError
         If ``dynamics`` or ``steps`` is something else.
     ValueError
-        If the duration is not a positive number.
+        If the duration is not a positive number, or both ``start`` and ``start_at`` are given.
     """
 
     dynamics: Dynamics
@@ -47,9 +50,13 @@ class Problem:
     steps: StepBounds
     start: Start | None = None
     scheme: Scheme | None = None
+    start_at: Callable[[Mapping[str, float]], Start] | None = None
+    _begun: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_run(self.dynamics, self.duration, self.steps)
+        if self.start is not None and self.start_at is not None:
+            raise ValueError("a Problem takes start or start_at, got both: leave one out")
 
     @property
     def choices(self) -> dict[str, float]:
@@ -57,9 +64,23 @@ class Problem:
         return {}
 
     def at(self, values: Mapping[str, float]) -> Problem:
-        """Return the problem itself, whatever the values."""
-        del values
-        return self
+        """Return the problem with its start at values of Parameters by name, else stated ones.
+
+        Raises
+        ------
+        TypeError
+            If ``start_at`` returns something else than a Start.
+        """
+        if self.start_at is None:
+            return self
+        known = {x.name: float(values.get(x.name, x.value)) for x in self.dynamics.parameters}
+        key = tuple(known.values())
+        if key not in self._begun:
+            start = self.start_at(known)
+            if not isinstance(start, Start):
+                raise TypeError(f"start_at of a Problem must return a Start, got {start!r}")
+            self._begun[key] = replace(self, start=start, start_at=None)
+        return self._begun[key]
 
 
 @dataclass(frozen=True, eq=False)

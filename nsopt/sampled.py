@@ -78,6 +78,21 @@ def states(q: Array, v: Array, a: Array, h: Array, s: Array) -> tuple[Array, Arr
     return q + moved, velocity
 
 
+def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
+    """Return sizes of dry friction in steps k (n,), of which s (n,) has passed, (n, nv).
+
+    On straight lines between the parts of a step; where a joint is at rest at one of these, that of
+    the next part of the step.
+    """
+    size = np.abs(data["step_friction"].values[1:])
+    for part, near in ((0, 1), (-1, -2), *((j, j - 1) for j in range(1, len(PARTS) - 1))):
+        size[:, part] = np.where(size[:, part] > size[:, near] / 2, size[:, part], size[:, near])
+    i = np.clip(np.searchsorted(PARTS, s, side="right") - 1, 0, len(PARTS) - 2)
+    share = ((s - PARTS[i]) / (PARTS[i + 1] - PARTS[i]))[:, None]
+    found: Array = (1 - share) * size[k, i] + share * size[k, i + 1]
+    return found
+
+
 def sample(data: xr.Dataset, dt: float | None, times: ArrayLike | None) -> xr.Dataset:
     """Return an optimal motion at given times; see `Result.sample`."""
     if "step_drive" not in data or not np.isfinite(data["step_acceleration"].values[1:]).all():
@@ -96,13 +111,14 @@ def sample(data: xr.Dataset, dt: float | None, times: ArrayLike | None) -> xr.Da
     now = s[:, None]
     a = a[:, THREE]
     q, v = states(data["q"].values[k], data["v"].values[k], a, h, s)
+    rubbing = 0.0 if "step_friction" not in data else np.sign(v) * dry(data, k, s)
     angle, rate = (data[x].attrs for x in ("q", "v"))
     return xr.Dataset(
         {
             "q": (("time", "q"), q, angle),
             "v": (("time", "v"), v, rate),
             "a": (("time", "v"), quadratic(a.transpose(1, 0, 2), now), {"units": "m/s^2, rad/s^2"}),
-            "tau": (("time", "v"), within(drive, s), {"units": "N, N m"}),
+            "tau": (("time", "v"), within(drive, s) + rubbing, {"units": "N, N m"}),
             "input": (
                 ("time", "input_name"),
                 within(inputs, s),

@@ -1,4 +1,4 @@
-"""The file of a result: what it must hold, texts as numbers, and a hash of all its data."""
+"""The files of results and sweeps: what they must hold, texts as numbers, a hash of all data."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "total_energy": (TIME, "J", "kinetic and potential energy"),
     "external_work": (TIME, "J", "work of applied loads since the start"),
     "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
+    "projection_work": (TIME, "J", "energy added by bringing bodies back to joints and walls"),
     "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
     "contact_loss": (CONTACT, "J", "energy taken by each contact over the step, as it is stepped"),
     "complementarity_residual": (CONTACT, "N m", "contact force times gap"),
@@ -106,6 +107,17 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
     "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
 }
+
+NOTES = {
+    "completed": ("1", "whether the run reached its end and all measures exist"),
+    "stop_reason": ("", "why not"),
+    "end_time": ("s", "time reached"),
+    "steps": ("1", "number of steps"),
+    "retries": ("1", "attempts of steps beyond the first"),
+    "solve_time": ("s", "time in the solver"),
+    "run_time": ("s", "time of the whole run, preparation included"),
+}
+"""What a sweep has on each of its runs, also on those that failed: unit and meaning."""
 
 LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""

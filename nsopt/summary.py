@@ -50,6 +50,8 @@ def optimum(data: xr.Dataset) -> list[Row]:
         off = attrs["guess_violation"]
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
+    if exact := attrs.get("exact_cost"):
+        rows.append(("exact friction", f"{shares(exact)}; its sign is smoothed in the objective"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
     if "limits_exceeded" in attrs:
         rows.append(("between nodes", between_nodes(attrs)))
@@ -150,6 +152,8 @@ def energy(data: xr.Dataset) -> list[Row]:
         ("work from outside", f"{work:.4g} J"),
         ("dissipated", lost),
     ]
+    if moved := float(data["projection_work"].values[-1]):
+        rows.append(("added by projection", f"{moved:.3g} J"))
     if data.sizes["contact"] and "contact_loss" in data:
         taken = float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
         text = f"{taken:.3g} J in impacts and friction"

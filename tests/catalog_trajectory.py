@@ -11,6 +11,10 @@ def hand():
     return Frame(ARM.bodies[-1], (0.2, 0, 0))
 
 
+def lower():
+    return conditions.Capsule(Frame(ARM.bodies[-1], (-0.2, 0, 0)), hand(), 0.03)
+
+
 def _arm():
     """Two links in space, both joints driven."""
     upper = ns.Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
@@ -27,6 +31,7 @@ def _arm():
 
 
 ARM = _arm()
+TORSO = conditions.Capsule(Frame(None, (-0.5, 0, 0)), Frame(None, (-0.5, 0.1, 0.3)), 0.1)
 COSTS = [
     costs.Effort(scale=5.0),
     costs.InputEffort(input="load"),
@@ -56,12 +61,19 @@ CONDITIONS = [
     conditions.JointLoadWithin("elbow", axial=20.0, normal=30.0, torque=8.0),
     conditions.Orient(hand(), np.eye(3)),
     conditions.Orient(hand(), np.eye(3), about_z=True),
+    conditions.Orient(hand(), np.eye(3), within=0.4),
+    conditions.OnPath(hand(), lambda t: (0.3, 0.2 * t, 0.1)),
+    conditions.During(conditions.Reach(hand(), (0.3, 0.4, 0.1)), 0.4),
     conditions.DriveWithin("elbow", -5.0, 5.0),
     conditions.PowerLimits(20.0),
     conditions.JerkLimits(300.0, joints=["elbow"]),
-    conditions.ClearOf(hand(), (0.0, 0.5, 0.0), 0.1),
-    conditions.ClearOfCapsule(hand(), (0.0, 0.5, 0.0), (0.2, 0.5, 0.1), 0.1),
-    conditions.LinkClearOf(Frame(ARM.bodies[-1], (-0.2, 0, 0)), hand(), (0.0, 0.5, 0.0), 0.1, 0.03),
+    conditions.ClearOf(hand(), conditions.Sphere(Frame(None, (0, 0.5, 0)), 0.1)),
+    conditions.ClearOf(lower(), conditions.Sphere(Frame(None, (0, 0.5, 0)), 0.1), 0.02),
+    conditions.ClearOf(hand(), TORSO),
+    conditions.ClearOf(lower(), TORSO),
+    conditions.ClearOf(lower(), conditions.Box(Frame(None, (0.1, 0.5, 0)), (0.2, 0.3, 0.4))),
+    conditions.ClearOf(lower(), conditions.HalfSpace(Frame(None, (0, 0, -0.5)))),
+    conditions.LinksApart([TORSO, lower()], by=0.01),
     conditions.Periodic((0.1, np.nan)),
     conditions.During(conditions.Within("elbow.angle", -1.0, 1.0), 0.3, 0.7),
 ]

@@ -11,6 +11,7 @@ from nsopt import (
     Fixed,
     Frame,
     Mechanism,
+    PlaneContact,
     Revolute,
     Variational,
     assemble,
@@ -74,3 +75,15 @@ def test_names_that_are_none_are_refused():
         joint_loads(rotor(), ["knee"])
     with pytest.raises(ValueError, match="at least one result"):
         rms_loads({})
+
+
+def test_root_mean_squares_leave_out_impacts():
+    """Of a ball that falls and stays: its weight from the impact on, whatever h is."""
+    ball, T = Body("ball", MASS, point_mass=True, position=(0, 0, 0.1)), 0.5
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
+    d = assemble(Mechanism([ball]), [floor], (0, 0, -G))
+    lies = T - np.sqrt(2 * 0.1 / G)
+    for h in (1e-3, 1e-4):
+        rms = rms_loads({"": run(d, T, h, scheme=Variational())})
+        exact = MASS * G * np.sqrt(lies / T)
+        assert rms.loc["", ("floor", "axial")] == pytest.approx(exact, abs=30 * h * exact)

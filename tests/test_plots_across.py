@@ -130,7 +130,8 @@ def test_what_is_round_off_of_others_is_flat(crank):
     for ax in (pin, guide):
         assert np.ptp(ax.lines[0].get_ydata()) > 0.5 * np.ptp(ax.get_ylim())
     about_x = base_force(crank).axes[1]
-    assert np.ptp(about_x.lines[0].get_ydata()[1:]) < 1e-6 * np.ptp(about_x.get_ylim())
+    moment = about_x.lines[0].get_ydata()[1:]  # unknown in the step of an impact
+    assert np.nanmax(moment) - np.nanmin(moment) < 1e-6 * np.ptp(about_x.get_ylim())
 
 
 def test_a_phase_portrait_is_of_what_moves_unevenly_by_default(crank):

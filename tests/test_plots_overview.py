@@ -22,7 +22,7 @@ from nsopt import (
 )
 from nsopt.algebra import rotate
 from nsopt.plots import Film, overview
-from nsopt.plots.lens import lenses
+from nsopt.plots.magnified import magnified_clearances
 from nsopt.plots.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, loose, ran_clearance, ran_ideal, ran_stone, repeated, run
 
@@ -141,9 +141,9 @@ def test_compliant_joints_are_drawn_like_rigid_ones():
     ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
     fallen = 9.81 * 4e-3**2 / 2
     assert stick[1] == pytest.approx([0.0, -fallen, 0.0], abs=0.3 * fallen)
-    (lens,) = lenses(soft, 10.0)
-    assert lens.radius == pytest.approx(10 * CLEARANCE)
-    assert lens.offset(scene.poses)[-1] == pytest.approx(10 * stick[1])
+    (clearance,) = magnified_clearances(soft, 10.0)
+    assert clearance.radius == pytest.approx(10 * CLEARANCE)
+    assert clearance.offset(scene.poses)[-1] == pytest.approx(10 * stick[1])
 
 
 def test_euler_parameters_of_either_sign_are_one_turn(clearance):

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
 from nsopt.contact_modes import contacts_of_joints
+from nsopt.elements import PlanarPrismaticClearance, PrismaticClearance
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
 
-POLYGON, RECTANGLE = "PrismaticClearance", "PlanarPrismaticClearance"
+POLYGON, RECTANGLE = PrismaticClearance.__name__, PlanarPrismaticClearance.__name__
+"""Kinds of guides, as results name them."""
+
 ENDS = ("front", "back")
 
 

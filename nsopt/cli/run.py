@@ -94,8 +94,8 @@ def run(
         chosen = stated.at(values)
         given = {"h_min": h_min, "h_max": h_max}
         steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
-        target = out or Path("results") / f"{name}.nc"
-        result_path(context, target, overwrite or resume, resumable=True)
+        stated_path = out or Path("results") / f"{name}.nc"
+        target = result_path(context, stated_path, overwrite or resume, resumable=True)
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose_scheme(scheme, impact, chosen.scheme)
         chosen_solver = choose_solver(solver)

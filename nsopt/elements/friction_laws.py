@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
@@ -37,6 +37,14 @@ class FrictionLaw(ABC):
         ``normal`` [N] is zero or more. The force returned has the sign of u.
         """
 
+    def smoothed(self, s: State, creep: ca.SX) -> FrictionLaw:
+        """Return the law with its sign smoothed up to a speed; as it is where that is zero.
+
+        A law without a sign of the speed is returned as it is, by default.
+        """
+        del s, creep
+        return self
+
     def advance_states(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         """Return the internal states after the step."""
         del s, u, h
@@ -66,7 +74,8 @@ class ViscousLaw(FrictionLaw):
 class StribeckLaw(FrictionLaw):
     """Coulomb's law with a static peak: (mu_k + (mu_s - mu_k) exp(-(u/v_s)^2)) N sign(u).
 
-    The sign is u / sqrt(u^2 + creep^2): below the creep speed sticking is slow sliding.
+    The sign is u / sqrt(u^2 + creep^2): below the creep speed sticking is slow sliding. Motions
+    optimized by polynomials have a creep of their grid in joints with a drive, see `optimize`.
 
     Parameters
     ----------
@@ -80,7 +89,7 @@ class StribeckLaw(FrictionLaw):
     kinetic: Scalar
     static: Scalar | None = None
     stribeck: Scalar = 1e-2
-    creep: Scalar = 1e-3
+    creep: Scalar | ca.SX = 1e-3
 
     def check(self, of_element: str) -> None:
         low = not_negative(f"kinetic coefficient {of_element}", self.kinetic)
@@ -93,6 +102,9 @@ class StribeckLaw(FrictionLaw):
                 )
         positive(f"stribeck speed {of_element}", self.stribeck)
         positive(f"creep speed {of_element}", self.creep)
+
+    def smoothed(self, s: State, creep: ca.SX) -> StribeckLaw:
+        return replace(self, creep=ca.if_else(creep > 0, creep, s.value(self.creep)))
 
     def coefficient(self, s: State, u: ca.SX) -> ca.SX:
         """Return the coefficient of sliding at that speed."""

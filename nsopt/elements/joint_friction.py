@@ -63,8 +63,8 @@ class _ReactionFriction(JointFriction):
         return ca.SX(1)
 
     def friction(self, s: State, over: FrictionStep) -> Load:
-        u = self._speed(s)
-        force = self.law.resist(s, u, self._normal(s, over), over.h, over.z)
+        u, law = self._speed(s), self.law.smoothed(s, over.creep)
+        force = law.resist(s, u, self._normal(s, over), over.h, over.z)
         return Load(u, -self._lever(s) * force)
 
     def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:

@@ -4,6 +4,7 @@ from nsopt.mechanics.acceleration import IndexOne, Instant, acceleration, state_
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
+from nsopt.mechanics.coordinates import Block
 from nsopt.mechanics.courses import check_courses
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import (
@@ -56,6 +57,7 @@ __all__ = [
     "Actuator",
     "Axis",
     "Ball",
+    "Block",
     "Body",
     "Bore",
     "Branch",

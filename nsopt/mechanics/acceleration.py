@@ -136,7 +136,7 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
     symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]
     numbers = ca.vertcat(*symbols)
-    solved, residual, _ = newton.lower(mpcc)(ca.DM.zeros(unknowns.numel()), numbers, 1)
+    solved, residual, _ = newton.lower(mpcc)(ca.DM.zeros(unknowns.numel()), numbers, 1, 1)
     solved = ca.if_else(residual <= newton.rough, solved, ca.DM.nan(unknowns.numel()))
     vdot, mu, _, qdot = outputs(solved, numbers)
     names = ["vdot", "mu", "qdot"]

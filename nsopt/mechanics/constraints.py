@@ -134,6 +134,9 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     return {
         "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
         "contact_offsets": _columns(s, "contact_offsets", offsets),
+        "offset_rates": s.function(
+            "offset_rates", "t q v p", ca.horzcat(ca.SX(3, 0), *map(s.rate, offsets))
+        ),
         "bore_axes": _columns(s, "bore_axes", [bore.axes for bore in bores]),
         "bore_gap": ca.Function(
             "bore_gap",

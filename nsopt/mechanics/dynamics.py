@@ -94,6 +94,7 @@ class Dynamics:
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
         Offsets are those of `Bore`, nan where a contact is in no bore.
+    offset_rates : (t, q, v, p) -> (3, ng) [m/s]
     bore_axes : (t, q, p) -> (3, 3 nb)
         `Bore.axes` side by side; nb is the number of `bores`.
     bore_gap : (u, p) -> gap (nb,), gradient (3, nb)
@@ -108,6 +109,9 @@ class Dynamics:
     joint_friction : (t, q, v, p, h, z, reactions) -> (nv,)
         Mean friction of the `JointFriction` elements over a step of h, from internal states z (nz,)
         at its start and reactions (6, number of elements) of the joints in `friction_joints`.
+    smoothed_resistance, smoothed_friction : (arguments of these two, creep) -> (6, nj), (nv,)
+        The same with the speeds [rad/s, m/s] up to which dry friction is smoothed, one of each
+        element, in place of those of laws; zero leaves that of the law.
     advance_states : (t, q, v, p, h, z) -> (nz,)
         Their internal states at the end; in q they come last.
     outputs : (t, q, v, p) -> (nr,)
@@ -186,6 +190,7 @@ class Dynamics:
     gap_scale: ca.Function
     clearance: ca.Function
     contact_offsets: ca.Function
+    offset_rates: ca.Function
     bore_axes: ca.Function
     bore_gap: ca.Function
     gap_matrix: ca.Function
@@ -205,6 +210,8 @@ class Dynamics:
     potential: ca.Function
     resistance: ca.Function
     joint_friction: ca.Function
+    smoothed_resistance: ca.Function
+    smoothed_friction: ca.Function
     advance_states: ca.Function
     freedoms: ca.Function
     pressed: ca.Function

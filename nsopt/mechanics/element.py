@@ -345,13 +345,13 @@ class FrictionStep(NamedTuple):
     h: ca.SX  # [s]
     z: ca.SX  # (nz,) internal states at the start
     reaction: ca.SX  # (6,) force [N] and torque [N m] of the joint on the body of its frame b
+    creep: ca.SX = ca.SX(0)  # [m/s, rad/s] of dry friction, in place of the law's if above zero
 
 
 class JointFriction(ResistingPair):
     """Friction in a joint that depends on its reaction, or on internal states of its own.
 
-    It is given as a mean over a step at one velocity, so that states that reach their steady
-    value within a step are exact.
+    It is a mean over a step at one velocity, so that states that settle within it are exact.
     """
 
     @abstractmethod

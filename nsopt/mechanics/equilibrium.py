@@ -139,7 +139,7 @@ class _Creep:
     def step(self, q: Array, h: float) -> _Step | None:
         """Return where a step of h leads, None where it does not solve or leads too far."""
         known = np.append(q, h)
-        x, residual, _ = self._solve(np.zeros(self._size), known, 1.0)
+        x, residual, _ = self._solve(np.zeros(self._size), known, 1.0, 1.0)
         end, left, move = self._end(x, known)
         if not (float(residual) <= self._newton.rough and float(ca.norm_inf(move)) <= FAR):
             return None

@@ -42,7 +42,7 @@ class ForceFunctions:
             "external": m.function("external", "t q v p", external),
             "kinetic": m.function("kinetic", "t q v p", m.v.T @ M @ m.v / 2),
             "potential": m.function("potential", "t q v p", energy),
-            "resistance": self._resistance(),
+            **self._resistance(),
             **self._outputs([force for force, _ in m.forces]),
             **self._joint_friction(),
             **self._pressed(),
@@ -52,25 +52,28 @@ class ForceFunctions:
         zero = ca.SX.zeros(self._symbolic.v.numel())
         return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
-    def _resistance(self) -> ca.Function:
+    def _resistance(self) -> dict[str, Any]:
         m, joints, h = self._symbolic, self._symbolic.joints(), ca.SX.sym("h")
         wrenches = [ca.SX.zeros(6) for _ in joints]
         for force, work in m.forces:
             if (joint := resisted_joint(force, joints)) is not None:
                 wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
         reactions = ca.SX.sym("reactions", 6, len(m.joint_friction))
+        creep = ca.SX.sym("creep", len(m.joint_friction))
         for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is not None:
-                over = FrictionStep(h, m.q[m.n_joint_coordinates :][states], reactions[:, k])
+                z = m.q[m.n_joint_coordinates :][states]
+                over = FrictionStep(h, z, reactions[:, k], creep[k])
                 work = VirtualWork.from_forces(ca.SX(0), [element.friction(m.state, over)])
                 wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
-        return ca.Function(
-            "resistance",
-            [m.t, m.q, m.v, m.p, h, reactions],
-            m.evaluated(ca.horzcat(ca.SX(6, 0), *wrenches)),
-            ["t", "q", "v", "p", "h", "reactions"],
-            ["resistance"],
-        )
+        known = [m.t, m.q, m.v, m.p, h, reactions]
+        total = m.evaluated(ca.horzcat(ca.SX(6, 0), *wrenches))
+        names = ["t", "q", "v", "p", "h", "reactions"]
+        by_laws = _by_laws(total, creep)
+        return {
+            "resistance": ca.Function("resistance", known, by_laws, names, ["resistance"]),
+            "smoothed_resistance": ca.Function("smoothed_resistance", [*known, creep], total),
+        }
 
     def _outputs(self, forces: list[Force]) -> dict[str, Any]:
         outputs = [
@@ -130,6 +133,7 @@ class ForceFunctions:
     def _joint_friction(self) -> dict[str, Any]:
         m, z = self._symbolic, ca.SX.sym("z", len(self._symbolic.internal_names))
         h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(m.joint_friction))
+        creep = ca.SX.sym("creep", len(m.joint_friction))
         friction, friction_joints = ca.SX.zeros(m.v.numel()), []
         for k, (element, joint, states) in enumerate(m.friction_elements()):
             if joint is None:
@@ -138,15 +142,21 @@ class ForceFunctions:
                     "its bodies"
                 )
             friction_joints.append(m.joints().index(joint))
-            over = FrictionStep(h, z[states], reactions[:, k])
+            over = FrictionStep(h, z[states], reactions[:, k], creep[k])
             friction += self._generalized([element.friction(m.state, over)])
         known = [m.t, m.q, m.v, m.p, h, z]
         ends = (force.advance_states(m.state, h, z[m.states_of(force)]) for force in m.stateful)
-        end = ca.vertcat(ca.SX(0, 1), *ends)
+        end, total = ca.vertcat(ca.SX(0, 1), *ends), m.evaluated(friction)
+        loaded, by_laws = [*known, reactions], _by_laws(total, creep)
         return {
             "friction_joints": tuple(friction_joints),
-            "joint_friction": ca.Function(
-                "joint_friction", [*known, reactions], m.evaluated(friction)
-            ),
+            "joint_friction": ca.Function("joint_friction", loaded, by_laws),
+            "smoothed_friction": ca.Function("smoothed_friction", [*loaded, creep], total),
             "advance_states": ca.Function("advance_states", known, m.evaluated(end)),
         }
+
+
+def _by_laws(expressions: list[ca.SX], creep: ca.SX) -> list[ca.SX]:
+    """Return expressions with the creep of each law itself."""
+    values: list[ca.SX] = ca.substitute(expressions, [creep], [ca.SX.zeros(creep.numel())])
+    return values

@@ -56,11 +56,12 @@ class Newton:
             raise ValueError(f"iterations must be 1 or more, got {self}")
 
     def lower(self, mpcc: Mpcc) -> ca.Function:
-        """Return the solver as a function (x, p, last) -> (x, residual, iterations).
+        """Return the solver as a function (x, p, last, share) -> (x, residual, iterations).
 
         ``x`` (n,) are the scaled unknowns, ``p`` the parameters of the program, ``last`` is 0 where
-        a failure only leads to a smaller h, and 1 at h_min and elsewhere. The residual is
-        the largest scaled one, not a number where the iteration broke down.
+        a failure only leads to a smaller h, and 1 at h_min and elsewhere. ``share`` is the part of
+        the tolerance at which full steps end at once, 1 where nothing asks for less. The residual
+        is the largest scaled one, not a number where the iteration broke down.
 
         Raises
         ------
@@ -70,30 +71,34 @@ class Newton:
         """
         check_square(mpcc)
         steps = _steps(mpcc, self.proximal)
-        x0, p, last = ca.MX.sym("x", steps.n), ca.MX.sym("p", steps.given), ca.MX.sym("last")
+        x0, p = ca.MX.sym("x", steps.n), ca.MX.sym("p", steps.given)
+        last, share = ca.MX.sym("last"), ca.MX.sym("share")
         constants = steps.constants(p)
-        z = self._full(steps)(steps.packed(x0, constants, 0), constants, last)
+        z = self._full(steps)(steps.packed(x0, constants, 0), constants, last, share)
         return ca.Function(
             f"{mpcc.name}_newton",
-            [x0, p, last],
+            [x0, p, last, share],
             [z[: steps.n], steps.residual(z), z[-1]],
-            ["x0", "p", "last"],
+            ["x0", "p", "last", "share"],
             ["x", "residual", "iterations"],
         )
 
     def _full(self, steps: NewtonSteps) -> ca.Function:
         """Return full steps until one converges; if none does, proximal points from the start."""
         z, constants = steps.symbols()
-        start, last = ca.MX.sym("start", steps.n), ca.MX.sym("last")
-        given = [z, start, constants, last]
-        hold, rest = ca.Function("hold", given, [z]), self._search(steps)
+        start, last, share = ca.MX.sym("start", steps.n), ca.MX.sym("last"), ca.MX.sym("share")
+        given = [z, start, constants, last, share]
+        search = self._search(steps)
+        rest = ca.Function("search_only", given, [search(z, start, constants, last)])
+        hold = ca.Function("hold", given, [z])
         once = steps.full_step()
         for k in reversed(range(self.iterations)):
             new = once(z, constants)
             goes_on = ca.Function.if_else(f"after_{k}", hold, rest)
-            after = goes_on(self._converged(steps, new), new, start, constants, last)
+            after = goes_on(self._converged(steps, new, share), new, start, constants, last, share)
             rest = ca.Function(f"full_{k}", given, [after])
-        return ca.Function("full", [z, constants, last], [rest(z, z[: steps.n], constants, last)])
+        begun = rest(z, z[: steps.n], constants, last, share)
+        return ca.Function("full", [z, constants, last, share], [begun])
 
     def _search(self, steps: NewtonSteps) -> ca.Function:
         """Return (z, start, constants, last) -> z by proximal points, where they are allowed."""
@@ -103,10 +108,10 @@ class Newton:
             return ca.Function("hold", [z, start, constants, last], [z])
         return ProximalSearch(self.points, steps, self.tolerance, self.rough).function()
 
-    def _converged(self, steps: NewtonSteps, z: ca.MX) -> ca.MX:
+    def _converged(self, steps: NewtonSteps, z: ca.MX, share: ca.MX) -> ca.MX:
         size = steps.residual(z)
         late = ca.logic_and(z[-1] >= ENOUGH, size <= self.rough)
-        return ca.logic_or(size <= self.tolerance, late)
+        return ca.logic_or(size <= share * self.tolerance, late)
 
 
 def _steps(mpcc: Mpcc, proximal: float) -> NewtonSteps:

@@ -74,19 +74,22 @@ class StructuredProgram:
             self._slope = largest if 0 < largest < np.inf else np.inf
         self._take(split)
 
-    def _take(self, split: SimpleBounds) -> None:
+    def _take(self, split: SimpleBounds, *, near: bool = False) -> None:
         self.nlp, self._split = split.whole, split
-        stated = replace(split.rest.nlp("horizon", self._of_rest), slope=self._slope)
+        stated = replace(split.rest.nlp("horizon", self._of_rest), slope=self._slope, near=near)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
         self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
 
-    def restated(self, nlp: StructuredNlp) -> StructuredProgram:
-        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
+    def restated(self, nlp: StructuredNlp, *, near: bool = False) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restated`.
+
+        ``near`` tells whether starts are near its solutions, with multipliers.
+        """
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._take(self._split.restated(nlp))
+        other._take(self._split.restated(nlp), near=near)
         return other
 
     def solve(

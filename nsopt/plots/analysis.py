@@ -64,6 +64,7 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
     figure, axes = style.page("Phase portrait", results, 1, 1, (6.4, 5.0))
     for k, result in enumerate(results):
         axes[0, 0].plot(quantity(result, x), quantity(result, y), **style.look(k)._asdict())
+    axes[0, 0].locator_params(axis="x", nbins=5)
     style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
     style.results_legend(figure, results)
     return figure
@@ -108,6 +109,7 @@ def poincare_map(
         size = 4.0 if len(points) < MANY else 2.2
         axes[0, 0].plot(points[x], points[y], **style.dot(k, size))
     style.title(axes[0, 0], f"{section}")
+    axes[0, 0].locator_params(axis="x", nbins=5)
     style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
     style.results_legend(figure, results, dots=True)
     return figure

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from nsopt.plots.coordinates import (
     split,
     with_angles,
 )
+from nsopt.plots.impulses import Stems, impulses_apart
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -35,6 +37,7 @@ class _Panel(NamedTuple):
     symbol: str
     unit: str  # of SI; figures add a prefix
     lines: dict[int, Array]  # by the number of the result, (time,)
+    impulses: Mapping[int, Array] = MappingProxyType({})  # of impacts, likewise
 
 
 def joint_coordinates(
@@ -112,6 +115,8 @@ def joint_forces(
 ) -> Figure:
     """Draw the size of the reaction of each joint, cases overlaid, as Fig. 10 of [CoPCoD 2023].
 
+    Of a step with an impact the impulse is drawn, as a stem with an axis on the right.
+
     Parameters
     ----------
     *results : Result
@@ -132,13 +137,15 @@ def joint_forces(
     style.require_steps(results, "joint_forces")
     known = [x for result in results for x in loaded_joints(result)]
     chosen = _chosen("joint_forces", "joint", known, joints)
-    forces = []
+    forces, impulses = list[dict[str, Array]](), list[dict[str, Array]]()
     for result in results:
         own = [joint for joint in loaded_joints(result) if joint in chosen]
         force = joint_loads(result, own)["force"].values if own else np.zeros((0, 0))
-        forces.append(dict(zip(own, force.T, strict=True)))
+        lasting, struck = impulses_apart(result, force) if own else (force, force)
+        forces.append(dict(zip(own, lasting.T, strict=True)))
+        impulses.append(dict(zip(own, struck.T, strict=True)))
     panels = [
-        _Panel(joint, "F", "N", {k: own[joint] for k, own in enumerate(forces) if joint in own})
+        _Panel(joint, "F", "N", _of_results(forces, joint), _of_results(impulses, joint))
         for joint in chosen
     ]
     return _overlaid("Forces of joints", results, panels, over)
@@ -168,6 +175,7 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
             ax.bar(at, unit.factor * row, width, label=style.label(results[k]), **style.bar(k))
         style.flatten_round_off(ax, unit.factor * values, unit.factor * largest)
         ax.set_xlim(-SIDE, len(names) - 1 + SIDE)
+        ax.set_ylim(bottom=0)
         style.title(ax, f"{part} to z of frame a" if part == "normal" else "along z of frame a")
         style.axis_labels(ax, None, f"RMS [{unit.text}]")
     axes[-1, 0].set_xticks(range(len(names)), names, rotation=30, fontsize=style.SMALL)
@@ -184,10 +192,12 @@ def _panels(
 ) -> list[_Panel]:
     """Return a panel for each name, of all results that have it."""
     chosen = _chosen(figure, "coordinate", [name for own in columns for name in own], names)
-    return [
-        _Panel(name, "", unit(name), {k: own[name] for k, own in enumerate(columns) if name in own})
-        for name in chosen
-    ]
+    return [_Panel(name, "", unit(name), _of_results(columns, name)) for name in chosen]
+
+
+def _of_results(columns: Sequence[dict[str, Array]], name: str) -> dict[int, Array]:
+    """Return the lines of a name by the number of the result, of all that have it."""
+    return {k: own[name] for k, own in enumerate(columns) if name in own}
 
 
 def _chosen(figure: str, what: str, known: Sequence[str], names: Sequence[str] | None) -> list[str]:
@@ -236,3 +246,7 @@ def _draw(ax: Axes, results: Sequence[Result], panel: _Panel, size: float) -> No
     ax.locator_params(axis="x", nbins=5)
     style.title(ax, panel.title)
     style.axis_labels(ax, None, f"{panel.symbol} [{unit.text}]".strip())
+    if panel.impulses:
+        times = [result["time"].values for result in results]
+        parts = [panel.impulses.get(k, np.full(len(t), np.nan)) for k, t in enumerate(times)]
+        Stems(times, [x[:, None, None] for x in parts], f"{panel.unit} s").draw(ax)

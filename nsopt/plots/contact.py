@@ -226,13 +226,17 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
             linewidth=0.9,
             label=str(result["contact"].values[contacts[i]]),
         )
-    style.axis_labels(ax, None, "gap / clearance")
+    style.axis_labels(ax, None, _gap_text(result, contacts))
 
 
 def _scaled_gaps(result: Result, contacts: list[int]) -> Array:
     """Return gaps over their clearances, of walls over typical openings, (time, contact)."""
     gap: Array = result["gap"].values[:, contacts]
     return gap / openings(result)[contacts]
+
+
+def _gap_text(result: Result, contacts: list[int]) -> str:
+    return "gap / typical opening" if np.all(walls(result)[contacts]) else "gap / clearance"
 
 
 def touching(ax: Axes, result: Result) -> None:
@@ -243,7 +247,8 @@ def touching(ax: Axes, result: Result) -> None:
     for k in range(impulse.shape[1]):
         pressed = np.flatnonzero(impulse[:, k] > least)
         spans = [(float(time[i] - h[i]), float(h[i])) for i in pressed]
-        ax.broken_barh(spans, (k - 0.35, 0.7), color=style.COLOURS[0], linewidth=0)
+        # As wide as a hair at least, so that impacts in short steps are seen.
+        ax.broken_barh(spans, (k - 0.35, 0.7), color=style.COLOURS[0], linewidth=0.8)
     _name_rows(ax, result["contact"].values)
     ax.set(ylim=(impulse.shape[1] - 0.4, -0.6), xlim=(time[0], time[-1]))
     style.axis_labels(ax, "time [s]", None)
@@ -267,7 +272,7 @@ def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
     ax.grid(False)
     bar = ax.figure.colorbar(shades, ax=ax, aspect=30)
     bar.ax.tick_params(labelsize=style.SMALL)
-    bar.set_label("gap / clearance", fontsize=style.SMALL)
+    bar.set_label(_gap_text(result, contacts), fontsize=style.SMALL)
 
 
 def _name_rows(ax: Axes, names: ArrayLike) -> None:

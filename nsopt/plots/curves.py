@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,14 @@ from matplotlib.lines import Line2D
 
 from nsopt.plots import style
 from nsopt.plots.across import TIME
+from nsopt.plots.impulses import Stems
 from nsopt.plots.style import Array
 
 MOST_NAMED = 8
 """Lines of one pair of axes that have a colour and a name; the others are grey."""
 TICKS = 5
+BESIDE, BESIDE_AXIS = 1.01, 1.14
+"""Where legends begin, over the width of their axes: right of them, or of an axis on the right."""
 KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}
 
 
@@ -26,6 +30,7 @@ class Curves(NamedTuple):
     title: str
     unit: str  # of SI; figures add a prefix
     values: Mapping[str, Array]  # by label, (time,)
+    impulses: Mapping[str, Array] = MappingProxyType({})  # of impacts, by label, (time,)
 
 
 class Vector(NamedTuple):
@@ -42,6 +47,7 @@ class Recorded(NamedTuple):
     label: str
     time: Array  # (time,) [s]
     values: Array  # (time, vector, 3)
+    impulses: Array | None = None  # (time, vector, 3) of impacts
 
 
 def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = TIME) -> Figure:
@@ -93,6 +99,8 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
         ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
     largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
     style.flatten_round_off(ax, unit.factor * largest, 1.0)
+    if struck := [panel.impulses[x] for x in order[:MOST_NAMED] if x in panel.impulses]:
+        Stems.of_one(time, struck, f"{panel.unit} s").draw(ax)
     more = f" (the {MOST_NAMED} largest of {len(order)} named)" if len(order) > MOST_NAMED else ""
     style.title(ax, panel.title + more)
     if not order:
@@ -102,7 +110,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text or 1}]")
     ax.legend(
         loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
+        bbox_to_anchor=(BESIDE_AXIS if struck else BESIDE, 0.5),
         fontsize=style.SMALL,
         frameon=False,
         handlelength=1.8,
@@ -148,6 +156,12 @@ def draw_vectors(
     for column, vector in enumerate(vectors):
         drawn = [(r.time, r.values[:, column]) for r in recorded]
         _components(list(axes[:, column]), vector, drawn, largest)
+        struck = [(r.time, r.impulses[:, column]) for r in recorded if r.impulses is not None]
+        if len(struck) == len(recorded):
+            times, impulses = zip(*struck, strict=True)
+            stems = Stems(times, [x[:, :, None] for x in impulses], f"{vector.unit} s")
+            for a in range(3):
+                stems.draw(axes[a, column], a)
         style.axis_labels(axes[-1, column], text, None)
         style.title(axes[0, column], vector.title)
     if len(recorded) > 1:

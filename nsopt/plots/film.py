@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from nsopt.plots import style
-from nsopt.plots.lens import lenses
+from nsopt.plots.magnified import magnified_clearances
 from nsopt.plots.scene import AXES, Poses, Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -45,7 +45,8 @@ class Film:
 
     def __init__(self, result: Result, view: str | None = None, magnify: float | None = None):
         self.scene = Scene(result)
-        self.lenses = [] if magnify is None else lenses(result, magnify)
+        self.magnified = [] if magnify is None else magnified_clearances(result, magnify)
+        self.ways = [clearance.offset(self.scene.poses) for clearance in self.magnified]
         self.view = view_of(self.scene, view)
         self.name = result.name
         self.far = self.scene.travels_far()
@@ -59,14 +60,12 @@ class Film:
         looks = [style.look(b).color for b in range(len(self.scene.bodies))]
         self.traces = [self.ax.plot([], [], color=c, linewidth=0.8, alpha=0.55)[0] for c in looks]
         self.masses = [self.ax.plot([], [], "o", color=c, markersize=6, zorder=6)[0] for c in looks]
-        self.circles = [self.ax.plot([], [], color="black", lw=0.8)[0] for _ in self.lenses]
-        self.orbits = [self.ax.plot([], [], color="#666666", lw=0.6)[0] for _ in self.lenses]
-        self.pins = [
-            self.ax.plot([], [], "o", color="black", markersize=4, zorder=8)[0] for _ in self.lenses
-        ]
+        self.circles = [self.ax.plot([], [], color="black", lw=0.8)[0] for _ in self.magnified]
+        self.orbits = [self.ax.plot([], [], color="#666666", lw=0.6)[0] for _ in self.magnified]
+        self.pins = [self.ax.plot([], [], "ok", markersize=4, zorder=8)[0] for _ in self.magnified]
         self.mark = self._strip(strip) if strip is not None else None
         # A long title takes a second line, for which there is to be room from the start.
-        self.end = "\n" if self.lenses else "   "
+        self.end = "\n" if self.magnified else "   "
         self.title = self.ax.set_title(
             self.name + self.end, fontsize=style.TITLE, family="monospace"
         )
@@ -83,7 +82,7 @@ class Film:
             half = 0.9 * scene.size() * np.array([1.0, 0.45])
             return middle - half, middle + half
         low, high = scene.corners(self.view)
-        room = max((lens.radius for lens in self.lenses), default=0.0)
+        room = max((clearance.radius for clearance in self.magnified), default=0.0)
         low, high = low - room, high + room
         extent = high - low
         largest = float(extent.max()) or 1.0
@@ -171,11 +170,10 @@ class Film:
 
     def _magnify(self, poses: Poses, past: NDArray[np.bool_]) -> None:
         """Draw the clearances that are magnified, and the ways in them so far."""
-        before = Poses(*(part[past] for part in self.scene.poses))
-        for k, lens in enumerate(self.lenses):
-            self.circles[k].set_data(*self.view(lens.circle(poses)).T)
-            middle, here = lens.a.at(poses)[0], lens.offset(poses)
-            way = self.view(middle + np.vstack([lens.offset(before), here]))
+        for k, clearance in enumerate(self.magnified):
+            self.circles[k].set_data(*self.view(clearance.circle(poses)).T)
+            middle, here = clearance.a.at(poses)[0], clearance.offset(poses)
+            way = self.view(middle + np.vstack([self.ways[k][past], here]))
             self.orbits[k].set_data(*way.T)
             self.pins[k].set_data(*way[-1:].T)
 
@@ -193,8 +191,8 @@ class Film:
         digits = max(2, 1 - math.floor(math.log10(gap))) if gap > 0 else 3
         width = len(f"{times[-1]:.{digits}f}")
         played = "" if speed == 1 else f"   speed {speed:g}"
-        if self.lenses:
-            played += f"   clearance x {self.lenses[0].factor:g}"
+        if self.magnified:
+            played += f"   clearance x {self.magnified[0].factor:g}"
         for time in times:
             yield self.draw(
                 float(time), f"{self.name}{self.end}t = {time:{width}.{digits}f} s{played}"

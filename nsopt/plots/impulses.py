@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
+from nsopt.loads import struck
 from nsopt.plots import style
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -20,41 +20,46 @@ ROUND_OFF = 1e-6
 """Of the largest impulse, what is not drawn."""
 
 
-def struck(result: Result) -> NDArray[np.bool_]:
-    """Return whether the step that ends at each time has an impact, (time,)."""
-    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values > 0, axis=1)
-    return found
-
-
 def impulses_apart(result: Result, force: Array) -> tuple[Array, Array]:
-    """Return forces (time, ...) [N] without steps with impacts, and the impulses of these [N s]."""
+    """Return forces (time, ...) without steps with impacts, and the impulses of these.
+
+    Of torques [N m] likewise.
+    """
     impact = struck(result).reshape(-1, *[1] * (force.ndim - 1))
     h = result["h"].values.reshape(impact.shape)
     return np.where(impact, np.nan, force), np.where(impact, force * h, np.nan)
 
 
 class Stems(NamedTuple):
-    """Impulses of impacts of several results, to be drawn beside forces.
+    """Impulses of impacts of several results or joints, to be drawn beside forces.
 
     Attributes
     ----------
     times : sequence of (time,)
-        What is across, of each result.
-    impulses : sequence of (time, rows, columns) [N s]
+        What is across, of each.
+    impulses : sequence of (time, rows, columns)
         NaN where there is none.
+    unit : str
+        Of the impulses.
     """
 
     times: Sequence[Array]
     impulses: Sequence[Array]
+    unit: str = "N s"
 
-    def draw(self, ax: Axes, row: int, column: int) -> None:
+    @classmethod
+    def of_one(cls, time: Array, impulses: Sequence[Array], unit: str) -> Stems:
+        """Return impulses (time,) each at one time, to be drawn in one pair of axes."""
+        return cls([time] * len(impulses), [x[:, None, None] for x in impulses], unit)
+
+    def draw(self, ax: Axes, row: int = 0, column: int = 0) -> None:
         """Draw those of one component from the zero of an axis on the right, if there are any.
 
         The axis on the left keeps to what is drawn there; both have zero at one height.
         """
         if not self._any(row, column):
             return
-        right, unit = ax.twinx(), style.unit_of("N s", *self.impulses)
+        right, unit = ax.twinx(), style.unit_of(self.unit, *self.impulses)
         sizes = [unit.factor * part[:, row, column] for part in self.impulses]
         for k, (t, size) in enumerate(zip(self.times, sizes, strict=True)):
             at, colour = np.isfinite(size), style.look(k).color

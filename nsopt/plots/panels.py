@@ -7,8 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.loads import struck
 from nsopt.plots import contact, motion, run, style
 from nsopt.plots.coordinates import axes_of_turn, is_length, is_parameter, split, with_angles
+from nsopt.plots.impulses import impulses_apart
 from nsopt.result import Result
 
 Panel = Callable[[Axes, Result], None]
@@ -76,8 +78,8 @@ def closure(ax: Axes, result: Result) -> None:
 
 
 def joint_forces(ax: Axes, result: Result) -> None:
-    """Draw the largest forces of joints."""
-    force = np.linalg.norm(motion.joint_force(result), axis=2)
+    """Draw the largest forces of joints, without steps with impacts."""
+    force, _ = impulses_apart(result, np.linalg.norm(motion.joint_force(result), axis=2))
     largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
     for k, j in enumerate(sorted(largest)):
         ax.plot(
@@ -88,7 +90,8 @@ def joint_forces(ax: Axes, result: Result) -> None:
             label=str(result["joint"].values[j]),
         )
     style.axis_labels(ax, "time [s]", "force [N]")
-    style.title(ax, f"Joint force, largest {style.peak(force):.3g} N")
+    apart = " without impacts" if np.any(struck(result)) else ""
+    style.title(ax, f"Joint force{apart}, largest {style.peak(force):.3g} N")
     if len(largest) > 1:
         style.own_legend(ax)
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
+from nsopt.plots.impulses import impulses_apart
 from nsopt.plots.scene import path_of_point
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -23,7 +24,8 @@ def joint_torques(
 
     Reactions leave out drives and resistance of the joint along its freedoms; that is in the lower
     panels, as far as elements record a force or a torque. Of many lines the eight that reach
-    farthest are named.
+    farthest are named. Of steps with impacts reactions are drawn as impulses, stems with an axis on
+    the right.
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
 
     Of all joints to the ground, their resistance included, in world axes. The torque is about the
     point where the first of them holds the robot; that point moves with the robot. Drives and
-    springs between robot and ground are not in it.
+    springs between robot and ground are not in it. Of steps with impacts impulses are drawn, as
+    stems with an axis on the right.
 
     Parameters
     ----------
@@ -97,7 +100,10 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
     results, text = across(results, over)
     about = ", ".join(dict.fromkeys(grounded(result)[0].name for result in results))
     vectors = (Vector("force", "F", "N"), Vector(f"torque about {about}", "M", "N m"))
-    recorded = [Recorded(style.label(r), r["time"].values, ground_wrench(r)) for r in results]
+    recorded = [
+        Recorded(style.label(r), r["time"].values, *impulses_apart(r, ground_wrench(r)))
+        for r in results
+    ]
     return draw_vectors("Force and torque of the ground", vectors, recorded, text)
 
 
@@ -228,15 +234,20 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
         ("reaction torque on it, about the origin of frame b", "N m", "joint_reaction_torque"),
     ):
         size = np.linalg.norm(result[variable].values, axis=-1)
-        panels.append(Curves(text, unit, {name: size[:, index[name]] for name in shown}))
+        parts = ({x: y[:, index[x]] for x in shown} for y in impulses_apart(result, size))
+        panels.append(Curves(text, unit, *parts))
     for text, unit in (("forces of elements", "N"), ("torques of elements", "N m")):
         outputs = {
             str(name): np.asarray(variable.values)
             for name, variable in result.data.data_vars.items()
             if "." in str(name) and variable.attrs.get("units") == unit
         }
+        # Drives that keep joints take their part of an impact; springs, dampers and motors do not.
+        driven = {x: y for x, y in outputs.items() if x.rpartition(".")[0] in index}
+        apart = {x: impulses_apart(result, y) for x, y in driven.items()}
+        outputs |= {x: force for x, (force, _) in apart.items()}
         if outputs:
-            panels.append(Curves(text, unit, outputs))
+            panels.append(Curves(text, unit, outputs, {x: y for x, (_, y) in apart.items()}))
     return panels
 
 

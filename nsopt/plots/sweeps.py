@@ -16,9 +16,8 @@ from nsopt.analysis import bifurcation
 from nsopt.plots import style
 from nsopt.plots.curves import MOST_NAMED
 from nsopt.plots.style import Array
+from nsopt.stored import NOTES
 
-NOTES = {"completed", "stop_reason", "end_time", "steps", "retries", "solve_time", "run_time"}
-"""What every sweep has on its runs, drawn where it is asked for."""
 COLUMNS, TITLE_WIDTH = 2, 52
 FEW = 100.0
 """Ratio of the ends of a logarithmic axis, up to which more than decades are numbered."""

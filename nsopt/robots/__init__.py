@@ -19,6 +19,7 @@ from nsopt.robots.newton_euler import (
     joint_reactions,
     mass_matrix,
 )
+from nsopt.robots.play import WithPlay
 from nsopt.robots.resistances import resistances
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
@@ -40,6 +41,7 @@ __all__ = [
     "SpringFit",
     "StandardDH",
     "ToleranceOrder",
+    "WithPlay",
     "bias_force",
     "export_c",
     "fit_springs",

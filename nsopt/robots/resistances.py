@@ -38,7 +38,8 @@ def resistances(
         Of the moment [N m] or force [N] beyond the limits of joints that have both; a law alone is
         for all that turn. By default there are no stops; joints that mimic others have none.
     creep : float [rad/s or m/s]
-        Speed below which dry friction is slow sliding, `StribeckLaw`.
+        Speed below which dry friction is slow sliding, `StribeckLaw`, in simulations; of motions
+        optimized by polynomials it follows from the grid.
 
     Returns
     -------

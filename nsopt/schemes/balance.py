@@ -65,6 +65,8 @@ class Balance:
         Before and after.
     met : SX (nv,)
         Velocity before, of the contacts alone: of an impact within the step that at the impact.
+    met_drift : SX (ng,) [m/s]
+        By which gaps close otherwise at that time than at the node.
     pressed_loss : SX (ns,) [J]
         Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
     """
@@ -82,6 +84,7 @@ class Balance:
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
     met: ca.SX
+    met_drift: ca.SX
     pressed_loss: ca.SX
 
     @classmethod
@@ -100,6 +103,7 @@ class Balance:
         joint_friction: ca.SX | None = None,
         momenta: tuple[ca.SX, ca.SX] | None = None,
         met: ca.SX | None = None,
+        met_drift: ca.SX | None = None,
     ) -> Balance:
         """Return a balance; what is not given follows from the rest.
 
@@ -119,6 +123,8 @@ class Balance:
             Before and after, M v- and M v+ by default.
         met : SX (nv,), optional
             That before by default.
+        met_drift : SX (ng,), optional
+            None by default.
         """
         before, after = velocities
         mean = (before + after) / 2
@@ -130,8 +136,9 @@ class Balance:
         momenta = momenta or (M @ before, M @ after)
         work = ca.dot(rubbing, acting)
         met = before if met is None else met
+        met_drift = ca.SX.zeros(impulses.lam.numel()) if met_drift is None else met_drift
         pressed_loss = h * d.pressed_loss(node.t, node.q, acting, node.p, mean)
-        terms = (load_work, rubbing, work, momenta, met, pressed_loss)
+        terms = (load_work, rubbing, work, momenta, met, met_drift, pressed_loss)
         return cls(d, node, before, after, h, K, impulses, M, *terms)
 
     @cached_property
@@ -173,7 +180,8 @@ class Balance:
         """Energy that each contact takes, friction included, (ng,) [J]."""
         mean = (self.met + self.after) / 2
         slid = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
-        return -self.impulses.lam * self.node.gap_rate(mean) - by_contact(self.dynamics, slid)
+        closing = self.node.gap_rate(mean) + self.met_drift / 2
+        return -self.impulses.lam * closing - by_contact(self.dynamics, slid)
 
     @property
     def wall_work(self) -> ca.SX:

@@ -28,6 +28,7 @@ from nsopt.schemes.terms import (
     rolling,
     smooth_forces,
 )
+from nsopt.schemes.walls import Meeting
 
 Array = NDArray[np.float64]
 
@@ -108,7 +109,7 @@ class MoreauJean(UnifiedScheme):
         def early(v: ca.SX) -> ca.SX:
             return h / 2 * smooth((start.v + v) / 2)
 
-        rebound = self.impact.state(modes, start, d.restitution(start.p), early)
+        rebound = self.impact.state(modes, start, self._restitution(d, start, h), early)
         # Where bodies that lie on a wall are told to go to is where the wall is at the end.
         late = (start.t + h, start.q, start.p)
         later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
@@ -136,8 +137,19 @@ class MoreauJean(UnifiedScheme):
         rebound.press("contact", modes, rate, more)
         one.least_norm("impulse", "joint_impulse")
         project = self._project if self._projects(d) else None
-        end = one.end(coordinates_after(d, start, h, mean), v, project)
-        return Transition((balance,), end, gap=h * rebound.judged(rate, more) * modes.closed)
+        moved = coordinates_after(d, start, h, mean)
+        end = one.end(moved, v, project)
+        gap = h * rebound.judged(rate, more) * modes.closed
+        return Transition((balance,), end, gap, projection_work=_added(d, moved, end))
+
+    def _restitution(self, d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
+        """Return e (ng,); of contacts that are brought to their walls none where they rest."""
+        e = d.restitution(start.p)
+        if not self.project or e.is_zero():
+            return e
+        smooth = smooth_forces(d, *start.at, start.v) + start.drive
+        meeting = Meeting.at_once(d, start, d.mass(start.q, start.p), smooth, h)
+        return e * (1 - meeting.rests(e))
 
     def refine(self, step: Step) -> Step:
         (b,) = step.transition.balances
@@ -166,6 +178,7 @@ class MoreauJean(UnifiedScheme):
             gap=gap,
             closure=d.closure(*end.at),
             energy_error=step.energy_error + lifted,
+            projection_work=_added(d, step.q, end),
         )
 
     def _projects_contacts(self, d: Dynamics) -> bool:
@@ -197,6 +210,13 @@ class MoreauJean(UnifiedScheme):
     def remedy(self, bores: bool) -> str:
         del bores
         return "step by Variational(), whose contacts need no switch"
+
+
+def _added(d: Dynamics, q: ca.SX, end: Node) -> ca.SX:
+    """Return the energy at the end, less that at coordinates q before they are projected [J]."""
+    known = (end.t, end.q, end.v, end.p), (end.t, q, end.v, end.p)
+    after, before = (d.kinetic(*x) + d.potential(*x) for x in known)
+    return after - before
 
 
 def _bend(d: Dynamics, start: Node, h: ca.SX) -> ca.SX:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +13,10 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Mpcc
 
 Array = NDArray[np.float64]
+
+RESOLVED = 1e-4
+"""Of the momentum, the least impulse that rows are scaled by: 1e-11 of it is five units in the
+last place of the momentum, below which no residual falls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +31,8 @@ class Scales:
         The largest of weight and loads over the run, at least 1 N per kilogram.
     mass : float [kg]
         Of all bodies.
+    momentum : float [N s]
+        At the start.
     gap : (ng,) [m]
         Of the contacts.
     """
@@ -33,23 +40,24 @@ class Scales:
     time: Any
     force: Any
     mass: Any
+    momentum: Any
     gap: Any
 
     @classmethod
     def stated(cls, mpcc: Mpcc, contacts: int) -> Scales:
         """Return scales that are parameters of a program, block ``scales`` of `numbers`."""
-        s = mpcc.parameter("scales", 3 + contacts)
-        return cls(s[0], s[1], s[2], s[3:])
+        s = mpcc.parameter("scales", 4 + contacts)
+        return cls(s[0], s[1], s[2], s[3], s[4:])
 
     @property
     def numbers(self) -> Array:
-        """All of them, (3 + ng,)."""
-        return np.concatenate([[self.time, self.force, self.mass], self.gap])
+        """All of them, (4 + ng,)."""
+        return np.concatenate([[self.time, self.force, self.mass, self.momentum], self.gap])
 
     @property
     def impulse(self) -> Any:
-        """Impulse of the typical force over the typical step [N s]."""
-        return self.force * self.time
+        """Impulse of the typical force over the typical step [N s], or `RESOLVED` if more."""
+        return ca.fmax(self.force * self.time, RESOLVED * self.momentum)
 
     @classmethod
     def of(
@@ -63,4 +71,6 @@ class Scales:
         # A load that is no number somewhere fails the step that meets it, with a message.
         sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
         force = max(mass, float(np.max(sizes, initial=0.0)))
-        return cls(h_max, force, mass, np.asarray(dynamics.gap_scale(p)).ravel())
+        momentum = np.abs(np.asarray(dynamics.mass(start.q, p))) @ np.abs(np.ravel(start.v))
+        most, gap = float(np.max(momentum, initial=0.0)), np.asarray(dynamics.gap_scale(p)).ravel()
+        return cls(h_max, force, mass, most, gap)

@@ -35,12 +35,15 @@ class Transition:
         The gap that complements the impulses; by default that at the end.
     closure : SX (nc,) [m, 1], optional
         Residuals of the ideal joints that the step brings to zero; by default those at the end.
+    projection_work : SX scalar [J]
+        Energy that the projection of the coordinates adds.
     """
 
     balances: tuple[Balance, ...]
     end: Node
     gap: ca.SX | None = None
     closure: ca.SX | None = None
+    projection_work: ca.SX = field(default_factory=lambda: ca.SX(0))
 
     @property
     def dynamics(self) -> Dynamics:
@@ -106,6 +109,8 @@ class Step:
         An embedded estimate of the local error of the coordinates, in the metric of the mass.
     work : SX scalar [J]
         Of applied loads, as the step does it.
+    projection_work : SX scalar [J]
+        Energy that the projection of the coordinates adds.
     wall_change : SX scalar [J]
         By how much that depends on when in the step velocities of walls and courses are taken.
     joint_friction_work : SX scalar [J]
@@ -138,6 +143,7 @@ class Step:
     energy_error: ca.SX
     local_error: ca.SX
     work: ca.SX
+    projection_work: ca.SX
     wall_change: ca.SX
     joint_friction_work: ca.SX
     frozen: ca.SX
@@ -169,6 +175,7 @@ class Step:
             energy_error=errors.energy,
             local_error=errors.position,
             work=x.work,
+            projection_work=x.projection_work,
             wall_change=wall_change(x),
             joint_friction_work=total([b.joint_friction_work for b in balances]),
             frozen=ca.SX.zeros(lam.numel()),
@@ -194,6 +201,7 @@ class Interval:
         Energy that contacts take by these.
     work : SX scalar [J]
         Of drives and applied loads.
+    projection_work : SX scalar [J]
     h : SX scalar [s]
         Over which all that acts.
     share : SX scalar [s]
@@ -212,6 +220,7 @@ class Interval:
     slip_impulse: ca.SX
     loss: ca.SX
     work: ca.SX
+    projection_work: ca.SX
     h: ca.SX
     share: ca.SX
     impact_impulse: ca.SX
@@ -231,6 +240,7 @@ class Interval:
             slip_impulse=slip,
             loss=transition.loss,
             work=transition.work,
+            projection_work=transition.projection_work,
             h=h,
             share=h,
             impact_impulse=none,
@@ -242,7 +252,7 @@ class Interval:
     def end(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Interval:
         """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
         zero, (mu, lam, slip) = ca.SX(0), Impulses.none(d)
-        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, h, zero, lam, lam, zero)
+        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, zero, h, zero, lam, lam, zero)
 
 
 def struck(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:

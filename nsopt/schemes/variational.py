@@ -35,7 +35,7 @@ from nsopt.schemes.terms import (
     rolling_over,
     walls_over,
 )
-from nsopt.schemes.walls import WallFigures, depth, met_at, unplaced_impact
+from nsopt.schemes.walls import Meeting, WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 
@@ -195,20 +195,23 @@ class Variational(Scheme):
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         meeting = KnownModes(mpcc, d, scales, closed * impact)
         met = self._met(half, contacts, step, end)
-        closes = (1 - contacts.closed) * (end.gap_rate(met) < 0)
-        e = self.impact.coefficients(d.restitution(p), closes)
-        rebound = self.impact.state(meeting, replace(end, v=met), e)
+        closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
+        stated = d.restitution(p)
+        e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
+        rebound = self.impact.state(meeting, met.node, e)
         late = rebound.given + more
         last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
         # Loads work on what `Balance.loss` is of: the mean, or what is known of the impact itself.
-        moved = step.v if _rebounds(d, p) else (u + v) / 2
+        rebounds, walls = _rebounds(d, p), between_walls(end, walls_over(d, end, -h))
+        moved = step.v if rebounds else (u + v) / 2
         load = d.external(*end.at[:2], u, p)
         loads = ReactionLoads(part, v - u, mu, lam, slip)
+        off = impact * (met.node.drift + end.drift - 2 * walls.drift)
         second = Balance.of(
             d,
-            between_walls(end, walls_over(d, end, -h)),
+            walls,
             (u, v),
             h / 2,
             d.applied(*end.at[:2], u, p),
@@ -216,7 +219,8 @@ class Variational(Scheme):
             M=M,
             acting=u,
             load_work=h / 2 * ca.dot(load, ca.if_else(impact, moved, (u + v) / 2)),
-            met=ca.if_else(impact, met, u),
+            met=ca.if_else(impact, met.node.v, u),
+            met_drift=off if rebounds else None,
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
         )
@@ -241,10 +245,10 @@ class Variational(Scheme):
             walls=replace(step.walls, late=late, unplaced=unplaced),
         )
 
-    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> ca.SX:
-        """Return the velocity (nv,) of the approach, that at the start where nothing rebounds."""
+    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> Meeting:
+        """Return the approach, at the velocity of the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
-            return half.before
+            return Meeting(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
         return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
 
     def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:

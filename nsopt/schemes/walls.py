@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -62,7 +63,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     d, D = first.dynamics, first.node.W
     if not (bores := list(d.bores)):
         return ca.SX(0)
-    beyond = h * D[:, bores].T @ _response(first, D @ lam)
+    beyond = h * D[:, bores].T @ _response(first.M, first.C, D @ lam)
     return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
 
 
@@ -97,15 +98,48 @@ def unplaced_impact(
     late = ca.mmax(ca.if_else(matters, part, 0))
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
-    given = ca.fmax(ca.dot(turned, _response(second, turned)), 0)
+    given = ca.fmax(ca.dot(turned, _response(second.M, second.C, turned)), 0)
     return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 
 
-def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> ca.SX:
-    """Return the velocity (nv,) with which the first wall of a step is met.
+@dataclass(frozen=True)
+class Meeting:
+    """How walls are met.
+
+    Attributes
+    ----------
+    node : Node
+        Where, with the velocities of bodies and walls as the first is met.
+    gained : SX (ng,) [m/s]
+        By how much gaps come to close faster in a step, without the walls that close.
+    """
+
+    node: Node
+    gained: ca.SX
+
+    @classmethod
+    def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Meeting:
+        """Return how walls are met at a node, where smooth forces (nv,) act over a step of h."""
+        t, q, p = node.at
+        free = _response(M, d.closure_matrix(t, q, p), h * smooth)
+        return cls(node, -(node.W.T @ free + h * _accelerations(d, node, node.v)))
+
+    def rests(self, e: ca.SX) -> ca.SX:
+        """Return which contacts come to rest (ng,): what rebounds would be back within two steps.
+
+        Such flights are shorter than steps resolve, and would go on for ever. What they take from
+        the energy falls with h^2.
+        """
+        approach = -self.node.gap_rate(self.node.v)
+        return ca.logic_and(approach > 0, e * approach <= self.gained)
+
+
+def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> Meeting:
+    """Return how the first wall of a step is met.
 
     Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
-    the wall as the placing impulses bring them back: so long before the end they met it.
+    the wall as the placing impulses bring them back: so long before the end they met it. Velocities
+    of walls are those of that time too.
 
     Parameters
     ----------
@@ -118,17 +152,61 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     h : SX scalar [s]
     end : Node
     """
-    back = _response(first, first.node.W @ placing)
+    back = _response(first.M, first.C, first.node.W @ placing)
     gained = 2 * (moved - back - first.before)
-    nearing = -h * end.gap_rate(first.before + gained)
-    beyond = (placing > 0) * (h * first.node.W.T @ back)
-    late = ca.if_else(nearing > 0, beyond / ca.if_else(nearing > 0, nearing, 1), 0)
-    return first.before + (1 - ca.fmin(ca.fmax(ca.mmax(late), 0), 1)) * gained
+    fast = first.before + gained
+    faster = -(end.W.T @ gained + h * _turning(first, end, fast).of_gaps)
+    nearing, beyond = -end.gap_rate(fast), first.node.W.T @ back
+    # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
+    root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
+    met = ca.logic_and(placing > 0, nearing > 0)
+    late = ca.mmax(ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0))
+    after = ca.fmin(ca.fmax(late, 0), 1)
+    v = first.before + (1 - after) * gained
+    turning = _turning(first, end, v)
+    node = replace(end, v=v, drift=end.drift - after * h * turning.of_surfaces)
+    return Meeting(node, -(end.W.T @ gained + h * turning.of_gaps))
 
 
-def _response(b: Balance, impulse: ca.SX) -> ca.SX:
-    """Return by how much an impulse changes the velocity of a body held by ideal joints, (nv,)."""
-    M, C = metric(b.M), b.C
+class _Turning(NamedTuple):
+    """Accelerations at constant v, at the wall, (ng,) [m/s^2].
+
+    Attributes
+    ----------
+    of_gaps : SX (ng,)
+        Of the gaps.
+    of_surfaces : SX (ng,)
+        Of one surface against the other along the normal, which does not turn meanwhile.
+    """
+
+    of_gaps: ca.SX
+    of_surfaces: ca.SX
+
+
+def _turning(first: Balance, end: Node, v: ca.SX) -> _Turning:
+    d, known = first.dynamics, (end.t, end.q, v, end.p)
+    gaps = _accelerations(d, end, v)
+    turned = d.contact_normals(*end.at) - d.contact_normals(*first.node.at)
+    slides = d.sliding(*known)[:, : gaps.numel()]
+    surfaces = gaps - ca.sum1(turned * slides).T / (2 * first.h)
+    moves, rates, clearances = d.offset_rates(*known), end.gap_rate(v), d.clearance(end.p)
+    for k in d.bores:
+        surfaces[k] = gaps[k] + (ca.sumsqr(moves[:, k]) - rates[k] ** 2) / clearances[k]
+    return _Turning(gaps, surfaces)
+
+
+def _accelerations(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
+    """Return accelerations of gaps at constant v (ng,), of bores with slopes at the wall."""
+    gaps = d.gap_bias(node.t, node.q, v, node.p)
+    rates, clearances = node.gap_rate(v), d.clearance(node.p)
+    for k in d.bores:  # whose functions bend along their normals
+        gaps[k] += rates[k] ** 2 / clearances[k]
+    return gaps
+
+
+def _response(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return by how much an impulse changes the velocity of bodies held by ideal joints, (nv,)."""
+    M = metric(M)
     free = ca.solve(M, impulse)
     if not C.size1():
         return free

@@ -59,6 +59,7 @@ class StepEnd(NamedTuple):
     loss: Any  # (ng,) [J] taken by each contact
     pressed_loss: Any  # (ns,) [J] dissipated where forces press surfaces apart
     work: Any  # (1,) [J] of applied loads
+    projection_work: Any  # (1,) [J]
     contact_work: Any  # (1,) [J]
     wall_change: Any  # (1,) [J] by which works depend on when velocities of walls are taken
     contact_energy: Any  # (1,) [J] kinetic, of the motions that contacts act on
@@ -95,6 +96,7 @@ class StepEnd(NamedTuple):
             step.loss,
             step.pressed_loss,
             step.work,
+            step.projection_work,
             step.contact_work,
             step.wall_change,
             step.contact_energy,

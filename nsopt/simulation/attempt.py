@@ -24,6 +24,10 @@ AT_H_MIN = 1 + 2 * LONGER
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""
+STRICTEST = 1e-3
+"""Least part of Newton's tolerance. That is of impulses over the typical h, steps are judged by
+forces: at a smaller h the same impulse is a larger force."""
+
 OUTCOME = (
     "made",
     "good",
@@ -51,6 +55,7 @@ RECORDED = (
     "loss",
     "pressed_loss",
     "work",
+    "projection_work",
     "event",
     "local_error",
     *WALLS,
@@ -121,6 +126,7 @@ class StepAttempt:
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
         edges = np.cumsum([0, *self.sizes]).tolist()
         before = [state.x[a:b] for a, b in pairwise(edges)]
+        share = ca.fmin(ca.fmax(h / scales[0], STRICTEST), 1)
         x: list[ca.MX] = []
         residuals, iterations = [], []
         lowered: dict[Mpcc, _Lowered] = {}
@@ -131,7 +137,7 @@ class StepAttempt:
             if part not in lowered:
                 lowered[part] = _Lowered(warm_guess(part), self._newton.lower(part))
             guess = lowered[part].guess(known, old)
-            solved, residual, count = lowered[part].newton(guess, known, smallest)
+            solved, residual, count = lowered[part].newton(guess, known, smallest, share)
             x.append(solved)
             residuals.append(residual)
             iterations.append(count)

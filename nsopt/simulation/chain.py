@@ -193,6 +193,7 @@ class Chain:
             of["motion"][:, 0],
             np.hstack([of["loss"], of["pressed_loss"]]),
             of["work"][:, 0],
+            of["projection_work"][:, 0],
             of["iterations"][:, 0],
             np.full(n, seconds / max(n, 1)),
             np.array([float(len(texts)) for texts in tried[:n]]),

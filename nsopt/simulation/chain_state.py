@@ -51,7 +51,7 @@ class ChainParameters(NamedTuple):
 
     p: Any  # (np,) of the mechanism
     bounds: Any  # (3,) [s] h_min, h_max, end of the run
-    scales: Any  # (3 + ng,) `Scales.numbers`
+    scales: Any  # (4 + ng,) `Scales.numbers`
 
     @property
     def vector(self) -> Array:
@@ -128,7 +128,7 @@ class ChainLayout:
 
     @property
     def _parameters(self) -> tuple[int, ...]:
-        return self.mechanism, 3, 3 + self.contacts
+        return self.mechanism, 3, 4 + self.contacts
 
 
 def _vector(parts: Iterable[Any]) -> Array:

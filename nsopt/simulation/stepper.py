@@ -260,6 +260,7 @@ class Stepper:
             np.array([np.max(np.abs(end.motion))]),
             np.concatenate([end.loss, end.pressed_loss])[None],
             end.work,
+            end.projection_work,
             np.array([float(iterations)]),
             np.array([seconds]),
             np.array([float(len(tried))]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from nsopt.sweep.measures import NOTES
+from nsopt.stored import NOTES
 from nsopt.sweep.points import Points
 
 _KINDS: dict[str, type] = {"O": str, "i": int}

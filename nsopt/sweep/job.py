@@ -13,7 +13,8 @@ import xarray as xr
 from nsopt.problem import Problem, Variants
 from nsopt.result import Result
 from nsopt.simulation import simulate
-from nsopt.sweep.measures import NOTES, Measure, measured, notes
+from nsopt.stored import NOTES
+from nsopt.sweep.measures import Measure, measured, notes
 from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
 
 OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from nsopt.result import Result
+from nsopt.stored import NOTES
 
 Measure = Callable[[Result], Any]
 
@@ -61,16 +62,6 @@ MEASURES: Mapping[str, Measure] = {
     "largest_outputs": _largest_outputs,
 }
 """The measures of each complete run, beside the `NOTES` on every run."""
-
-NOTES = {
-    "completed": ("1", "whether the run reached its end and all measures exist"),
-    "stop_reason": ("", "why not"),
-    "end_time": ("s", "time reached"),
-    "steps": ("1", "number of steps"),
-    "retries": ("1", "attempts of steps beyond the first"),
-    "solve_time": ("s", "time in the solver"),
-    "run_time": ("s", "time of the whole run, preparation included"),
-}
 
 PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "step_control")
 """Attributes that all results of a sweep share, where they have them."""

@@ -14,10 +14,11 @@ from tqdm import tqdm
 
 from nsopt.files import check_writable
 from nsopt.problem import Problem, Variants, load_stated
+from nsopt.stored import NOTES
 from nsopt.sweep.gather import gather
 from nsopt.sweep.interrupt import heard_between
 from nsopt.sweep.job import Job
-from nsopt.sweep.measures import MEASURES, NOTES, Measure
+from nsopt.sweep.measures import MEASURES, Measure
 from nsopt.sweep.points import Points, Row, settings
 from nsopt.sweep.pool import run_all
 from nsopt.sweep.store import Store, digest, made_by, made_with, write
@@ -116,8 +117,16 @@ def sweep(
 def _keys(job: Job, rows: list[Row]) -> list[str]:
     """Return a hash of all that the numbers of each point depend on."""
     shared = digest(job.options, job.measures, made_with(), made_by())
-    models = {id(x): digest(x) for x in (job.at(row) for row in rows)}
-    return [digest(shared, models[id(job.at(row))], *settings(job.problem, row)) for row in rows]
+    problems = [job.at(row) for row in rows]
+    models = {id(x.dynamics): x.dynamics for x in problems}  # one of many points is hashed once
+    hashes = {number: digest(dynamics) for number, dynamics in models.items()}
+    return [
+        digest(
+            *(shared, hashes[id(x.dynamics)], x.duration, x.steps, x.start, x.scheme),
+            *settings(job.problem, row),
+        )
+        for x, row in zip(problems, rows, strict=True)
+    ]
 
 
 def _check_continues(target: Path, keys: list[str]) -> None:

@@ -22,6 +22,7 @@ from nsopt.trajectory.multi_start import multi_start
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.phases import MotionPhase, PhasedResult, optimize_phases
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
@@ -53,11 +54,13 @@ __all__ = [
     "Horizon",
     "Limit",
     "Measured",
+    "MotionPhase",
     "NodeSample",
     "ObjectiveChange",
     "Optimization",
     "OptimumDerivatives",
     "OptimumError",
+    "PhasedResult",
     "PreparedOptimization",
     "Scaling",
     "Sensitivities",
@@ -71,6 +74,7 @@ __all__ = [
     "fit",
     "multi_start",
     "optimize",
+    "optimize_phases",
     "optimum_derivatives",
     "refine",
     "sensitivities",

@@ -49,17 +49,31 @@ def verified(
     return Result(data)
 
 
-def of_guess(
+def figures(
     transcription: Transcription,
     costs: Sequence[Cost],
     nlp: StructuredNlp,
+    solution: Solution,
     start: Point,
     numbers: Array,
 ) -> dict[str, Any]:
-    """Return cost (if the guess determines forces) and constraint violation of the guess."""
+    """Return cost and kind of a solution, cost (if it has forces) and violation of the guess.
+
+    Parameters
+    ----------
+    costs : sequence of Cost
+        Those stated, without a tie-breaker.
+    numbers : (np,)
+        Parameters of the program.
+    """
+    parts = shares(costs, nlp.terms(solution.x, numbers))
+    kind = solution.stationarity.kind.name if solution.stationarity else ""
     costs = costs if transcription.guesses_forces else ()
     g = np.asarray(nlp.rows(start.x, numbers)).ravel()
     return {
+        "objective": sum(parts.values()),
+        "detailed_cost": json.dumps(parts),
+        "stationarity_kind": kind,
         "guess_cost": json.dumps(shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
         "guess_violation": float(nlp.violations(g).max(initial=0.0)),
     }

@@ -63,8 +63,9 @@ def multi_start(
     if starts < 1:
         raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
     internal = len(stated.dynamics.internal_names)
-    perturbed = [Perturbed(stated.guess, seed + k, size, internal) for k in range(starts - 1)]
-    guesses = [stated.guess, *perturbed]
+    first = stated.guess.placed(stated.dynamics, stated.conditions, parameters)
+    perturbed = [Perturbed(first, seed + k, size, internal) for k in range(starts - 1)]
+    guesses = [first, *perturbed]
     for guess in guesses:  # refused before the first solve
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
     results: list[Result] = []

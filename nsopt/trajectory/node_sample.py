@@ -9,6 +9,9 @@ import casadi as ca
 
 from nsopt.mechanics import INSTANT, Dynamics, Frame, Motion, State
 
+SHARP, SMOOTH = 1e-12, 1e12
+"""Speeds up to which dry friction is smoothed where it is exact, and where there is none."""
+
 
 def _none() -> ca.SX:
     return ca.SX(0, 1)
@@ -66,6 +69,9 @@ class NodeSample:
     stepped : SteppedNode or None
         Impulses and forces at the node of a time-stepped motion; None where forces follow from the
         accelerations.
+    creep : SX (number of `JointFriction` elements,)
+        Speeds up to which their dry friction is smoothed [rad/s, m/s]; zero, the default, leaves
+        that of the law.
     """
 
     def __init__(
@@ -77,8 +83,11 @@ class NodeSample:
         a: ca.SX,
         p: ca.SX,
         stepped: SteppedNode | None = None,
+        creep: ca.SX | None = None,
     ) -> None:
         self.dynamics, self.stepped = dynamics, stepped
+        laws_own = ca.SX.zeros(len(dynamics.friction_joints))
+        self.creep = laws_own if creep is None else creep
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
 
     @cached_property
@@ -104,12 +113,18 @@ class NodeSample:
         if self.stepped is not None:
             return self.stepped.drive
         d = self.dynamics
-        forces = d.inertial(self.q, self.v, self.a, self.p)
-        forces -= d.applied(self.t, self.q, self.v, self.p)
-        if d.friction_joints:
-            known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
-            forces -= d.joint_friction(*known, self.wrenches[:, list(d.friction_joints)])
-        return forces
+        if not d.friction_joints:
+            return self.needed
+        known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
+        loads = self.wrenches[:, list(d.friction_joints)]
+        return self.needed - d.smoothed_friction(*known, loads, self.creep)
+
+    @cached_property
+    def needed(self) -> ca.SX:
+        """Forces that drives and friction in joints give together, by accelerations, (nv,)."""
+        d = self.dynamics
+        forces: ca.SX = d.inertial(self.q, self.v, self.a, self.p)
+        return forces - d.applied(self.t, self.q, self.v, self.p)
 
     @cached_property
     def wrenches(self) -> ca.SX:
@@ -181,4 +196,5 @@ class NodeSample:
     def _resistances(self) -> ca.SX:
         d, h = self.dynamics, INSTANT if self.stepped is None else self.stepped.h
         friction_joints = self.wrenches[:, list(d.friction_joints)]
-        return d.resistance(self.t, self.q, self.v, self.p, h, friction_joints)
+        known = (self.t, self.q, self.v, self.p, h, friction_joints)
+        return d.smoothed_resistance(*known, self.creep)

@@ -13,6 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
+from nsopt.trajectory import dry_friction
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.guesses import Guess
@@ -22,7 +23,7 @@ from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribed
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
-from nsopt.trajectory.tie_breaker import of_result, with_tie_breaker
+from nsopt.trajectory.tie_breaker import of_result, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 
 
@@ -217,7 +218,7 @@ class Optimization:
             scheme=self.scheme,
             relaxation=horizon_settings(self.solver).relaxation,
         )
-        program = with_tie_breaker(program, of_result(result))
+        program = dry_friction.of_result(with_cost(program, of_result(result)), result)
         nlp = program.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
         if sizes != (program.size, len(nlp.lower)):

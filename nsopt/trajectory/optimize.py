@@ -72,6 +72,11 @@ def optimize(
     Of coordinates that no cost depends on the smoothest motion is taken, by a little `Smoothness`
     that is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
 
+    Of motions by polynomials dry friction of joints with a drive has its sign smoothed up to a
+    speed that follows from the grid, ``friction_smoothed`` in ``attrs``, in the objective and the
+    program alone: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
+    which is zero at rest.
+
     Returns
     -------
     Result
@@ -111,7 +116,8 @@ def optimize(
     )
     if progress:
         with interruptible():
-            _tell_of_redundancy(dynamics, horizon, guess, inputs, dynamics.values(parameters))
+            numbers = dynamics.values(parameters)
+            _tell_of_redundancy(dynamics, horizon, prepared.guess, inputs, numbers)
     return prepared.solve(verify=verify, title=title)
 
 

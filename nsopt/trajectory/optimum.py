@@ -106,11 +106,14 @@ def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
         none = np.full((1, *values.shape[1:]), np.nan)
         return ("time", "part", name), np.concatenate([none, values]), {"units": units} | means
 
-    return {
+    found = {
         "step_acceleration": variable("v", accelerations, "rad/s^2, m/s^2"),
         "step_drive": variable("v", drives, "N m, N"),
         "step_input": variable("input_name", controls[:, :, nv:], ""),
     }
+    if motion.step_friction is not None:
+        found["step_friction"] = variable("v", motion.step_friction, "N m, N")
+    return found
 
 
 def _friction(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from nsopt.mpcc import (
 )
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory.assessment import fault, of_guess, shares, stopped, verified
+from nsopt.trajectory.assessment import fault, figures, stopped, verified
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, Smoothness, flattened
+from nsopt.trajectory.costs import Cost, Duration, Smoothness, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
     check_arguments,
@@ -33,8 +33,11 @@ from nsopt.trajectory.diagnosis import (
     dependence,
     stated_row,
 )
+from nsopt.trajectory.dry_friction import recorded as recorded_friction
+from nsopt.trajectory.dry_friction import smoothed_by_grid, step_bend, with_exact_sign
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.least_duration import AsFast, with_least_duration
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.programs import (
@@ -44,8 +47,8 @@ from nsopt.trajectory.programs import (
     transcribed,
 )
 from nsopt.trajectory.schedules import horizon_settings
-from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_tie_breaker
-from nsopt.trajectory.tightening import KeptMotion, Tightening
+from nsopt.trajectory.tie_breaker import recorded, smaller, tie_breaker, with_cost
+from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
@@ -65,6 +68,11 @@ class PreparedOptimization:
     often : bool
         Whether it is to be solved many times: then functions are compiled, however few steps there
         are, if there is a compiler and ``solver`` does not say otherwise.
+
+    Attributes
+    ----------
+    guess : Guess
+        With the postures that conditions give it.
 
     Raises
     ------
@@ -89,10 +97,10 @@ class PreparedOptimization:
         begin = perf_counter()
         self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
         self._scheme, self._solver = scheme, solver or Solver()
-        self._costs, self._guess, self._parameters = costs, guess, parameters
+        self._costs, self._stated_guess, self._parameters = costs, guess, parameters
         self._conditions = conditions
         with interruptible():  # nothing is computed yet
-            self._check(conditions, guess, parameters)
+            self.guess = guess = self._check(conditions, guess, parameters)
             stated, by_default = self._solver.compiled, often or horizon.steps >= LONG
             self._compiled = by_default and has_compiler() if stated is None else stated
             self._program = self._built(conditions, guess, dynamics.values(parameters))
@@ -135,36 +143,43 @@ class PreparedOptimization:
         begin = perf_counter()
         with interruptible():
             given = conditions is not None or guess is not None or parameters is not None
-            guess = self._guess if guess is None else guess
+            guess = self._stated_guess if guess is None else guess
             conditions = self._conditions if conditions is None else conditions
             parameters = self._parameters if parameters is None else parameters
-            if given:
-                self._check(conditions, guess, parameters)
+            guess = self._check(conditions, guess, parameters) if given else self.guess
             p = self._dynamics.values(parameters)
-            now = self._program = self._restated(conditions, guess, p)
+            now = self._program = self._restated(conditions, guess, p).smoothed(guess, self._solver)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
             schedules = schedules_from(guess, start, transcription, settings)
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             solution = now.program.solve(p, *transcription.limits(), start, schedules)
+            now, solution = self._settled(now, solution, p)
+            transcription, nlp = now.transcription, now.nlp
             kept = now.kept(solution, p)
             solution = solution if kept is None else kept.solution
             motion = transcription.motion(solution, p)
-            numbers = transcription.parameters(p)
+            numbers, costs = transcription.parameters(p), flattened(self._costs)
             why = fault(transcription, nlp, solution, motion, p, settings.tolerances)
-            costs = flattened(self._costs)
-            parts = shares(costs, nlp.terms(solution.x, numbers))
-            kind = solution.stationarity.kind.name if solution.stationarity else ""
+            broken = not (solution.interrupted or solution.feasible)
+            if why and broken and isinstance(transcription, Collocation):
+                why = with_least_duration(
+                    why, self._horizon, lambda x: self._fastest(x, conditions, guess, parameters)
+                )
+            found = figures(transcription, costs, nlp, solution, start, numbers)
+            motions = {
+                "exact_cost": (solution.x, json.loads(found["detailed_cost"])),
+                "guess_exact_cost": (start.x, json.loads(found["guess_cost"])),
+            }
             attrs = {
                 "title": title,
                 "solver": repr(self._solver),
                 "compile_time": built,
-                "objective": sum(parts.values()),
-                "detailed_cost": json.dumps(parts),
+                **found,
                 **recorded(now.tie),
-                **of_guess(transcription, costs, nlp, start, numbers),
-                "stationarity_kind": kind,
+                **recorded_friction(transcription),
+                **_exact(transcription, motions, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
                 "stop_reason": why
@@ -181,13 +196,32 @@ class PreparedOptimization:
             except KeyboardInterrupt:
                 return stopped(result, "interrupted while it was simulated again")
 
+    def _fastest(
+        self,
+        horizon: Horizon,
+        conditions: Sequence[Condition],
+        guess: Guess,
+        parameters: Mapping[str, float] | None,
+    ) -> Result | None:
+        """Return the fastest motion; None if there is none by these conditions."""
+        known = AsFast(guess, self._horizon.bounds)
+        given = (self._dynamics, horizon, [Duration()], conditions, known)
+        inputs, solver = self._inputs, self._solver
+        try:
+            fastest = PreparedOptimization(
+                *given, inputs=inputs, parameters=parameters, solver=solver, often=False
+            )
+            return fastest.solve()
+        except (ValueError, KeyboardInterrupt):  # what failed is told in any case
+            return None
+
     def _check(
         self,
         conditions: Sequence[Condition],
         guess: Guess,
         parameters: Mapping[str, float] | None,
-    ) -> None:
-        check_arguments(
+    ) -> Guess:
+        return check_arguments(
             self._dynamics,
             self._horizon,
             self._costs,
@@ -214,19 +248,42 @@ class PreparedOptimization:
         )
         statement = Statement(self._dynamics, conditions, self._inputs, p)
         check_feasible(statement, self._horizon)
+        transcription = smoothed_by_grid(transcription, guess)
         nlp = transcription.nlp()
         depends = dependence(nlp, len(costs))
         check_costs(costs, depends)
         tie = tie_breaker(transcription, nlp, depends, guess, p)
-        if tie is not None:
-            transcription = with_tie_breaker(transcription, tie)
-            nlp = transcription.nlp()
-        settings = program_settings(transcription, self._solver)
+        bend = step_bend(transcription, nlp, guess, p)
+        transcription = with_cost(with_cost(transcription, bend), tie)
+        return self._compiled_program(statement, transcription, tie, guess)
+
+    def _compiled_program(
+        self,
+        statement: Statement,
+        transcription: Transcription,
+        tie: Smoothness | None,
+        guess: Guess,
+    ) -> _Program:
+        """Return the program of a motion with its tie-breaker, if there is one."""
+        nlp, settings = transcription.nlp(), program_settings(transcription, self._solver)
         typical = None
         if not transcription.unilateral:  # others begin far from where they end
-            typical = transcription.start_from(guess), transcription.parameters(p)
+            typical = transcription.start_from(guess), transcription.parameters(statement.p)
         program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled, typical)
         return _Program(statement, transcription, nlp, settings, program, tie, guess)
+
+    def _settled(self, now: _Program, solution: Solution, p: Array) -> tuple[_Program, Solution]:
+        """Return program and solution in which a tie-breaker decides between equals alone."""
+        terms = np.asarray(now.nlp.terms(solution.x, now.transcription.parameters(p))).ravel()
+        tie = smaller(now.tie, terms) if solution.ok else None
+        if tie is None:
+            return now, solution
+        costs = (*now.transcription.costs[:-1], tie)
+        transcription = replace(now.transcription, costs=costs)
+        other = self._compiled_program(now.statement, transcription, tie, now.guess)
+        start = Point.cold(solution.x, len(other.nlp.lower))
+        found = other.program.solve(p, *transcription.limits(), start)
+        return (other, found) if found.ok else (now, solution)
 
     def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
         """Return the program of other conditions and parameters, as much of it as is the same."""
@@ -271,6 +328,11 @@ class _Program:
     tie: Smoothness | None
     guess: Guess
 
+    def smoothed(self, guess: Guess, solver: Solver) -> _Program:
+        """Return the same with the friction that the grid resolves at the speeds of a guess."""
+        x = smoothed_by_grid(self.transcription, guess)
+        return replace(self, transcription=x, settings=program_settings(x, solver))
+
     def kept(self, solution: Solution, p: Array) -> KeptMotion | None:
         """Return a motion that keeps its limits between nodes too; None where nothing is known."""
         if not (solution.ok and isinstance(self.transcription, Collocation)):
@@ -280,13 +342,25 @@ class _Program:
             return None
 
         def solve(nlp: StructuredNlp, last: Solution) -> Solution:
-            program, bounds = self.program.restated(nlp), self.transcription.limits()
-            found = program.solve(p, *bounds, last.point, self.settings.schedules)
+            bounds, schedules = self.transcription.limits(), self.settings.schedules
+            program = self.program.restated(nlp, near=True)
+            found = program.solve(p, *bounds, last.point, schedules)
             if found.ok or found.interrupted:
                 return found
-            return program.solve(p, *bounds, Point.cold(last.point.x, len(nlp.lower)))
+            program = self.program.restated(nlp)
+            return program.solve(p, *bounds, Point.cold(last.point.x, len(nlp.lower)), schedules)
 
-        return Tightening(self.nlp, limits, solve).kept(solution)
+        return Tightening(self.nlp, [LimitedPart(limits)], solve).kept(solution)
+
+
+def _exact(
+    transcription: Transcription, motions: Mapping[str, tuple[Array, dict[str, float]]], p: Array
+) -> dict[str, str]:
+    """Return attributes with costs by the exact sign of friction: of unknowns with their costs."""
+    found = {
+        name: with_exact_sign(transcription, x, p, costs) for name, (x, costs) in motions.items()
+    }
+    return {name: json.dumps(costs) for name, costs in found.items() if costs}
 
 
 def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:

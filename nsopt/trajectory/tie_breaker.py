@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 
 from nsopt.mpcc import StructuredNlp
 from nsopt.result import Result
-from nsopt.trajectory.costs import Smoothness
+from nsopt.trajectory.costs import Cost, Smoothness
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.transcription.base import Array, Transcription
 
 SHARE = 1e-4
 """Cost of the tie-breaker over that of the guess, so that it decides between equals alone."""
+
+LARGE = 1e-2
+"""Cost of the tie-breaker over that of the optimum from which it is made smaller."""
+
+SETTLED = 1e-3
+"""The same after that."""
 
 
 def tie_breaker(
@@ -53,7 +59,23 @@ def tie_breaker(
     return Smoothness(names=tuple(free), weight=SHARE * size / max(squares, least))
 
 
-def with_tie_breaker(transcription: Transcription, cost: Smoothness | None) -> Transcription:
+def smaller(cost: Smoothness | None, terms: Array) -> Smoothness | None:
+    """Return a tie-breaker that decides between equals alone; None if the one given does.
+
+    A motion much faster than its guess makes one large that was sized by the guess.
+
+    Parameters
+    ----------
+    cost : Smoothness, optional
+    terms : (k,)
+        Costs of the optimum, that of the tie-breaker last.
+    """
+    if cost is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+        return None
+    return replace(cost, weight=cost.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+
+
+def with_cost(transcription: Transcription, cost: Cost | None) -> Transcription:
     """Return a motion with one cost more, the last, or the same if there is none."""
     return (
         transcription

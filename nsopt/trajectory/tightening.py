@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
 from nsopt.trajectory.diagnosis import stated_row
 from nsopt.trajectory.transcription.base import Array
-from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
-ROUNDS = 16
+ROUNDS = 24
 """How often limits are tightened at most."""
 
 MORE = 1.1
@@ -25,6 +24,27 @@ SLOWEST = 0.75
 """The largest part of it that is taken to be left by the next round."""
 
 
+class LimitedPart(NamedTuple):
+    """A part of a program: a motion by polynomials with its limits.
+
+    Attributes
+    ----------
+    limits : LimitsBetweenNodes
+        One or more.
+    unknowns, blocks : slice
+        Of the program.
+    """
+
+    limits: LimitsBetweenNodes
+    unknowns: slice = slice(None)
+    blocks: slice = slice(None)
+
+    def excess(self, solution: Solution) -> BeyondLimits:
+        """Return how far a solution goes beyond its limits."""
+        fine = self.limits.transcription.trajectory(solution.x[self.unknowns])[1]
+        return self.limits.excess(fine)
+
+
 class KeptMotion(NamedTuple):
     """A solution and what is left of its excess between nodes.
 
@@ -32,7 +52,8 @@ class KeptMotion(NamedTuple):
     ----------
     solution : Solution
         With the iterations and the time of all rounds.
-    excess : BeyondLimits
+    excesses : tuple of BeyondLimits
+        Of each part.
     rounds : int
         How often limits were tightened.
     interrupted : bool
@@ -40,24 +61,34 @@ class KeptMotion(NamedTuple):
     """
 
     solution: Solution
-    excess: BeyondLimits
+    excesses: tuple[BeyondLimits, ...]
     rounds: int
     interrupted: bool = False
 
     @property
+    def largest(self) -> float:
+        """The largest excess of all parts, over the size of its limit."""
+        return max(x.largest for x in self.excesses)
+
+    def of_part(self, k: int) -> KeptMotion:
+        """Return the same with the excess of one part alone."""
+        return self._replace(excesses=(self.excesses[k],))
+
+    @property
     def attrs(self) -> dict[str, Any]:
         """The same on record."""
-        return {"limits_exceeded": self.excess.largest, "limits_tightened": self.rounds}
+        return {"limits_exceeded": self.largest, "limits_tightened": self.rounds}
 
     @property
     def fault(self) -> str:
         """Which limit is not kept; empty if all are."""
-        if self.excess.largest <= KEPT:
+        if self.largest <= KEPT:
             return ""
+        worst = max(self.excesses, key=lambda x: x.largest).worst()
         if self.interrupted:
-            return f"interrupted while limits were tightened: {self.excess.worst()}"
+            return f"interrupted while limits were tightened: {worst}"
         tried = f" after limits were tightened {self.rounds} times" if self.rounds else ""
-        return f"{self.excess.worst()}{tried}: give it more steps"
+        return f"{worst}{tried}: give it more steps"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,28 +103,28 @@ class Tightening:
     Parameters
     ----------
     nlp : StructuredNlp
-        Of a motion by polynomials.
-    limits : LimitsBetweenNodes
+        Of one motion by polynomials, or of several.
+    parts : sequence of LimitedPart
     solve : callable
         Of a program with other limits, from a solution.
     """
 
     nlp: StructuredNlp
-    limits: LimitsBetweenNodes
+    parts: Sequence[LimitedPart]
     solve: Callable[[StructuredNlp, Solution], Solution]
 
     def kept(self, solution: Solution) -> KeptMotion:
         """Return the motion of least cost found that keeps its limits, from one that may not."""
-        best = last = KeptMotion(solution, self._excess(solution), 0)
-        shifts, before = np.zeros_like(last.excess.beyond), np.zeros_like(last.excess.beyond)
+        best = last = KeptMotion(solution, self._excesses(solution), 0)
+        shifts = [np.zeros_like(x.beyond) for x in last.excesses]
+        before = [np.zeros_like(x) for x in shifts]
         for k in range(1, ROUNDS + 1):
-            beyond = last.excess.beyond
-            if last.excess.largest <= KEPT:
+            beyond = [x.beyond for x in last.excesses]
+            if last.largest <= KEPT:
                 break
-            left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
-            shifts, before = shifts + MORE * beyond / (1 - left), beyond
-            blocks = [self._tightened(block, *shifts) for block in self.nlp.blocks]
-            found = self.solve(self.nlp.restated(blocks), last.solution)
+            shifts = [x + _more(*y) for x, *y in zip(shifts, beyond, before, strict=True)]
+            before = beyond
+            found = self.solve(self._tightened(shifts), last.solution)
             if not found.ok:
                 best = best._replace(interrupted=found.interrupted)
                 break
@@ -102,32 +133,51 @@ class Tightening:
                 stages=(*last.solution.stages, *found.stages),
                 time=found.time + last.solution.time,
             )
-            last = KeptMotion(spent, self._excess(found), k)
-            best = min(best, last, key=lambda x: x.excess.largest)
-        return last if last.excess.largest <= KEPT else best
+            last = KeptMotion(spent, self._excesses(found), k)
+            best = min(best, last, key=lambda x: x.largest)
+        return last if last.largest <= KEPT else best
 
-    def _excess(self, solution: Solution) -> BeyondLimits:
-        return self.limits.excess(self._motion.trajectory(solution.x)[1])
+    def _excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
+        return tuple(part.excess(solution) for part in self.parts)
 
-    @property
-    def _motion(self) -> Collocation:
-        return self.limits.transcription
+    def _tightened(self, shifts: Sequence[Array]) -> StructuredNlp:
+        """Return the program with limits moved inward, (2, steps, rows) of each part."""
+        blocks = list(self.nlp.blocks)
+        for part, shift in zip(self.parts, shifts, strict=True):
+            blocks[part.blocks] = [_tight(x, part.limits, *shift) for x in blocks[part.blocks]]
+        return self.nlp.restated(blocks)
 
-    def _tightened(self, block: ConstraintBlock, below: Array, above: Array) -> ConstraintBlock:
-        """Return a block with limits moved inward, (steps, rows) each, where it has their rows."""
-        steps = self._motion.horizon.steps
-        if block.name != "moment":
-            return block
-        if block.count == steps + 1:
-            below, above = (_at_nodes(x, self.limits.free_at_ends) for x in (below, above))
-        lower, upper = block.lower.copy(), block.upper.copy()
-        numbers = {id(row): k for k, row in enumerate(self.limits.rows)}
-        for i in range(block.rows):
-            k = numbers.get(id(stated_row(block, i, self.limits.statement, steps)))
-            if k is not None:
-                lower[:, i] += below[:, k]
-                upper[:, i] -= above[:, k]
-        return replace(block, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
+
+def _more(beyond: Array, before: Array) -> Array:
+    """Return by how much more limits are tightened, from what is exceeded now and was before."""
+    left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
+    more: Array = MORE * beyond / (1 - left)
+    return more
+
+
+def _tight(
+    block: ConstraintBlock, limits: LimitsBetweenNodes, below: Array, above: Array
+) -> ConstraintBlock:
+    """Return a block with limits moved inward, (steps, rows) each, where it has their rows."""
+    steps = limits.transcription.horizon.steps
+    if block.name == "moment":
+        first, of_nodes = 0, block.count == steps + 1
+    elif block.name.startswith("during"):  # its data are the numbers of nodes, or half more
+        first = int(block.data[0, 0])
+        of_nodes = first == block.data[0, 0]
+    else:
+        return block
+    if of_nodes:
+        below, above = (_at_nodes(x, limits.free_at_ends) for x in (below, above))
+    below, above = (x[first : first + block.count] for x in (below, above))
+    lower, upper = block.lower.copy(), block.upper.copy()
+    numbers = {id(row): k for k, row in enumerate(limits.rows)}
+    for i in range(block.rows):
+        k = numbers.get(id(stated_row(block, i, limits.statement, steps)))
+        if k is not None:
+            lower[:, i] += below[:, k]
+            upper[:, i] -= above[:, k]
+    return replace(block, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
 
 
 def _at_nodes(shifts: Array, at_ends: NDArray[np.bool_]) -> Array:

@@ -7,9 +7,11 @@ point and point forward and down; inverse kinematics finds a posture to start th
 import numpy as np
 from _arm import left_arm
 
+from nsopt import GROUND, Frame
 from nsopt.trajectory import (
     ActuatorLimits,
-    ClearOfCapsule,
+    Capsule,
+    ClearOf,
     EndAt,
     Horizon,
     JointResistance,
@@ -26,12 +28,13 @@ dynamics, claw = left_arm()
 HALF = np.sqrt(0.5)
 TARGET = (-0.05, 0.40, 0.95)  # m; the shoulder is at (-0.18, -0.03, 1.09)
 FORWARD = np.array([[1.0, 0.0, 0.0], [0.0, HALF, HALF], [0.0, -HALF, HALF]])
+TORSO = Capsule(Frame(GROUND, (0.0, -0.03, 0.70)), Frame(GROUND, (0.0, -0.03, 1.20)), 0.20)
 still = np.zeros(6)
 task = [
     Reach(claw, TARGET),
     Orient(claw, FORWARD, about_z=True),
     ActuatorLimits(),
-    ClearOfCapsule(claw, (0.0, -0.03, 0.70), (0.0, -0.03, 1.20), 0.20),  # the torso
+    ClearOf(claw, TORSO),
 ]
 optimization = Optimization(
     dynamics,

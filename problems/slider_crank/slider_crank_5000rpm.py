@@ -77,12 +77,23 @@ def model(
     return assemble(Mechanism([crank, rod, slider], joints, "relative"), [pressed], GRAVITY)
 
 
-def start(dynamics: Dynamics, speed: Parameter = SPEED) -> Start:
-    """Return the start: stretched out, the pin in the middle, at the velocities of ideal joints."""
-    w = float(speed.value)
+def start(dynamics: Dynamics, w: float = float(SPEED.value)) -> Start:
+    """Return the start: stretched out, the pin in the middle, at the velocities of ideal joints.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    w : float [rad/s]
+        Speed of the crank.
+    """
     velocities = {"main bearing": w, "crank pin": -w * (1 + CRANK / ROD)}
     return Start.named(dynamics, {}, velocities)
 
 
 dynamics = model()
-problem = Problem(dynamics, 0.024, StepBounds(1e-8, 1e-5), start(dynamics))
+problem = Problem(
+    dynamics,
+    0.024,
+    StepBounds(1e-8, 1e-5),
+    start_at=lambda values: start(dynamics, values[SPEED.name]),
+)

@@ -13,7 +13,7 @@ EXACT = Newton(rough=1e-10)
 
 def solved(mpcc, p, newton=None, last=1):
     n = sum(v.scaled.numel() for v in mpcc.variables)
-    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n), p, last)
+    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n), p, last, 1)
     return np.asarray(x).ravel(), float(residual), int(count)
 
 

@@ -10,7 +10,7 @@ from nsopt.mpcc import Mpcc, Newton
 
 def solved(mpcc, p=()):
     n = sum(v.scaled.numel() for v in mpcc.variables)
-    x, residual, _ = Newton().lower(mpcc)(np.zeros(n), list(p), 1)
+    x, residual, _ = Newton().lower(mpcc)(np.zeros(n), list(p), 1, 1)
     assert float(residual) < 1e-10
     x, at, values = np.asarray(x).ravel(), 0, {}
     for v in mpcc.variables:

@@ -12,7 +12,9 @@ pytestmark = pytest.mark.unit
 
 def solved(mpcc, p, x0=None, newton=None):
     n = sum(v.scaled.numel() for v in mpcc.variables)
-    x, residual, count = (newton or Newton()).lower(mpcc)(np.zeros(n) if x0 is None else x0, p, 1)
+    x, residual, count = (newton or Newton()).lower(mpcc)(
+        np.zeros(n) if x0 is None else x0, p, 1, 1
+    )
     return np.asarray(x).ravel(), float(residual), int(count)
 
 

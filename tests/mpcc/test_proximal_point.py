@@ -18,7 +18,7 @@ POINTS = Newton(iterations=1)
 def solved(mpcc, p, newton=POINTS):
     """Return the unknowns from zero, and the residual."""
     function = newton.lower(mpcc)
-    x, residual, _ = function(np.zeros(function.numel_in(0)), np.array(p, dtype=float), 1)
+    x, residual, _ = function(np.zeros(function.numel_in(0)), np.array(p, dtype=float), 1, 1)
     return np.asarray(x).ravel(), float(residual)
 
 
@@ -185,7 +185,7 @@ def test_more_steps_are_taken_where_h_cannot_be_smaller():
         m, _, _ = pins(seed, 8)
         start = 3 * np.random.default_rng(seed).normal(size=6)
         newton = Newton(iterations=1, points=few).lower(m)
-        ends = [newton(np.zeros(newton.numel_in(0)), start, last)[1] for last in (0, 1)]
+        ends = [newton(np.zeros(newton.numel_in(0)), start, last, 1)[1] for last in (0, 1)]
         hard += float(ends[0]) > 1e-8
         assert float(ends[1]) < 1e-8
     assert hard > 0

@@ -42,7 +42,7 @@ def stepped(dynamics, start, scheme, values):
     numbers = program.numbers(start, p, StepBounds(H, H))
     known, unknowns = np.concatenate([*numbers.values()]), []
     for part, n in zip(program.parts, program.sizes, strict=True):
-        x, residual, _ = Newton(iterations=1).lower(part)(np.zeros(n), known, 1)
+        x, residual, _ = Newton(iterations=1).lower(part)(np.zeros(n), known, 1, 1)
         assert float(residual) < 1e-8
         unknowns.append(np.asarray(x).ravel())
         known = np.concatenate([known, unknowns[-1]])

@@ -87,8 +87,7 @@ def test_runs_of_random_mechanisms(scheme, part, capsys):
         print(f"\n{scheme!r}\n{table(rows)}")
     met = [row for row in rows if row["closures"] > 0]  # runs without contact do not count
     assert not [row["why"] for row in rows if not row["finished"]]
-    # Of all runs: a single one that jams may take more, by how its round-off falls.
-    assert sum(row["retries"] for row in rows) < sum(row["steps"] for row in rows)
+    assert max(row["retries"] / row["steps"] for row in rows) < 1
     assert len(met) > 0.9 * len(rows)
     assert np.median([row["closures"] for row in met]) >= 20
     if isinstance(scheme, Variational):

@@ -1,6 +1,7 @@
 """Small mechanisms of which optima are known."""
 
 from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, assemble
+from nsopt.trajectory import Sphere
 
 UNIT = (1.0, 1.0, 1.0)
 
@@ -28,3 +29,8 @@ def gantry():
     ]
     drives = [Actuator("along"), Actuator("across")]
     return assemble(Mechanism([bridge, hand], joints, "relative", drives)), Frame(hand)
+
+
+def ball_at(centre, radius):
+    """A sphere at a point of the ground."""
+    return Sphere(Frame(None, centre), radius)

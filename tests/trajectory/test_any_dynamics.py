@@ -227,6 +227,8 @@ def test_every_scheme_with_an_impact(scheme):
     # Kicks at nodes, and projections along gradients where they end, are alike to first order.
     alike = scheme in (Variational(), MoreauJean(project=True))
     assert apart(simulated, optimum) < (1e-4 if alike else 1e-6)
+    added = [float(x["projection_work"].values[-1]) for x in (simulated, optimum)]
+    assert added[1] == pytest.approx(added[0], rel=1e-2, abs=1e-12)
 
 
 def bar(impact, e):

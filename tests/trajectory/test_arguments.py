@@ -20,6 +20,7 @@ from nsopt import (
 )
 from nsopt.trajectory import (
     ActuatorLimits,
+    Capsule,
     ClearOf,
     DriveWithin,
     During,
@@ -32,7 +33,7 @@ from nsopt.trajectory import (
     Horizon,
     InputEffort,
     JointResistance,
-    LinkClearOf,
+    LinksApart,
     Optimization,
     Orient,
     Periodic,
@@ -48,7 +49,7 @@ from nsopt.trajectory import (
     Trajectory,
     Within,
 )
-from tests.trajectory.mechanisms import UNIT, cart
+from tests.trajectory.mechanisms import UNIT, ball_at, cart
 
 pytestmark = pytest.mark.unit
 
@@ -104,7 +105,14 @@ def test_parameters_are_a_mapping():
     ("make", "kind", "message"),
     [
         (lambda: During(Within, 0, 1), TypeError, "During takes a Condition first, got <class"),
-        (lambda: LinkClearOf("a", "b", (0, 0, 0), 1.0), TypeError, "near of LinkClearOf must be a"),
+        (lambda: Capsule("a", "b", 1.0), TypeError, "near of Capsule must be a Frame"),
+        (
+            lambda: ClearOf("a", ball_at((0, 0, 0), 1)),
+            TypeError,
+            "mover of ClearOf must be a Frame",
+        ),
+        (lambda: ClearOf(ELSEWHERE, "a"), TypeError, "obstacle of ClearOf must be a Sphere, Cap"),
+        (lambda: LinksApart([ELSEWHERE]), TypeError, "links of LinksApart must be Sphere or Caps"),
         (lambda: During(Within("x"), "0", 1), ValueError, "first of During must be numbers"),
         (lambda: During(Within("x"), 0, np.nan), ValueError, "last of During must be finite"),
         (lambda: Reach(ELSEWHERE, (0, np.nan, 0)), ValueError, "position of Reach must be finite"),
@@ -183,7 +191,7 @@ def test_parts_refuse_numbers_that_are_none(make, kind, message):
         (DriveWithin("rail", 0, np.nan), "upper limit of the drive of 'rail' must be a number"),
         (Reach(ELSEWHERE, (0, 0, 0)), "frame of Reach is on body 'elsewhere', which is not in the"),
         (Orient(ELSEWHERE, np.eye(3)), "frame of Orient is on body 'elsewhere'.* one of cart"),
-        (ClearOf(ELSEWHERE, (0, 0, 0), 1.0), "frame of ClearOf is on body 'elsewhere'"),
+        (ClearOf(ELSEWHERE, ball_at((0, 0, 0), 1.0)), "mover of ClearOf is on body 'elsewhere'"),
     ],
 )
 def test_conditions_that_do_not_fit(condition, message):

@@ -23,6 +23,7 @@ from nsopt.trajectory import (
     Straight,
     optimize,
 )
+from tests.trajectory.mechanisms import ball_at
 
 STILL = np.zeros(7)
 POSES = (0.3, 0.6, -0.2, -1.4, 0.1, 0.9, 0.0), (-0.6, 1.1, 0.4, -0.8, 0.6, -0.2, 0.5)
@@ -171,7 +172,7 @@ def test_a_hand_reaches_and_keeps_clear(arm):
             StartAt(start, STILL),
             EndAt(v=STILL),
             Reach(hand, target),
-            ClearOf(hand, middle, 0.08),
+            ClearOf(hand, ball_at(middle, 0.08)),
             ActuatorLimits(),
         ],
         Quintic(start, end),

@@ -20,21 +20,23 @@ from nsopt.trajectory import (
 )
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
+    Box,
+    Capsule,
     ClearOf,
-    ClearOfCapsule,
     DriveWithin,
-    LinkClearOf,
+    LinksApart,
     Orient,
     Periodic,
     PowerLimits,
     Reach,
+    Sphere,
+    link_capsule,
 )
-from nsopt.trajectory.geometry import squared_distance
 from nsopt.trajectory.guesses import Straight
 from nsopt.trajectory.node_sample import SteppedNode
 from nsopt.trajectory.postures import find_posture
 from tests.catalog_trajectory import ARM
-from tests.trajectory.mechanisms import cart, gantry, wheel
+from tests.trajectory.mechanisms import ball_at, cart, gantry, wheel
 
 
 def test_a_force_limit_by_name():
@@ -103,13 +105,6 @@ def distance(point, a, b):
     return min(best.fun, np.linalg.norm(point - a), np.linalg.norm(point - b))
 
 
-def test_distance_from_a_segment():
-    random = np.random.default_rng(0)
-    for point, a, b in random.normal(size=(30, 3, 3)):
-        squared = float(ca.evalf(squared_distance(*(ca.SX(ca.DM(x)) for x in (point, a, b)))))
-        assert np.sqrt(squared) == pytest.approx(distance(point, a, b), abs=1e-9)
-
-
 def test_a_hand_goes_round_a_capsule():
     """It keeps off by the radius, touches, and needs more effort than straight ahead."""
     d, hand = gantry()
@@ -121,7 +116,7 @@ def test_a_hand_goes_round_a_capsule():
         [
             StartAt([0, 0], [0, 0]),
             EndAt([1, 0], [0, 0]),
-            ClearOfCapsule(hand, near, far, radius),
+            ClearOf(hand, Capsule(Frame(None, near), Frame(None, far), radius)),
         ],
         Straight([0, 0.1], [1, 0.1]),
     )
@@ -144,7 +139,7 @@ def test_a_link_keeps_off_a_sphere():
         [
             StartAt([0, 0], [0, 0]),
             EndAt([1, 0], [0, 0]),
-            LinkClearOf(*bar, centre, radius, thickness),
+            ClearOf(Capsule(*bar, thickness), ball_at(centre, radius)),
         ],
         Straight([0, -0.1], [1, -0.1]),
     )
@@ -253,20 +248,20 @@ BODY = Frame(ARM.bodies[-1])
         (lambda: DriveWithin("knee").check(cart()), "DriveWithin names the joint 'knee'"),
         (lambda: DriveWithin("rail", 2, 1).check(cart()), "limits of the drive of 'rail' are rev"),
         (lambda: Orient(BODY, np.ones((3, 3))), "axes of Orient must be a rotation matrix"),
-        (lambda: ClearOf(BODY, (0, 0, 0), -1), "radius of ClearOf must be positive"),
+        (lambda: Sphere(BODY, -1), "radius of Sphere must be positive"),
+        (lambda: Capsule(BODY, BODY, 0.1), "both ends of Capsule are one point: use Sphere"),
         (
-            lambda: ClearOfCapsule(BODY, (1, 0, 0), (1, 0, 0), 0.1),
-            "both ends of ClearOfCapsule are one point",
+            lambda: Capsule(Frame(None), BODY, 0.1),
+            "both frames of Capsule must be on one body, got the ground and body 'lower'",
         ),
-        (lambda: LinkClearOf(BODY, BODY, (0, 0, 0), 0.1), "both frames of LinkClearOf are at one"),
+        (lambda: Box(BODY, (1, 0, 1)), "size of Box along y must be positive, got 0"),
+        (lambda: ClearOf(BODY, Sphere(BODY, 0.1)), "both sides of ClearOf are on body 'lower'"),
+        (lambda: ClearOf(BODY, ball_at((0, 0, 0), 1), -1), "by of ClearOf must not be negative"),
         (
-            lambda: LinkClearOf(Frame(None), BODY, (0, 0, 0), 0.1),
-            "both frames of LinkClearOf must be on one body, got the ground and body 'lower'",
+            lambda: LinksApart([Sphere(Frame(x), 0.1) for x in ARM.bodies]).check(assemble(ARM)),
+            "LinksApart has no pair of links that could touch: body 'upper', body 'lower' are held",
         ),
-        (
-            lambda: LinkClearOf(BODY, Frame(BODY.body, (1, 0, 0)), (0, 0, 0), 0.1, -1),
-            "thickness of LinkClearOf must not be negative",
-        ),
+        (lambda: link_capsule(ARM, "lower", 0.1), "the joints at link 'lower' leave it no length"),
     ],
 )
 def test_conditions_refuse(make, message):

@@ -12,12 +12,13 @@ from nsopt.trajectory import (
     During,
     EndAt,
     Horizon,
-    Reach,
+    Periodic,
     StartAt,
     Touching,
     Within,
 )
 from nsopt.trajectory.diagnosis import Statement, check_feasible
+from tests.trajectory.mechanisms import ball_at
 
 pytestmark = pytest.mark.unit
 
@@ -118,19 +119,19 @@ def test_limits_of_one_number_for_parts():
 
 
 def test_an_obstacle_for_a_part():
-    ball = ClearOf(Frame(BALL), (0, 0, 1.0), 0.5)
+    ball = ClearOf(Frame(BALL), ball_at((0, 0, 1.0), 0.5))
     refused(
-        "given at the end violates During ClearOf of body 'ball': it is 0.2 m inside the obstacle",
+        "given at the end violates During ClearOf of body 'ball': distance from the sphere is -0.2",
         EndAt([0, 0, 0.7]),
         During(ball, 0.5, 1.0),
     )
     check(EndAt([0, 0, 0.7]), During(ball, 0.5, 0.9))
 
 
-def test_what_states_nothing_all_along_has_no_effect_for_a_part():
+def test_what_states_nothing_of_a_moment_has_no_effect_for_a_part():
     for inner in (
-        Reach(Frame(BALL), (0, 0, 1)),
         StartAt([0, 0, 0]),
+        Periodic(),
         During(Touching("wall"), 0, 1),
     ):
         what = type(inner).__name__

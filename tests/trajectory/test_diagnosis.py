@@ -40,6 +40,7 @@ from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import scaling
 from nsopt.trajectory.diagnosis.statement import Statement
 from nsopt.trajectory.transcription.collocation import Collocation
+from tests.trajectory.mechanisms import ball_at
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
 LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
@@ -211,7 +212,7 @@ def test_conditions_that_exclude_each_other_on_the_way_are_named():
             EndAt((-0.5, 0), STILL),
             Within("elbow.angle", -0.1, 0.1),
             ActuatorLimits(),
-            ClearOf(HAND, (0.7, 0, 0), 0.2),
+            ClearOf(HAND, ball_at((0.7, 0, 0), 0.2)),
         ],
         Quintic((0.5, 0), (-0.5, 0)),
     )
@@ -237,7 +238,7 @@ def test_rows_are_named_by_where_they_are():
         arm(),
         Horizon(1.0, 4),
         [Smoothness()],
-        [StartAt(OUT, STILL), EndAt((0.5, 0.5), STILL), ClearOf(HAND, (0, 1, 0), 0.1)],
+        [StartAt(OUT, STILL), EndAt((0.5, 0.5), STILL), ClearOf(HAND, ball_at((0, 1, 0), 0.1))],
         Quintic(OUT, (0.5, 0.5)),
     )
     for row in range(good.g.size):
@@ -281,7 +282,7 @@ def test_a_condition_for_a_part_is_named_where_it_is():
         assert f"must be at least {0.2 if first else 0.3} and at most" in text
         assert f"at step {node}, t = {node / 8:.4g} s" in text
         assert good.nlp.label(row) == ("rail.distance", node)
-    assert seen == [4, 6, 7, 8]
+    assert seen == [4, 6, 7, 8, 6, 7]  # then the midpoints of the steps from 6 and 7
 
 
 @pytest.mark.parametrize(("share", "when"), [(0.5, "step 4, t = 0.5 s"), (1.0, "step 8, t = 1 s")])

@@ -1,6 +1,6 @@
 """Infeasible tasks are refused before the solve, in user's terms; feasible ones are let through."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -34,15 +34,17 @@ from nsopt.trajectory import (
     StartAt,
     Within,
 )
-from nsopt.trajectory.conditions import ClearOfCapsule, LinkClearOf, Periodic
+from nsopt.trajectory.conditions import Box, Capsule, HalfSpace, LinksApart, Periodic
 from nsopt.trajectory.diagnosis import Statement, check_feasible
 from nsopt.trajectory.diagnosis.extent import extent
 from tests.random_mechanisms import axes_of
+from tests.trajectory.mechanisms import ball_at
 
 UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
 LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
 HAND = Frame.at(LOWER, (0.7, 0, 0))
 ELBOW = Frame.at(UPPER, (0.4, 0, 0))
+LINK = Capsule(Frame.at(LOWER, (0.4, 0, 0)), HAND, 0.02)
 STILL = (0.0, 0.0)
 
 
@@ -153,23 +155,43 @@ def test_inputs_too():
 
 def test_a_start_inside_an_obstacle():
     """The hand at (0.7, 0, 0), 0.06 m from the centre of a sphere of 0.1 m: 0.04 m inside."""
-    inside = ClearOf(HAND, (0.7, 0.06, 0), 0.1)
+    inside = ClearOf(HAND, ball_at((0.7, 0.06, 0), 0.1))
     refused(
         [StartAt((0, 0), STILL), inside],
-        "the posture given at the start violates ClearOf of body 'lower': it is 0.04 m inside the "
-        "obstacle of radius 0.1 m; move the start",
+        "the posture given at the start violates ClearOf of body 'lower': distance from the sphere "
+        "is -0.04, must be at least 0 all along, off by 0.04; move the start or",
     )
     refused([EndAt((0, 0)), inside], "the posture given at the end violates ClearOf")
-    refused([StartAt((0, 0)), replace(inside, centre=(0.7, 0, 0))], "it is 0.1 m inside")
-    allowed([StartAt((0, 0)), replace(inside, radius=0.0599)])
+    at_centre = ClearOf(HAND, ball_at((0.7, 0, 0), 0.1))
+    refused([StartAt((0, 0)), at_centre], "distance from the sphere is -0.1, must")
+    allowed([StartAt((0, 0)), ClearOf(HAND, ball_at((0.7, 0.06, 0), 0.0599))])
 
 
-def test_a_start_inside_a_capsule():
-    """The hand 0.03 m beside the line of one, and the lower link 0.03 m from a centre."""
-    capsule = ClearOfCapsule(HAND, (0, 0.03, 0), (1, 0.03, 0), 0.05)
-    refused([StartAt((0, 0)), capsule], "ClearOfCapsule of body 'lower': it is 0.02 m inside")
-    link = LinkClearOf(Frame.at(LOWER, (0.4, 0, 0)), HAND, (0.5, 0.03, 0), 0.02, 0.02)
-    refused([StartAt((0, 0)), link], "LinkClearOf of body 'lower': it is 0.01 m inside")
+@pytest.mark.parametrize(
+    ("mover", "obstacle", "by", "says"),
+    [
+        (HAND, Capsule(Frame(None, (0, 0.03, 0)), Frame(None, (1, 0.03, 0)), 0.05), 0, "capsule"),
+        (LINK, ball_at((0.5, 0.03, 0), 0.03), 0, "sphere"),
+        (LINK, Box(Frame(None, (0.5, 0.1, 0)), (0.1, 0.2, 0.3)), 0, "box"),
+        (LINK, HalfSpace(Frame(None, (0, -0.02, 0), (0, 1, 0))), 0.02, "half-space"),
+    ],
+)
+def test_a_start_inside_an_obstacle_of_any_shape(mover, obstacle, by, says):
+    """All are on the line y = 0, the link 0.02 m thick; all are 0.02 m too near."""
+    refused(
+        [StartAt((0, 0)), ClearOf(mover, obstacle, by)],
+        f"ClearOf of body 'lower': distance from the {says}.*, off by 0.02; move the start",
+    )
+
+
+def test_a_start_where_links_touch():
+    """The lower link folded back is 0.1 m from the ground's post of 0.05 m."""
+    post = Capsule(Frame(None, (0.1, 0, -1)), Frame(None, (0.1, 0, -0.07)), 0.06)
+    refused(
+        [StartAt((0, np.pi)), LinksApart([LINK, post])],
+        "LinksApart: distance of body 'lower' from the ground is -0.01, must be at least 0 all alo",
+    )
+    allowed([StartAt((0, 0)), LinksApart([LINK, post])])
 
 
 def test_start_and_end_of_a_cycle_that_differ():
@@ -181,7 +203,10 @@ def test_start_and_end_of_a_cycle_that_differ():
 
 def test_a_part_of_a_posture_decides_what_depends_on_it_alone():
     """The place of the elbow takes the shoulder, that of the hand takes both."""
-    at_elbow, at_hand = ClearOf(ELBOW, (0.4, 0, 0), 0.05), ClearOf(HAND, (0.7, 0, 0), 0.05)
+    at_elbow, at_hand = (
+        ClearOf(ELBOW, ball_at((0.4, 0, 0), 0.05)),
+        ClearOf(HAND, ball_at((0.7, 0, 0), 0.05)),
+    )
     shoulder = StartAt((0.0, np.nan))
     refused([shoulder, at_elbow], "violates ClearOf of body 'upper'")
     allowed([shoulder, at_hand])
@@ -265,7 +290,11 @@ def test_a_body_that_nothing_holds_reaches_anything():
     d = assemble(Mechanism([ball], coordinates="relative"), [floor])
     start = StartAt((0, 0, 1.0), (0, 0, 0))
     allowed([start, Reach(Frame(ball), (50.0, 0, 0))], d)
-    refused([start, ClearOf(Frame(ball), (0, 0, 1.1), 0.2)], "it is 0.1 m inside", d)
+    refused(
+        [start, ClearOf(Frame(ball), ball_at((0, 0, 1.1), 0.2))],
+        "distance from the sphere is -0.1, must",
+        d,
+    )
     refused(
         [StartAt((0, 0, -0.02))],
         "the posture given at the start has a contact below zero: 'floor', off by 0.02",
@@ -355,9 +384,9 @@ def test_the_robot_as_stated_is_let_through(robot):
         ),
         (
             # Stretched upward, the last link is 1.203 m up.
-            lambda hand: [ClearOf(hand, (0, 0, 1.25), 0.1)],
-            "the posture given at the start violates ClearOf of body 'link7': it is 0.053 m inside "
-            "the obstacle of radius 0.1 m",
+            lambda hand: [ClearOf(hand, ball_at((0, 0, 1.25), 0.1))],
+            "the posture given at the start violates ClearOf of body 'link7': distance from "
+            "the sphere is -0.053, must be at least 0 all along, off by 0.053",
         ),
     ],
     ids=["target", "bounds", "obstacle"],

@@ -22,7 +22,7 @@ from nsopt.trajectory import (
 from nsopt.trajectory.conditions import ActuatorLimits, ClearOf
 from nsopt.trajectory.guesses import Earlier, Perturbed, Quintic, Simulated, Straight
 from nsopt.trajectory.multi_start import multi_start
-from tests.trajectory.mechanisms import UNIT, cart, gantry
+from tests.trajectory.mechanisms import UNIT, ball_at, cart, gantry
 
 BOUNDS = (2.0, 2.0)
 FINE = np.linspace(0, 1, 2001)
@@ -113,7 +113,11 @@ def test_several_starts_find_the_shorter_way_round():
         d,
         Horizon(1.0, 10),
         [Effort()],
-        [StartAt([0, 0], [0, 0]), EndAt([1, 0], [0, 0]), ClearOf(hand, (0.5, 0.1, 0), 0.25)],
+        [
+            StartAt([0, 0], [0, 0]),
+            EndAt([1, 0], [0, 0]),
+            ClearOf(hand, ball_at((0.5, 0.1, 0), 0.25)),
+        ],
         Above(),
     )
     alone = stated.solve()

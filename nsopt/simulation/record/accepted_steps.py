@@ -20,7 +20,10 @@ ROUND_OFF = 1e-14
 TEXTS = ("reason", "tried")
 """Columns of texts; the others are of numbers."""
 
-ADDING = ("loss", "work", "iterations", "solve_time", "retries", "unplaced")
+ADDING = (
+    *("loss", "work", "projection_work"),
+    *("iterations", "solve_time", "retries", "unplaced"),
+)
 """Columns that add up over steps."""
 
 
@@ -39,6 +42,7 @@ class AcceptedSteps:
     motion_residual: Array  # (n,) [N, N m] largest row
     loss: Array  # (n, ng + ns) [J] taken by each contact, then where forces press surfaces apart
     work: Array  # (n,) [J] of applied loads
+    projection_work: Array  # (n,) [J] energy added by bringing bodies back to joints and walls
     iterations: Array  # (n,)
     solve_time: Array  # (n,) [s]
     retries: Array  # (n,) attempts that failed before

@@ -49,7 +49,7 @@ GROUPS: dict[str, frozenset[str]] = {
     "energies": frozenset(
         {
             *("kinetic_energy", "potential_energy", "total_energy"),
-            *("external_work", "dissipated_energy"),
+            *("external_work", "dissipated_energy", "projection_work"),
         }
     ),
     "solver": frozenset(
@@ -234,6 +234,7 @@ class Record(EvaluatedSteps):
             "total_energy": total,
             "external_work": work,
             "dissipated_energy": total[0] + work - total,
+            "projection_work": np.append(0.0, np.cumsum(self.steps.projection_work)),
         }
 
     def solver(self) -> dict[str, Array]:
@@ -261,7 +262,9 @@ class Record(EvaluatedSteps):
     def _slip(self) -> Array:
         """Tangential forces of contacts right after the times (time, slip) [N]."""
         force = (self.each("slip_impulse") / self.h[:, None])[self._after.step]
-        return np.where(self._after.known[:, None], np.nan_to_num(force), np.nan)
+        # The step that tells may end in an impact from which a contact flies off.
+        lasting = self._after.pressing[:, list(self.dynamics.slip_contacts)]
+        return np.where(self._after.known[:, None], np.where(lasting, force, 0.0), np.nan)
 
     @cached_property
     def _forces(self) -> NodeForces:

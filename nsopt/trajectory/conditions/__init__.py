@@ -14,30 +14,44 @@ from nsopt.trajectory.conditions.drives import (
     PowerLimits,
 )
 from nsopt.trajectory.conditions.loads import JointLoadWithin
-from nsopt.trajectory.conditions.obstacles import ClearOf, ClearOfCapsule, LinkClearOf
+from nsopt.trajectory.conditions.obstacles import ClearOf, LinksApart
+from nsopt.trajectory.conditions.shapes import (
+    Box,
+    Capsule,
+    HalfSpace,
+    Shape,
+    Sphere,
+    link_capsule,
+)
 from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
-from nsopt.trajectory.conditions.task import InCorridor, Orient, Reach
+from nsopt.trajectory.conditions.task import InCorridor, OnPath, Orient, Reach
 
 __all__ = [
     "ActuatorLimits",
     "Apart",
     "Bound",
+    "Box",
+    "Capsule",
     "ClearOf",
-    "ClearOfCapsule",
     "Condition",
     "DriveWithin",
     "During",
     "EndAt",
+    "HalfSpace",
     "InCorridor",
     "JerkLimits",
     "JointLoadWithin",
-    "LinkClearOf",
+    "LinksApart",
+    "OnPath",
     "Orient",
     "Periodic",
     "PowerLimits",
     "Reach",
+    "Shape",
     "Span",
+    "Sphere",
     "StartAt",
     "Touching",
     "Within",
+    "link_capsule",
 ]

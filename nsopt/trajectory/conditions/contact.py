@@ -15,13 +15,18 @@ from nsopt.trajectory.node_sample import NodeSample
 
 @dataclass(frozen=True)
 class During(Condition):
-    """A condition on every node, restricted to a part of the motion.
+    """A condition that holds for a part of the motion, or at one node.
+
+    What the condition states of every node holds there, and what it states of the end: a `Reach`
+    is a point that is passed, an `EndAt` a posture that is passed.
 
     Parameters
     ----------
     condition : Condition
-    first, last : float
-        First and last node, as shares of the number of steps; equal for a single node.
+    first : float
+        First node, as a share of the number of steps.
+    last : float, optional
+        Last node, likewise; by default the first, a single node.
 
     Raises
     ------
@@ -33,7 +38,7 @@ class During(Condition):
 
     condition: Condition
     first: float
-    last: float
+    last: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.condition, Condition):
@@ -41,19 +46,24 @@ class During(Condition):
                 f"During takes a Condition first, got {self.condition!r}: write "
                 "During(Touching(contact), first, last)"
             )
-        for name in ("first", "last"):
-            finite(f"{name} of During", getattr(self, name), ())
-        if not 0 <= self.first <= self.last <= 1:
+        for name, share in (("first", self.first), ("last", self._last)):
+            finite(f"{name} of During", share, ())
+        if not 0 <= self.first <= self._last <= 1:
             raise ValueError(
                 "first and last of During are shares of the steps, 0 <= first <= last <= 1, got "
-                f"{self.first:g} and {self.last:g}"
+                f"{self.first:g} and {self._last:g}"
             )
+
+    @property
+    def _last(self) -> float:
+        return self.first if self.last is None else self.last
 
     def check(self, dynamics: Dynamics) -> None:
         self.condition.check(dynamics)
 
     def during(self, m: NodeSample) -> list[Span]:
-        return [Span(self.first, self.last, self.condition.along(m))]
+        c = self.condition
+        return [Span(self.first, self._last, [*c.along(m), *c.end(m)])]
 
 
 @dataclass(frozen=True)

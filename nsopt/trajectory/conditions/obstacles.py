@@ -1,137 +1,135 @@
-"""Obstacles: spheres and capsules that points and links must not enter."""
+"""Obstacles that points and links keep clear of, and links that keep clear of each other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 
-from nsopt.checks import finite, not_negative, positive
+from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.base import Condition
-from nsopt.trajectory.geometry import squared_distance
+from nsopt.trajectory.conditions.shapes import Capsule, Shape, Sphere
 from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True)
 class ClearOf(Condition):
-    """A point stays outside a sphere.
+    """A point or a link stays outside an obstacle.
 
     Parameters
     ----------
-    frame : Frame
-        Its origin is the point.
-    centre : (3,) [m]
-        World axes.
-    radius : float [m]
+    mover : Frame, Sphere or Capsule
+        The origin of a frame, or a link as a solid.
+    obstacle : Shape
+        On the ground, or on another body.
+    by : float [m]
+        Least distance between both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mover`` or ``obstacle`` is of another kind, both are on one body, or ``by`` is
+        negative.
     """
 
-    frame: Frame
-    centre: ArrayLike
-    radius: float
+    mover: Frame | Sphere | Capsule
+    obstacle: Shape
+    by: float = 0.0
 
     def __post_init__(self) -> None:
-        finite("centre of ClearOf", self.centre, (3,))
-        positive("radius of ClearOf", self.radius)
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of ClearOf", self.frame, dynamics)
-
-    def along(self, m: NodeSample) -> list[Bound]:
-        away = m.motion(self.frame).r - ca.SX(ca.DM(np.asarray(self.centre, dtype=float)))
-        return [_outside("distance from the sphere", ca.sumsqr(away), self.radius)]
-
-
-@dataclass(frozen=True)
-class ClearOfCapsule(Condition):
-    """A point stays outside a capsule, a cylinder with hemispherical ends.
-
-    Parameters
-    ----------
-    frame : Frame
-        Its origin is the point.
-    near, far : (3,) [m]
-        Centres of both ends, world axes.
-    radius : float [m]
-    """
-
-    frame: Frame
-    near: ArrayLike
-    far: ArrayLike
-    radius: float
-
-    def __post_init__(self) -> None:
-        a, b = (finite(f"{x} of ClearOfCapsule", getattr(self, x), (3,)) for x in ("near", "far"))
-        if np.array_equal(a, b):
-            raise ValueError("both ends of ClearOfCapsule are one point: use ClearOf, a sphere")
-        positive("radius of ClearOfCapsule", self.radius)
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of ClearOfCapsule", self.frame, dynamics)
-
-    def along(self, m: NodeSample) -> list[Bound]:
-        a, b = (_point(x) for x in (self.near, self.far))
-        squared = squared_distance(m.motion(self.frame).r, a, b)
-        return [_outside("distance from the capsule", squared, self.radius)]
-
-
-@dataclass(frozen=True)
-class LinkClearOf(Condition):
-    """A link, modelled as a capsule between two of its points, stays outside a sphere.
-
-    Parameters
-    ----------
-    near, far : Frame
-        On one body; the link reaches from origin to origin.
-    centre : (3,) [m]
-        Of the sphere, world axes.
-    radius : float [m]
-        Of the sphere.
-    thickness : float [m]
-        Half that of the link.
-    """
-
-    near: Frame
-    far: Frame
-    centre: ArrayLike
-    radius: float
-    thickness: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_frame("near of LinkClearOf", self.near)
-        check_frame("far of LinkClearOf", self.far)
-        if self.near.body is not self.far.body:
-            raise ValueError(
-                f"both frames of LinkClearOf must be on one body, got {self.near.label} and "
-                f"{self.far.label}: give one condition for each link"
+        if not isinstance(self.mover, Frame | Sphere | Capsule):
+            raise TypeError(
+                f"mover of ClearOf must be a Frame, Sphere or Capsule, got {self.mover!r}"
             )
-        if np.array_equal(np.asarray(self.near.origin), np.asarray(self.far.origin)):
-            raise ValueError("both frames of LinkClearOf are at one point: use ClearOf")
-        finite("centre of LinkClearOf", self.centre, (3,))
-        positive("radius of LinkClearOf", self.radius)
-        not_negative("thickness of LinkClearOf", self.thickness)
+        if not isinstance(self.obstacle, Shape):
+            raise TypeError(
+                f"obstacle of ClearOf must be a Sphere, Capsule, Box or HalfSpace, got "
+                f"{self.obstacle!r}"
+            )
+        not_negative("by of ClearOf", self.by)
+        if self.frame.body is self.obstacle.frames[0].body:
+            raise ValueError(
+                f"both sides of ClearOf are on {self.frame.label}, which do not move apart: give "
+                "an obstacle on the ground or on another body"
+            )
+
+    @property
+    def frame(self) -> Frame:
+        """A frame of what keeps clear, for messages."""
+        return self.mover if isinstance(self.mover, Frame) else self.mover.frames[0]
 
     def check(self, dynamics: Dynamics) -> None:
-        check_frame("near of LinkClearOf", self.near, dynamics)
+        check_frame("mover of ClearOf", self.frame, dynamics)
+        check_frame("obstacle of ClearOf", self.obstacle.frames[0], dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        a, b = (m.motion(x).r for x in (self.near, self.far))
-        squared = squared_distance(_point(self.centre), a, b)
-        return [_outside("distance of the link", squared, self.radius + self.thickness)]
+        frames = (self.mover,) if isinstance(self.mover, Frame) else self.mover.frames
+        points = [m.motion(frame).r for frame in frames]
+        radius = 0.0 if isinstance(self.mover, Frame) else self.mover.radius
+        away = self.obstacle.distances(m, points) - radius
+        return [_apart(f"distance from {self.obstacle.name}", away, self.by)]
 
 
-def _outside(label: str, squared: ca.SX, radius: float) -> Bound:
-    """Return the bound distance >= radius, stated by the squared distance.
+@dataclass(frozen=True)
+class LinksApart(Condition):
+    """Links of a mechanism, each as a sphere or a capsule, do not touch each other.
 
-    Smooth also where the distance is zero; to first order a depth in metres at the surface.
+    Parameters
+    ----------
+    links : sequence of Sphere or Capsule
+        Two or more, such as by `link_capsule`. Links that a joint holds together are no pair.
+    by : float [m]
+        Least distance of a pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a link is of another kind, there are less than two, or ``by`` is negative; on `check` if
+        no two of them can touch.
     """
-    depth = (squared - radius**2) / (2 * radius)
-    return Bound(label, depth, np.zeros(1), np.full(1, np.inf))
+
+    links: Sequence[Sphere | Capsule]
+    by: float = 0.0
+
+    def __post_init__(self) -> None:
+        for link in self.links:
+            if not isinstance(link, Sphere | Capsule):
+                raise TypeError(f"links of LinksApart must be Sphere or Capsule, got {link!r}")
+        if len(self.links) < 2:
+            raise ValueError(f"links of LinksApart must be two or more, got {len(self.links)}")
+        not_negative("by of LinksApart", self.by)
+
+    def check(self, dynamics: Dynamics) -> None:
+        for link in self.links:
+            check_frame("link of LinksApart", link.frames[0], dynamics)
+        if not self._pairs(dynamics):
+            raise ValueError(
+                "LinksApart has no pair of links that could touch: "
+                f"{', '.join(x.frames[0].label for x in self.links)} are held together by joints"
+            )
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        bounds = []
+        for a, b in self._pairs(m.dynamics):
+            away = b.distances(m, [m.motion(frame).r for frame in a.frames]) - a.radius
+            names = f"distance of {a.frames[0].label} from {b.frames[0].label}"
+            bounds.append(_apart(names, away, self.by))
+        return bounds
+
+    def _pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
+        joined = [{frame.body for frame in x.frames} for x in dynamics.mechanism.joints]
+        pairs = combinations(self.links, 2)
+        bodies = partial(map, lambda x: x.frames[0].body)
+        return [pair for pair in pairs if len(on := set(bodies(pair))) > 1 and on not in joined]
 
 
-def _point(r: ArrayLike) -> ca.SX:
-    return ca.SX(ca.DM(np.asarray(r, dtype=float)))
+def _apart(label: str, away: ca.SX, by: float) -> Bound:
+    n = away.numel()
+    return Bound(label, away, np.full(n, by), np.full(n, np.inf))

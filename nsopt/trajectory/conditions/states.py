@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
@@ -53,6 +53,11 @@ class _Posture(Condition):
         rates = (("v", self.v), ("accelerations", self.accelerations))
         others = (in_order(f"{what} of {of}", x, d.v_names) for what, x in rates)
         return with_internal_states(d, q, self.internal), *others
+
+    def coordinates(self, dynamics: Dynamics) -> NDArray[np.float64]:
+        """Return the coordinates that are given, (nq,), NaN where they are free."""
+        q = self._given(dynamics)[0]
+        return np.full(dynamics.nq, np.nan) if q is None else np.asarray(q, dtype=float)
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
         bounds = []

@@ -1,4 +1,4 @@
-"""Targets of frames at the end of a motion: position and orientation."""
+"""Positions and orientations of frames, paths of their origins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nsopt.checks import finite, positive
+from nsopt.checks import finite, not_negative, positive
 from nsopt.elements import AnyPath, check_path, path_at
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mpcc import Bound
@@ -68,7 +68,7 @@ class InCorridor(Condition):
 
     def __post_init__(self) -> None:
         check_path("path of InCorridor", self.path)
-        positive("tolerance of InCorridor", self.tolerance, "on the path itself it is Programmed")
+        positive("tolerance of InCorridor", self.tolerance, "on the path itself it is OnPath")
 
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of InCorridor", self.frame, dynamics)
@@ -81,8 +81,46 @@ class InCorridor(Condition):
 
 
 @dataclass(frozen=True)
+class OnPath(Condition):
+    """A point follows a path, at every node and midpoint.
+
+    Parameters
+    ----------
+    frame : Frame
+        Its origin is the point.
+    path : PointPath, function of time or (3,) [m]
+        As for `InCorridor`.
+
+    Raises
+    ------
+    ValueError
+        If the path is none.
+
+    Notes
+    -----
+    Between nodes the point is off the path by the error of the steps, as h^4; as h^2 near its first
+    and last node if the velocity there is left free. A posture that is given must be on the path.
+    """
+
+    frame: Frame
+    path: AnyPath
+
+    def __post_init__(self) -> None:
+        check_path("path of OnPath", self.path)
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame("frame of OnPath", self.frame, dynamics)
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        off = m.motion(self.frame).r - path_at("path of OnPath", self.path, m.state)
+        # What lies in the plane of its path anyway is no equation.
+        kept = [k for k in range(3) if not off[k].is_zero()]
+        return [Bound("distance from the path", off[kept], *np.zeros((2, len(kept))))]
+
+
+@dataclass(frozen=True)
 class Orient(Condition):
-    """Target orientation of a frame at the end of the motion.
+    """Target orientation of a frame at the end of the motion, or `During` a part of it.
 
     Parameters
     ----------
@@ -91,20 +129,39 @@ class Orient(Condition):
         Target; columns are the axes of the frame in the world.
     about_z : bool
         Whether rotation about its own z is free, as for a tool of which only the direction counts.
+    within : float [rad]
+        Angle by which the frame, or its z, may be off, up to pi.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` are those of no rotation, or ``within`` is no such angle.
     """
 
     frame: Frame
     axes: ArrayLike
     about_z: bool = False
+    within: float = 0.0
 
     def __post_init__(self) -> None:
         check_axes("axes of Orient", self.axes)
+        not_negative("within of Orient", self.within)
+        if self.within > np.pi:
+            raise ValueError(
+                f"within of Orient must be an angle of at most pi, got {self.within:g} rad"
+            )
 
     def check(self, dynamics: Dynamics) -> None:
         check_frame("frame of Orient", self.frame, dynamics)
 
     def end(self, m: NodeSample) -> list[Bound]:
         R = relative_rotation(self.axes, m.motion(self.frame).A)
+        if self.within:
+            # The chord of the angle, of squares over the largest: smooth also where it is zero.
+            squared = 2 * (1 - R[2, 2]) if self.about_z else 3 - ca.trace(R)
+            most = np.array([2 * np.sin(self.within / 2)])
+            share = squared / most[0]
+            return [Bound("angle from the orientation", share, np.full(1, -np.inf), most)]
         if self.about_z:
             sine, cosine = R[:2, 2], R[2, 2]
         else:

@@ -6,13 +6,15 @@ from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, Row, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, PARTLY, Row, Stated, Statement
 
 __all__ = [
     "ALONG",
+    "PARTLY",
     "Ending",
     "Row",
     "Scaling",
+    "Stated",
     "Statement",
     "check_arguments",
     "check_costs",

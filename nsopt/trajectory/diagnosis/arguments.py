@@ -39,8 +39,8 @@ def check_arguments(
     parameters: Mapping[str, float] | None,
     scheme: Scheme | None,
     solver: Solver,
-) -> None:
-    """Refuse arguments of `optimize` of the wrong type, or that do not fit the mechanism.
+) -> Guess:
+    """Return the guess as placed, once all arguments of `optimize` are found to fit the mechanism.
 
     Raises
     ------
@@ -66,10 +66,12 @@ def check_arguments(
     _check_inputs(dynamics, flattened(costs), inputs)
     for condition in conditions:
         condition.check(dynamics)
+    guess = guess.placed(dynamics, conditions, parameters)
     # All times at which any transcription evaluates the guess.
     share = np.linspace(0, 1, 2 * horizon.steps + 1)
     trajectory = guess.trajectory(share, horizon.bounds, inputs).with_internal_states(dynamics)
     trajectory.check(type(guess).__name__, dynamics, inputs)
+    return guess
 
 
 def _check_kind(what: str, value: Any, kind: type) -> None:

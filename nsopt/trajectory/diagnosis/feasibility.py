@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.trajectory.conditions import (
-    ClearOf,
-    ClearOfCapsule,
-    LinkClearOf,
+    During,
     Reach,
     Touching,
 )
@@ -125,11 +123,6 @@ def _violation(x: Stated, value: float, off: float) -> str:
     row, c = x.row, x.row.demand
     if isinstance(c, Touching):
         return f"its gap is {value:.3g} m, must be closed {x.when}"
-    if isinstance(c, ClearOf | ClearOfCapsule | LinkClearOf):
-        # The bounded expression is smooth at the centre, but a length only at the surface.
-        R = c.radius + (c.thickness if isinstance(c, LinkClearOf) else 0.0)
-        inside = R - np.sqrt(max(R * (R - 2 * off), 0.0))
-        return f"it is {inside:.3g} m inside the obstacle of radius {c.radius:g} m"
     return f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
 
 
@@ -185,10 +178,14 @@ def _check_time(statement: Statement, horizon: Horizon) -> None:
 
 def _check_target(statement: Statement) -> None:
     """Refuse a target that links cannot reach, stretched out or folded."""
-    ranges = {name: statement.interval(name, ALONG, END) for name in statement.dynamics.q_names}
-    for condition in statement.conditions:
+    names = statement.dynamics.q_names
+    for stated in statement.conditions:
+        partly = isinstance(stated, During)
+        condition = stated.condition if isinstance(stated, During) else stated
         if not isinstance(condition, Reach):
             continue
+        when = (ALONG,) if partly else (ALONG, END)
+        ranges = {name: statement.interval(name, *when) for name in names}
         target = np.asarray(condition.position, dtype=float)
         extents = extent(statement.dynamics, condition.frame, ranges, statement.inputs, statement.p)
         missing = [_missing(target, x) for x in extents]

@@ -10,7 +10,7 @@ from nsopt.trajectory.diagnosis.statement import Stated, Statement
 
 
 def check_effect(statement: Statement) -> None:
-    """Refuse a `During` of a condition that has no bounds at every node.
+    """Refuse a `During` of a condition that states nothing of a single moment.
 
     Raises
     ------
@@ -23,8 +23,8 @@ def check_effect(statement: Statement) -> None:
                 continue
             what = type(c.condition if isinstance(c, During) else c).__name__
             raise ValueError(
-                f"During {what} has no effect: {what} states nothing that holds all along a "
-                "motion; give Touching, Within, ClearOf or another condition that does"
+                f"During {what} has no effect: {what} states nothing that holds all along or at "
+                "the end of a motion; give Reach, EndAt, Within or another condition that does"
             )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
-from nsopt.trajectory.node_sample import NodeSample, SteppedNode
+from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
 
 Array = NDArray[np.float64]
 
@@ -131,7 +131,17 @@ class Statement:
         p = ca.vertcat(ca.SX(0, 1), *entries)
         free = self._stepped
         stepped = None if free is None else replace(free, gap=d.gap(t, q, p))
-        return NodeSample(d, t, q, v, a, p, stepped)
+        return NodeSample(d, t, q, v, a, p, stepped, self._creep)
+
+    @property
+    def _creep(self) -> ca.SX | None:
+        """Speeds up to which friction is smoothed: it is exact in joints with a drive."""
+        if self._stepped is not None:
+            return None
+        d = self.dynamics
+        driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+        owners = [d.joint_names[k] for k in d.friction_joints]
+        return ca.SX(ca.DM([SHARP if x in driven else 0.0 for x in owners]))
 
     @cached_property
     def _free(self) -> tuple[ca.SX, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.checks import finite, numbers, plain, positive
 from nsopt.mechanics import Dynamics
+from nsopt.trajectory.conditions import Condition
 
 Array = NDArray[np.float64]
 
@@ -108,6 +109,29 @@ def constant_inputs(
 
 class Guess(ABC):
     """An initial guess of the motion."""
+
+    def placed(
+        self,
+        dynamics: Dynamics,
+        conditions: Sequence[Condition],
+        parameters: Mapping[str, float] | None,
+    ) -> Self:
+        """Return the guess with what it leaves to a mechanism and to conditions; itself by default.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        conditions : sequence of Condition
+            Those of the optimization.
+        parameters : mapping of name to float, optional
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or no posture meets the conditions.
+        """
+        del dynamics, conditions, parameters
+        return self
 
     @abstractmethod
     def trajectory(

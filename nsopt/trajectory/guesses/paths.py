@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from nsopt.checks import finite, numbers
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.checks import Targets, in_order
+from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import (
     Array,
     Guess,
@@ -18,18 +22,80 @@ from nsopt.trajectory.guesses.base import (
     finite_numbers,
     typical_duration,
 )
+from nsopt.trajectory.guesses.ends import end_posture, start_posture
+from nsopt.trajectory.guesses.ways import Way
 
 
 @dataclass(frozen=True)
-class Quintic(Guess):
-    """The minimum-jerk motion between two postures at rest [Flash, Hogan 1985].
-
-    A polynomial of fifth degree with zero velocity and acceleration at both ends; of all such
-    motions it has the least integral of squared jerk.
+class _Between(Guess):
+    """A motion between two postures.
 
     Parameters
     ----------
-    start, end : (nq,)
+    start, end : (nq,), mapping of name to float, or None
+        What is left out is as conditions have it: at the start that of `StartAt`, or as bodies are
+        stated; at the end that of `EndAt`, or of the nearest posture that meets the others, such as
+        `Reach`, by `find_posture`; else that of the start.
+    mechanism : Dynamics, optional
+        Set by `placed`.
+
+    Raises
+    ------
+    ValueError
+        If start and end differ in shape, or a number is not finite.
+    """
+
+    start: Targets | None = None
+    end: Targets | None = None
+    mechanism: Dynamics | None = field(default=None, repr=False, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        for side, given in (("start", self.start), ("end", self.end)):
+            if isinstance(given, Mapping):
+                for coordinate, x in given.items():
+                    finite(f"{side} of {name}, {coordinate!r},", x, ())
+            elif given is not None:
+                finite_numbers(f"{side} of {name}", given)
+        if not any(x is None or isinstance(x, Mapping) for x in (self.start, self.end)):
+            _check_ends(name, self.start, self.end)
+
+    def placed(
+        self,
+        dynamics: Dynamics,
+        conditions: Sequence[Condition],
+        parameters: Mapping[str, float] | None,
+    ) -> Self:
+        name = type(self).__name__
+        start = start_posture(name, self.start, dynamics, conditions)
+        end = end_posture(name, self.end, start, dynamics, conditions, parameters)
+        return replace(self, start=start, end=end, mechanism=dynamics)
+
+    def _way(self) -> Way:
+        ends = (self.start, self.end)
+        if any(x is None or isinstance(x, Mapping) for x in ends):
+            raise ValueError(
+                f"{type(self).__name__} is not yet a motion: placed(dynamics, conditions, None) "
+                "gives it the postures that it leaves to the mechanism"
+            )
+        a, b = (np.asarray(x, dtype=float) for x in ends)
+        return Way.between(a, b, self.mechanism)
+
+
+@dataclass(frozen=True)
+class Quintic(_Between):
+    """The minimum-jerk motion between two postures at rest [Flash, Hogan 1985].
+
+    A polynomial of fifth degree with zero velocity and acceleration at both ends; of all such
+    motions it has the least integral of squared jerk. Rotations of free bodies and ball joints are
+    about an axis that rests.
+
+    Parameters
+    ----------
+    start, end : (nq,), mapping of name to float, or None
+        What is left out is as conditions have it: at the start that of `StartAt`, or as bodies are
+        stated; at the end that of `EndAt`, or of the nearest posture that meets the others, such as
+        `Reach`, by `find_posture`; else that of the start.
     duration : float, optional [s]
         By default the mean of the horizon's bounds, or twice the lower one without an upper one.
 
@@ -39,36 +105,33 @@ class Quintic(Guess):
         If start and end differ in shape, or a number is not finite.
     """
 
-    start: ArrayLike
-    end: ArrayLike
     duration: float | None = None
 
     def __post_init__(self) -> None:
-        _check_ends("Quintic", self.start, self.end)
+        super().__post_init__()
         check_duration("Quintic", self.duration)
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        T = self.duration or typical_duration(bounds)
-        a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
-        s, change = share[:, None], b - a
+        T, way, s = self.duration or typical_duration(bounds), self._way(), share
         return Trajectory(
-            a + change * (10 * s**3 - 15 * s**4 + 6 * s**5),
-            change * (30 * s**2 - 60 * s**3 + 30 * s**4) / T,
-            change * (60 * s - 180 * s**2 + 120 * s**3) / T**2,
+            way.at(10 * s**3 - 15 * s**4 + 6 * s**5),
+            np.outer(30 * s**2 - 60 * s**3 + 30 * s**4, way.change) / T,
+            np.outer(60 * s - 180 * s**2 + 120 * s**3, way.change) / T**2,
             np.zeros((len(share), len(inputs))),
             T,
         )
 
 
 @dataclass(frozen=True)
-class Straight(Guess):
+class Straight(_Between):
     """Motion between two postures at constant velocity.
 
     Parameters
     ----------
-    start, end : (nq,)
+    start, end : (nq,), mapping of name to float, or None
+        As for `Quintic`.
     inputs : mapping of name to float
         Constant values.
     duration : float, optional [s]
@@ -80,13 +143,11 @@ class Straight(Guess):
         As for `Quintic`.
     """
 
-    start: ArrayLike
-    end: ArrayLike
     inputs: dict[str, float] = field(default_factory=dict)
     duration: float | None = None
 
     def __post_init__(self) -> None:
-        _check_ends("Straight", self.start, self.end)
+        super().__post_init__()
         for name, value in self.inputs.items():
             finite(f"input {name!r} of Straight", value, ())
         check_duration("Straight", self.duration)
@@ -94,11 +155,10 @@ class Straight(Guess):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        T = self.duration or typical_duration(bounds)
-        a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
-        q = a + np.outer(share, b - a)
+        T, way = self.duration or typical_duration(bounds), self._way()
+        v = np.tile(way.change / T, (len(share), 1))
         u = constant_inputs("Straight", self.inputs, inputs, len(share))
-        return Trajectory(q, np.tile((b - a) / T, (len(share), 1)), 0 * q, u, T)
+        return Trajectory(way.at(share), v, 0 * v, u, T)
 
 
 @dataclass(frozen=True)
@@ -107,13 +167,15 @@ class Through(Guess):
 
     Parameters
     ----------
-    poses : (k, nq)
-        Two or more.
+    poses : (k, nq), or sequence of mapping of name to float
+        Two or more, of all coordinates.
     shares : (k,), optional
         Times at which the postures are passed, over the duration, from 0 to 1; equally spaced by
         default.
     duration : float, optional [s]
         As for `Quintic`.
+    mechanism : Dynamics, optional
+        Set by `placed`.
 
     Raises
     ------
@@ -122,14 +184,19 @@ class Through(Guess):
         from 0 to 1, one for each posture.
     """
 
-    poses: ArrayLike
-    shares: ArrayLike | None = None
+    poses: Sequence[Targets]
+    shares: Sequence[float] | None = None
     duration: float | None = None
+    mechanism: Dynamics | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        poses = finite_numbers("poses of Through", self.poses)
-        if poses.ndim != 2 or len(poses) < 2:
-            raise ValueError(f"poses of Through must be two or more, got shape {poses.shape}")
+        poses = self.poses
+        if not self._named:
+            given = finite_numbers("poses of Through", poses)
+            if given.ndim != 2 or len(given) < 2:
+                raise ValueError(f"poses of Through must be two or more, got shape {given.shape}")
+        elif len(poses) < 2:
+            raise ValueError(f"poses of Through must be two or more, got {len(poses)}")
         check_duration("Through", self.duration)
         shares = finite_numbers("shares of Through", self._shares_of_poses)
         one_each = shares.shape == (len(poses),)
@@ -140,23 +207,53 @@ class Through(Guess):
             )
 
     @property
+    def _named(self) -> bool:
+        return any(isinstance(x, Mapping) for x in self.poses)
+
+    @property
     def _shares_of_poses(self) -> Array:
         if self.shares is None:
-            return np.linspace(0, 1, len(np.asarray(self.poses)))
+            return np.linspace(0, 1, len(self.poses))
         return numbers("shares of Through", self.shares)
+
+    def placed(
+        self,
+        dynamics: Dynamics,
+        conditions: Sequence[Condition],
+        parameters: Mapping[str, float] | None,
+    ) -> Self:
+        del conditions, parameters
+        names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
+        poses = [
+            np.asarray(in_order(f"pose {k} of Through", x, names), dtype=float)
+            for k, x in enumerate(self.poses)
+        ]
+        for k, pose in enumerate(poses):
+            if np.isnan(pose).any():
+                missing = [x for x, value in zip(names, pose, strict=True) if np.isnan(value)]
+                raise ValueError(f"pose {k} of Through lacks {', '.join(missing)}: give all")
+        return replace(self, poses=poses, mechanism=dynamics)
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
+        if self._named:
+            raise ValueError(
+                "Through is not yet a motion: placed(dynamics, conditions, None) puts coordinates "
+                "in order"
+            )
         T, shares = self.duration or typical_duration(bounds), self._shares_of_poses
         poses = np.asarray(self.poses, dtype=float)
-        q = np.column_stack([np.interp(share, shares, x) for x in poses.T])
-        velocities = np.diff(poses, axis=0) / np.diff(shares)[:, None] / T
-        segment = np.clip(np.searchsorted(shares, share, side="right") - 1, 0, len(velocities) - 1)
-        return Trajectory(q, velocities[segment], 0 * q, np.zeros((len(share), len(inputs))), T)
+        ways = [Way.between(a, b, self.mechanism) for a, b in pairwise(poses)]
+        k = np.clip(np.searchsorted(shares, share, side="right") - 1, 0, len(ways) - 1)
+        lengths = np.diff(shares)
+        part = np.clip((share - shares[k]) / lengths[k], 0, 1)
+        q = np.vstack([ways[i].at(x[None]) for i, x in zip(k, part, strict=True)])
+        v = np.array([ways[i].change for i in k]) / lengths[k, None] / T
+        return Trajectory(q, v, 0 * v, np.zeros((len(share), len(inputs))), T)
 
 
-def _check_ends(guess: str, start: ArrayLike, end: ArrayLike) -> None:
+def _check_ends(guess: str, start: Targets | None, end: Targets | None) -> None:
     """Refuse two postures that differ in length or are not finite."""
     a, b = finite_numbers(f"start of {guess}", start), finite_numbers(f"end of {guess}", end)
     if a.shape != b.shape or a.ndim != 1:

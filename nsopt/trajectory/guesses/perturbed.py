@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from nsopt.checks import not_negative, positive
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
 
 WAVES = 3
@@ -48,6 +51,14 @@ class Perturbed(Guess):
             )
         not_negative("seed of Perturbed", self.seed)
         positive("size of Perturbed", self.size)
+
+    def placed(
+        self,
+        dynamics: Dynamics,
+        conditions: Sequence[Condition],
+        parameters: Mapping[str, float] | None,
+    ) -> Self:
+        return replace(self, guess=self.guess.placed(dynamics, conditions, parameters))
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds
-from nsopt.trajectory.identification.unknowns import Box, Unknown
+from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Output, Sensitivities, SensitivityError, sensitivities
 
 Array = NDArray[np.float64]
@@ -134,7 +134,7 @@ def design(
     SensitivityError
         If the motion at the guesses has no derivatives.
     """
-    box = Box(dynamics, unknowns, parameters)
+    box = ScaledUnknowns(dynamics, unknowns, parameters)
     options = {"start": start, "scheme": scheme, "outputs": outputs}
     problem = _DesignProblem(dynamics, box, np.atleast_1d(times), steps, options)
     problem.define(cost, limits)
@@ -142,12 +142,12 @@ def design(
 
 
 class _DesignProblem:
-    """Cost and limits as functions of the unknowns, scaled to 0 to 1 by `Box`."""
+    """Cost and limits as functions of the unknowns, scaled to 0 to 1 by `ScaledUnknowns`."""
 
     def __init__(
         self,
         dynamics: Dynamics,
-        box: Box,
+        box: ScaledUnknowns,
         times: Array,
         steps: StepBounds,
         options: dict[str, Any],

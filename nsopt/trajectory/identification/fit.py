@@ -16,7 +16,7 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds
 from nsopt.trajectory.identification.measured import Measured, check_measured
-from nsopt.trajectory.identification.unknowns import Box, Unknown
+from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
 
 Array = NDArray[np.float64]
@@ -200,7 +200,7 @@ def fit(
     """
     if starts < 1:
         raise ValueError(f"starts must be 1 or more, got {starts}")
-    box = Box(dynamics, unknowns, parameters)
+    box = ScaledUnknowns(dynamics, unknowns, parameters)
     check_measured(dynamics, measured, start)
     problem = _FitProblem(
         dynamics,
@@ -221,13 +221,13 @@ def fit(
 
 
 class _FitProblem:
-    """The residuals of a fit as functions of the unknowns, scaled to 0 to 1 by `Box`."""
+    """The residuals of a fit as functions of the unknowns, scaled to 0 to 1 by `ScaledUnknowns`."""
 
     def __init__(
         self,
         dynamics: Dynamics,
         measured: Measured,
-        box: Box,
+        box: ScaledUnknowns,
         start: Start | None,
         options: dict[str, Any],
         window: Window,

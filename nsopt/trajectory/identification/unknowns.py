@@ -49,7 +49,7 @@ class Unknown:
             )
 
 
-class Box:
+class ScaledUnknowns:
     """The unknowns of a problem, scaled by their bounds to lie between 0 and 1.
 
     Parameters

@@ -20,7 +20,6 @@ from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.schedules import Stage
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -53,8 +52,11 @@ class TranscribedMotion:
         In the middles of the steps, quadratic over each; by default cubic polynomials go through
         coordinates and velocities of the nodes.
     step_drives : (n, parts, nv), optional [N m, N]
-        Forces of the drives at the `PARTS` of each step; by default on parabolas through
-        ``step_controls``.
+        Forces of the drives at the `PARTS` of each step, without ``step_friction``; by default on
+        parabolas through ``step_controls``.
+    step_friction : (n, parts, nv), optional [N m, N]
+        Dry friction that the drives overcome besides, of the sign of the velocity, where that is
+        exact.
     force_correction : (n, ng, 3), optional [N]
         Contact forces over the steps, minus those along the normals at the starts of the steps.
     """
@@ -69,6 +71,7 @@ class TranscribedMotion:
     defect: float
     middle_accelerations: Array | None = None
     step_drives: Array | None = None
+    step_friction: Array | None = None
     force_correction: Array | None = None
 
     @property
@@ -143,7 +146,7 @@ class Transcription(ABC):
         """Short name and full description, for the Result."""
 
     @property
-    def last_stage(self) -> Stage | tuple[()]:
+    def last_stage(self) -> tuple[float, ...]:
         """The homotopy parameters at which the equations are exact; empty by default."""
         return ()
 

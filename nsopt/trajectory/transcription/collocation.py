@@ -11,7 +11,8 @@ function, evaluated at each of these points; a second, small one links the point
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -35,6 +36,11 @@ class Collocation(Transcription):
     The unknowns are (q, v, a, inputs) of each node, followed by those of the midpoint of the step
     after it; the duration comes last.
 
+    Parameters
+    ----------
+    creep : (number of `JointFriction` elements,), by keyword
+        Speeds up to which dry friction is smoothed, `grid_creep`; zero leaves that of the law.
+
     Raises
     ------
     ValueError
@@ -42,8 +48,12 @@ class Collocation(Transcription):
         Parameter, or the steps are not all of one size.
     """
 
+    creep: tuple[float, ...] = field(default=(), kw_only=True)
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.creep:
+            object.__setattr__(self, "creep", (0.0,) * len(self.dynamics.friction_joints))
         fault = no_accelerations(self.dynamics)
         if fault:
             raise ValueError(f"{fault}: give optimize a scheme, Variational()")
@@ -56,6 +66,20 @@ class Collocation(Transcription):
     @property
     def description(self) -> tuple[str, str]:
         return "HermiteSimpson", "Hermite-Simpson, inverse dynamics"
+
+    @property
+    def last_stage(self) -> tuple[float, ...]:
+        return self.creep
+
+    def with_creep(self, creep: tuple[float, ...]) -> Collocation:
+        """Return the same program, smoothed up to other speeds."""
+        other = copy.copy(self)
+        object.__setattr__(other, "creep", creep)
+        return other
+
+    def everywhere(self, speed: float) -> Array:
+        """Return a speed in place of each one up to which friction is smoothed, by the grid."""
+        return np.where(np.array(self.creep) > 0, speed, 0.0)
 
     def limits(self) -> tuple[Array, Array]:
         low, high = (np.full(self.size, x) for x in (-np.inf, np.inf))
@@ -82,7 +106,7 @@ class Collocation(Transcription):
         nodes = self._nodes()
         blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end()]
         blocks += [self._coupling(), *self._during()]
-        return StructuredNlp(blocks, self.size, len(self.dynamics.parameters))
+        return StructuredNlp(blocks, self.size, len(self.dynamics.parameters) + len(self.creep))
 
     def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
@@ -96,8 +120,9 @@ class Collocation(Transcription):
 
     def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
         """Return the sample of a node or midpoint from its unknowns."""
-        q, v, a, u = self._split(x)
-        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(p, u))
+        (q, v, a, u), n = self._split(x), len(self.dynamics.parameters)
+        own, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
+        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(own, u), creep=creep)
 
     def _split(self, x: ca.SX) -> list[ca.SX]:
         """Return coordinates, velocities, accelerations and inputs of a node."""
@@ -188,12 +213,12 @@ class Collocation(Transcription):
         return replace(block, data=np.array([[float(n)]]))
 
     def _during(self) -> list[ConstraintBlock]:
-        """Return the blocks of the conditions that hold at some of the nodes."""
+        """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
         w, k, p = self._symbols(self.node + 1)
         h = w[-1] / self.horizon.steps
         m = self.sample(k * h, w[:-1], p)
         spans = [span for condition in self.conditions for span in condition.during(m)]
-        blocks = []
+        blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
             nodes = np.arange(span.first, span.last + 1, dtype=np.intp)
             nothing = ca.SX.zeros(len(self.costs))
@@ -201,6 +226,15 @@ class Collocation(Transcription):
                 f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes)
             )
             blocks.append(replace(block, data=nodes[:, None].astype(float)))
+            blocks.append(
+                replace(
+                    block,
+                    columns=self._columns(2 * nodes[:-1] + 1),
+                    data=nodes[:-1, None].astype(float) + 0.5,
+                    lower=block.lower[:-1],
+                    upper=block.upper[:-1],
+                )
+            )
         return blocks
 
     def _coupling(self) -> ConstraintBlock:
@@ -216,7 +250,8 @@ class Collocation(Transcription):
 
     def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return unknowns, the number of the instance, and parameters."""
-        return ca.SX.sym("w", n), ca.SX.sym("k"), ca.SX.sym("p", len(self.dynamics.parameters))
+        p = ca.SX.sym("p", len(self.dynamics.parameters) + len(self.creep))
+        return ca.SX.sym("w", n), ca.SX.sym("k"), p
 
     # Numbers
 
@@ -251,8 +286,12 @@ class Collocation(Transcription):
         fine : Trajectory
             At nodes and midpoints.
         """
-        steps, h = self.horizon.steps, fine.duration / self.horizon.steps
-        k, s = np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps)
+        steps = self.horizon.steps
+        return self.at(fine, np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps))
+
+    def at(self, fine: Trajectory, k: Index, s: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Return times, q, v, a and inputs within steps k (n,), of which s (n,) has passed."""
+        h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
         length = np.full(len(k), h)
         q, v = states(fine.q[2 * k], fine.v[2 * k], a.transpose(1, 0, 2), length, s)
@@ -266,6 +305,7 @@ class Collocation(Transcription):
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
         drive, power = self._reintegration.driving_forces(fine, p)
+        net = self._reintegration.net_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         accepted = _accepted(nodes, t, power, loss, solution)
@@ -284,11 +324,9 @@ class Collocation(Transcription):
             accepted,
             np.stack([table[:-2:2], table[1::2], table[2::2]], axis=1),
             controls,
-            self._reintegration.defect(fine, drive, p),
+            self._reintegration.defect(fine, net, p),
             fine.a[1::2],
-            self._reintegration.forces_at(*self.within_steps(fine), p)[0].reshape(
-                -1, len(PARTS), self.dynamics.nv
-            ),
+            *self._reintegration.over_steps(fine, p),
         )
 
 
@@ -334,6 +372,7 @@ def _accepted(
         motion_residual=np.full(n, solution.residuals.violation),
         loss=loss,
         work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
+        projection_work=np.zeros(n),
         iterations=np.full(n, solution.iterations / n),
         solve_time=np.full(n, solution.time / n),
         retries=np.zeros(n),

@@ -132,12 +132,52 @@ class NodeTemplate:
         u = [m.input(name) for name in inputs]
         recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
         recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
-        recorded += [y.loss, y.impact_loss, y.work, y.impact_work]
+        recorded += [y.loss, y.impact_loss, y.work, y.impact_work, y.projection_work]
         outputs = [ca.densify(value) for value in recorded]
         function = ca.Function("recorded", [self.w, self.data, self.p], outputs, {"cse": True})
         n = len(w)
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in values]
+
+    def kept_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
+        """Return bounds of gaps, closed joints and Euler parameters of which something is free.
+
+        Steps keep them from the second node on; a start that is given is checked beforehand, and
+        one that is coupled to the end is kept there.
+
+        Parameters
+        ----------
+        model : Model
+        started : sequence of Bound
+            At the start.
+        coupled : SX (n,)
+            What couples it to the end.
+        """
+        d, node = model.dynamics, self.node
+        at = (node.t, node.q, node.p)
+        given = [b.value for b in started if np.array_equal(b.lower, b.upper)]
+        # Conditions see the velocity as an expression, which is that at the start there.
+        of_v = ca.vertcat(coupled, *given)
+        q_left = _undetermined(ca.vertsplit(node.q), given)
+        v_left = [e for e in ca.vertsplit(node.v) if not ca.depends_on(of_v, e)]
+        q = ca.vertcat(ca.SX(0, 1), *(e for e in q_left if not ca.depends_on(coupled, e)))
+        v = ca.vertcat(ca.SX(0, 1), *v_left)
+        rates = d.closure_matrix(*at) @ node.v + d.closure_drift(*at)
+        closed = d.closure_names
+        norms = d.norms(node.q) - 1
+        rows = [
+            *_depending(d.closure(*at), q, [f"start of {x}" for x in closed]),
+            *_depending(rates, v, [f"rate at the start of {x}" for x in closed]),
+            *_depending(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
+        ]
+        gap, sizes, low, high = d.gap(*at), model.scales.gap, np.zeros(1), np.full(1, np.inf)
+        # A condition of one's own may place a contact on its wall, where a bound more is redundant.
+        q = ca.vertcat(ca.SX(0, 1), *(e for e in ca.vertsplit(q) if not ca.depends_on(of_v, e)))
+        open_ = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
+        return [zero(*row) for row in rows] + [
+            Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high)
+            for k in open_
+        ]
 
     @classmethod
     def inner(cls, model: Model) -> NodeTemplate:
@@ -283,6 +323,22 @@ def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str
     components = names.get(rows.name, ("",) * scaled.numel())
     for i, x in enumerate(components):
         yield f"{rows.name} of {x}" if x else rows.name, scaled[i]
+
+
+def _undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
+    """Return the entries of which none of the given values is a function alone."""
+    rows = [x for value in given for x in ca.vertsplit(value)]
+    found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
+    known = {alone[0].element_hash() for alone in found if len(alone) == 1}
+    return [e for e in entries if e.element_hash() not in known]
+
+
+def _depending(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[str, ca.SX]]:
+    """Return the entries that depend on something free, with their labels."""
+    if not free.numel():
+        return []
+    entries = zip(labels, ca.vertsplit(values) if values.numel() else [], strict=True)
+    return [(label, x) for label, x in entries if ca.depends_on(x, free)]
 
 
 def zero(label: str, value: ca.SX) -> Bound:

@@ -181,17 +181,23 @@ class Stepped(Transcription):
 
     def _start(self) -> ConstraintBlock:
         bounds = [b for c in self.conditions for b in c.start(self.inner.sample)]
-        return self._at("start", [*bounds, *self._at_rest(bounds)], np.arange(1, dtype=np.intp))
+        kept = self.inner.kept_at_start(self.model, bounds, self._stated([]))
+        bounds += [*self._at_rest(bounds), *kept]
+        return self._at("start", bounds, np.arange(1, dtype=np.intp))
+
+    def _stated(self, started: Sequence[Bound]) -> ca.SX:
+        """Return what bounds at the start, and those that couple it to the end, are of."""
+        x, y = self.inner.sample, self.last.sample
+        coupled = [b for c in self.conditions for b in c.couple(x, y)]
+        return ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
 
     def _at_rest(self, started: Sequence[Bound]) -> list[Bound]:
         """Return zero initial values of the internal states that no condition involves.
 
         If they were free, the optimizer could start with loaded bristles that drive the motion.
         """
-        d, x, y = self.dynamics, self.inner, self.last
-        coupled = [b for c in self.conditions for b in c.couple(x.sample, y.sample)]
-        stated = ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
-        z = internal(d, x.node.q)
+        d, stated = self.dynamics, self._stated(started)
+        z = internal(d, self.inner.node.q)
         names = d.q_names[d.nq - z.numel() :]
         undetermined = [not ca.depends_on(stated, z[k]) for k in range(z.numel())]
         return [zero(f"start of {x}", z[k]) for k, x in enumerate(names) if undetermined[k]]
@@ -306,14 +312,13 @@ class Stepped(Transcription):
         return t, q, np.array([row[len(row) - m :] for row in rows])
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
-        n = self.horizon.steps
-        parameters = self.parameters(p)
+        n, parameters = self.horizon.steps, self.parameters(p)
         x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
         inner = self.inner.recorded(self.inputs, x, self._data(), parameters)
         last = self.last.recorded(self.inputs, x_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
-        loss, impact_loss, work, impact_work = more
+        loss, impact_loss, work, impact_work, projection_work = more
         h = np.diff(t, axis=0)
         # Impulses at nodes are of half of both steps beside them; the record has those of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
@@ -332,6 +337,7 @@ class Stepped(Transcription):
             motion_residual=np.full(n, solution.residuals.violation),
             loss=np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)]),
             work=work,
+            projection_work=projection_work[:-1, 0],
             iterations=np.full(n, solution.iterations / n),
             solve_time=np.full(n, solution.time / n),
             retries=np.zeros(n),

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.sampled import PARTS, lagrange
-from nsopt.trajectory.diagnosis import ALONG, Row, Statement
+from nsopt.trajectory.diagnosis import ALONG, PARTLY, Row, Stated, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 
 FINE = 64
 """Intervals of a step at whose ends limits are looked at."""
+
+BESIDE = 1e-3
+"""Part of such an interval before and after a joint turns round, where they are looked at too."""
 
 KEPT = 1e-6
 """Part of a limit by which a motion may go beyond it and is still said to keep it."""
@@ -37,7 +40,7 @@ class BeyondLimits(NamedTuple):
     when : (steps, rows) [s]
         Where in the step most.
     scale : (rows,)
-        Size of the limits: the larger one, where it is zero the range.
+        Size of the limits: half of the range, or the larger one if that is less.
     """
 
     rows: tuple[Row, ...]
@@ -65,7 +68,7 @@ class BeyondLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LimitsBetweenNodes:
-    """The limits of a motion by polynomials that hold all along, at all times.
+    """The limits of a motion by polynomials that hold all along or for a part, at all times.
 
     Parameters
     ----------
@@ -79,13 +82,23 @@ class LimitsBetweenNodes:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Rows of conditions that are limits all along; equations of every moment are none."""
-        return tuple(self.statement.rows[k] for k in self._numbers)
+        """Rows of conditions that are limits at more than one node; equations are none."""
+        return tuple(stated.row for _, stated in self._limits)
 
     @cached_property
-    def _numbers(self) -> list[int]:
-        rows = enumerate(self.statement.rows)
-        return [k for k, x in rows if x.when == ALONG and x.lower < x.upper]
+    def _limits(self) -> list[tuple[int, Stated]]:
+        """Those rows with their numbers among all, and the nodes at which they hold."""
+        stated = enumerate(self.statement.stated(self.transcription.horizon.steps))
+        lasting = ((k, x) for k, x in stated if x.row.when in (ALONG, PARTLY) and x.first < x.last)
+        return [(k, x) for k, x in lasting if x.row.lower < x.row.upper]
+
+    @cached_property
+    def _holds(self) -> NDArray[np.bool_]:
+        """Within which steps they hold, (steps, 1, rows)."""
+        step = np.arange(self.transcription.horizon.steps)[:, None]
+        first, last = np.array([(x.first, x.last) for _, x in self._limits]).reshape(-1, 2).T
+        holds: NDArray[np.bool_] = ((first <= step) & (step < last))[:, None]
+        return holds
 
     @cached_property
     def free_at_ends(self) -> NDArray[np.bool_]:
@@ -100,26 +113,75 @@ class LimitsBetweenNodes:
     def excess(self, fine: Trajectory) -> BeyondLimits:
         """Return how far a motion, given at nodes and midpoints, is beyond its limits."""
         steps = self.transcription.horizon.steps
-        t, q, v, a, u = self.transcription.within_steps(fine)
+        if any(self.transcription.creep):
+            shares = self._with_turns(fine)
+            values = self._values(fine, shares)
+        else:
+            shares = np.tile(np.linspace(0, 1, FINE + 1), (steps, 1))
+            at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
+            values = np.einsum("sp,npk->nsk", lagrange(shares[0]), at_parts)
+        lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
+        peaks = _peaks(np.maximum(lower - values, values - upper)[:, : FINE + 1])
+        shares = np.hstack([shares, peaks])
+        values = np.concatenate([values, self._values(fine, peaks)], axis=1)
+        below, above = (np.where(self._holds, x, 0.0) for x in (lower - values, values - upper))
+        h, most = fine.duration / steps, np.maximum(below, above).argmax(axis=1)
+        when = h * (np.arange(steps)[:, None] + np.take_along_axis(shares, most, 1))
+        beyond = np.maximum(np.stack([below.max(axis=1), above.max(axis=1)]), 0)
+        return BeyondLimits(self.rows, beyond, when, _sizes(lower, upper))
+
+    def _values(self, fine: Trajectory, shares: Array) -> Array:
+        """Return the rows where shares (steps, n) of each step have passed, (steps, n, rows)."""
+        steps, n = shares.shape
+        t, q, v, a, u = self.transcription.at(fine, np.repeat(np.arange(steps), n), shares.ravel())
         columns = self.statement.function.map(len(t))(t, q.T, v.T, a.T, u.T)
-        at_parts = np.asarray(columns)[self._numbers].T.reshape(steps, len(PARTS), -1)
-        shares = np.linspace(0, 1, FINE + 1)
-        values = np.einsum("sp,npk->nsk", lagrange(shares), at_parts)
-        lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).T
-        off = np.maximum(lower - values, values - upper)
-        h = fine.duration / steps
-        when = h * (np.arange(steps)[:, None] + shares[np.argmax(off, axis=1)])
-        return BeyondLimits(
-            self.rows,
-            np.maximum(np.stack([lower - values.min(axis=1), values.max(axis=1) - upper]), 0),
-            when,
-            _sizes(lower, upper),
-        )
+        return np.asarray(columns)[[k for k, _ in self._limits]].T.reshape(steps, n, -1)
+
+    def _with_turns(self, fine: Trajectory) -> Array:
+        """Return shares of each step, (steps, n), with those just before and after turns.
+
+        Where a joint turns round dry friction jumps, and there are no polynomials through it.
+        """
+        steps, even = self.transcription.horizon.steps, np.linspace(0, 1, FINE + 1)
+        k = np.repeat(np.arange(steps), FINE + 1)
+        v = self.transcription.at(fine, k, np.tile(even, steps))[2].reshape(steps, FINE + 1, -1)
+        before, after = v[:, :-1], v[:, 1:]
+        turns = before * after < 0
+        part = before / np.where(turns, before - after, 1.0)
+        n = int(turns.sum(axis=(1, 2)).max())
+        shares = np.tile(even, (steps, 1))
+        found = np.full((steps, n), 0.5)
+        for step, i, joint in np.argwhere(turns):
+            column = int(np.argmax(found[step] == 0.5))
+            found[step, column] = (i + part[step, i, joint]) / FINE
+        return np.hstack([shares, found - BESIDE / FINE, found + BESIDE / FINE])
+
+
+def _peaks(off: Array) -> Array:
+    """Return where parabolas through the largest of even values of a step and its neighbours peak.
+
+    Parameters
+    ----------
+    off : (steps, FINE + 1, rows)
+
+    Returns
+    -------
+    (steps, rows)
+        As shares of the step.
+    """
+    i = np.clip(off.argmax(axis=1), 1, FINE - 1)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        before, most, after = (np.take_along_axis(off, i + j, axis=1)[:, 0] for j in (-1, 0, 1))
+        ahead = (before - after) / (before - 2 * most + after) / 2
+    ahead = np.clip(np.where(np.isfinite(ahead), ahead, 0.0), -1, 1)
+    shares: Array = (i[:, 0] + ahead) / FINE
+    return shares
 
 
 def _sizes(lower: Array, upper: Array) -> Array:
     """Return the sizes of limits (rows,)."""
     sides = np.stack([lower, upper])
     finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=0)
-    span = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    return np.maximum(np.where(finite > 0, finite, span), LEAST)
+    half = np.where(np.isfinite(upper - lower), (upper - lower) / 2, np.inf)
+    one_side = np.where(finite > 0, finite, 1.0)
+    return np.maximum(np.minimum(half, one_side), LEAST)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator
-from nsopt.sampled import quadratic
+from nsopt.sampled import PARTS, quadratic
 from nsopt.trajectory.guesses import Trajectory
-from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
+from nsopt.trajectory.transcription.base import Array
 
 RELATIVE, ABSOLUTE = 1e-8, 1e-10
 """Tolerances of the integrators."""
@@ -30,48 +32,91 @@ class _TooStiffError(Exception):
     """An explicit integrator takes too many evaluations, or does not get to the end."""
 
 
+class _ByPolynomials(Protocol):
+    """What is used of a `Collocation`."""
+
+    @property
+    def dynamics(self) -> Dynamics: ...
+
+    @property
+    def horizon(self) -> Horizon: ...
+
+    @property
+    def creep(self) -> tuple[float, ...]: ...
+
+    @property
+    def inputs(self) -> Sequence[str]: ...
+
+    def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample: ...
+
+    def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX: ...
+
+    def everywhere(self, speed: float) -> Array: ...
+
+    def within_steps(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Reintegration:
     """The steps of a motion without contacts under its own forces.
 
     Parameters
     ----------
-    transcription : Transcription
-        Of a mechanism with accelerations, its steps all alike.
+    transcription : _ByPolynomials
     """
 
-    transcription: Transcription
+    transcription: _ByPolynomials
 
     def driving_forces(self, fine: Trajectory, p: Array) -> tuple[Array, Array]:
         """Return actuator forces (n, nv) at the times of a motion, and the external power (n,) [W].
 
-        The power is that of actuators, inputs and applied loads.
+        The power is that of actuators, inputs and applied loads. Dry friction has its exact sign,
+        and is zero at rest.
         """
-        times: Array = np.linspace(0, fine.duration, len(fine.q))
-        return self.forces_at(times, fine.q, fine.v, fine.a, fine.inputs, p)
+        forces, power, _ = self._forces_at(self._points(fine), p, SHARP)
+        return forces, power.ravel()
 
-    def forces_at(
-        self, t: Array, q: Array, v: Array, a: Array, inputs: Array, p: Array
-    ) -> tuple[Array, Array]:
-        """Return actuator forces (n, nv) at times (n,) of a motion, and the external power (n,)."""
-        n = len(t)
-        columns = self._forces.map(n)(t, q.T, v.T, a.T, inputs.T, np.tile(p[:, None], n))
-        forces, powers = (np.asarray(x).T for x in columns)
-        return forces.reshape(n, self.transcription.dynamics.nv), powers.ravel()
+    def net_forces(self, fine: Trajectory, p: Array) -> Array:
+        """Return actuator forces less the friction in their own joints, (n, nv)."""
+        return self._forces_at(self._points(fine), p, SHARP)[2]
+
+    def over_steps(self, fine: Trajectory, p: Array) -> tuple[Array, Array | None]:
+        """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
+
+        (n, parts, nv) each; None where friction is smoothed as its laws say, and part of the
+        forces.
+        """
+        at, shape = self.transcription.within_steps(fine), (-1, len(PARTS), fine.v.shape[1])
+        smooth, sharp = (self._forces_at(at, p, x)[0].reshape(shape) for x in (SMOOTH, SHARP))
+        return smooth, sharp - smooth if any(self.transcription.creep) else None
+
+    def _points(self, fine: Trajectory) -> tuple[Array, ...]:
+        times: Array = np.linspace(0, fine.duration, len(fine.q))
+        return times, fine.q, fine.v, fine.a, fine.inputs
+
+    def _forces_at(
+        self, points: tuple[Array, ...], p: Array, creep: float
+    ) -> tuple[Array, Array, Array]:
+        n, (t, q, v, a, inputs) = len(points[0]), points
+        numbers = np.append(p, self.transcription.everywhere(creep))
+        columns = self._forces.map(n)(t, q.T, v.T, a.T, inputs.T, np.tile(numbers[:, None], n))
+        forces, powers, net = (np.asarray(x).T.reshape(n, -1) for x in columns)
+        return forces, powers, net
 
     def defect(self, fine: Trajectory, drive: Array, p: Array) -> float:
         """Return the largest distance between a reintegrated step and the next node [rad or m].
 
         Each step is integrated from its own node under the same forces, so that errors of an
         unstable motion do not accumulate. Forces are quadratic in time over a step, as
-        accelerations are.
+        accelerations are; they are net of the friction in joints that have a drive of their own,
+        which jumps where the joint turns round, and is made up for by the drive.
 
         Parameters
         ----------
         fine : Trajectory
             At the nodes and the middles of the steps.
         drive : (2 n + 1, nv)
-            Actuator forces there.
+            `net_forces`.
         """
         n, steps = self.transcription.dynamics.nv, self.transcription.horizon.steps
         h, known = fine.duration / steps, np.hstack([drive, fine.inputs])
@@ -124,12 +169,22 @@ class Reintegration:
 
     @cached_property
     def _forces(self) -> ca.Function:
-        """(t, q, v, a, inputs, p) -> (forces of the drives, external power)."""
+        """(t, q, v, a, inputs, p with creep) -> (drives, external power, net forces)."""
         d = self.transcription.dynamics
-        t, q, v, a, u, numbers = self._symbols
-        m = NodeSample(d, t, q, v, a, self.transcription.with_inputs(numbers, u))
-        power = ca.dot(m.drive + d.external(t, q, v, m.p), v)
-        return ca.Function("drive", [t, q, v, a, u, numbers], [m.drive, power], {"cse": True})
+        t, q, v, a, u, _ = self._symbols
+        x, numbers = (
+            ca.vertcat(q, v, a, u),
+            ca.SX.sym("p", len(d.parameters) + len(d.friction_joints)),
+        )
+        m = self.transcription.sample(t, x, numbers)
+        outputs = [m.drive, ca.dot(m.drive + d.external(t, q, v, m.p), v), self._net(m)]
+        return ca.Function("drive", [t, q, v, a, u, numbers], outputs, {"cse": True})
+
+    def _net(self, m: NodeSample) -> ca.SX:
+        """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
+        driven = {x.joint for x in m.dynamics.mechanism.actuators}
+        owners = enumerate(m.dynamics.v_owners)
+        return ca.vertcat(*((m.needed if x in driven else m.drive)[k] for k, x in owners))
 
     @cached_property
     def _motion(self) -> ca.Function:
@@ -139,7 +194,7 @@ class Reintegration:
         given = self.transcription.with_inputs(p, u)
         still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
         R = ca.chol(d.mass(q, given))
-        acceleration = ca.solve(R, ca.solve(R.T, tau - still.drive))
+        acceleration = ca.solve(R, ca.solve(R.T, tau - self._net(still)))
         known, change = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p], ca.vertcat(v, acceleration)
         return ca.Function("motion", known, [ca.densify(change)], {"cse": True})
 

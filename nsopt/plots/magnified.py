@@ -31,7 +31,7 @@ class Anchor(NamedTuple):
         return np.asarray(r + rotate(e, np.tile(self.origin, (len(e), 1))))
 
 
-class Lens(NamedTuple):
+class MagnifiedClearance(NamedTuple):
     """A joint with a bore, and how many times larger its clearance is drawn.
 
     Attributes
@@ -71,8 +71,8 @@ class Lens(NamedTuple):
         return axis[1] - axis[0]
 
 
-def lenses(result: Result, factor: float) -> list[Lens]:
-    """Return a lens for each joint with a bore.
+def magnified_clearances(result: Result, factor: float) -> list[MagnifiedClearance]:
+    """Return the magnified clearance of each joint with a bore.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def lenses(result: Result, factor: float) -> list[Lens]:
         if a["kind"] == SphericalClearance.__name__:
             continue  # its clearance is no circle about an axis
         z, c = np.asarray(a["z"], dtype=float), float(clearances(result)[contacts[0]])
-        found.append(Lens(_anchor(a), _anchor(b), z, c, factor))
+        found.append(MagnifiedClearance(_anchor(a), _anchor(b), z, c, factor))
     if not found:
         raise ValueError(
             f"no clearance to magnify: {result.name} has no joint with a bore about an axis"

@@ -1,0 +1,233 @@
+"""Convex solids on frames: obstacles, and the links that keep clear of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nsopt.checks import finite, not_negative, plain, positive
+from nsopt.mechanics import Frame, Mechanism
+from nsopt.trajectory.checks import check_frame
+from nsopt.trajectory.geometry import TINY, from_segment, least_along, length
+from nsopt.trajectory.node_sample import NodeSample
+
+ROUND = 4
+"""Power of the mean of depths below the faces of a box: the larger, the nearer to the least."""
+
+
+class Shape(ABC):
+    """A convex solid, fixed to a body or to the ground."""
+
+    name: ClassVar[str]
+    """What it is, in messages."""
+
+    @property
+    @abstractmethod
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames that it is placed by, on one body."""
+
+    @abstractmethod
+    def place(self, m: NodeSample) -> ca.SX:
+        """Return the numbers that say where it is in the world, (k,)."""
+
+    @abstractmethod
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        """Return the distance of a point from the surface [m], negative inside; convex.
+
+        Parameters
+        ----------
+        place : SX (k,)
+            From `place`.
+        point : SX (3,) [m]
+            World axes.
+        """
+
+    def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
+        """Return the distance [m] of a point, or of the segment between two; (k,), all to count."""
+        place = self.place(m)
+        if len(points) == 1:
+            return self.distance(place, points[0])
+        return least_along(self.distance, place, *points)
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A sphere about the origin of a frame.
+
+    Parameters
+    ----------
+    frame : Frame
+    radius : float [m]
+    """
+
+    name: ClassVar[str] = "the sphere"
+
+    frame: Frame
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_frame("frame of Sphere", self.frame)
+        positive("radius of Sphere", self.radius)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return (self.frame,)
+
+    def place(self, m: NodeSample) -> ca.SX:
+        return m.motion(self.frame).r
+
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        return length(point - place) - self.radius
+
+    def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
+        if len(points) == 1:
+            return super().distances(m, points)
+        return from_segment(self.place(m), *points) - self.radius
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """A cylinder with hemispherical ends, about the segment between the origins of two frames.
+
+    Parameters
+    ----------
+    near, far : Frame
+        On one body, or both on the ground.
+    radius : float [m]
+        Zero for the segment itself.
+    """
+
+    name: ClassVar[str] = "the capsule"
+
+    near: Frame
+    far: Frame
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_frame("near of Capsule", self.near)
+        check_frame("far of Capsule", self.far)
+        not_negative("radius of Capsule", self.radius)
+        if self.near.body is not self.far.body:
+            raise ValueError(
+                f"both frames of Capsule must be on one body, got {self.near.label} and "
+                f"{self.far.label}: give one for each link"
+            )
+        if np.array_equal(np.asarray(self.near.origin), np.asarray(self.far.origin)):
+            raise ValueError("both ends of Capsule are one point: use Sphere")
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return self.near, self.far
+
+    def place(self, m: NodeSample) -> ca.SX:
+        return ca.vertcat(m.motion(self.near).r, m.motion(self.far).r)
+
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        return from_segment(point, place[:3], place[3:]) - self.radius
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box about the origin of a frame, its edges along the axes.
+
+    Parameters
+    ----------
+    frame : Frame
+    size : (3,) [m]
+        Lengths of its edges along x, y and z of the frame.
+
+    Notes
+    -----
+    Outside the distance is exact. Inside it is minus a mean of the depths below the faces, smooth
+    where the nearest face changes, and between 0.6 and 1 times the least of them.
+    """
+
+    name: ClassVar[str] = "the box"
+
+    frame: Frame
+    size: ArrayLike
+
+    def __post_init__(self) -> None:
+        check_frame("frame of Box", self.frame)
+        plain("size of Box", self.size)
+        for axis, edge in zip("xyz", finite("size of Box", self.size, (3,)), strict=True):
+            positive(f"size of Box along {axis}", edge)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return (self.frame,)
+
+    def place(self, m: NodeSample) -> ca.SX:
+        motion = m.motion(self.frame)
+        return ca.vertcat(motion.r, ca.vec(motion.A))
+
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        half = ca.DM(np.asarray(self.size, dtype=float) / 2)
+        r = ca.reshape(place[3:], 3, 3).T @ (point - place[:3])
+        depths = ca.fmax(ca.vertcat(half - r, half + r), TINY)
+        return length(ca.fmax(ca.fabs(r) - half, 0)) - ca.sum1(depths**-ROUND) ** (-1 / ROUND)
+
+
+@dataclass(frozen=True)
+class HalfSpace(Shape):
+    """All that lies below a plane, on the side of negative z of a frame in it.
+
+    Parameters
+    ----------
+    frame : Frame
+        Its z points out.
+    """
+
+    name: ClassVar[str] = "the half-space"
+
+    frame: Frame
+
+    def __post_init__(self) -> None:
+        check_frame("frame of HalfSpace", self.frame)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return (self.frame,)
+
+    def place(self, m: NodeSample) -> ca.SX:
+        motion = m.motion(self.frame)
+        return ca.vertcat(motion.r, motion.A[:, 2])
+
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        return ca.dot(place[3:], point - place[:3])
+
+    def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
+        return ca.vertcat(*(self.distance(self.place(m), x) for x in points))
+
+
+def link_capsule(mechanism: Mechanism, link: str, radius: float) -> Capsule:
+    """Return a capsule about a link, from the joint that carries it to the farthest one it carries.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    link : str
+        Name of its body.
+    radius : float [m]
+
+    Raises
+    ------
+    ValueError
+        If there is no such link, or the joints at it leave it no length: give its Capsule then.
+    """
+    near = mechanism.frame(link)
+    ends = [x.parent_frame for x in mechanism.tree.branches if x.parent_frame.body is near.body]
+    start = np.asarray(near.origin, dtype=float)
+    lengths = [float(np.linalg.norm(np.asarray(x.origin, dtype=float) - start)) for x in ends]
+    if max(lengths, default=0.0) == 0:
+        raise ValueError(
+            f"the joints at link {link!r} leave it no length: give Capsule(near, far, radius) with "
+            "frames on it"
+        )
+    return Capsule(near, ends[int(np.argmax(lengths))], radius)

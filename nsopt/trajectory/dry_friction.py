@@ -1,0 +1,177 @@
+"""Dry friction over a horizon of polynomials: smoothed as far as the grid does not resolve it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.elements import Prismatic
+from nsopt.mechanics import Dynamics
+from nsopt.mpcc import StructuredNlp
+from nsopt.result import Result
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.node_sample import SHARP
+from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.collocation import Collocation
+
+WIDTH = 30.0
+"""Steps, of all of them, to which the speed up to which friction is smoothed is in proportion."""
+
+CREEP = 7
+"""Which input of `Dynamics.smoothed_friction` is the creep."""
+
+PARTS = 16
+"""Of a step, in the middles of which costs are taken where friction is exact."""
+
+AT_REST = 1e-2
+"""Way of joints that a guess leaves at rest, as if they moved by that [rad, m]."""
+
+SHARE = 1e-4
+"""Weight of `StepBend`, over the cost of the guess and its squared accelerations."""
+
+
+def grid_creep(
+    dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str]
+) -> tuple[float, ...]:
+    """Return the speeds up to which the grid smooths dry friction, one of each element.
+
+    From rest to its speed and back a velocity changes by some times its mean over the number of
+    steps in each step, and a sign that changes within less is none that quadrature sees. So the
+    speed is `WIDTH` times that of the fastest joint that turns, or that slides: over 100 steps 0.3
+    of its mean speed. It is zero, for the creep of the law itself, where a joint has no drive of
+    its own, for there friction decides how it moves, and where the law has no sign.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Without internal states.
+    horizon : Horizon
+    guess : Guess
+        Of which the mean speeds are.
+    inputs : sequence of str
+    """
+    d = dynamics
+    driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+    owners = [d.joint_names[k] for k in d.friction_joints]
+    signed = set(d.smoothed_friction.jac_sparsity(0, CREEP).get_triplet()[1])
+    counts = [k in signed and x in driven for k, x in enumerate(owners)]
+    if not any(counts):
+        return (0.0,) * len(owners)
+    motion = guess.trajectory(np.linspace(0, 1, 101), horizon.bounds, inputs)
+    means = dict(zip(d.v_owners, np.abs(motion.v).mean(axis=0).tolist(), strict=True))
+    slides = {x.name: isinstance(x, Prismatic) for x in d.mechanism.joints}
+    largest = {
+        kind: max((means[x] for x in owners if x in driven and slides[x] == kind), default=0.0)
+        for kind in (True, False)
+    }
+    at_rest = AT_REST / motion.duration
+    return tuple(
+        WIDTH / horizon.steps * max(largest[slides[x]], at_rest) if counted else 0.0
+        for x, counted in zip(owners, counts, strict=True)
+    )
+
+
+def smoothed_by_grid(transcription: Transcription, guess: Guess) -> Transcription:
+    """Return a motion by polynomials with the dry friction that its grid resolves; else itself."""
+    x = transcription
+    if not isinstance(x, Collocation) or not x.creep:
+        return x
+    return x.with_creep(grid_creep(x.dynamics, x.horizon, guess, x.inputs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepBend(Cost):
+    """Squared second differences of the accelerations within each step, times its length.
+
+    They fall with h^4 where accelerations are smooth. Friction is cheaper the slower a joint is,
+    and quadrature of three points is so little of a bound on accelerations of a light joint that
+    its optimum would be motions between the points, of which costs see nothing.
+    """
+
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return h * ca.sumsqr(a[0] - 2 * a[1] + a[2])
+
+
+def step_bend(
+    transcription: Transcription, nlp: StructuredNlp, guess: Guess, p: Array
+) -> StepBend | None:
+    """Return a small cost of what a grid does not resolve; None where it smooths no friction.
+
+    Arguments as of `tie_breaker`.
+    """
+    if not isinstance(transcription, Collocation) or not any(transcription.creep):
+        return None
+    x = transcription.start_from(guess)
+    cost = abs(float(np.asarray(nlp.terms(x, transcription.parameters(p))).sum()))
+    fine = transcription.trajectory(x)[1]
+    squares = float(np.mean(np.sum(fine.a**2, axis=1))) * fine.duration
+    size = cost if np.isfinite(cost) and cost > 0 else 1.0
+    return StepBend(weight=SHARE * size / max(squares, fine.duration**-3))
+
+
+def recorded(transcription: Transcription) -> dict[str, Any]:
+    """Return the attribute of a result that tells how friction was smoothed; none where it is not.
+
+    ``creep`` [rad/s, m/s] of each element, ``bend`` the weight of `StepBend`.
+    """
+    if not isinstance(transcription, Collocation) or not any(transcription.creep):
+        return {}
+    weights = [x.weight for x in transcription.costs if isinstance(x, StepBend)]
+    return {"friction_smoothed": json.dumps({"creep": transcription.creep, "bend": sum(weights)})}
+
+
+def of_result(transcription: Transcription, result: Result) -> Transcription:
+    """Return the motion of which a result is an optimum, with friction smoothed as there."""
+    stated = result.data.attrs.get("friction_smoothed")
+    if not stated or not isinstance(transcription, Collocation):
+        return transcription
+    found = json.loads(stated)
+    costs = (*transcription.costs, StepBend(weight=found["bend"]))
+    return replace(transcription, costs=costs, creep=tuple(found["creep"]))
+
+
+def with_exact_sign(
+    transcription: Transcription, x: Array, p: Array, costs: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the values of costs with the exact sign of friction, of a motion of smoothed friction.
+
+    Empty where nothing is smoothed.
+
+    Parameters
+    ----------
+    transcription : Transcription
+    x : (size,)
+        Unknowns.
+    p : (np,)
+        Parameters of the mechanism.
+    costs : mapping of name to float
+        Their values with smoothed friction, in the order of the costs.
+    """
+    motion = transcription
+    if not isinstance(motion, Collocation) or not any(motion.creep):
+        return {}
+    fine, steps = motion.trajectory(x)[1], motion.horizon.steps
+    k, s = np.repeat(np.arange(steps), PARTS), np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
+    t, *found = motion.at(fine, k, s)
+    symbols = (
+        ca.SX.sym("t"),
+        ca.SX.sym("x", motion.node),
+        ca.SX.sym("p", len(p) + len(motion.creep)),
+    )
+    m = motion.sample(*symbols)
+    rates = ca.vertcat(*(x.weight * x.rate(m) for x in motion.costs[: len(costs)]))
+    function = ca.Function("rates", list(symbols), [ca.densify(rates)], {"cse": True}).map(len(t))
+    of_motion = np.hstack(found).T
+    sharp, smooth = (
+        np.asarray(function(t, of_motion, np.tile(np.append(p, creep)[:, None], len(t))))
+        for creep in (motion.everywhere(SHARP), motion.creep)
+    )
+    more = (sharp - smooth).mean(axis=1) * fine.duration
+    return {name: costs[name] + float(by) for name, by in zip(costs, more, strict=True)}

@@ -1,0 +1,95 @@
+"""Postures between which a guess moves: as given, by name, or by what conditions ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from nsopt.mechanics import Dynamics
+from nsopt.trajectory.checks import Targets, in_order
+from nsopt.trajectory.conditions import Condition, EndAt, StartAt
+from nsopt.trajectory.guesses.base import Array
+from nsopt.trajectory.postures import find_posture
+
+
+def start_posture(
+    guess: str, given: Targets | None, dynamics: Dynamics, conditions: Sequence[Condition]
+) -> Array:
+    """Return where a motion starts, (nq,).
+
+    What is not given is that of `StartAt`, or else the posture in which bodies are stated.
+
+    Parameters
+    ----------
+    guess : str
+        Its name, for messages.
+    given : (nq,), mapping of name to float, or None
+    dynamics : Dynamics
+    conditions : sequence of Condition
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    posture = _named(f"start of {guess}", given, dynamics)
+    for condition in conditions:
+        if isinstance(condition, StartAt):
+            posture = _filled(posture, condition.coordinates(dynamics))
+    return _filled(posture, dynamics.stated_start(refuse=False)[0])
+
+
+def end_posture(
+    guess: str,
+    given: Targets | None,
+    start: Array,
+    dynamics: Dynamics,
+    conditions: Sequence[Condition],
+    parameters: Mapping[str, float] | None,
+) -> Array:
+    """Return where a motion ends, (nq,).
+
+    What is not given is that of `EndAt`; if something is left, the posture nearest to the start
+    that meets all that holds at the end, by `find_posture`; without such conditions it rests.
+
+    Parameters
+    ----------
+    guess, given, dynamics, conditions
+        As for `start_posture`.
+    start : (nq,)
+    parameters : mapping of name to float, optional
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, or if no posture is found.
+    """
+    posture = _named(f"end of {guess}", given, dynamics)
+    for condition in conditions:
+        if isinstance(condition, EndAt):
+            posture = _filled(posture, condition.coordinates(dynamics))
+    kinds = [type(x) for x in conditions]
+    tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
+    if not np.isnan(posture).any() or not tasks:
+        return _filled(posture, start)
+    known = EndAt(posture)
+    try:
+        return find_posture(dynamics, [*conditions, known], start, parameters=parameters)
+    except ValueError as error:
+        raise ValueError(f"{guess} is given no end, and {error}; or give it an end") from None
+
+
+def _named(what: str, given: Targets | None, dynamics: Dynamics) -> Array:
+    """Return given coordinates in order, NaN where they are not given."""
+    if given is None:
+        return np.full(dynamics.nq, np.nan)
+    known = dynamics.nq - len(dynamics.internal_names)
+    ordered = np.asarray(in_order(what, given, dynamics.q_names[:known]), dtype=float)
+    return np.append(ordered, np.zeros(dynamics.nq - known)) if len(ordered) == known else ordered
+
+
+def _filled(posture: Array, other: Array) -> Array:
+    if posture.shape != other.shape:  # refused later, with the names of all coordinates
+        return posture
+    return np.where(np.isnan(posture), other, posture)

@@ -1,0 +1,256 @@
+"""Optimal motions in phases: `optimize_phases`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+
+from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.mpcc import (
+    Point,
+    Settings,
+    Solution,
+    Solver,
+    StructuredNlp,
+    StructuredProgram,
+    has_compiler,
+)
+from nsopt.result import Result
+from nsopt.trajectory.assessment import fault, figures
+from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.dry_friction import recorded as recorded_friction
+from nsopt.trajectory.optimality import what_it_is
+from nsopt.trajectory.optimum import record
+from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
+from nsopt.trajectory.phases.program import LinkedPhases
+from nsopt.trajectory.phases.result import PhasedResult
+from nsopt.trajectory.prepared import LONG
+from nsopt.trajectory.programs import program_settings
+from nsopt.trajectory.tie_breaker import recorded
+from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
+from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
+from nsopt.trajectory.verification.reintegration import explain_defect
+
+SAME = 1e-9
+"""Difference of coordinates of one posture [rad, m]."""
+
+
+def optimize_phases(
+    phases: Sequence[MotionPhase],
+    *,
+    duration: float | tuple[float, float] = (0.0, np.inf),
+    solver: Solver | None = None,
+    title: str = "optimum",
+) -> PhasedResult:
+    """Return the motion of least cost in phases, each of which starts where the one before ends.
+
+    Coordinates and velocities are continuous, accelerations and forces need not be. A load is taken
+    up without impact: where the mechanism changes, what is taken up must have the velocity that it
+    is given, such as by ``EndAt(v=...)`` of the phase before.
+
+    Parameters
+    ----------
+    phases : sequence of MotionPhase
+        Two or more, of mechanisms with the same coordinates.
+    duration : float or (float, float) [s]
+        Of all phases together, given or within bounds.
+    solver : Solver, optional
+    title : str
+
+    Returns
+    -------
+    PhasedResult
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `optimize`, the phase named; if phases have other coordinates than the one before,
+        or begin elsewhere than it ends, or their durations do not add up to that of all.
+    KeyboardInterrupt
+        After Ctrl-C before the solver has begun.
+    """
+    begin, solver = perf_counter(), solver or Solver()
+    with interruptible():
+        linked = LinkedPhases(_programs(phases, solver), _bounds(phases, duration))
+        settings = program_settings(linked.phases[0].transcription, solver)
+        start, program = linked.start(), _program(linked, solver, settings)
+    with uninterrupted("stopping after this iteration; the best motion so far is kept"):
+        built = perf_counter() - begin
+        solution = _solved(linked, program, start)
+        settled = linked.settled(solution.x) if solution.ok else linked
+        if settled is not linked:
+            other = _program(settled, solver, settings)
+            found = _solved(settled, other, solution.x)
+            if found.ok:
+                linked, program, solution = settled, other, found
+        kept = _kept(linked, program, solution, settings)
+        solution = solution if kept is None else kept.solution
+        attrs = {"title": title, "solver": repr(solver), "compile_time": built}
+        results = [
+            _recorded(linked, k, solution, kept, start, settings, solver, attrs)
+            for k in range(len(phases))
+        ]
+        worst_first = sorted(range(len(phases)), key=lambda k: -_violation(linked, k, solution))
+        labels = [x.label for x in linked.phases]
+        why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
+        why += _apart(linked, solution)
+        if not (why or solution.ok):
+            why = [solution.status.reason]
+        return PhasedResult(results, labels, "\n".join(why))
+
+
+def _program(linked: LinkedPhases, solver: Solver, settings: Settings) -> StructuredProgram:
+    """Return the program of all phases, compiled if they have many steps."""
+    steps = sum(x.phase.horizon.steps for x in linked.phases)
+    compiled = steps >= LONG if solver.compiled is None else solver.compiled
+    typical = linked.start(), linked.parameters
+    return StructuredProgram(
+        linked.nlp, solver.backend, settings, compiled and has_compiler(), typical
+    )
+
+
+def _solved(linked: LinkedPhases, program: StructuredProgram, x: Array) -> Solution:
+    """Return the solution from unknowns x."""
+    start = Point.cold(x, len(linked.nlp.lower))
+    return program.solve(linked.parameters, *linked.limits(), start)
+
+
+def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
+    """Return the programs of the phases, which fit each other."""
+    for phase in phases:
+        if not isinstance(phase, MotionPhase):
+            raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
+    if len(phases) < 2:
+        raise ValueError(f"phases of optimize_phases must be two or more, got {len(phases)}")
+    programs: list[PhaseProgram] = []
+    for k, phase in enumerate(phases):
+        label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
+        before = programs[-1] if programs else None
+        if before is not None:
+            _check_coordinates(before, phase, label)
+        programs.append(PhaseProgram.of(phase, label, before, solver))
+    for before, after in pairwise(programs):
+        _check_border(before, after)
+    return programs
+
+
+def _check_coordinates(before: PhaseProgram, phase: MotionPhase, label: str) -> None:
+    """Refuse a phase whose coordinates are not those of the one before."""
+    names = before.phase.dynamics.q_names
+    if phase.dynamics.q_names != names:
+        raise ValueError(
+            f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} has "
+            f"{', '.join(names)}: give mechanisms with the same ones"
+        )
+
+
+def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
+    """Refuse a phase that is to begin elsewhere than the one before ends."""
+    ends = [x for x in before.phase.conditions if isinstance(x, EndAt)]
+    starts = [x for x in after.phase.conditions if isinstance(x, StartAt)]
+    for end in ends:
+        for start in starts:
+            a, b = end.coordinates(before.phase.dynamics), start.coordinates(after.phase.dynamics)
+            off = np.abs(a - b)
+            if np.nanmax(off, initial=0.0) > SAME:
+                k = int(np.nanargmax(off))
+                raise ValueError(
+                    f"{before.label} ends with {before.phase.dynamics.q_names[k]} at {a[k]:.6g}, "
+                    f"{after.label} starts with {b[k]:.6g}: leave one of them out"
+                )
+
+
+def _bounds(
+    phases: Sequence[MotionPhase], duration: float | tuple[float, float]
+) -> tuple[float, float]:
+    """Return least and greatest duration of all phases, which those of each can add up to."""
+    low, high = duration if isinstance(duration, tuple) else (duration, duration)
+    least, most = (sum(x.horizon.bounds[k] for x in phases) for k in (0, 1))
+    if not low <= high or low > most or high < least:
+        raise ValueError(
+            f"duration of optimize_phases is {low:g} to {high:g} s, those of the phases add up to "
+            f"{least:g} to {most:g} s: change one of them"
+        )
+    return (float(low) if low > least else -np.inf), (float(high) if high < most else np.inf)
+
+
+def _kept(
+    linked: LinkedPhases, program: StructuredProgram, solution: Solution, settings: Settings
+) -> KeptMotion | None:
+    """Return a motion that keeps its limits between nodes too; None where nothing is known."""
+    limits = [LimitsBetweenNodes(x.transcription, x.statement) for x in linked.phases]
+    if not (solution.ok and any(x.rows for x in limits)):
+        return None
+
+    def solve(nlp: StructuredNlp, last: Solution) -> Solution:
+        again, known = program.restated(nlp), (linked.parameters, *linked.limits())
+        found = again.solve(*known, last.point, settings.schedules)
+        if found.ok or found.interrupted:
+            return found
+        return again.solve(*known, Point.cold(last.point.x, len(nlp.lower)))
+
+    parts = [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]
+    return Tightening(linked.nlp, parts, solve).kept(solution)
+
+
+def _recorded(
+    linked: LinkedPhases,
+    k: int,
+    solution: Solution,
+    kept: KeptMotion | None,
+    start: Array,
+    settings: Settings,
+    solver: Solver,
+    attrs: dict[str, object],
+) -> Result:
+    """Return the result of one phase."""
+    own = linked.phases[k]
+    x, p, horizon = own.transcription, own.p, own.phase.horizon
+    part = own.part(solution, linked.unknowns[k], linked.rows[k])
+    motion = x.motion(part, p)
+    mine = None if kept is None else kept.of_part(k)
+    begun = Point.cold(start[linked.unknowns[k]], len(own.nlp.lower))
+    violated = _violation(linked, k, solution)
+    limit = min(settings.tolerances.equality, settings.tolerances.inequality)
+    why = fault(x, own.nlp, part, motion, p, settings.tolerances) if violated > limit else ""
+    return record(
+        x,
+        part,
+        motion,
+        p,
+        type(solver.backend).__name__.lower(),
+        {
+            **attrs,
+            "title": f"{attrs['title']}, {own.label}",
+            **figures(x, own.costs, own.nlp, part, begun, own.numbers),
+            **recorded(own.tie),
+            **recorded_friction(x),
+            "stationarity": what_it_is(x, settings, solution),
+            **({} if mine is None else mine.attrs),
+            "stop_reason": why
+            or ("" if mine is None else mine.fault)
+            or (explain_defect(motion.defect, horizon.defect) if solution.ok else ""),
+        },
+    )
+
+
+def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:
+    """Return the largest violation of the rows of one phase."""
+    rows = solution.residuals.rows[linked.rows[k]]
+    return float(linked.phases[k].nlp.violations(rows).max(initial=0.0))
+
+
+def _apart(linked: LinkedPhases, solution: Solution) -> list[str]:
+    """Return what the rows that link phases are off by, where they are not met."""
+    if solution.ok:
+        return []
+    nlp, first = linked.nlp, linked.rows[-1].stop
+    off = nlp.violations(solution.residuals.rows)[first:]
+    if not off.size or off.max() <= SAME:
+        return []
+    k = int(np.argmax(off))
+    return [f"{nlp.label(first + k)[0]} is off by {off[k]:.3g}"]

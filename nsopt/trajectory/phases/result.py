@@ -1,0 +1,79 @@
+"""The result of an optimization in phases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from nsopt.checks import positive
+from nsopt.result import Result
+from nsopt.trajectory.transcription.base import Array
+
+
+@dataclass(frozen=True, eq=False)
+class PhasedResult:
+    """An optimal motion in phases.
+
+    Attributes
+    ----------
+    phases : sequence of Result
+        One for each phase, its time from zero; figures of the solver are those of all together.
+    names : sequence of str
+    stop_reason : str
+        Why it is no solution, the phases at fault named; empty if it is one.
+    """
+
+    phases: Sequence[Result]
+    names: Sequence[str]
+    stop_reason: str
+
+    @property
+    def completed(self) -> bool:
+        """Whether it is a solution."""
+        return not self.stop_reason
+
+    @property
+    def objective(self) -> float:
+        """The cost of all phases."""
+        return sum(x.objective for x in self.phases)
+
+    @property
+    def borders(self) -> Array:
+        """Times at which phases begin, and that at which the last ends, (phases + 1,) [s]."""
+        lengths = [float(x["time"].values[-1]) for x in self.phases]
+        borders: Array = np.cumsum([0.0, *lengths])
+        return borders
+
+    def sample(self, dt: float) -> xr.Dataset:
+        """Return the motion every dt from its start on, and at its end.
+
+        Parameters
+        ----------
+        dt : float [s]
+
+        Returns
+        -------
+        xarray.Dataset
+            Over ``time``: q, v, a, tau as by `Result.sample`, and ``phase``, the number of the
+            phase; a border belongs to the phase that begins there.
+        """
+        borders = self.borders
+        even = positive("dt of sample", dt) * np.arange(int(borders[-1] / dt * (1 + 1e-9)) + 1)
+        t = np.append(even[even < borders[-1] * (1 - 1e-9)], borders[-1])
+        k = np.clip(np.searchsorted(borders, t, side="right") - 1, 0, len(self.phases) - 1)
+        parts = []
+        for i, result in enumerate(self.phases):
+            own = np.clip(t[k == i] - borders[i], 0, borders[i + 1] - borders[i])
+            part = result.sample(times=own).drop_vars(["input", "input_name"])
+            number = ("time", np.full(len(own), i))
+            parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))
+        return xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
+
+    def summary(self) -> str:
+        """Return the main figures of each phase."""
+        return "\n\n".join(
+            f"{name}\n{x.summary()}" for name, x in zip(self.names, self.phases, strict=True)
+        )

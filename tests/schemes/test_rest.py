@@ -1,0 +1,87 @@
+"""What bounces comes to rest when it does in closed form, and then stays, however large e is."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Body,
+    Compiled,
+    ContactAligned,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    Planar,
+    PlanarRevoluteClearance,
+    PlaneContact,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
+
+A, HEIGHT = 10.0, 1e-3  # m/s^2, m
+
+
+def ball(law):
+    """A ball above a floor, under gravity."""
+    body = Body("ball", 1.0, point_mass=True, position=(0, 0, HEIGHT))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(body), law=law)
+    return assemble(Mechanism([body]), [floor], (0, 0, -A))
+
+
+def ball_met_by_a_floor(law):
+    """The same as a floor sees it that is accelerated upwards, without gravity."""
+    body = Body("ball", 1.0, point_mass=True, position=(0, 0, HEIGHT))
+    rising = PlaneContact(
+        "floor", Frame(GROUND), Frame(body), offset=lambda t: (0, 0, A * t**2 / 2), law=law
+    )
+    return assemble(Mechanism([body]), [rising])
+
+
+def ring(law):
+    """A ring about a pin, in whose middle it begins."""
+    body = Body("ring", 1.0, (1e-3,) * 3)
+    pin = PlanarRevoluteClearance(
+        "pin", Frame(GROUND), Frame(body), clearance=HEIGHT, radius=0.01, law=law
+    )
+    plane = Planar("plane", Frame(GROUND), Frame(body))
+    return assemble(Mechanism([body], [plane], "relative"), [pin], (0, -A, 0))
+
+
+def last_impact_and_impulse(dynamics, e, h, scheme):
+    """When the last impact is and the impulse of all, over those in closed form."""
+    met = np.sqrt(2 * A * HEIGHT)
+    rest, impulse = met / A * (1 + 2 * e / (1 - e)), met * (1 + e) / (1 - e)
+    result = simulate(
+        dynamics(ContactLaw(restitution=e)),
+        duration=1.5 * rest,
+        steps=StepBounds(1e-9, h),
+        scheme=scheme,
+        solver=Compiled(chunk=100),
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    struck = result["impact_impulse"].values[:, 0]
+    last = result["time"].values[np.flatnonzero(struck > 0)[-1]]
+    assert result["dissipated_energy"].values[-1] > 0
+    return last / rest, np.nansum(struck) / impulse
+
+
+@pytest.mark.parametrize("dynamics", [ball, ball_met_by_a_floor, ring], ids=lambda x: x.__name__)
+@pytest.mark.parametrize("e", [0.4, 0.65, 0.9])
+def test_second_order_scheme(dynamics, e):
+    found = last_impact_and_impulse(dynamics, e, 1e-4, Variational())
+    assert found == pytest.approx((1, 1), rel=3e-2)
+
+
+@pytest.mark.parametrize("e", [0.4, 0.65])
+def test_positions_brought_to_their_walls(e):
+    last, _ = last_impact_and_impulse(ball, e, 2e-5, MoreauJean(project=True))
+    assert last == pytest.approx(1, rel=3e-2)
+
+
+def test_steps_that_end_at_impacts():
+    found = last_impact_and_impulse(ring, 0.9, 1e-3, ContactAligned())
+    assert found == pytest.approx((1, 1), rel=1e-3)

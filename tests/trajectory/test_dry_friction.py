@@ -1,0 +1,125 @@
+"""Coulomb's friction in driven joints: its sign smoothed by the grid in the program alone."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Prismatic,
+    SlideFriction,
+    StribeckLaw,
+    ViscousLaw,
+    assemble,
+)
+from nsopt.trajectory import (
+    ActuatorLimits,
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    Optimization,
+    Quintic,
+    StartAt,
+    dry_friction,
+)
+
+MASS, FRICTION, EFFORT, WAY = 2.0, 1.5, 6.0, 1.0
+
+
+def cart(mass=MASS, effort=np.inf, passive=False):
+    """A cart on a rail with dry friction, driven; on it a second one that may not be."""
+    carts = [Body("cart", mass, (1, 1, 1)), Body("load", 1.0, (1, 1, 1))]
+    rails = [
+        Prismatic("rail", Frame(GROUND), Frame(carts[0])),
+        Prismatic("bed", Frame(carts[0]), Frame(carts[1])),
+    ]
+    n = 1 + passive
+    coulomb = StribeckLaw(1.0)
+    friction = [SlideFriction(f"{x.name}_dry", *x.frames, coulomb, FRICTION) for x in rails[:n]]
+    drive = Actuator("rail", effort=effort)
+    return assemble(Mechanism(carts[:n], rails[:n], "relative", [drive]), friction)
+
+
+def moved(dynamics, cost, horizon, speed=0.0):
+    limited = [ActuatorLimits()] if np.isfinite(dynamics.mechanism.actuators[0].effort) else []
+    ends = [StartAt([0.0], [speed]), EndAt([WAY], [0.0])]
+    return Optimization(dynamics, horizon, [cost], [*ends, *limited], Quintic([0.0], [WAY]))
+
+
+def force(motion, mass=MASS):
+    """The drive by Newton's and Coulomb's laws."""
+    return mass * motion["a"].values[:, 0] + FRICTION * np.sign(motion["v"].values[:, 0])
+
+
+def test_least_effort_of_a_cart_is_that_in_closed_form():
+    """The integral of (m a + F)^2 is 12 m^2 d^2/T^3 + F^2 T at least, if T < sqrt(6 m d/F)."""
+    stated = moved(cart(Parameter("mass", MASS)), Effort(), Horizon(1.0, 50))
+    result = stated.solve()
+    assert result.completed, result.stop_reason
+    least = 12 * MASS**2 * WAY**2 + FRICTION**2
+    (exact,) = json.loads(result.data.attrs["exact_cost"]).values()
+    assert least * (1 - 1e-7) <= exact <= 1.002 * least
+    assert result.objective < exact  # friction that is smoothed is less
+    assert stated.cost_gradient(result)["mass"] == pytest.approx(24 * MASS * WAY**2, rel=0.02)
+
+
+def test_friction_of_a_finer_grid_is_sharper():
+    errors = []
+    for steps in (25, 50, 100):
+        result = moved(cart(), Effort(), Horizon(1.0, steps)).solve()
+        errors.append(12 * MASS**2 * WAY**2 + FRICTION**2 - result.objective)
+    assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] > 0
+
+
+def test_the_drive_has_the_exact_sign_of_friction_where_the_cart_turns_round():
+    result = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7).solve()
+    assert result.completed, result.stop_reason
+    assert result.data.attrs["defect"] < 1e-9
+    v = result["v"].values[:, 0]
+    turn = int(np.flatnonzero(v[:-1] * v[1:] < 0)[0])
+    t = result["time"].values
+    motion = result.sample(times=np.linspace(t[turn], t[turn + 1], 101))
+    assert np.ptp(np.sign(motion["v"].values)) == 2
+    assert motion["tau"].values[:, 0] == pytest.approx(force(motion), abs=1e-9)
+    assert result["drive"].values[:, 0] == pytest.approx(
+        MASS * result["acceleration"].values[:, 0] + FRICTION * np.sign(v), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("speed", [0.0, -0.7])
+def test_least_time_keeps_the_drive_with_exact_friction_at_all_times(speed):
+    """To the turn it decelerates by (E - F)/m against friction's help, then as from rest."""
+    result = moved(cart(effort=EFFORT), Duration(), Horizon((0.3, 4.0), 60), speed).solve()
+    assert result.completed, result.stop_reason
+    motion = result.sample(1e-4)
+    assert np.abs(force(motion)).max() <= EFFORT * (1 + 1e-6)
+    fast, slow = (EFFORT + FRICTION) / MASS, (EFFORT - FRICTION) / MASS
+    back = speed**2 / (2 * fast)
+    least = -speed / fast + np.sqrt(2 * (WAY + back) * (1 / fast + 1 / slow))
+    assert least * (1 - 1e-6) <= result.objective <= 1.03 * least
+
+
+def test_friction_of_a_joint_without_a_drive_is_that_of_its_law():
+    d = cart(passive=True)
+    guess = Quintic([0.0, 0.0], [WAY, 0.0])
+    driven, passive = dry_friction.grid_creep(d, Horizon(2.0, 60), guess, ())
+    assert driven == pytest.approx(dry_friction.WIDTH / 60 * WAY / 2.0, rel=0.02)
+    assert passive == 0.0
+
+
+def test_nothing_is_smoothed_where_friction_is_viscous():
+    mechanism = cart().mechanism
+    (rail,) = mechanism.joints
+    oil = SlideFriction("oil", *rail.frames, ViscousLaw(2.0), 0.0)
+    result = moved(assemble(mechanism, [oil]), Effort(), Horizon(1.0, 20)).solve()
+    assert "friction_smoothed" not in result.data.attrs
+    assert "exact_cost" not in result.data.attrs
+    drive = MASS * result["acceleration"].values + 2.0 * result["v"].values
+    assert result["drive"].values == pytest.approx(drive, abs=1e-9)
