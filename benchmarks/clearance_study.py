@@ -77,8 +77,8 @@ class Steps:
 
 
 RIGID, COMPLIANT = Steps(ContactAligned(), 2e-7), Steps(Composition(), 2.5e-7)
-PLACED = LargestStep(contacts=FollowContacts(placed=1e-8))
-"""Impacts at the ends of steps of `Variational`, to 1e-8 of the kinetic energy."""
+PLACED = LargestStep(contacts=FollowContacts(placed=1e-9))
+"""Impacts at the ends of steps of `Variational`, to 1e-9 of the kinetic energy."""
 
 
 def model(name: str, e: float) -> Dynamics:

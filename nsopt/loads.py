@@ -64,7 +64,15 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
 
 
 def struck(result: Result) -> NDArray[np.bool_]:
-    """Return whether the step that ends at each time has an impact, (time,)."""
+    """Return whether the step that ends at each time has an impact, (time,).
+
+    Raises
+    ------
+    KeyError
+        If there are contacts, whose impulses were not recorded.
+    """
+    if not result.data.sizes["contact"]:
+        return np.zeros(result.data.sizes["time"], dtype=bool)
     found: NDArray[np.bool_] = np.any(result["impact_impulse"].values > 0, axis=1)
     return found
 

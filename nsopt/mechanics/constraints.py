@@ -72,6 +72,9 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "gap_bias": s.function("gap_bias", "t q v p", s.rate(rate)),
         "distance": _column(s, "distance", [gap.distance for gap in gaps]),
         "slope": _column(s, "slope", [gap.slope for gap in gaps]),
+        "slope_rates": s.function(
+            "slope_rates", "t q v p", s.rate(ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps)))
+        ),
         "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
         "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
         "sliding": s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
@@ -134,8 +137,8 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     return {
         "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
         "contact_offsets": _columns(s, "contact_offsets", offsets),
-        "offset_rates": s.function(
-            "offset_rates", "t q v p", ca.horzcat(ca.SX(3, 0), *map(s.rate, offsets))
+        "bore_bends": s.function(
+            "bore_bends", "t q v p", ca.vertcat(ca.SX(0, 1), *(_bend(s, gap.bore) for gap in gaps))
         ),
         "bore_axes": _columns(s, "bore_axes", [bore.axes for bore in bores]),
         "bore_gap": ca.Function(
@@ -146,6 +149,17 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
             ["gap", "gradient"],
         ),
     }
+
+
+def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:
+    """Return the part of the acceleration of a gap in a bore that is of its function alone."""
+    if bore is None:
+        return ca.SX(0)
+    d = ca.SX.sym("d", 3)
+    curvature = ca.substitute(ca.hessian(bore.function(d, bore.clearance), d)[0], d, bore.offset)
+    # As the walls see it that do not turn with their body.
+    rate = bore.axes.T @ s.rate(bore.axes @ bore.offset)
+    return rate.T @ curvature @ rate
 
 
 def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:

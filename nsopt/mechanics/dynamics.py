@@ -72,6 +72,7 @@ class Dynamics:
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
+    slope_rates : (t, q, v, p) -> (ng,) [1/s]
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
     gap_drift : (t, q, p) -> (ng,)
@@ -94,7 +95,8 @@ class Dynamics:
         Unit vectors of the slips, world axes: directions of the friction force on body b.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
         Offsets are those of `Bore`, nan where a contact is in no bore.
-    offset_rates : (t, q, v, p) -> (3, ng) [m/s]
+    bore_bends : (t, q, v, p) -> (ng,) [m/s^2]
+        By how much gaps in bores bend where offsets move evenly; zero of others.
     bore_axes : (t, q, p) -> (3, 3 nb)
         `Bore.axes` side by side; nb is the number of `bores`.
     bore_gap : (u, p) -> gap (nb,), gradient (3, nb)
@@ -187,10 +189,11 @@ class Dynamics:
     gap: ca.Function
     distance: ca.Function
     slope: ca.Function
+    slope_rates: ca.Function
     gap_scale: ca.Function
     clearance: ca.Function
     contact_offsets: ca.Function
-    offset_rates: ca.Function
+    bore_bends: ca.Function
     bore_axes: ca.Function
     bore_gap: ca.Function
     gap_matrix: ca.Function

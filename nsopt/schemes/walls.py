@@ -176,7 +176,7 @@ class _Turning(NamedTuple):
     of_gaps : SX (ng,)
         Of the gaps.
     of_surfaces : SX (ng,)
-        Of one surface against the other along the normal, which does not turn meanwhile.
+        Of one surface against the other along a normal that does not turn; of planes and in bores.
     """
 
     of_gaps: ca.SX
@@ -184,24 +184,23 @@ class _Turning(NamedTuple):
 
 
 def _turning(first: Balance, end: Node, v: ca.SX) -> _Turning:
-    d, known = first.dynamics, (end.t, end.q, v, end.p)
-    gaps = _accelerations(d, end, v)
+    d, known, slopes = first.dynamics, (end.t, end.q, v, end.p), first.dynamics.slope(*end.at)
     turned = d.contact_normals(*end.at) - d.contact_normals(*first.node.at)
-    slides = d.sliding(*known)[:, : gaps.numel()]
-    surfaces = gaps - ca.sum1(turned * slides).T / (2 * first.h)
-    moves, rates, clearances = d.offset_rates(*known), end.gap_rate(v), d.clearance(end.p)
-    for k in d.bores:
-        surfaces[k] = gaps[k] + (ca.sumsqr(moves[:, k]) - rates[k] ** 2) / clearances[k]
-    return _Turning(gaps, surfaces)
+    slides, bias, bends = d.sliding(*known), d.gap_bias(*known), d.bore_bends(*known)
+    surfaces = ca.SX.zeros(bias.numel())
+    for k in range(bias.numel()):
+        if k in d.bores:
+            surfaces[k] = bias[k] - bends[k]
+        elif slopes[k].is_constant():  # plane
+            surfaces[k] = bias[k] - ca.dot(turned[:, k], slides[:, k]) / (2 * first.h)
+    return _Turning(_accelerations(d, end, v), surfaces)
 
 
 def _accelerations(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
-    """Return accelerations of gaps at constant v (ng,), of bores with slopes at the wall."""
-    gaps = d.gap_bias(node.t, node.q, v, node.p)
-    rates, clearances = node.gap_rate(v), d.clearance(node.p)
-    for k in d.bores:  # whose functions bend along their normals
-        gaps[k] += rates[k] ** 2 / clearances[k]
-    return gaps
+    """Return accelerations of distances at constant v, (ng,), at the walls."""
+    known = (node.t, node.q, v, node.p)
+    steeper = d.slope_rates(*known) / ca.fmax(d.slope(*node.at), FLAT)
+    return d.gap_bias(*known) - steeper * node.gap_rate(v)
 
 
 def _response(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:

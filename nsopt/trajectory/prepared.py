@@ -33,8 +33,8 @@ from nsopt.trajectory.diagnosis import (
     dependence,
     stated_row,
 )
+from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid, step_bend
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
-from nsopt.trajectory.dry_friction import smoothed_by_grid, step_bend, with_exact_sign
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.least_duration import AsFast, with_least_duration
@@ -179,7 +179,7 @@ class PreparedOptimization:
                 **found,
                 **recorded(now.tie),
                 **recorded_friction(transcription),
-                **_exact(transcription, motions, p),
+                **exact_costs(transcription, motions, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
                 "stop_reason": why
@@ -351,16 +351,6 @@ class _Program:
             return program.solve(p, *bounds, Point.cold(last.point.x, len(nlp.lower)), schedules)
 
         return Tightening(self.nlp, [LimitedPart(limits)], solve).kept(solution)
-
-
-def _exact(
-    transcription: Transcription, motions: Mapping[str, tuple[Array, dict[str, float]]], p: Array
-) -> dict[str, str]:
-    """Return attributes with costs by the exact sign of friction: of unknowns with their costs."""
-    found = {
-        name: with_exact_sign(transcription, x, p, costs) for name, (x, costs) in motions.items()
-    }
-    return {name: json.dumps(costs) for name, costs in found.items() if costs}
 
 
 def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:

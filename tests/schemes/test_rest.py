@@ -15,6 +15,7 @@ from nsopt import (
     Planar,
     PlanarRevoluteClearance,
     PlaneContact,
+    SphereContact,
     StepBounds,
     Variational,
     assemble,
@@ -80,6 +81,26 @@ def test_second_order_scheme(dynamics, e):
 def test_positions_brought_to_their_walls(e):
     last, _ = last_impact_and_impulse(ball, e, 2e-5, MoreauJean(project=True))
     assert last == pytest.approx(1, rel=3e-2)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-3, 2e-3])
+@pytest.mark.parametrize("e", [0.8, 1.0])
+def test_rebound_from_a_sphere(e, shift):
+    """Head on, wherever in its step it is met."""
+    body = Body("ball", 1.0, point_mass=True, position=(0.1 + shift, 0, 0), velocity=(-3, 0, 0))
+    sphere = SphereContact(
+        "sphere", Frame(GROUND), Frame(body), 0.02, 0.0, law=ContactLaw(restitution=e)
+    )
+    result = simulate(
+        assemble(Mechanism([body]), [sphere]),
+        duration=0.05,
+        steps=StepBounds(1e-3, 1e-3),
+        scheme=Variational(),
+        solver=Compiled(chunk=100),
+        progress=False,
+    )
+    assert result.completed
+    assert result["v"].values[-1, 0] == pytest.approx(3 * e, rel=1e-12)
 
 
 def test_steps_that_end_at_impacts():

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import from_rotation
-from nsopt.mechanics import Dynamics, Mechanism, assemble
+from nsopt.mechanics import Dynamics, Mechanism, State, assemble
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
 
@@ -33,7 +33,7 @@ class FromIdeal(Guess):
         With ideal joints.
     guess : Guess
         A motion of it.
-    loose : Dynamics, optional
+    loose, parameters : optional
         Set by `placed`.
 
     Raises
@@ -45,6 +45,7 @@ class FromIdeal(Guess):
     mechanism: Mechanism
     guess: Guess
     loose: Dynamics | None = field(default=None, repr=False, kw_only=True)
+    parameters: Mapping[str, float] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
@@ -69,7 +70,8 @@ class FromIdeal(Guess):
                     f"body {owner!r}; let what replaces a joint keep its name"
                 )
         ideal = assemble(self.mechanism)
-        return replace(self, guess=self.guess.placed(ideal, [], parameters), loose=dynamics)
+        guess = self.guess.placed(ideal, [], parameters)
+        return replace(self, guess=guess, loose=dynamics, parameters=parameters)
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
@@ -100,7 +102,9 @@ class FromIdeal(Guess):
         q, v = ca.SX.sym("q", ideal.nq), ca.SX.sym("v", ideal.nv)
         coordinates = self.mechanism.generalized_coordinates
         values: tuple[dict[str, Array], dict[str, Array]] = {}, {}
-        for name, x in coordinates.motions(q, v, ca.SX).items():
+        stated = {x.name: x.value for x in ideal.parameters} | dict(self.parameters or {})
+        numbers = State(ca.SX(0), {}, {name: ca.SX(x) for name, x in stated.items()})
+        for name, x in coordinates.motions(q, v, numbers.value).items():
             moved = ca.Function("moved", [q, v], [x.r, ca.vec(x.A), x.v, x.A.T @ x.w])
             columns = moved.map(len(known.q))(known.q.T, known.v.T)
             r, A, rate, turning = (np.asarray(y).T for y in columns)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 
@@ -21,6 +23,7 @@ from nsopt.mpcc import (
 from nsopt.result import Result
 from nsopt.trajectory.assessment import fault, figures
 from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.dry_friction import exact_costs
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
@@ -76,7 +79,9 @@ def optimize_phases(
     begin, solver = perf_counter(), solver or Solver()
     with interruptible():
         linked = LinkedPhases(_programs(phases, solver), _bounds(phases, duration))
+        # Speeds up to which friction is smoothed are among the parameters of each phase.
         settings = program_settings(linked.phases[0].transcription, solver)
+        settings = replace(settings, schedules=(((),),))
         start, program = linked.start(), _program(linked, solver, settings)
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
@@ -217,6 +222,8 @@ def _recorded(
     violated = _violation(linked, k, solution)
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     why = fault(x, own.nlp, part, motion, p, settings.tolerances) if violated > limit else ""
+    found = figures(x, own.costs, own.nlp, part, begun, own.numbers)
+    costs = json.loads(found["detailed_cost"])
     return record(
         x,
         part,
@@ -226,9 +233,10 @@ def _recorded(
         {
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
-            **figures(x, own.costs, own.nlp, part, begun, own.numbers),
+            **found,
             **recorded(own.tie),
             **recorded_friction(x),
+            **exact_costs(x, {"exact_cost": (part.x, costs)}, p),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why

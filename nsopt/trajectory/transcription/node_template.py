@@ -171,9 +171,9 @@ class NodeTemplate:
             *_depending(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
         ]
         gap, sizes, low, high = d.gap(*at), model.scales.gap, np.zeros(1), np.full(1, np.inf)
-        # A condition of one's own may place a contact on its wall, where a bound more is redundant.
-        q = ca.vertcat(ca.SX(0, 1), *(e for e in ca.vertsplit(q) if not ca.depends_on(of_v, e)))
         open_ = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
+        # A condition of one's own may place a contact on its wall, where a bound more is redundant.
+        open_ = [k for k in open_ if not _stated(gap[k], given, ca.vertsplit(node.q))]
         return [zero(*row) for row in rows] + [
             Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high)
             for k in open_
@@ -331,6 +331,13 @@ def _undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
     found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
     known = {alone[0].element_hash() for alone in found if len(alone) == 1}
     return [e for e in entries if e.element_hash() not in known]
+
+
+def _stated(gap: ca.SX, given: Sequence[ca.SX], entries: list[ca.SX]) -> bool:
+    """Return whether as many equations as a gap has coordinates are of these."""
+    own = [e for e in entries if ca.depends_on(gap, e)]
+    rows = [x for value in given for x in ca.vertsplit(value)]
+    return sum(ca.depends_on(x, ca.vertcat(*own)) for x in rows) >= len(own)
 
 
 def _depending(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[str, ca.SX]]:
