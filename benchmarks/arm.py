@@ -4,16 +4,20 @@ The arm is that of ``arm_7dof`` with its brakes and pads, without the cones of
 ``arm_least_resistance``, whose nearest points would be most of the work of either side.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from common import Array
+from scipy.integrate import solve_ivp
 
-from nsopt import CubicLaw, assemble, load_problem
+from nsopt import CubicLaw, Result, assemble, load_problem
 from nsopt.robots import resistances
+from nsopt.sampled import quadratic, within
 from nsopt.trajectory import (
     ActuatorLimits,
     EndAt,
@@ -31,6 +35,12 @@ TO = (-1.1, 1.2, 0.5, -0.7, 0.9, -0.3, 0.6)  # rad
 TOLERANCE = 1e-8  # that of nsopt over a horizon
 
 
+EXACT = {"rtol": 1e-9, "atol": 1e-10, "method": "DOP853"}
+
+Control = Callable[[float], Array]
+"""Forces of the drives (nv,) at a time."""
+
+
 class Solved(NamedTuple):
     """An optimum and what it took [s]; ``more`` is what optimize adds to be sure of it."""
 
@@ -39,6 +49,7 @@ class Solved(NamedTuple):
     iterations: int
     optimum: float
     status: str
+    control: Control
     more: float = 0.0
 
     @property
@@ -68,7 +79,47 @@ def ours(task: Optimization) -> Solved:
     wall, a = perf_counter() - begin, result.data.attrs
     build, solve = float(a["compile_time"]), float(result["solve_time"].sum())
     count = round(float(result["iterations"].sum()))
-    return Solved(build, solve, count, a["objective"], a["status"], wall - build - solve)
+    known = a["objective"], a["status"], drives(result)
+    return Solved(build, solve, count, *known, wall - build - solve)
+
+
+def drives(result: Result) -> Control:
+    """Return the forces of an optimum, by the polynomials of its steps."""
+    t, forces = result["time"].values, result["step_drive"].values[1:]
+
+    def control(at: float) -> Array:
+        k = min(int(np.searchsorted(t, at, side="right")) - 1, len(forces) - 1)
+        return within(forces[k : k + 1], np.array([(at - t[k]) / (t[k + 1] - t[k])]))[0]
+
+    return control
+
+
+def end_error(task: Optimization, control: Control, acceleration: Control | None = None) -> float:
+    """Return how far from its end a control leads, in rad, by SciPy step by step.
+
+    ``acceleration`` is that of (q, v, forces) in a row, by default by the same dynamics.
+    """
+    d, duration = task.dynamics, task.horizon.bounds[0]
+    accelerate = acceleration or _acceleration(task)
+    first, last = task.conditions[:2]
+    x = np.concatenate([first.q, first.v])
+
+    def rate(t: float, x: Array) -> Array:
+        return np.concatenate([x[d.nv :], accelerate(np.concatenate([x, control(t)]))])
+
+    for begin, end in pairwise(np.linspace(0, duration, task.horizon.steps + 1)):
+        inside = (begin, end - 1e-12 * duration)  # forces may jump at nodes
+        x = solve_ivp(rate, inside, x, **EXACT).y[:, -1]
+    return float(np.abs(x[: d.nv] - last.q).max())
+
+
+def _acceleration(task: Optimization) -> Callable[[Array], Array]:
+    """Return accelerations of states and forces, in a row."""
+    d, p = task.dynamics, ca.SX(0, 1)
+    q, v, force = (ca.SX.sym(name, d.nv) for name in ("q", "v", "force"))
+    a = ca.solve(d.mass(q, p), force + d.applied(0, q, v, p) - d.bias(q, v, p))
+    f = ca.Function("acceleration", [ca.vertcat(q, v, force)], [a])
+    return lambda x: np.asarray(f(x)).ravel()
 
 
 # The same in plain CasADi
@@ -93,7 +144,7 @@ class Plain:
     def __call__(self, task: Optimization) -> Solved:
         """Return the optimum from the same start with the same tolerance."""
         begin = perf_counter()
-        opti = self._program(task)
+        opti, forces = self._program(task)
         opti.solver("ipopt")  # its bounds and start are known from here on
         start = opti.value(opti.x, opti.initial())
         bounds = {"lbg": opti.value(opti.lbg), "ubg": opti.value(opti.ubg)}
@@ -111,6 +162,7 @@ class Plain:
             stats["iter_count"],
             float(solution["f"]),
             stats["return_status"],
+            _parabolas(task, *(np.asarray(x).T for x in forces(solution["x"]))),
         )
 
     def _stage(self, task: Optimization) -> ca.Function:
@@ -127,8 +179,8 @@ class Plain:
         rate = sum(cost.weight * cost.rate(moment) for cost in task.costs)
         return ca.Function("stage", [q, v, w], [a, force, rate], {"cse": True})
 
-    def _program(self, task: Optimization) -> ca.Opti:
-        """Return variables, equations, limits and start."""
+    def _program(self, task: Optimization) -> tuple[ca.Opti, ca.Function]:
+        """Return variables, equations, limits and start; forces at nodes and middles of steps."""
         n, nv, duration = task.horizon.steps, task.dynamics.nv, task.horizon.bounds[0]
         h, opti, stage = duration / n, ca.Opti(), self._stage(task)
         x, w = opti.variable(2 * nv, n + 1), opti.variable(nv, n + 1)
@@ -152,7 +204,7 @@ class Plain:
             opti.set_initial(variable, start)
         for variable, start in ((xm, guess[: 2 * nv, 1::2]), (wm, guess[2 * nv :, 1::2])):
             opti.set_initial(variable, start)
-        return opti
+        return opti, ca.Function("forces", [opti.x], [force, forcem])
 
     def _limits(self, opti: ca.Opti, task: Optimization, values: ca.MX) -> None:
         """Keep range, speed and force of the actuators."""
@@ -161,6 +213,17 @@ class Plain:
         low = [x.lower for x in drives] + [-y for y in high[len(drives) :]]
         many = values.shape[1]
         opti.subject_to(opti.bounded(np.tile(low, many), ca.vec(values), np.tile(high, many)))
+
+
+def _parabolas(task: Optimization, nodes: Array, middles: Array) -> Control:
+    """Return forces that are parabolas over a step."""
+    h = task.horizon.bounds[0] / task.horizon.steps
+
+    def control(at: float) -> Array:
+        k = min(int(at / h), len(middles) - 1)
+        return np.asarray(quadratic([nodes[k], middles[k], nodes[k + 1]], at / h - k))
+
+    return control
 
 
 def _forces(task: Optimization, q: Array, v: Array, a: Array) -> Array:

@@ -44,7 +44,7 @@ from nsopt.analysis import mode_statistics, orbit, quantity
 from nsopt.contact_modes import IMPACT
 from nsopt.elements import Hysteresis
 from nsopt.plots.style import COLOURS, axis_labels, shared_legend, title
-from nsopt.schemes import Composition, MoreauJean, Scheme
+from nsopt.schemes import Composition, MoreauJean, PaperStep, RungeKutta, Scheme
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "problems" / "slider_crank"))
 import slider_crank_5000rpm as crank
@@ -58,16 +58,19 @@ SOFT: dict[str, type[Hysteresis] | None] = {
     "Flores": Flores,
     "Gonthier": Gonthier,
 }
+STATED = "LankaraniNikravesh, impacts of 1 m/s"
+"""Its damping by a speed of impact that is stated: `RungeKutta` latches none."""
 PIN = "piston pin"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How a law is stepped."""
+    """How a law is stepped, its restitution where the scheme takes that alone."""
 
     scheme: Scheme
     h: float
     control: LargestStep | None = None
+    e: float | None = None
 
     @property
     def bounds(self) -> StepBounds:
@@ -83,14 +86,17 @@ PLACED = LargestStep(contacts=FollowContacts(placed=1e-9))
 
 def model(name: str, e: float) -> Dynamics:
     """Return the slider-crank with a law of contact by its name."""
-    kind = SOFT[name]
     law = ContactLaw(restitution=Parameter("e", e))
+    if name == STATED:
+        return crank.model(law=law, soft=LankaraniNikravesh(*STIFFNESS, impact_speed=1.0))
+    kind = SOFT[name]
     return crank.model(law=law, soft=None if kind is None else kind(*STIFFNESS))
 
 
 def run(dynamics: Dynamics, clearance: float, turns: float, steps: Steps) -> Result:
     """Simulate some turns from the middle of the bore."""
     options = {} if steps.control is None else {"control": steps.control}
+    parameters = {"clearance": clearance} | ({} if steps.e is None else {"e": steps.e})
     result = simulate(
         dynamics,
         crank.start(dynamics),
@@ -98,7 +104,7 @@ def run(dynamics: Dynamics, clearance: float, turns: float, steps: Steps) -> Res
         steps=steps.bounds,
         scheme=steps.scheme,
         solver=Compiled(),
-        parameters={"clearance": clearance},
+        parameters=parameters,
         progress=False,
         **options,
     )
@@ -261,8 +267,10 @@ BALANCED = {
         Steps(Variational(), 8e-8, PLACED),
         Steps(MoreauJean(), 1e-7),
         Steps(MoreauJean(project=True), 1e-7),
+        Steps(PaperStep(finds_h=False), 1.5e-8, e=0.0),
     ],
     "LankaraniNikravesh": [COMPLIANT, Steps(Variational(), 1e-7), Steps(Variational(), 1e-8)],
+    STATED: [Steps(RungeKutta(), 2.5e-7), COMPLIANT],
 }
 
 
@@ -278,6 +286,7 @@ def energy(e: float) -> None:
                 missing = [f"{x:+.1e}" for x in a_turn(result)]
                 label = type(steps.scheme).__name__
                 label += "(project=True)" if getattr(steps.scheme, "project", False) else ""
+                label += "" if steps.e is None else f", e = {steps.e:g}"
                 rows.append([name, label, f"{steps.h:g}", f"{1e3 * clearance:g}", *missing])
                 rows[-1].append(f"{swing:.0f}")
                 print(*rows[-1], file=sys.stderr, flush=True)

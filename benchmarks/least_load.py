@@ -2,8 +2,10 @@
 
 The files are those of example-robot-data. Postures are drawn within the inner nine tenths of the
 ranges of the joints, such that the motors hold both at rest and the quintic between them keeps all
-limits in the time given. Motions start and end at rest, without acceleration. Limits are computed
-again by pinocchio, every millisecond of `Result.sample`.
+limits in the time given; how many draws that excludes is told. Joints whose friction takes nearly
+all that their motor gives, by the file, cannot move: they are fixed, and named. Motions start and
+end at rest, without acceleration. Limits are computed again by pinocchio, every millisecond of
+`Result.sample`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -59,6 +63,25 @@ def file_of(name: str) -> Path:
     return Path(str(next(x for x in files if x.name == f"{name}.urdf").locate()))
 
 
+def without_stuck_joints(path: Path, folder: Path) -> Path:
+    """Return a file like another in which joints that their motors cannot move are fixed."""
+    tree = ElementTree.parse(path)
+    stuck = []
+    for joint in tree.iter("joint"):
+        limit, dynamics = joint.find("limit"), joint.find("dynamics")
+        if limit is None or dynamics is None or joint.get("type") == "fixed":
+            continue
+        effort, friction = float(limit.get("effort", "inf")), float(dynamics.get("friction", 0))
+        if friction > 0 and friction >= LARGEST_USE * effort:
+            stuck.append(f"{joint.get('name')} ({friction:g} of {effort:g} N m)")
+            joint.set("type", "fixed")
+    if not stuck:
+        return path
+    print(f"{path.stem}: fixed, for friction takes what the motor gives: {', '.join(stuck)}")
+    tree.write(other := folder / path.name)
+    return other
+
+
 @dataclass(frozen=True, eq=False)
 class Arm:
     """An arm for nsopt, and its links for pinocchio; arrays in the order of its coordinates."""
@@ -70,14 +93,14 @@ class Arm:
     @classmethod
     def of(cls, name: str, lossy: bool) -> Arm:
         """Return an arm; ``lossy`` gives typical resistance to joints whose file states none."""
-        path = file_of(name)
-        with warnings.catch_warnings():
+        with TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            robot = load_urdf(path)
+            path = without_stuck_joints(file_of(name), Path(folder))
+            robot, model = load_urdf(path), pin.buildModelFromUrdf(str(path))
             robot = typical_resistance(robot) if lossy else robot
             losses = any(x.damping or x.friction for x in robot.actuators)
             elements = resistances(robot) if losses else ()
-        return cls(name, assemble(robot, elements, gravity=G), pin.buildModelFromUrdf(str(path)))
+        return cls(name, assemble(robot, elements, gravity=G), model)
 
     @cached_property
     def actuators(self) -> list[Actuator]:
@@ -134,13 +157,17 @@ class Arm:
             INNER * np.array([np.clip(getattr(x, side), -np.pi, np.pi) for x in self.actuators])
             for side in ("lower", "upper")
         )
+        drawn, kept = 0, 0
         while True:
             a, b = rng.uniform(low, high, (2, len(low)))
+            drawn += 1
             for part in np.linspace(1, 0.2, 33):
                 path = Quintic(a, c := a + part * (b - a)).trajectory(
                     GRID, (duration, duration), ()
                 )
                 if self.use(path.q, path.v, self.drives(path.q, path.v, path.a)) <= LARGEST_USE:
+                    kept += 1
+                    print(f"{self.name}: {kept} of {drawn} drawn pairs within limits", flush=True)
                     yield a, c
                     break
 

@@ -68,9 +68,10 @@ LOOPS = {
     "bennett": Loop(loops.bennett, loops.bennett_mechanism, loops.DOWN),
     "gough": Loop(loops.gough, loops.gough_mechanism, loops.G, loops.gough_springs),
 }
+PAPER = PaperStep(finds_h=False)
 SCHEMES: dict[str, Scheme] = {
     type(x).__name__: x
-    for x in (Variational(), ContactAligned(), MoreauJean(), PaperStep(), Composition())
+    for x in (Variational(), ContactAligned(), MoreauJean(), PAPER, Composition())
 }
 
 

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -77,15 +78,16 @@ class Kinematics:
         """Return origins (n, 3) and axes (n, 3, 3) of a frame in postures (n, nq)."""
         data, k = self.model.createData(), self.model.getFrameId(frame)
         turning = [joint.nq == 2 for joint in self.model.joints[1:]]
-        found = []
+        origins, axes = [], []
         for posture in q:
             parts = [
                 [np.cos(x), np.sin(x)] if free else [x]
                 for x, free in zip(posture, turning, strict=True)
             ]
             pin.framesForwardKinematics(self.model, data, np.concatenate(parts))
-            found.append((data.oMf[k].translation.copy(), data.oMf[k].rotation.copy()))
-        return tuple(np.array(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
+            origins.append(data.oMf[k].translation.copy())
+            axes.append(data.oMf[k].rotation.copy())
+        return np.array(origins), np.array(axes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +168,8 @@ def weld_seam() -> Outcome:
     """A seam of 0.4 m at 0.2 m/s, the tool within 2 degrees of straight down, from and to home."""
     most = np.deg2rad(2.0)
 
-    def seam(t: object) -> tuple[object, object, float]:
-        return 0.5 + 0.05 * np.sin(4 * (t - 1)), -0.2 + 0.2 * (t - 1), 0.15  # type: ignore[operator,call-overload]
+    def seam(t: Any) -> tuple[Any, Any, float]:
+        return 0.5 + 0.05 * np.sin(4 * (t - 1)), -0.2 + 0.2 * (t - 1), 0.15
 
     conditions = [
         StartAt(HOME, REST, accelerations=REST),

@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from arm import Plain, Solved, arm, ours
+from arm import Plain, Solved, arm, end_error, ours
 from common import cpu_seconds, in_turn, keep, machine, picture, ratio, table
 from wall import (
     NOSNOC,
@@ -62,9 +62,13 @@ def against_casadi(repeats: int, all_ways: bool) -> None:
         ways["Opti, inverse dynamics"] = partial(Plain(inverse=True), task)
     runs_by_way = in_turn(ways, repeats)
     base = runs_by_way["nsopt"]
-    rows = [_arm_row(name, runs, base) for name, runs in runs_by_way.items()]
+    rows = [
+        [*_arm_row(name, runs, base), f"{end_error(task, runs[-1].control):.1e}"]
+        for name, runs in runs_by_way.items()
+    ]
     head = [f"7-DOF arm, N = {task.horizon.steps}", "build [s]", "solve [s]", "total [s]"]
     head += ["total, ratio", "solve, ratio", "iterations", "optimum", "over nsopt's"]
+    head += ["end error, simulated [rad]"]
     print("\n" + table(head, rows))
     print(f"\nnsopt then verifies each step by integration: {median(x.more for x in base):.2f} s")
 

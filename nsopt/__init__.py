@@ -63,6 +63,7 @@ from nsopt.simulation import (
     FollowContacts,
     LargestStep,
     StepBounds,
+    batch_step,
     simulate,
 )
 from nsopt.sweep import Grid, Samples, sweep
@@ -113,6 +114,7 @@ __all__ = [
     "Variational",
     "acceleration",
     "assemble",
+    "batch_step",
     "consistent",
     "equilibrium",
     "joint_loads",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,6 +39,9 @@ CLOSED = 1e-10
 
 TINY = 1e-300
 """Kinetic energy [J] of what is at rest."""
+
+CREPT = 0.3
+"""Of a cost by the exact sign of dry friction, what an objective may leave out without a word."""
 
 LARGEST_TURN = 1.0
 """Angle [rad] that a body may turn in a step."""
@@ -132,11 +136,15 @@ def _unplaced(data: xr.Dataset) -> Iterator[str]:
     kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
     if off > UNPLACED * kinetic:
         shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
+        remedy = "take a smaller FollowContacts(placed=)" if shrinks else _following(data)
+        remedy += ", so that steps end at impacts"
+        what = "impacts are placed at the end of their steps, which changes the energy by up to"
+        if a["scheme_name"] != "Variational":
+            remedy = "take Variational, with h_min well below h_max"
+            what = "contacts have the directions at the start of their steps: energy is off by some"
         yield (
-            f"impacts are placed at the end of their steps, which changes the energy by up to "
-            f"{off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: "
-            + ("take a smaller FollowContacts(placed=)" if shrinks else _following(data))
-            + f", so that steps end at impacts, or {_smaller(data)}"
+            f"{what} {off:.2g} J, {100 * off / kinetic:.2g} % of the largest kinetic energy: "
+            f"{remedy}, or {_smaller(data)}"
         )
 
 
@@ -232,6 +240,20 @@ def _largest_force(data: xr.Dataset) -> float:
     return float(np.fmax.reduce([0.0, *forces]))
 
 
+def _smoothed_friction(data: xr.Dataset) -> Iterator[str]:
+    if "exact_cost" not in data.attrs:
+        return
+    exact, stated = (json.loads(data.attrs[x]) for x in ("exact_cost", "detailed_cost"))
+    whole = sum(exact.values())
+    part = (whole - sum(stated[name] for name in exact)) / max(abs(whole), TINY)
+    if part > CREPT:
+        yield (
+            f"with the exact sign of dry friction, {100 * part:.2g} % of the cost are not in the "
+            "objective, where it is smoothed: joints creep that could rest, and a motion that "
+            "rests may cost less; give the times of rest as phases (optimize_phases)"
+        )
+
+
 CHECKS = (
     _reversals,
     _other_laws,
@@ -245,4 +267,5 @@ CHECKS = (
     _given,
     _inside_walls,
     _ranges,
+    _smoothed_friction,
 )

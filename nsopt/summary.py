@@ -161,7 +161,7 @@ def energy(data: xr.Dataset) -> list[Row]:
             text = f"{taken:.3g} J: the steps add energy to them"
         rows.append(("taken by contacts", text))
     if off := data.attrs["unplaced_energy"]:
-        rows.append(("impacts within steps", f"change the energy by up to {off:.2g} J"))
+        rows.append(("impacts within steps", f"change the energy by some {off:.2g} J"))
     return rows
 
 

@@ -350,6 +350,7 @@ SCHEMES = [
     ns.PaperStep(renormalise=False),
     ns.PaperStep(closure=ns.LinearisedClosure()),
     ns.PaperStep(closure=ns.LinearisedClosure(), renormalise=False, explicit=True),
+    ns.PaperStep(finds_h=False),
     ns.Variational(),
     ns.MoreauJean(),
     ns.MoreauJean(project=True),

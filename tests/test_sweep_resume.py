@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from nsopt import Grid, Samples, Solver, Sqp, StepBounds
 from nsopt.cli import INTERRUPTED, app
 from nsopt.sweep import numbers
-from nsopt.sweep.store import digest
+from nsopt.sweep.store import digest, write
 from tests.sweeps import count_runs, drop, run, same
 
 runs = pytest.fixture(count_runs)
@@ -163,6 +163,18 @@ def test_an_interrupt_that_python_drops_is_heard(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(drop(), Grid({"mass": [1.0, 2.0]}), **options)
     assert len(points(tmp_path)) == 1
+
+
+def test_an_interrupt_while_the_whole_is_written_waits_for_the_file(tmp_path, monkeypatch):
+    def interrupted(data, path):
+        signal.raise_signal(signal.SIGINT)
+        write(data, path)
+
+    monkeypatch.setattr(sys.modules["nsopt.sweep.run"], "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(drop(), Grid({"mass": [1.0, 2.0]}), folder=tmp_path)
+    with xr.open_dataset(tmp_path / "sweep.nc") as kept:
+        assert kept["completed"].values.all()
 
 
 # Python imports it before all else: processes that sweep hold on before their points, but for some.

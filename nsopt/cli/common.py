@@ -70,16 +70,18 @@ def _solver(backend: Callable[[], Backend]) -> Solver:
     return Solver(backend=backend())
 
 
-PRINTED: dict[str, Callable[[], Scheme]] = {
+PAPER_FORMS: dict[str, Callable[[], Scheme]] = {
     "paper-linearised": partial(PaperStep, closure=LinearisedClosure()),
     "paper-unnormalised": partial(PaperStep, renormalise=False),
     "paper-explicit": partial(PaperStep, explicit=True),
     "paper-printed": partial(
         PaperStep, closure=LinearisedClosure(), renormalise=False, explicit=True
     ),
+    "paper-given-h": partial(PaperStep, finds_h=False),
 }
-"""The forms of `PaperStep` that are printed, one by one and together; see docs/paper_step.md."""
-SCHEMES = variants(schemes, Scheme) | PRINTED  # type: ignore[type-abstract]
+"""Forms of `PaperStep`: those printed, one by one and together, and that of a given step size; see
+docs/paper_step.md."""
+SCHEMES = variants(schemes, Scheme) | PAPER_FORMS  # type: ignore[type-abstract]
 IMPACTS = variants(schemes, schemes.Impact)  # type: ignore[type-abstract]
 SchemeName = Annotated[
     str | None,

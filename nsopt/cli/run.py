@@ -141,7 +141,7 @@ def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
     if tolerance is not None and scheme.chooses_h:
         raise ValueError(
             "--tolerance is for schemes that do not choose h themselves, such as --scheme "
-            f"variational; {type(scheme).__name__} does"
+            f"variational or paper-given-h; {type(scheme).__name__} does"
         )
     return None if tolerance is None else ErrorControl(tolerance)
 

@@ -152,12 +152,12 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
 
 
 def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:
-    """Return the part of the acceleration of a gap in a bore that is of its function alone."""
+    """Return the acceleration of a gap in a bore whose offset moves evenly [m/s^2]."""
     if bore is None:
         return ca.SX(0)
     d = ca.SX.sym("d", 3)
     curvature = ca.substitute(ca.hessian(bore.function(d, bore.clearance), d)[0], d, bore.offset)
-    # As the walls see it that do not turn with their body.
+    # In axes that do not turn with the body of the bore.
     rate = bore.axes.T @ s.rate(bore.axes @ bore.offset)
     return rate.T @ curvature @ rate
 

@@ -73,6 +73,7 @@ class Dynamics:
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     slope_rates : (t, q, v, p) -> (ng,) [1/s]
+        Of slopes along the motion.
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
     gap_drift : (t, q, p) -> (ng,)
@@ -96,7 +97,7 @@ class Dynamics:
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
         Offsets are those of `Bore`, nan where a contact is in no bore.
     bore_bends : (t, q, v, p) -> (ng,) [m/s^2]
-        By how much gaps in bores bend where offsets move evenly; zero of others.
+        Accelerations of gaps in bores whose offsets move evenly; zero of others.
     bore_axes : (t, q, p) -> (3, 3 nb)
         `Bore.axes` side by side; nb is the number of `bores`.
     bore_gap : (u, p) -> gap (nb,), gradient (3, nb)

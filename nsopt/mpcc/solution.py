@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -275,6 +275,10 @@ class Solution:
             f"the solver said {status.solver_status}"
         )
         return "\n".join(lines)
+
+    def after(self, earlier: Solution) -> Solution:
+        """Return this solution with the stages and the time of an earlier one before its own."""
+        return replace(self, stages=(*earlier.stages, *self.stages), time=earlier.time + self.time)
 
     def require(self) -> Solution:
         """Return this solution if it is one.

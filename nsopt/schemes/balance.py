@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import casadi as ca
 
@@ -66,7 +66,7 @@ class Balance:
     met : SX (nv,)
         Velocity before, of the contacts alone: of an impact within the step that at the impact.
     met_drift : SX (ng,) [m/s]
-        By which gaps close otherwise at that time than at the node.
+        Rates of gaps at that time less those at the node, at the same v.
     pressed_loss : SX (ns,) [J]
         Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
     """
@@ -104,7 +104,7 @@ class Balance:
         momenta: tuple[ca.SX, ca.SX] | None = None,
         met: ca.SX | None = None,
         met_drift: ca.SX | None = None,
-    ) -> Balance:
+    ) -> Self:
         """Return a balance; what is not given follows from the rest.
 
         Parameters
@@ -182,6 +182,11 @@ class Balance:
         slid = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
         closing = self.node.gap_rate(mean) + self.met_drift / 2
         return -self.impulses.lam * closing - by_contact(self.dynamics, slid)
+
+    @property
+    def contact_work(self) -> ca.SX:
+        """Of the contact impulses on the velocities that they change [J]."""
+        return -ca.sum1(self.loss)
 
     @property
     def wall_work(self) -> ca.SX:

@@ -107,8 +107,10 @@ class ContactAligned(Scheme):
         stresses = d.self_stresses(*at) if d.redundant else None
         forces = Accelerations(mpcc, d, at, start.v, while_fast(d, start, scales), stresses)
         forces.state_motion()
-        leaving = h * start.node(d).gap_rate(start.v)
-        forces.press(ca.logic_and(d.gap(*at) <= touch, leaving <= touch))
+        rate = start.node(d).gap_rate(start.v)
+        # What a run begins with that strikes its wall does not press: the step ends at once.
+        rests = ca.logic_and(h * rate <= touch, rate >= -self.v_rest)
+        forces.press(ca.logic_and(d.gap(*at) <= touch, rests))
         return replace(start, modes=forces.lam > PRESSING * scales.force)
 
     def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:

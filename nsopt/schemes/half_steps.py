@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import casadi as ca
 
-from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.balance import Impulses
+from nsopt.schemes.held_balance import HeldBalance, Rates
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
-from nsopt.schemes.terms import between_walls, coordinates_after, walls_over
+from nsopt.schemes.terms import coordinates_after
 
 
 class HalfSteps:
@@ -58,10 +59,9 @@ class HalfSteps:
         M, M_end = d.mass(start.q, start.p), d.mass(end.q, end.p)
         u = d.twists(start.q, v, h, start.p)
         leaving, arriving = d.momentum(start.q, u, h, start.p), d.momentum(end.q, u, -h, end.p)
-        at_start = between_walls(start, walls_over(d, start, h))
-        at_end = between_walls(end, walls_over(d, end, -h))
+        between = Rates.between(d, start, end, (before, v, end.v))
         first, second = (
-            Balance.of(
+            HeldBalance.of(
                 d,
                 node,
                 velocities,
@@ -70,10 +70,10 @@ class HalfSteps:
                 Impulses(mu, push, ca.SX.zeros(len(d.slip_contacts))),
                 acting=v,
                 momenta=momenta,
-            )
-            for node, velocities, momenta, mu, push in (
-                (at_start, (before, v), (M @ before, leaving), self._mu[0], lam),
-                (at_end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end),
+            ).moving(other, between)
+            for node, other, velocities, momenta, mu, push in (
+                (start, end, (before, v), (M @ before, leaving), self._mu[0], lam),
+                (end, start, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end),
             )
         )
         one.equal("motion", first.residual, scale=scale)

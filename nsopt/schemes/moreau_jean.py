@@ -28,7 +28,7 @@ from nsopt.schemes.terms import (
     rolling,
     smooth_forces,
 )
-from nsopt.schemes.walls import Meeting
+from nsopt.schemes.walls import Approach, WallFigures, turned_directions
 
 Array = NDArray[np.float64]
 
@@ -148,14 +148,17 @@ class MoreauJean(UnifiedScheme):
         if not self.project or e.is_zero():
             return e
         smooth = smooth_forces(d, *start.at, start.v) + start.drive
-        meeting = Meeting.at_once(d, start, d.mass(start.q, start.p), smooth, h)
-        return e * (1 - meeting.rests(e))
+        approach = Approach.at_once(d, start, d.mass(start.q, start.p), smooth, h)
+        return e * (1 - approach.rests(e))
 
     def refine(self, step: Step) -> Step:
         (b,) = step.transition.balances
         # As those of an impact the impulses meet the velocity that the other forces lead to.
         met = (b.before + b.after + ca.solve(metric(b.M), b.h * b.K)) / 2
-        return replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
+        step = replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
+        if not self.project:
+            return step
+        return replace(step, walls=WallFigures(unplaced=turned_directions(b, step.transition.end)))
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

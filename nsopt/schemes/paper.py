@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.errors import Errors, impulse_at_end
+from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import UnifiedScheme
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import smooth_forces, square, with_internal_after
+from nsopt.schemes.walls import WallFigures, depth
 
 Array = NDArray[np.float64]
 
@@ -80,9 +81,10 @@ class LinearisedClosure(Closure):
 class PaperStep(UnifiedScheme):
     """NLP (25) for contacts, (31) for ideal joints, both at once.
 
-    Variables are h, the impulses h lambda of contacts and ideal joints, and qdot_n; the multiplier
-    of the Euler-parameter norm (14) does not enter the equations of motion (G(p) p = 0) and is no
-    variable. With K = Q_A - S (eq. 26) at q_n-1 and the mean velocity of the step:
+    Variables are h, the impulses h lambda of contacts and ideal joints, and v_n, from which qdot_n
+    follows by the norm of the Euler parameters; its multiplier (14) does not enter the equations of
+    motion (G(p) p = 0) and is no variable. With K = Q_A - S (eq. 26) at q_n-1 and the mean velocity
+    of the step:
 
     ==============================  ====================================================
     objective (17-19)               |vdot - M^-1 K|_M^2, less ``growth`` times h / h_max
@@ -110,9 +112,12 @@ class PaperStep(UnifiedScheme):
     growth : float
         Which h is taken when the objective does not care, as in free flight: the larger. Small
         beside the objective, which would otherwise be pinned at h_max.
+    finds_h : bool
+        Whether h is a variable, found by Gauss' principle. Else it is given, as to other schemes,
+        by a `StepControl`. Nothing is left to optimize then, so that steps are chained by
+        `Compiled`, a thousand times faster than by the solvers of nonlinear programs.
     """
 
-    chooses_h: ClassVar[bool] = True
     order: ClassVar[int] = 1
     holds_inputs: ClassVar[bool] = True
     forces_at_end: ClassVar[bool] = False
@@ -121,6 +126,11 @@ class PaperStep(UnifiedScheme):
     renormalise: bool = True
     explicit: bool = False
     growth: float = 1e-5
+    finds_h: bool = True
+
+    @property
+    def chooses_h(self) -> bool:
+        return self.finds_h
 
     def check(self, dynamics: Dynamics, p: Array) -> None:
         super().check(dynamics, p)
@@ -136,8 +146,10 @@ class PaperStep(UnifiedScheme):
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
-        """State the step, and Gauss' principle, which finds how long it is."""
+        """State the step, and Gauss' principle where that finds how long it is."""
         step = super().add_step(mpcc, dynamics, start, h, scales)
+        if not self.finds_h:
+            return step
         (b,) = step.transition.balances
         mu, lam, _ = b.impulses
         mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.F @ mu) / h, scales))
@@ -146,12 +158,9 @@ class PaperStep(UnifiedScheme):
 
     def state(self, one: OneStep) -> Transition:
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
-        lam, mu = one.impulse_of_contacts("impulse"), one.impulse_of_joints("joint_impulse")
-        moving = d.nq - len(d.internal_names)
-        guess = (d.rate_matrix(start.q) @ one.guess)[:moving]
-        qdot = ca.vertcat(one.variable("qdot", moving, guess=guess), ca.SX.zeros(d.nq - moving))
-        v = one.end_velocity(d.velocity(start.q, qdot))
-        q = with_internal_after(d, start, h, v, start.q + h * qdot)
+        v = one.end_velocity()
+        mu, lam = one.impulse_of_joints("joint_impulse"), one.impulse_of_contacts("impulse")
+        q = with_internal_after(d, start, h, v, start.q + h * self._rates(d, start, h, v))
         end = one.end(d.renormalise(q) if self.renormalise else q, v)
         mean = (v + start.v) / 2
         acting = start.v if self.explicit else mean
@@ -160,7 +169,6 @@ class PaperStep(UnifiedScheme):
         impulses = Impulses(mu, lam, slip)
         balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
         one.equal("motion", balance.residual, scale=scales.impulse)
-        one.equal("norm", self._norm(d, start, h, qdot), scale=scales.time)
         joints, gap = self.closure.joints(one, end), self.closure.gap(one, end)
         one.close("closure", joints, scale=scales.time)
         sizes = (scales.gap, scales.impulse)
@@ -172,19 +180,30 @@ class PaperStep(UnifiedScheme):
         (b,) = x.balances
         dv = b.after - b.before
         changed = ca.dot(impulse_at_end(x.balances, x.end), (b.before + b.after) / 2)
-        return Errors((ca.fabs(changed) + h * ca.fabs(ca.dot(b.K, dv))) / 2, ca.SX(0))
+        energy = (ca.fabs(changed) + h * ca.fabs(ca.dot(b.K, dv))) / 2
+        return Errors(energy, first_order_errors(x.balances, x.end, h).position)
 
     def refine(self, step: Step) -> Step:
-        return replace(step, frozen=step.impulse)
+        step = replace(step, frozen=step.impulse)
+        if self.finds_h:
+            return step
+        (b,) = step.transition.balances
+        return replace(step, walls=WallFigures(depth(b, step.impulse, step.h)))
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
-        qdot = np.asarray(dynamics.rate_matrix(q) @ v).ravel()
-        return {"h": np.array([h]), "qdot": qdot[: dynamics.nq - len(dynamics.internal_names)]}
+        del dynamics, q
+        return {"h": np.array([h]), "v_end": v} if self.finds_h else {"v_end": v}
 
-    def _norm(self, dynamics: Dynamics, start: Node, h: ca.SX, qdot: ca.SX) -> ca.SX:
-        """Return eq. 23: the linearised norm of the Euler parameters at the end, less one."""
-        norms = dynamics.norms(start.q)
-        return norms - 1 + h * ca.jtimes(norms, start.q, qdot)
+    def _rates(self, d: Dynamics, start: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+        """Return qdot of v = 2 G(p) pdot and eq. 23, p.p - 1 + 2 h p.pdot = 0, (nq,).
+
+        Only Euler parameters that are stored as integrated have norms other than one.
+        """
+        rates, norms = d.rate_matrix(start.q) @ v, d.norms(start.q)
+        if self.renormalise or not norms.numel():
+            return rates
+        excess = ca.DM(d.norms.jac_sparsity(0, 0)).T @ (norms - 1)  # of each entry's parameters
+        return (rates - excess * start.q / (2 * h)) / (1 + excess)
 
 
 def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:

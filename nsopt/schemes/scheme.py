@@ -34,10 +34,6 @@ class Scheme(ABC):
 
     Attributes
     ----------
-    chooses_h : bool
-        Whether the step program itself finds h, a variable then; else h is a parameter that a
-        `StepControl` sets, and the programs are square, without
-        objective, so that `Newton` solves them too.
     forces_at_end : bool
         Whether directions of contact impulses are those at the end of the step; else they belong
         to the gradients of the gap functions at its start.
@@ -57,7 +53,6 @@ class Scheme(ABC):
         Whether it takes the friction of `JointFriction` elements.
     """
 
-    chooses_h: ClassVar[bool] = False
     forces_at_end: ClassVar[bool] = True
     ends_early: ClassVar[bool] = False
     order: ClassVar[int] = 2
@@ -66,6 +61,15 @@ class Scheme(ABC):
     takes_contacts: ClassVar[bool] = True
     takes_rate_constraints: ClassVar[bool] = False
     takes_joint_friction: ClassVar[bool] = False
+
+    @property
+    def chooses_h(self) -> bool:
+        """Whether the step program itself finds h, a variable then.
+
+        Else, the default, h is a parameter that a `StepControl` sets, and the programs are square,
+        without objective, so that `Newton` solves them too.
+        """
+        return False
 
     @property
     def error_order(self) -> int:

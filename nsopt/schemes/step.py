@@ -170,7 +170,7 @@ class Step:
             motion_size=total([b.size / h + ca.fabs(b.K) for b in balances]),
             loss=x.loss,
             pressed_loss=total([b.pressed_loss for b in balances]),
-            contact_work=-ca.sum1(x.loss),
+            contact_work=total([b.contact_work for b in balances]),
             contact_energy=contact_energy(transition, x.end.v),
             energy_error=errors.energy,
             local_error=errors.position,

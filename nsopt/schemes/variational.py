@@ -35,7 +35,7 @@ from nsopt.schemes.terms import (
     rolling_over,
     walls_over,
 )
-from nsopt.schemes.walls import Meeting, WallFigures, depth, met_at, unplaced_impact
+from nsopt.schemes.walls import Approach, WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 
@@ -245,10 +245,10 @@ class Variational(Scheme):
             walls=replace(step.walls, late=late, unplaced=unplaced),
         )
 
-    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> Meeting:
+    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> Approach:
         """Return the approach, at the velocity of the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
-            return Meeting(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
+            return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
         return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
 
     def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
+from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, metric
 
@@ -102,40 +102,63 @@ def unplaced_impact(
     return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 
 
+def turned_directions(first: Balance, end: Node) -> ca.SX:
+    """Return the error of the energy of a step that has all directions at its start [J].
+
+    Impacts are anywhere in the step, so that directions have turned in the mean by half of what
+    they turn in it. What lasts meets its wall in each step anew, as by a small impact.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    end : Node
+    """
+    d, lam = first.dynamics, first.impulses.lam
+    if not lam.numel():
+        return ca.SX(0)
+    opened = first.node.gap > TOUCH * d.gap_scale(first.node.p)
+    struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
+    turned = (_normals(d, end) - _normals(d, first.node)) @ struck
+    given = ca.fmax(ca.dot(turned, _response(first.M, first.C, turned)), 0)
+    meets = ca.logic_not(opened) * ca.fmax(-first.node.gap_rate(first.before), 0)
+    return ca.sqrt(given * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
+
+
 @dataclass(frozen=True)
-class Meeting:
-    """How walls are met.
+class Approach:
+    """Velocities before an impact.
 
     Attributes
     ----------
     node : Node
-        Where, with the velocities of bodies and walls as the first is met.
+        Where the step has its impact, with the velocities of bodies and walls before it.
     gained : SX (ng,) [m/s]
-        By how much gaps come to close faster in a step, without the walls that close.
+        By how much the speed of approach grows in a step that nothing stops.
     """
 
     node: Node
     gained: ca.SX
 
     @classmethod
-    def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Meeting:
-        """Return how walls are met at a node, where smooth forces (nv,) act over a step of h."""
+    def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
+        """Return the approach at a node, where smooth forces (nv,) act over a step of h."""
         t, q, p = node.at
         free = _response(M, d.closure_matrix(t, q, p), h * smooth)
-        return cls(node, -(node.W.T @ free + h * _accelerations(d, node, node.v)))
+        return cls(node, -(node.W.T @ free + h * _of_distances(d, node, node.v)))
 
     def rests(self, e: ca.SX) -> ca.SX:
-        """Return which contacts come to rest (ng,): what rebounds would be back within two steps.
+        """Return which contacts come to rest (ng,): their rebound would be over within two steps.
 
-        Such flights are shorter than steps resolve, and would go on for ever. What they take from
-        the energy falls with h^2.
+        Rebounds that short are not resolved, and would go on for ever. The energy lost with them
+        falls with h^2.
         """
         approach = -self.node.gap_rate(self.node.v)
         return ca.logic_and(approach > 0, e * approach <= self.gained)
 
 
-def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> Meeting:
-    """Return how the first wall of a step is met.
+def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> Approach:
+    """Return the velocities before the first impact of a step.
 
     Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
     the wall as the placing impulses bring them back: so long before the end they met it. Velocities
@@ -155,7 +178,7 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     back = _response(first.M, first.C, first.node.W @ placing)
     gained = 2 * (moved - back - first.before)
     fast = first.before + gained
-    faster = -(end.W.T @ gained + h * _turning(first, end, fast).of_gaps)
+    faster = -(end.W.T @ gained + h * _of_distances(first.dynamics, end, fast))
     nearing, beyond = -end.gap_rate(fast), first.node.W.T @ back
     # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
     root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
@@ -163,27 +186,15 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     late = ca.mmax(ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0))
     after = ca.fmin(ca.fmax(late, 0), 1)
     v = first.before + (1 - after) * gained
-    turning = _turning(first, end, v)
-    node = replace(end, v=v, drift=end.drift - after * h * turning.of_surfaces)
-    return Meeting(node, -(end.W.T @ gained + h * turning.of_gaps))
+    node = replace(end, v=v, drift=end.drift - after * h * _of_surfaces(first, end, v))
+    return Approach(node, -(end.W.T @ gained + h * _of_distances(first.dynamics, end, v)))
 
 
-class _Turning(NamedTuple):
-    """Accelerations at constant v, at the wall, (ng,) [m/s^2].
+def _of_surfaces(first: Balance, end: Node, v: ca.SX) -> ca.SX:
+    """Return relative accelerations of surfaces at constant v along normals held fixed, (ng,).
 
-    Attributes
-    ----------
-    of_gaps : SX (ng,)
-        Of the gaps.
-    of_surfaces : SX (ng,)
-        Of one surface against the other along a normal that does not turn; of planes and in bores.
+    Of planes and in bores; zero of other surfaces.
     """
-
-    of_gaps: ca.SX
-    of_surfaces: ca.SX
-
-
-def _turning(first: Balance, end: Node, v: ca.SX) -> _Turning:
     d, known, slopes = first.dynamics, (end.t, end.q, v, end.p), first.dynamics.slope(*end.at)
     turned = d.contact_normals(*end.at) - d.contact_normals(*first.node.at)
     slides, bias, bends = d.sliding(*known), d.gap_bias(*known), d.bore_bends(*known)
@@ -193,11 +204,11 @@ def _turning(first: Balance, end: Node, v: ca.SX) -> _Turning:
             surfaces[k] = bias[k] - bends[k]
         elif slopes[k].is_constant():  # plane
             surfaces[k] = bias[k] - ca.dot(turned[:, k], slides[:, k]) / (2 * first.h)
-    return _Turning(_accelerations(d, end, v), surfaces)
+    return surfaces
 
 
-def _accelerations(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
-    """Return accelerations of distances at constant v, (ng,), at the walls."""
+def _of_distances(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
+    """Return accelerations of the distances from walls at constant v, (ng,), in contact."""
     known = (node.t, node.q, v, node.p)
     steeper = d.slope_rates(*known) / ca.fmax(d.slope(*node.at), FLAT)
     return d.gap_bias(*known) - steeper * node.gap_rate(v)

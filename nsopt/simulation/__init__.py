@@ -8,12 +8,14 @@ From the outside in::
     stepper       one step by Ipopt or Sqp, with every `retry`; or by the `fallback` scheme
     program       the equations of one step, and the numbers by which `acceptance` judges its end
     control       h where the scheme does not choose it, within its `bounds`
+    batch         many states at once, by the attempts of a chain
     record        accepted steps, and the Result they make
     checkpoint    files from which a run that was ended goes on
 """
 
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.attempt import StepAttempt
+from nsopt.simulation.batch import Batch, BatchStep, batch_step
 from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
@@ -35,6 +37,8 @@ from nsopt.simulation.simulate import simulate
 __all__ = [
     "Acceptance",
     "AcceptedSteps",
+    "Batch",
+    "BatchStep",
     "ChainParameters",
     "ChainStatus",
     "Checkpoint",
@@ -49,6 +53,7 @@ __all__ = [
     "StepControl",
     "StepFigures",
     "StepProgram",
+    "batch_step",
     "check_run",
     "losses_of_forces",
     "objects",

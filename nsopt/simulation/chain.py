@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 class Compiled:
     """Steps solved by Newton in generated C code, many in one call.
 
-    For schemes whose h is given by a `StepControl`; for `PaperStep`, which finds h itself, it
-    means `Sqp`, step by step. A step that Newton does not solve, or that is
+    For schemes whose h is given by a `StepControl`; for `PaperStep` that finds h itself it means
+    `Sqp`, step by step. A step that Newton does not solve, or that is
     not accepted at any h down to h_min, is tried a little below it, unless h is fixed, then in the
     ways of `FallbackChains` and by the solvers; the chain goes on from there. Without a C
     compiler the same functions run in CasADi's virtual machine.

@@ -115,7 +115,8 @@ class FollowContacts:
 
     def _misplaced(self, step: StepFigures) -> ca.SX:
         off = step.unplaced > self.placed * step.kinetic_energy
-        return ca.logic_and(off, ca.logic_not(step.smallest))
+        ends = ca.logic_and(step.late > 0, ca.logic_not(step.smallest))  # it is known when it was
+        return ca.logic_and(off, ends)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from nsopt.files import check_writable
+from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
 from nsopt.sweep.gather import gather
@@ -110,7 +111,10 @@ def sweep(
     points = _points(job, rows, keys, Store(target and target.parent), workers, progress)
     data = gather(over, points, measures, _provenance(job, over) | {KEYS: " ".join(keys)})
     if target is not None:
-        write(data, target)
+        with uninterrupted():
+            write(data, target)
+            with interruptible():  # a signal that came while the file was written
+                pass
     return data
 
 

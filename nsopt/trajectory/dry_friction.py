@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -12,9 +11,7 @@ import numpy as np
 
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import StructuredNlp
 from nsopt.result import Result
-from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
@@ -32,9 +29,6 @@ PARTS = 16
 
 AT_REST = 1e-2
 """Way of joints that a guess leaves at rest, as if they moved by that [rad, m]."""
-
-SHARE = 1e-4
-"""Weight of `StepBend`, over the cost of the guess and its squared accelerations."""
 
 
 def grid_creep(
@@ -86,45 +80,14 @@ def smoothed_by_grid(transcription: Transcription, guess: Guess) -> Transcriptio
     return x.with_creep(grid_creep(x.dynamics, x.horizon, guess, x.inputs))
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepBend(Cost):
-    """Squared second differences of the accelerations within each step, times its length.
-
-    They fall with h^4 where accelerations are smooth. Friction is cheaper the slower a joint is,
-    and quadrature of three points is so little of a bound on accelerations of a light joint that
-    its optimum would be motions between the points, of which costs see nothing.
-    """
-
-    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
-        return h * ca.sumsqr(a[0] - 2 * a[1] + a[2])
-
-
-def step_bend(
-    transcription: Transcription, nlp: StructuredNlp, guess: Guess, p: Array
-) -> StepBend | None:
-    """Return a small cost of what a grid does not resolve; None where it smooths no friction.
-
-    Arguments as of `tie_breaker`.
-    """
-    if not isinstance(transcription, Collocation) or not any(transcription.creep):
-        return None
-    x = transcription.start_from(guess)
-    cost = abs(float(np.asarray(nlp.terms(x, transcription.parameters(p))).sum()))
-    fine = transcription.trajectory(x)[1]
-    squares = float(np.mean(np.sum(fine.a**2, axis=1))) * fine.duration
-    size = cost if np.isfinite(cost) and cost > 0 else 1.0
-    return StepBend(weight=SHARE * size / max(squares, fine.duration**-3))
-
-
 def recorded(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells how friction was smoothed; none where it is not.
 
-    ``creep`` [rad/s, m/s] of each element, ``bend`` the weight of `StepBend`.
+    A list of the speeds [rad/s, m/s] up to which that of each element is.
     """
     if not isinstance(transcription, Collocation) or not any(transcription.creep):
         return {}
-    weights = [x.weight for x in transcription.costs if isinstance(x, StepBend)]
-    return {"friction_smoothed": json.dumps({"creep": transcription.creep, "bend": sum(weights)})}
+    return {"friction_smoothed": json.dumps(transcription.creep)}
 
 
 def of_result(transcription: Transcription, result: Result) -> Transcription:
@@ -132,9 +95,7 @@ def of_result(transcription: Transcription, result: Result) -> Transcription:
     stated = result.data.attrs.get("friction_smoothed")
     if not stated or not isinstance(transcription, Collocation):
         return transcription
-    found = json.loads(stated)
-    costs = (*transcription.costs, StepBend(weight=found["bend"]))
-    return replace(transcription, costs=costs, creep=tuple(found["creep"]))
+    return transcription.with_creep(tuple(json.loads(stated)))
 
 
 def with_exact_sign(

@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory import dry_friction
+from nsopt.trajectory import dry_friction, step_bend
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.guesses import Guess
@@ -218,7 +218,8 @@ class Optimization:
             scheme=self.scheme,
             relaxation=horizon_settings(self.solver).relaxation,
         )
-        program = dry_friction.of_result(with_cost(program, of_result(result)), result)
+        program = step_bend.of_result(with_cost(program, of_result(result)), result)
+        program = dry_friction.of_result(program, result)
         nlp = program.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
         if sizes != (program.size, len(nlp.lower)):

@@ -77,6 +77,10 @@ def optimize(
     program alone: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
     which is zero at rest.
 
+    Where a step of such a motion, reintegrated under the same forces, does not end at the next
+    node, it is solved again with a little cost of second differences of accelerations within steps,
+    ``step_bend`` in ``attrs`` its weight; no part of the objective either.
+
     Returns
     -------
     Result

@@ -33,7 +33,7 @@ from nsopt.trajectory.diagnosis import (
     dependence,
     stated_row,
 )
-from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid, step_bend
+from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -47,6 +47,8 @@ from nsopt.trajectory.programs import (
     transcribed,
 )
 from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.step_bend import bends, step_bend
+from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.tie_breaker import recorded, smaller, tie_breaker, with_cost
 from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
 from nsopt.trajectory.transcription.base import Array, Transcription
@@ -156,6 +158,7 @@ class PreparedOptimization:
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             solution = now.program.solve(p, *transcription.limits(), start, schedules)
             now, solution = self._settled(now, solution, p)
+            now, solution = self._resolved(now, solution, p)
             transcription, nlp = now.transcription, now.nlp
             kept = now.kept(solution, p)
             solution = solution if kept is None else kept.solution
@@ -179,6 +182,7 @@ class PreparedOptimization:
                 **found,
                 **recorded(now.tie),
                 **recorded_friction(transcription),
+                **recorded_bend(transcription),
                 **exact_costs(transcription, motions, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
@@ -253,7 +257,8 @@ class PreparedOptimization:
         depends = dependence(nlp, len(costs))
         check_costs(costs, depends)
         tie = tie_breaker(transcription, nlp, depends, guess, p)
-        bend = step_bend(transcription, nlp, guess, p)
+        smoothed = isinstance(transcription, Collocation) and any(transcription.creep)
+        bend = step_bend(transcription, nlp, guess, p) if smoothed else None
         transcription = with_cost(with_cost(transcription, bend), tie)
         return self._compiled_program(statement, transcription, tie, guess)
 
@@ -284,6 +289,27 @@ class PreparedOptimization:
         start = Point.cold(solution.x, len(other.nlp.lower))
         found = other.program.solve(p, *transcription.limits(), start)
         return (other, found) if found.ok else (now, solution)
+
+    def _resolved(self, now: _Program, solution: Solution, p: Array) -> tuple[_Program, Solution]:
+        """Return program and solution of which steps are resolved, by a little cost of their bends.
+
+        Without it light joints may move between the points that costs are taken at, so that a step
+        under the same forces does not end at the next node.
+        """
+        x = now.transcription
+        usable = solution.feasible and not solution.interrupted
+        if not (usable and isinstance(x, Collocation)) or bends(x):
+            return now, solution
+        if not x.defect(solution.x, p) > self._horizon.defect:
+            return now, solution
+        costs = list(x.costs)
+        costs.insert(len(costs) - (now.tie is not None), step_bend(x, now.nlp, now.guess, p))
+        transcription = replace(x, costs=tuple(costs))
+        other = self._compiled_program(now.statement, transcription, now.tie, now.guess)
+        start = Point.cold(solution.x, len(other.nlp.lower))
+        found = other.program.solve(p, *transcription.limits(), start)
+        usable = found.ok or found.interrupted
+        return (other, found.after(solution)) if usable else (now, solution)
 
     def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
         """Return the program of other conditions and parameters, as much of it as is the same."""

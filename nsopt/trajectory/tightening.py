@@ -128,12 +128,7 @@ class Tightening:
             if not found.ok:
                 best = best._replace(interrupted=found.interrupted)
                 break
-            spent = replace(
-                found,
-                stages=(*last.solution.stages, *found.stages),
-                time=found.time + last.solution.time,
-            )
-            last = KeptMotion(spent, self._excesses(found), k)
+            last = KeptMotion(found.after(last.solution), self._excesses(found), k)
             best = min(best, last, key=lambda x: x.largest)
         return last if last.largest <= KEPT else best
 

@@ -186,6 +186,16 @@ def test_printed_forms_of_the_paper_step_are_chosen_by_name(folder, scheme):
     assert ("LinearisedClosure" in result.data.attrs["scheme"]) == (scheme == "paper-printed")
 
 
+def test_steps_of_the_paper_of_a_given_size_are_chosen_by_name(folder):
+    """They are compiled, and take a control of h."""
+    Path("spin.py").write_text(SPINNING)
+    call("run", "spin.py", "--scheme", "paper-given-h", "--tolerance", 1e-3)
+    result = Result.open("results/spin.nc")
+    assert "Compiled" in result.data.attrs["solver"]
+    assert "finds_h=False" in result.data.attrs["scheme"]
+    assert "ErrorControl(tolerance=0.001" in result.data.attrs["step_control"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "last"),

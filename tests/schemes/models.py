@@ -15,6 +15,7 @@ from nsopt import (
     PlanarPrismaticClearance,
     PlaneContact,
     Revolute,
+    SpringDamper,
     assemble,
 )
 from nsopt.mechanics import ContactPair, Gap, State
@@ -115,14 +116,18 @@ class Piston(ContactPair):
         return self.with_law(s, [Gap(gap, gap, point, up, ca.SX(1e-3))])
 
 
-def ball_on_piston(coordinates="absolute", **values):
-    """A ball of 2 kg on a piston, at rest unless Parameters get other values."""
+def ball_on_piston(coordinates="absolute", stiffness=0.0, **values):
+    """A ball of 2 kg on a piston, at rest unless Parameters get other values.
+
+    ``stiffness`` [N/m] is of a spring that pulls it to the origin.
+    """
     numbers = {"speed": 0.0, "amplitude": 0.0, "rate": 50.0, "e": 0.0} | values
     speed, amplitude, rate, e = (Parameter(*x) for x in numbers.items())
     body = Body("ball", 2.0, point_mass=True)
     law = ContactLaw(restitution=e)
     piston = Piston("piston", Frame(None), Frame(body), speed, amplitude, rate, law=law)
-    return assemble(Mechanism([body], coordinates=coordinates), [piston], (0, 0, -G))
+    spring = [SpringDamper("spring", Frame(None), Frame(body), stiffness)] if stiffness else []
+    return assemble(Mechanism([body], coordinates=coordinates), [piston, *spring], (0, 0, -G))
 
 
 class Shaken:

@@ -7,14 +7,21 @@ from scipy.spatial.transform import Rotation
 
 from nsopt import (
     Body,
+    Compiled,
     CylindricalClearance,
+    Driven,
+    ErrorControl,
     Frame,
+    LinearisedClosure,
+    PaperStep,
     PlaneContact,
     Revolute,
     SphereContact,
     Spherical,
     Start,
+    StepBounds,
     load_problem,
+    simulate,
 )
 from tests.states import assembled, axes_of, run
 
@@ -310,6 +317,72 @@ def test_a_drop_rests_on_the_plane(h):
         np.tile([0, 0, 0.7 * G], (resting.sum(), 1)), abs=1e-6
     )
     assert np.all(result["gap"].values >= -1e-10)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"closure": LinearisedClosure(), "renormalise": False, "explicit": True}],
+    ids=["default", "printed"],
+)
+def test_steps_of_a_given_size_are_those_of_the_nonlinear_program(form):
+    """Chained by Newton's method they end where the programs do whose h has nowhere to go."""
+    case, h = load_problem("case_a").dynamics, 2e-4
+    found = run(case, 0.2, h, scheme=PaperStep(**form))
+    given = run(case, 0.2, h, scheme=PaperStep(finds_h=False, **form), solver=Compiled(chunk=100))
+    assert np.nanmax(found["impulse"].values) > 1e-4
+    for name, near in (("q", 1e-10), ("v", 1e-9), ("impulse", 1e-8)):
+        one, other = (np.nan_to_num(x[name].values) for x in (given, found))
+        assert one == pytest.approx(other, abs=near * np.abs(other).max())
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.3])
+def test_a_crank_that_is_driven_needs_no_other_solver(angle):
+    """In absolute coordinates its joints alone determine each step, in any posture."""
+    speed, h = 30.0, 2e-4
+    half = np.array([0.02 * np.cos(angle), 0.02 * np.sin(angle), 0])
+    crank = Body(
+        "crank",
+        0.3,
+        (1e-5, 1e-4, 1e-4),
+        position=tuple(half),
+        orientation=(np.cos(angle / 2), 0, 0, np.sin(angle / 2)),
+        velocity=(-speed * half[1], speed * half[0], 0),
+        angular_velocity=(0, 0, speed),
+    )
+    hinge = Revolute("hinge", Frame(None), Frame.at(crank, (0, 0, 0)))
+    dynamics = assembled([crank], [hinge, Driven("motor", hinge, speed)], gravity=(0, -G, 0))
+    result = run(dynamics, 100 * h, h, scheme=PaperStep(finds_h=False), solver=Compiled(chunk=100))
+    assert np.all(result["retries"].values[1:] == 0)
+    ahead = angle + speed * 100 * h
+    end = 0.02 * np.cos(ahead), 0.02 * np.sin(ahead)
+    assert result["q"].values[-1, :2] == pytest.approx(end, abs=1e-11)
+
+
+def test_its_steps_can_be_those_of_an_error_control():
+    """The control finds steps that keep the angle of a pendulum to what is asked for."""
+    rod = Body("rod", 1.0, (1e-3, 1e-2, 1e-2), position=(0.5, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
+    dynamics = assembled([rod], [hinge], gravity=(0, -G, 0))
+
+    def rates(t, y):
+        return [y[1], -G * 0.5 / 0.26 * np.cos(y[0])]
+
+    exact = solve_ivp(rates, (0, 0.5), (0, 0), rtol=1e-11, atol=1e-12).y[0, -1]
+    errors = []
+    for tolerance in (1e-7, 1e-9):
+        result = simulate(
+            dynamics,
+            duration=0.5,
+            steps=StepBounds(1e-8, 1e-2),
+            scheme=PaperStep(finds_h=False),
+            control=ErrorControl(tolerance),
+            progress=False,
+        )
+        assert result.completed
+        x, y = result["q"].values[-1, :2]
+        errors.append(abs(np.arctan2(y, x) - exact))
+    assert errors[1] < 2e-3
+    assert errors[0] / errors[1] == pytest.approx(10, rel=0.5)
 
 
 def test_fixed_steps_end_on_time_in_spite_of_round_off():

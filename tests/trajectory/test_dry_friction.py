@@ -70,6 +70,16 @@ def test_least_effort_of_a_cart_is_that_in_closed_form():
     assert stated.cost_gradient(result)["mass"] == pytest.approx(24 * MASS * WAY**2, rel=0.02)
 
 
+def test_creeping_where_rest_costs_less_is_told():
+    """Least is to arrive after sqrt(6 m d/F) and to rest, at 12 m^2 d^2/T^3 + F^2 T of that T."""
+    quick, slow = (moved(cart(), Effort(), Horizon(T, 50)).solve() for T in (2.0, 6.0))
+    assert "dry friction" not in quick.summary().partition("\nobjective")[0]
+    (exact,) = json.loads(slow.data.attrs["exact_cost"]).values()
+    T = np.sqrt(6 * MASS * WAY / FRICTION)
+    assert exact > 1.2 * (12 * (MASS * WAY) ** 2 / T**3 + FRICTION**2 * T)
+    assert "joints creep that could rest" in slow.summary().partition("\nobjective")[0]
+
+
 def test_friction_of_a_finer_grid_is_sharper():
     errors = []
     for steps in (25, 50, 100):

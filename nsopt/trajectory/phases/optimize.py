@@ -32,6 +32,7 @@ from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.prepared import LONG
 from nsopt.trajectory.programs import program_settings
+from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.tie_breaker import recorded
 from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
 from nsopt.trajectory.transcription.base import Array
@@ -236,6 +237,7 @@ def _recorded(
             **found,
             **recorded(own.tie),
             **recorded_friction(x),
+            **recorded_bend(x),
             **exact_costs(x, {"exact_cost": (part.x, costs)}, p),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),

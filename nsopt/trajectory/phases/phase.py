@@ -18,9 +18,10 @@ from nsopt.trajectory.diagnosis import (
     check_feasible,
     dependence,
 )
-from nsopt.trajectory.dry_friction import grid_creep, step_bend
+from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.step_bend import step_bend
 from nsopt.trajectory.tie_breaker import smaller, tie_breaker
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
@@ -135,7 +136,8 @@ class PhaseProgram:
         depends = dependence(nlp, len(costs))
         check_costs(costs, depends)
         tie = tie_breaker(transcription, nlp, depends, guess, p)
-        more = [x for x in (step_bend(transcription, nlp, guess, p), tie) if x is not None]
+        bend = step_bend(transcription, nlp, guess, p) if any(transcription.creep) else None
+        more = [x for x in (bend, tie) if x is not None]
         if more:
             transcription = replace(transcription, costs=(*costs, *more))
             nlp = transcription.nlp()

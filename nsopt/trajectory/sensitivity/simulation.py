@@ -241,7 +241,8 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
     if scheme.chooses_h:
         raise ValueError(
             f"{type(scheme).__name__} finds its step sizes by an optimum that need not be unique, "
-            "so its motion has no derivatives: use Variational or ContactAligned"
+            "so its motion has no derivatives: use Variational, ContactAligned or "
+            f"{type(scheme).__name__}(finds_h=False)"
         )
     scheme.check(dynamics, p)
     scheme.check_joint_friction(dynamics)

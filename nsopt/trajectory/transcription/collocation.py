@@ -302,10 +302,14 @@ class Collocation(Transcription):
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
 
+    def defect(self, x: Array, p: Array) -> float:
+        """Return the largest distance of a reintegrated step from the next node [m, rad]."""
+        fine = self.trajectory(x)[1]
+        return self._reintegration.defect(fine, self._reintegration.net_forces(fine, p), p)
+
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
         drive, power = self._reintegration.driving_forces(fine, p)
-        net = self._reintegration.net_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         accepted = _accepted(nodes, t, power, loss, solution)
@@ -324,7 +328,7 @@ class Collocation(Transcription):
             accepted,
             np.stack([table[:-2:2], table[1::2], table[2::2]], axis=1),
             controls,
-            self._reintegration.defect(fine, net, p),
+            self.defect(solution.x, p),
             fine.a[1::2],
             *self._reintegration.over_steps(fine, p),
         )

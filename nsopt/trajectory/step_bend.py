@@ -1,0 +1,64 @@
+"""A little cost of what accelerations do within steps of polynomials, unseen by quadrature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc import StructuredNlp
+from nsopt.result import Result
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.transcription.base import Array, Transcription
+
+SHARE = 1e-4
+"""Weight of `StepBend`, over the cost of the guess and its squared accelerations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepBend(Cost):
+    """Squared second differences of the accelerations within each step, times its length.
+
+    They fall with h^4 where accelerations are smooth. Light joints cost little to accelerate:
+    quadrature of three points is so little of a bound on them that an optimum may be a motion
+    between the points, of which costs see nothing.
+    """
+
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return h * ca.sumsqr(a[0] - 2 * a[1] + a[2])
+
+
+def step_bend(transcription: Transcription, nlp: StructuredNlp, guess: Guess, p: Array) -> StepBend:
+    """Return the cost, sized by the guess of a motion by polynomials.
+
+    Arguments as of `tie_breaker`.
+    """
+    x = transcription.start_from(guess)
+    cost = abs(float(np.asarray(nlp.terms(x, transcription.parameters(p))).sum()))
+    share = np.linspace(0, 1, 2 * transcription.horizon.steps + 1)
+    motion = guess.trajectory(share, transcription.horizon.bounds, transcription.inputs)
+    squares = float(np.mean(np.sum(motion.a**2, axis=1))) * motion.duration
+    size = cost if np.isfinite(cost) and cost > 0 else 1.0
+    return StepBend(weight=SHARE * size / max(squares, motion.duration**-3))
+
+
+def bends(transcription: Transcription) -> bool:
+    """Return whether a motion has this cost already."""
+    return any(isinstance(x, StepBend) for x in transcription.costs)
+
+
+def recorded(transcription: Transcription) -> dict[str, Any]:
+    """Return the attribute of a result that tells the weight; none where there is no such cost."""
+    weights = [x.weight for x in transcription.costs if isinstance(x, StepBend)]
+    return {"step_bend": sum(weights)} if weights else {}
+
+
+def of_result(transcription: Transcription, result: Result) -> Transcription:
+    """Return the motion of which a result is an optimum, with this cost as there."""
+    weight = result.data.attrs.get("step_bend")
+    if weight is None:
+        return transcription
+    return replace(transcription, costs=(*transcription.costs, StepBend(weight=float(weight))))
