@@ -161,7 +161,8 @@ def energy(data: xr.Dataset) -> list[Row]:
             text = f"{taken:.3g} J: the steps add energy to them"
         rows.append(("taken by contacts", text))
     if off := data.attrs["unplaced_energy"]:
-        rows.append(("impacts within steps", f"change the energy by some {off:.2g} J"))
+        about = "up to" if data.attrs["scheme_name"] == "Variational" else "some"
+        rows.append(("impacts within steps", f"change the energy by {about} {off:.2g} J"))
     return rows
 
 
