@@ -159,8 +159,9 @@ def mujoco_arms(integrator: str, n: int) -> Way:
         for part in ("visual", "collision"):
             for found in link.findall(part):
                 link.remove(found)
-    for dynamics in [x for x in tree.getroot().iter("joint") if x.find("dynamics") is not None]:
-        dynamics.remove(dynamics.find("dynamics"))  # type: ignore[arg-type]
+    for joint in tree.getroot().iter("joint"):
+        for dynamics in joint.findall("dynamics"):
+            joint.remove(dynamics)
     model = import_module("mujoco").MjModel.from_xml_string(ET.tostring(tree.getroot()).decode())
     kind = import_module("mujoco").mjtIntegrator
     model.opt.timestep, model.opt.integrator = H, getattr(kind, f"mjINT_{integrator}")

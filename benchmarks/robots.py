@@ -163,12 +163,12 @@ class Pinocchio:
             at = seat * self._pose(branch.parent_frame)
             if not isinstance(joint, Fixed):
                 kind = pin.JointModelPZ() if isinstance(joint, Prismatic) else pin.JointModelRZ()
-                parent = self.model.addJoint(parent, kind, at, joint.name)  # type: ignore[union-attr]
-                ids[joint.name], at = parent, pin.SE3.Identity()  # type: ignore[union-attr]
+                parent = self.model.addJoint(parent, kind, at, joint.name)
+                ids[joint.name], at = parent, pin.SE3.Identity()
             seat = at * self._pose(branch.child_frame).inverse()
             J = np.asarray(body.inertia, dtype=float)
             J = J if J.ndim == 2 else np.diag(J)
-            inertia = pin.Inertia(float(body.mass), np.zeros(3), J)  # type: ignore[arg-type]
+            inertia = pin.Inertia(float(body.mass), np.zeros(3), J)
             self.model.appendBodyToJoint(parent, inertia, seat)
             seats[body.name] = parent, seat
         moved = [j.name for j in mechanism.joints if j.name in ids]

@@ -35,7 +35,7 @@ from wall import (
     true_rigid_optimum,
 )
 
-from nsopt.mpcc import Ipopt
+from nsopt.mpcc import Ipopt, Statements
 from nsopt.mpcc.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
@@ -149,7 +149,7 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     check_feasible(Statement(task.dynamics, task.conditions, task.inputs, p), horizon)
     nlp = stated.nlp()
     start = starting_point(stated, nlp, task.guess)
-    program = nlp.nlp("arm", nlp.derivatives(compiled=native))
+    program = nlp.nlp("arm", nlp.derivatives(compiled=Statements() if native else None))
     few = Ipopt(max_iter=1).build(program)
     figures = {"before": before, "build": perf_counter() - begin}
     if more:

@@ -270,18 +270,23 @@ def end_error(force: Force, times: Array, rigid: bool = False) -> float:
     return float(np.max(np.abs(state - END)))
 
 
-def _to(end: float, begin: float, state: Array, force: Force, rigid: bool) -> Array:
-    """Return the state at a time; where the wall is touched or left, integration begins anew."""
+def at_wall(direction: float = 0.0) -> Any:
+    """Return the event that ends an integration by SciPy at the wall, reached in a direction."""
 
-    def touch(t: float, y: Array) -> float:
+    def position(t: float, y: Array) -> float:
         del t
         return float(y[0])
 
-    touch.terminal = True  # type: ignore[attr-defined]
+    event: Any = position
+    event.terminal, event.direction = True, direction
+    return event
+
+
+def _to(end: float, begin: float, state: Array, force: Force, rigid: bool) -> Array:
+    """Return the state at a time; where the wall is touched or left, integration begins anew."""
     pressed = state[0] < 0 or (state[0] == 0 and state[1] < 0)
     while begin < end:
-        stiffness = STIFFNESS if pressed else 0.0
-        touch.direction = 1.0 if pressed else -1.0  # type: ignore[attr-defined]
+        stiffness, touch = STIFFNESS if pressed else 0.0, at_wall(1.0 if pressed else -1.0)
 
         def rate(t: float, y: Array, k: float = stiffness) -> list[float]:
             return [y[1], force(t) - k * y[0]]
@@ -318,15 +323,9 @@ def true_optimum() -> float:
         k = STIFFNESS if pressed else 0.0
         return lambda _, y: [y[1], -y[3] / 2 - k * y[0], k * y[3], -y[2], y[3] ** 2 / 4]
 
-    def touch(t: float, y: Array) -> float:
-        del t
-        return float(y[0])
-
-    touch.terminal = True  # type: ignore[attr-defined]
-
     def half(costates: Array) -> Array:
         start = [*START, *costates, 0.0]
-        first = solve_ivp(rate(False), (0, DURATION / 2), start, events=touch, **EXACT)
+        first = solve_ivp(rate(False), (0, DURATION / 2), start, events=at_wall(), **EXACT)
         if first.status != 1:
             return np.asarray(first.y[:, -1])
         return np.asarray(

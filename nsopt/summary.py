@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
-from nsopt.caveats import by_other_schemes, caveats
+from nsopt.caveats import by_other_schemes, caveats, turned_in_steps
 from nsopt.contact_modes import statistics_of_modes
 
 Row = tuple[str, str]
@@ -161,8 +161,10 @@ def energy(data: xr.Dataset) -> list[Row]:
             text = f"{taken:.3g} J: the steps add energy to them"
         rows.append(("taken by contacts", text))
     if off := data.attrs["unplaced_energy"]:
-        about = "up to" if data.attrs["scheme_name"] == "Variational" else "some"
-        rows.append(("impacts within steps", f"change the energy by {about} {off:.2g} J"))
+        if turned_in_steps(data):
+            rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
+        else:
+            rows.append(("impacts within steps", f"change the energy by up to {off:.2g} J"))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from nsopt import (
     Body,
@@ -14,7 +15,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.caveats import caveats
+from nsopt.caveats import _departs, caveats
 from nsopt.summary import summary
 from tests.simulation.test_checkpoint import Hopeless
 
@@ -151,3 +152,20 @@ def test_few_long_steps_of_another_scheme_are_told():
     data.attrs["time_by_other_schemes"] = 5e-4
     assert caveats(data) == ()
     assert "by other schemes      1 of 100 steps, 0.5 % of the time" in summary(data)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(("off", "told"), [(0.09, False), (0.11, True)])
+def test_an_optimum_that_departs_open_loop_is_told_from_when(off, told):
+    """A coordinate moves by 2 m; the simulation leaves it by a growing distance."""
+    t = np.linspace(0, 1, 5)
+    q = np.column_stack([2 * t, 0 * t])
+    left = np.column_stack([0 * t, off * (t > 0.6)])
+    attrs = {"resimulated_defect": off, "resimulated_until": 1.0, "objective": 1.0}
+    data = xr.Dataset(
+        {"q": (("time", "q"), q), "resimulated": (("time", "q"), q + left)}, {"time": t}, attrs
+    )
+    found = list(_departs(data))
+    assert bool(found) == told
+    if told:
+        assert "departs at t = 0.75 s, by 0.11 (m, rad) until 1 s" in found[0]

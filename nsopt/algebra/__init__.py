@@ -11,11 +11,12 @@ from nsopt.algebra.euler_parameters import (
     rotation_matrix,
     turn_over,
     turned,
+    turned_matrix,
 )
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import new_directions, null_space, rank
-from nsopt.algebra.repetition import repeated
+from nsopt.algebra.repetition import in_pairs, repeated
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
@@ -35,6 +36,7 @@ __all__ = [
     "evaluated",
     "exp",
     "from_rotation",
+    "in_pairs",
     "left_null_vectors",
     "leibniz",
     "new_directions",
@@ -49,5 +51,6 @@ __all__ = [
     "solve_symbolic",
     "turn_over",
     "turned",
+    "turned_matrix",
     "without_round_off",
 ]

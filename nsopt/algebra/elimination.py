@@ -41,7 +41,7 @@ def solve_symbolic(
     rows = _rows(J)
     right = ca.vertsplit(ca.densify(r)) if n else []
     late = set(deferred)
-    order = _eliminate(rows, right, [i for i in range(n) if i not in late])
+    order = _eliminate(rows, right, [i for i in range(n) if i not in late], set(range(n)))
     held = [_held(rows, *combined) for combined in free]
     for i in late:
         pivot = rows[i].get(i, ca.SX(0))
@@ -49,11 +49,11 @@ def solve_symbolic(
     for more in held:
         for (i, j), value in more.items():
             rows[i][j] = rows[i].get(j, ca.SX(0)) + value
-    order += _eliminate(rows, right, sorted(late))
+    order += _eliminate(rows, right, sorted(late), late)
     x: list[ca.SX] = [ca.SX(0)] * n
     for i in reversed(order):
         known = sum((a * x[j] for j, a in rows[i].items() if j != i), ca.SX(0))
-        x[i] = (right[i] - known) / rows[i][i]
+        x[i] = (known - right[i]) * _negative_inverse(rows[i][i])
     return ca.vertcat(ca.SX(0, 1), *x)
 
 
@@ -74,16 +74,18 @@ def _rows(J: ca.SX) -> list[Row]:
     return rows
 
 
-def _eliminate(rows: list[Row], right: list[ca.SX], unknowns: list[int]) -> list[int]:
-    """Eliminate ``unknowns`` from all rows not yet used, fewest entries first; return the order.
+def _eliminate(
+    rows: list[Row], right: list[ca.SX], unknowns: list[int], unused: set[int]
+) -> list[int]:
+    """Eliminate ``unknowns`` from the ``unused`` rows, fewest entries first; return the order.
 
     A row keeps the entries of unknowns eliminated after it, for back substitution.
     """
     left = set(unknowns)
     order = []
     columns: dict[int, set[int]] = {}
-    for i, row in enumerate(rows):
-        for j in row:
+    for i in unused:
+        for j in rows[i]:
             columns.setdefault(j, set()).add(i)
     while left:
         k = min(left, key=lambda i: ((len(rows[i]) - 1) * (len(columns.get(i, ())) - 1), i))
@@ -91,15 +93,23 @@ def _eliminate(rows: list[Row], right: list[ca.SX], unknowns: list[int]) -> list
         order.append(k)
         for j in rows[k]:
             columns[j].discard(k)
-        pivot = rows[k][k]
+        inverse = _negative_inverse(rows[k][k])
         others = {j: value for j, value in rows[k].items() if j != k}
         entries = ca.vertcat(*others.values(), right[k])
         for i in sorted(columns.pop(k, set()) - {k}):
-            factor = rows[i].pop(k) / pivot
+            factor = rows[i].pop(k) * inverse
             # Of a whole row at once: calls of CasADi take far longer than what they do.
-            minuend = ca.vertcat(*(rows[i].get(j, 0) for j in others), right[i])
-            *values, right[i] = ca.vertsplit(ca.densify(minuend - factor * entries))
+            changed = ca.vertcat(*(rows[i].get(j, 0) for j in others), right[i])
+            *values, right[i] = ca.vertsplit(ca.densify(changed + factor * entries))
             rows[i].update(zip(others, values, strict=True))
             for j in others:
                 columns.setdefault(j, set()).add(i)
     return order
+
+
+def _negative_inverse(pivot: ca.SX) -> ca.SX:
+    """Return -1 / pivot: a division takes as long as several products.
+
+    Products with 1 / pivot CasADi makes divisions again.
+    """
+    return ca.SX(-1) / pivot

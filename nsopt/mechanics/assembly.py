@@ -137,6 +137,9 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
             ["q", "displacement"],
             ["moved"],
         ),
+        retract_matrix=ca.Function(
+            "retract_matrix", [v], [coordinates.retract_matrix(v)], ["displacement"], ["T"]
+        ),
         renormalise=s.function("renormalise", "q", _with_internal(s, coordinates.renormalise)(q)),
         poses=s.function("poses", "q v p", *_poses(s)),
         masses=s.function(

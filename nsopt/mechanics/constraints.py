@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -63,7 +63,8 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    W, drift = s.gradient(function).T, ca.jacobian(function, s.t)
+    W = ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, group) for group in s.gaps))
+    drift = ca.jacobian(function, s.t)
     rate = W.T @ s.v + s.evaluated(drift)[0]
     return {
         "gap": s.function("gap", "t q p", function),
@@ -87,6 +88,15 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         **_bore_functions(s, gaps),
         **_friction_functions(s, gaps),
     }
+
+
+def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
+    """Return the gradients of the gaps of a contact, (nv, ng), one by one where they are few."""
+    rows = [gap.function for gap in gaps]
+    W = s.gradient(ca.vertcat(ca.SX(0, 1), *rows)).T
+    if len(rows) >= len(set(W.sparsity().row())):
+        return W
+    return ca.horzcat(*(s.gradient(row).T for row in rows))
 
 
 def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:

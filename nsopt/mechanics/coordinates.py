@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import body_rate_matrix, normalise, turned
+from nsopt.algebra import body_rate_matrix, normalise, turned, turned_matrix
 from nsopt.mechanics.frame import Frame, Motion
 
 Array = NDArray[np.float64]
@@ -157,3 +157,11 @@ class Coordinates(ABC):
             for b in self.blocks
         ]
         return ca.vertcat(ca.SX(0, 1), *parts)
+
+    def retract_matrix(self, displacement: ca.SX) -> ca.SX:
+        """Return T, shape (nv, nv): by T d(displacement) the end of `retract` is displaced."""
+        parts = [
+            turned_matrix(displacement[b.v]) if b.ball else ca.SX.eye(b.v.stop - b.v.start)
+            for b in self.blocks
+        ]
+        return ca.diagcat(ca.SX(0, 0), *parts)

@@ -51,9 +51,9 @@ class Dynamics:
     velocity : (q, qdot) -> v (nv,)
     norms, renormalise : (q) -> (n,), (nq,)
         Squared norms of the Euler parameters; q with all of them normalised.
-    retract : (q, move) -> (nq,)
+    retract, retract_matrix : (q, move) -> (nq,), (move) -> T (nv, nv)
         q (+) move, where constant velocity v leads in h with move = h v; going back by the same
-        move returns.
+        move returns. By T d(move) the end of a move is displaced.
     closure : (t, q, p) -> (nc,)
         Residuals of the ideal joints.
     closure_matrix : (t, q, p) -> C (nc, nv)
@@ -178,6 +178,7 @@ class Dynamics:
     norms: ca.Function
     renormalise: ca.Function
     retract: ca.Function
+    retract_matrix: ca.Function
     closure: ca.Function
     closure_matrix: ca.Function
     closure_drift: ca.Function

@@ -1,11 +1,22 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
 from nsopt.mpcc.active_set import ActiveSet
-from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
-from nsopt.mpcc.blocks import Rows
-from nsopt.mpcc.disc import smooth_discs
+from nsopt.mpcc.backend import (
+    BESIDE,
+    NEAR,
+    Backend,
+    Derivatives,
+    Nlp,
+    Outcome,
+    Point,
+    WarmStart,
+)
+from nsopt.mpcc.block_functions import Code, Statements, Tables
+from nsopt.mpcc.blocks import Rows, Slopes
+from nsopt.mpcc.disc import relax_discs, smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
-from nsopt.mpcc.ipopt import QUIET, Ipopt, WarmStart
+from nsopt.mpcc.in_turn import InTurn
+from nsopt.mpcc.ipopt import QUIET, Ipopt
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
@@ -48,17 +59,21 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
+from nsopt.mpcc.stages import Known
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
+    "BESIDE",
     "GENERAL",
+    "NEAR",
     "QUIET",
     "STEP",
     "ActiveSet",
     "Backend",
     "Bound",
+    "Code",
     "ConstraintBlock",
     "Daqp",
     "Derivatives",
@@ -68,9 +83,11 @@ __all__ = [
     "FirstEventRow",
     "FischerBurmeister",
     "Hessian",
+    "InTurn",
     "Ipopt",
     "IpoptQp",
     "Kind",
+    "Known",
     "LimitedMemory",
     "Mpcc",
     "MultiStart",
@@ -98,16 +115,19 @@ __all__ = [
     "Scholtes",
     "ScholtesAggregated",
     "Settings",
+    "Slopes",
     "Solution",
     "SolveError",
     "Solver",
     "Sqp",
     "StageRun",
+    "Statements",
     "Stationarity",
     "StationarityKind",
     "Status",
     "StructuredNlp",
     "StructuredProgram",
+    "Tables",
     "Tolerances",
     "WarmStart",
     "Worst",
@@ -116,6 +136,7 @@ __all__ = [
     "constraint_block",
     "has_compiler",
     "min_rows",
+    "relax_discs",
     "smooth_discs",
     "split_into_pairs",
 ]

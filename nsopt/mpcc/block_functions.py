@@ -1,6 +1,6 @@
 """The function of a constraint block and its derivatives, evaluated at all its instances.
 
-They are interpreted by CasADi, or compiled for several instances at once (`VectorCode`). Compiled
+They are interpreted by CasADi, or compiled for several instances at once (`Code`). Compiled
 code is found by the function of the block with its numbers as inputs. So it serves any number of
 steps and any mass, clearance or scale, and where it is there, nothing is differentiated.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,11 +22,46 @@ import casadi as ca
 from nsopt.mpcc.lifted_numbers import lifted_numbers
 from nsopt.mpcc.native import compile_library
 from nsopt.mpcc.vector_code import VectorCode
+from nsopt.mpcc.vector_program import VectorProgram, calls_others
 
-GENERATORS = ("block_functions", "lifted_numbers", "vector_code", "vector_operations")
+GENERATORS = (
+    *("block_functions", "lifted_numbers"),
+    *("vector_code", "vector_operations", "vector_program"),
+)
 """Modules on which compiled code depends."""
 
 PROCESSORS = Path("/proc/cpuinfo")
+
+
+MANY = 200
+"""Instances from which functions that call others are compiled where tables are asked for."""
+
+
+class Code(ABC):
+    """What functions of many instances are compiled from; a new kind is one class."""
+
+    @abstractmethod
+    def writer(self, function: ca.Function, count: int) -> VectorCode | VectorProgram | None:
+        """Return what writes the C of a function of ``count`` instances; None to interpret it."""
+
+
+@dataclass(frozen=True)
+class Statements(Code):
+    """Straight-line code, in many seconds, up to twice as fast as tables."""
+
+    def writer(self, function: ca.Function, count: int) -> VectorCode:
+        del function, count
+        return VectorCode(_vectors()[0])
+
+
+@dataclass(frozen=True)
+class Tables(Code):
+    """Tables of instructions, in a second; of functions that call others, statements if many."""
+
+    def writer(self, function: ca.Function, count: int) -> VectorCode | VectorProgram | None:
+        if not calls_others(function):
+            return VectorProgram()
+        return Statements().writer(function, count) if count >= MANY else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,26 +142,35 @@ def interpreted(function: ca.Function, often: bool) -> BlockFunctions:
     return BlockFunctions(*(InstanceFunction(f) for f in _derived(function, often)))
 
 
-def compiled(function: ca.Function) -> BlockFunctions:
-    """Return compiled functions of a block; interpreted ones where they cannot be compiled."""
+def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
+    """Return compiled functions of a block; interpreted ones where they cannot be compiled.
+
+    Parameters
+    ----------
+    function : Function
+    code : Code
+    count : int
+        Of instances.
+    """
+    writer = code.writer(function, count)
+    if writer is None:
+        return interpreted(function, True)
     general, numbers = lifted_numbers(function)
-    lanes, flags = _vectors()
-    code = VectorCode(lanes)
 
     def units() -> list[str]:
         for f, own in zip(_derived(general, True), OWN, strict=True):
-            code.add(f, own)
-        return code.units(_processes())
+            writer.add(f, own)
+        return writer.units(_processes())
 
-    made_from = f"{_generators()} {lanes} {general.serialize()}"
+    made_from = f"{_generators()} {writer.lanes} {general.serialize()}"
     names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
     try:
-        library = compile_library(names, made_from, units, flags)
+        library = compile_library(names, made_from, units, _vectors()[1])
     except NotImplementedError:
         library = None
     if library is None:
         return interpreted(function, True)
-    return BlockFunctions(*(InstanceFunction(f, lanes, numbers) for f in library))
+    return BlockFunctions(*(InstanceFunction(f, writer.lanes, numbers) for f in library))
 
 
 def _derived(function: ca.Function, often: bool) -> list[ca.Function]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Scale = Any
 """Typical sizes of a block: numbers (n,), or an expression of parameters (for `Newton` only)."""
+Slopes = Mapping[str, ca.SX]
+"""Derivatives (m, n) by each of the variables that rows depend on, by its name; physical units."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,7 @@ class Rows:
     scale: Scale
     redundant: ca.SX | None = None  # (m, k), combinations of the rows that hold by themselves
     sides: Sides | None = None
+    slopes: Slopes | None = None  # of expr
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class Pairs:
     scales: tuple[Scale, Scale]
     labels: tuple[str, ...]
     active: ca.SX  # (m,), 0 where H = 0 is demanded instead; G is then one scale
+    slopes: Slopes | None = None  # of G
 
 
 @dataclass(frozen=True, eq=False)

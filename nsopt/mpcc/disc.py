@@ -1,4 +1,4 @@
-"""Discs: z the projection of z - rho F, as rows of the min map and as smooth equations.
+"""Discs: z the projection of z - rho F, as rows of the min map, smooth equations, inequalities.
 
 Coulomb's law in space is such a projection [Alart, Curnier 1991, Comput. Methods Appl. Mech. Eng.
 92(3)]: z the tangential impulse, F the slip, the radius mu times the normal impulse.
@@ -20,6 +20,9 @@ from nsopt.mpcc.problem import Mpcc
 
 TINY = 1e-60
 """Square of a length below which a vector has no direction."""
+
+ROUND = 0.1
+"""Of the root of sigma, the length over which the tip of a relaxed length is rounded."""
 
 BLUNT = 1e-2
 """Of sigma, the square of a length over which the tip of a smoothed length is rounded."""
@@ -157,16 +160,50 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
-    x = stacked(v.scaled for v in mpcc.variables)
-    for block in mpcc.discs:
-        if not ca.depends_on(block.radius, x):
-            block = replace(block, radius=ca.fmax(block.radius, 0))
+    for block in _with_radius(mpcc):
         size = ca.SX(block.scales[0])
         rows = [row for k in range(len(block.labels)) for row in _smoothed(_disc(block, k), sigma)]
         scale = np.repeat(np.asarray(block.scales[0]), 2)
         sizes = ca.vertcat(*(size[k // 2] for k in range(len(rows))))
         other.equalities += (Rows(block.name, ca.vertcat(*rows) * sizes, scale),)
     return other
+
+
+def relax_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
+    """Return the program with inequalities in place of its discs, exact as ``sigma`` goes to 0.
+
+    |z| <= radius and radius |F| + z^T F <= sigma: of all z of the disc the one in question takes
+    most of F, but for sigma. Lengths are rounded by as much. Unlike `smooth_discs` it lets F be
+    zero whatever z is: a foot that sticks does not creep. A program with more unknowns than
+    equations takes that.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+    sigma : SX scalar
+        In scaled units squared.
+    """
+    other = copy(mpcc)
+    other.discs = ()
+    for block in _with_radius(mpcc):
+        name, m = block.name, len(block.labels)
+        size, speed = (np.asarray(scale) for scale in block.scales)
+        z, F = _by_two(block.z) / size, _by_two(block.F) / speed
+        radius = block.radius / size
+        tip = ROUND * ca.sqrt(sigma)
+        length, reach = (ca.sqrt(ca.sum2(x**2) + tip**2) - tip for x in (F, z))
+        lost = radius * length + ca.sum2(z * F) - sigma
+        one = np.ones(m)
+        other.inequalities += (Rows(f"{name}_reach", reach - radius, one), Rows(name, lost, one))
+    return other
+
+
+def _with_radius(mpcc: Mpcc) -> Iterator[Discs]:
+    """Yield the discs, radii that depend on no unknown zero at least."""
+    x = stacked(v.scaled for v in mpcc.variables)
+    for block in mpcc.discs:
+        given = not ca.depends_on(block.radius, x)
+        yield replace(block, radius=ca.fmax(block.radius, 0)) if given else block
 
 
 def _smoothed(disc: Disc, sigma: ca.SX) -> list[ca.SX]:

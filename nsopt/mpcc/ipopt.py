@@ -10,21 +10,19 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outcome, Point, Vector
+from nsopt.mpcc.backend import (
+    Backend,
+    Call,
+    Derivatives,
+    Nlp,
+    NlpsolCall,
+    Outcome,
+    Point,
+    Vector,
+    WarmStart,
+)
 from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.padding import PaddedCall, pad
-
-
-@dataclass(frozen=True)
-class WarmStart:
-    """IPOPT's start from a point with multipliers: barrier parameter, and push off the bounds."""
-
-    mu: float = 1e-8
-    push: float = 1e-9
-
-    def __post_init__(self) -> None:
-        if not self.mu > 0 or not self.push > 0:
-            raise ValueError(f"mu and push must be positive, got {self}")
 
 
 @dataclass(frozen=True)
@@ -69,6 +67,11 @@ class Ipopt(Backend):
         """With ``tol`` 1e-10 at most."""
         return replace(self, tol=EXACT if self.tol is None else min(self.tol, EXACT))
 
+    @property
+    def rough(self) -> Ipopt:
+        """With ``tol`` 1e-3 at least."""
+        return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
+
     def build(self, nlp: Nlp) -> Call:
         """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
@@ -88,9 +91,8 @@ class Ipopt(Backend):
             options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
         if nlp.slope < FLAT:
             options["ipopt.obj_scaling_factor"] = STEEP / nlp.slope
-        if nlp.near:
-            near = _warm(self.warm_start or WarmStart())
-            options |= {**near, "ipopt.mu_strategy": "monotone"}
+        if nlp.starts is not None:
+            options |= {"ipopt.mu_strategy": "monotone", **_warm(nlp.starts)}
         return options
 
     def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
@@ -120,6 +122,9 @@ FLAT, STEEP = 0.5, 10.0
 """Largest slope of an objective over a horizon below which it is scaled, and to what. IPOPT scales
 steep ones down by itself; of flat ones its tolerances and barrier parameters cost two to three
 times as many iterations."""
+
+ROUGH = 1e-3
+"""Tolerance of optimality of a motion that is only the start of another."""
 
 EXACT = 1e-10
 """Tolerance of a solution that shows by its multipliers that it is stationary."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 
 from nsopt.algebra import solve_symbolic
-from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.matching import match_rows
-from nsopt.mpcc.min_map import min_rows
+from nsopt.mpcc.newton_rows import NewtonRows, parameters_of, unknowns_of
 from nsopt.mpcc.newton_steps import NewtonSteps
 from nsopt.mpcc.problem import Mpcc
-from nsopt.mpcc.proximal_point import ProximalPoints, near, projections, slope_weights
+from nsopt.mpcc.proximal_point import ProximalPoints, slope_weights
 from nsopt.mpcc.proximal_search import ProximalSearch
+from nsopt.mpcc.stages import TermStage, extracted, stages
 
 ENOUGH = 5
 """Steps after which a rough residual is enough."""
@@ -69,18 +70,45 @@ class Newton:
             If the program is not square, is structurally singular, or states what has no place
             here.
         """
-        check_square(mpcc)
-        steps = _steps(mpcc, self.proximal)
-        x0, p = ca.MX.sym("x", steps.n), ca.MX.sym("p", steps.given)
+        rows, p = NewtonRows.of(mpcc), parameters_of(mpcc)
+        (stage,) = stages(p, [(rows.expressions, unknowns_of(mpcc))])
+        solver = self.lower_stage(mpcc, rows, stage)
+        x0, p_ = ca.MX.sym("x", solver.numel_in(0)), ca.MX.sym("p", p.numel())
         last, share = ca.MX.sym("last"), ca.MX.sym("share")
-        constants = steps.constants(p)
-        z = self._full(steps)(steps.packed(x0, constants, 0), constants, last, share)
+        given = ca.Function("given", [p], [stage.values], {"cse": True})
         return ca.Function(
             f"{mpcc.name}_newton",
-            [x0, p, last, share],
-            [z[: steps.n], steps.residual(z), z[-1]],
+            [x0, p_, last, share],
+            list(solver(x0, given(p_), last, share)),
             ["x0", "p", "last", "share"],
             ["x", "residual", "iterations"],
+        )
+
+    def lower_stage(self, mpcc: Mpcc, rows: NewtonRows, stage: TermStage) -> ca.Function:
+        """Return the solver of a program that is solved in turn with others; see `lower`.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+        rows : NewtonRows
+            Of the program.
+        stage : TermStage
+            With the expressions of these rows.
+
+        Returns
+        -------
+        Function (x, given, last, share) -> (x, residual, iterations)
+        """
+        check_square(mpcc)
+        steps = _steps(mpcc, rows, stage, self.proximal)
+        x0, known = ca.MX.sym("x", steps.n), ca.MX.sym("given", steps.given)
+        last, share = ca.MX.sym("last"), ca.MX.sym("share")
+        constants = steps.constants(known)
+        z = self._full(steps)(steps.packed(x0, constants, 0), constants, last, share)
+        return ca.Function(
+            f"{mpcc.name}_stage",
+            [x0, known, last, share],
+            [z[: steps.n], steps.residual(z), z[-1]],
         )
 
     def _full(self, steps: NewtonSteps) -> ca.Function:
@@ -114,32 +142,25 @@ class Newton:
         return ca.logic_or(size <= share * self.tolerance, late)
 
 
-def _steps(mpcc: Mpcc, proximal: float) -> NewtonSteps:
+def _steps(mpcc: Mpcc, stated: NewtonRows, stage: TermStage, proximal: float) -> NewtonSteps:
     """Return the parts of an iteration.
 
-    What does not depend on x is computed once in a solve: first what the rows need, which then
-    counts as given in their Jacobian, then what the Newton step needs besides.
+    What of the Newton step does not depend on x is computed once in a solve.
     """
-    x = stacked(v.scaled for v in mpcc.variables)
-    p = stacked(block.symbol for block in mpcc.parameters)
-    stated, equations = projections(mpcc), _equations(mpcc)
-    r, last = ca.SX.sym("r", x.numel()), ca.SX.sym("last", x.numel())
-    part, weights = ca.SX.sym("part"), ca.SX.sym("weights", stated.z.numel())
-    combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
-    rows = ca.densify(_rows(near(mpcc, part, last, weights)))
-    found = [rows, stated.z, stated.F, equations, *combined]
-    (rows, z, F, equations, *combined), given, first = _parametric(found, p)
-    J, point = ca.jacobian(rows, x), [part, last, weights]
-    plain = ca.substitute(J, ca.vertcat(part, weights), ca.vertcat(0, ca.SX.ones(z.numel())))
-    match = match_rows(mpcc, _composed(plain, x, given, first, p))
-    dx = _move(mpcc, J, match, r, ca.SX(proximal), combined)
-    slopes = slope_weights(stated._replace(z=z, F=F), equations, x, match)
-    (rows, dx, slopes), constants, second = _parametric([rows, dx, slopes], given)
-    known, options = ca.Function("known", [given], [second])(first), {"cse": True}
+    x, p, rows, given = unknowns_of(mpcc), parameters_of(mpcc), stated.replaced(stage), stage.given
+    J, r = rows.jacobian(rows.rows, x), ca.SX.sym("r", x.numel())
+    plain = ca.substitute(J, ca.vertcat(*rows.point), rows.itself(x))
+    match = match_rows(mpcc, _composed(plain, x, given, stage.values, p))
+    dx = _move(mpcc, J, match, r, ca.SX(proximal), rows.combined)
+    equations = sum(block.expr.numel() for block in mpcc.equalities)
+    z, F = (rows.jacobian(y, x) for y in rows.projections[:2])
+    slopes = slope_weights(z, F, J[:equations, :], match, rows.projections.in_discs)
+    (dx, slopes), constants, known = extracted([dx, slopes], given)
+    constants, options = ca.vertcat(given, constants), {"cse": True}
     return NewtonSteps(
-        ca.Function("prepare", [p], [ca.densify(known)], options),
-        ca.Function("rows", [x, constants, *point], [rows], options),
-        ca.Function("move", [x, r, constants, *point], [dx], options),
+        ca.Function("prepare", [given], [known], options),
+        ca.Function("rows", [x, constants, *rows.point], [rows.values], options),
+        ca.Function("move", [x, r, constants, *rows.point], [dx], options),
         ca.Function("weights", [x, constants], [ca.densify(slopes)], options),
     )
 
@@ -164,7 +185,9 @@ def check_square(mpcc: Mpcc) -> None:
         raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
 
 
-def _free(mpcc: Mpcc, deferred: set[int], combined: list[ca.SX]) -> list[tuple[list[int], ca.SX]]:
+def _free(
+    mpcc: Mpcc, deferred: set[int], combined: Sequence[ca.SX]
+) -> list[tuple[list[int], ca.SX]]:
     """Return the redundant combinations of equations with the indices of their rows."""
     free, first, given = [], 0, iter(combined)
     for block in mpcc.equalities:
@@ -183,7 +206,7 @@ def _move(
     match: list[int],
     r: ca.SX,
     proximal: ca.SX,
-    combined: list[ca.SX],
+    combined: Sequence[ca.SX],
 ) -> ca.SX:
     """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns.
 
@@ -199,25 +222,8 @@ def _move(
     return ca.densify(dx[[match.index(i) for i in range(len(match))]])
 
 
-def _rows(mpcc: Mpcc) -> ca.SX:
-    """Return the scaled equations, then the min map."""
-    return stacked([_equations(mpcc), *(row.value for row in min_rows(mpcc))])
-
-
-def _equations(mpcc: Mpcc) -> ca.SX:
-    return stacked(b.expr / ca.SX(b.scale) for b in mpcc.equalities)
-
-
 def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
     """Return (x, p) -> J, where J depends on symbols ``given`` whose values depend on p."""
     x_, p_ = ca.MX.sym("x", x.numel()), ca.MX.sym("p", p.numel())
-    known = ca.Function("given", [p], [values])(p_)
+    known = ca.Function("given", [p], [values], {"cse": True})(p_)
     return ca.Function("jacobian", [x_, p_], [ca.Function("J", [x, given], [J])(x_, known)])
-
-
-def _parametric(expressions: list[ca.SX], p: ca.SX) -> tuple[list[ca.SX], ca.SX, ca.SX]:
-    """Return expressions with symbols for what depends on p alone, those, and their values."""
-    reduced, symbols, values = ca.extract_parametric(
-        ca.cse(expressions), p, {"extract_trivial": True}
-    )
-    return reduced, stacked(symbols), stacked(values)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
+
+from nsopt.algebra import in_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,8 +19,8 @@ class NewtonSteps:
 
     Parameters
     ----------
-    prepare : Function p -> constants
-        What all others need that does not depend on x.
+    prepare : Function given -> terms
+        What the steps need that depends on what is given alone; both are the ``constants``.
     rows : Function (x, constants, *point) -> (n,)
     move : Function (x, rows, constants, *point) -> (n,)
         Newton's step dx; the next unknowns are x - dx.
@@ -36,12 +40,12 @@ class NewtonSteps:
 
     @property
     def given(self) -> int:
-        """Number of parameters of the program."""
+        """How many numbers are given."""
         return int(self.prepare.numel_in(0))
 
-    def constants(self, p: ca.MX) -> ca.MX:
-        """Return the constants of a solve, (0, 1) if there are none."""
-        return self.prepare(p) if self.prepare.numel_out(0) else ca.MX(0, 1)
+    def constants(self, given: ca.MX) -> ca.MX:
+        """Return the constants of a solve."""
+        return ca.vertcat(given, self.prepare(given)) if self.prepare.numel_out(0) else given
 
     def symbols(self) -> tuple[ca.MX, ca.MX]:
         """Return symbols for z and constants."""
@@ -69,5 +73,14 @@ class NewtonSteps:
 
 
 def largest(r: ca.MX) -> ca.MX:
-    """Return the largest size; not a number where any is (fmax would hide it)."""
-    return ca.norm_inf(r) + 1e-300 * ca.sum1(r)  # zero times it would be simplified away
+    """Return the largest size; not a number where any is."""
+    return _largest(r.numel())(r)
+
+
+@cache
+def _largest(n: int) -> ca.Function:
+    """Return the function of n numbers, without a chain in which each waits for the one before."""
+    r = ca.SX.sym("r", n)
+    size = in_pairs(lambda a, b: ca.if_else(a > b, a, b), ca.vertsplit(ca.fabs(r)))
+    # A comparison would hide what is not a number; zero times it would be simplified away.
+    return ca.Function("largest", [r], [size + 1e-300 * in_pairs(operator.add, ca.vertsplit(r))])

@@ -114,32 +114,35 @@ def projections(mpcc: Mpcc) -> Projections:
     return Projections(stacked(x.z for x in found), stacked(x.F for x in found), in_discs)
 
 
-def slope_weights(stated: Projections, equations: ca.SX, x: ca.SX, match: Sequence[int]) -> ca.SX:
+def slope_weights(
+    z: ca.SX, F: ca.SX, equations: ca.SX, match: Sequence[int], in_discs: int
+) -> ca.SX:
     """Return about 1 / (dF/dz) of each z (nz,), once equations have given their unknowns.
 
     By the diagonal of these equations alone: of M that of the mass matrix, as by Jacobi's method.
 
     Parameters
     ----------
-    stated : Projections
-    equations : SX (ne,)
-        Scaled.
-    x : SX (n,)
-        The unknowns.
+    z, F : SX (nz, n)
+        Derivatives of `Projections` by the unknowns.
+    equations : SX (ne, n)
+        Those of the scaled equations.
     match : indices
         The unknown that each row, the equations first, is solved for.
+    in_discs : int
+        See `Projections`.
     """
-    n = stated.z.numel()
-    if n == 0:
+    nz, n = z.shape
+    if nz == 0:
         return ca.SX(0, 1)
-    J_F, J_z, J = (ca.jacobian(y, x) for y in (stated.F, stated.z, equations))
-    J_z /= ca.repmat(ca.sum2(J_z**2), 1, x.numel())
-    own = [(i, match[i]) for i in range(equations.numel()) if J.sparsity().has_nz(i, match[i])]
-    slopes = ca.sum2(J_F * J_z)
+    z /= ca.repmat(ca.sum2(z**2), 1, n)
+    own = [(i, match[i]) for i in range(equations.shape[0])]
+    slopes = ca.sum2(F * z)
     for i, j in own:
-        slopes -= J_F[:, j] * (J_z @ J[i, :].T) / J[i, j]
+        if equations.sparsity().has_nz(i, j):
+            slopes -= F[:, j] * (z @ equations[i, :].T) / equations[i, j]
     slopes = ca.fabs(ca.densify(slopes))
-    for k in range(n - stated.in_discs, n, 2):  # of a disc a bound of the larger eigenvalue
+    for k in range(nz - in_discs, nz, 2):  # of a disc a bound of the larger eigenvalue
         slopes[k : k + 2] = slopes[k] + slopes[k + 1]
     return 1 / ca.fmax(slopes, FLAT * ca.mmax(slopes) + NONE)
 

@@ -63,9 +63,10 @@ class Solver:
         Further starts; the best of all solutions is returned.
     compiled : bool, optional
         Whether functions over a horizon are compiled: ten times as fast, after a compiler that
-        takes some seconds once; the code is kept, and serves other numbers of steps, masses and
-        clearances. By default where there is a compiler and the horizon has 200 steps or more, or
-        the optimization is prepared for many solves. Single programs have `Sqp(native=True)`.
+        takes some seconds, or half a minute, once; the code is kept, and serves other numbers of
+        steps, masses and clearances. By default where there is a compiler, to code that takes a
+        second or two from 100 steps on, to faster code where the optimization is prepared for many
+        solves. Single programs have `Sqp(native=True)`.
 
     Raises
     ------

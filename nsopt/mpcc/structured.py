@@ -19,14 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Derivatives, Nlp
-from nsopt.mpcc.block_functions import BlockFunctions, compiled, interpreted
+from nsopt.mpcc.block_functions import BlockFunctions, Code, compiled, interpreted
 from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.derivatives import Entries
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-OFTEN = 10
+MANY = 10
+"""Instances from which it pays to compile a function."""
+
+OFTEN = 50
 """Instances from which it pays to make a function shorter before it is evaluated."""
 
 
@@ -241,14 +244,14 @@ class StructuredNlp:
         limits = (self.lower, self.upper)
         return Nlp(name, self.x, self.p, *values, *limits, derivatives, self.complementary)
 
-    def derivatives(self, *, compiled: bool = False) -> Derivatives:
+    def derivatives(self, *, compiled: Code | None = None) -> Derivatives:
         """Return values, gradient, Jacobian and Hessian.
 
         Parameters
         ----------
-        compiled : bool
-            Whether functions of many instances are compiled. Their code does not depend on the
-            number of instances, and is kept from one process to the next.
+        compiled : Code, optional
+            What functions of many instances are compiled from; None interprets them. Code does not
+            depend on the number of instances, and is kept from one process to the next.
         """
         n, x, p = self.x.numel(), self.x, self.p
         gradient, jacobian, hessian = Entries(), Entries(), Entries()
@@ -279,14 +282,16 @@ class StructuredNlp:
             ca.Function("nlp_hess_l", weighted, [H], [*names, "lam_f", "lam_g"], ["H"]),
         )
 
-    def _functions(self, by_compiler: bool) -> list[BlockFunctions]:
+    def _functions(self, code: Code | None) -> list[BlockFunctions]:
         """Return the functions of each block; those of one function are one."""
         made: dict[int, BlockFunctions] = {}
         for block in self.blocks:
-            key, often = block.function.__hash__(), block.count >= OFTEN
+            key = block.function.__hash__()
             if key not in made:
-                native = by_compiler and often
+                native, often = block.count >= MANY, block.count >= OFTEN
                 made[key] = (
-                    compiled(block.function) if native else interpreted(block.function, often)
+                    compiled(block.function, code, block.count)
+                    if code and native
+                    else interpreted(block.function, often)
                 )
         return [made[block.function.__hash__()] for block in self.blocks]

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.backend import NEAR, Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.branch import BranchProgram, weight_of
 from nsopt.mpcc.certificate import Certificate, Linearised
 from nsopt.mpcc.functions import Case
@@ -130,7 +130,7 @@ class StructuredBranches(BranchProgram):
     def _program(self, fixed: int) -> Nlp:
         x, p = ca.MX.sym("x", self._n + self._m), ca.MX.sym("p", self._nlp.p.numel() + 1)
         values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
-        return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, near=True)
+        return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, starts=NEAR)
 
     def lifted(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.

@@ -12,8 +12,10 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Call, Outcome, Point
+from nsopt.mpcc.backend import Backend, Call, Outcome, Point, WarmStart
+from nsopt.mpcc.block_functions import Code
 from nsopt.mpcc.functions import Case
+from nsopt.mpcc.given_rows import given_unknowns, with_room
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
@@ -50,7 +52,7 @@ class StructuredProgram:
     backend : Backend
     settings : Settings
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
-    compiled : bool
+    compiled : Code, optional
         As of `StructuredNlp.derivatives`.
     typical : (x, p), optional
         Unknowns and parameters, homotopy numbers included, where the objective has a typical slope.
@@ -61,7 +63,7 @@ class StructuredProgram:
         nlp: StructuredNlp,
         backend: Backend,
         settings: Settings,
-        compiled: bool,
+        compiled: Code | None,
         typical: tuple[Vector, Vector] | None = None,
     ) -> None:
         self._backend, self._settings, self._slope = backend, settings, np.inf
@@ -74,22 +76,32 @@ class StructuredProgram:
             self._slope = largest if 0 < largest < np.inf else np.inf
         self._take(split)
 
-    def _take(self, split: SimpleBounds, *, near: bool = False) -> None:
+    def _take(self, split: SimpleBounds, starts: WarmStart | None = None) -> None:
         self.nlp, self._split = split.whole, split
-        stated = replace(split.rest.nlp("horizon", self._of_rest), slope=self._slope, near=near)
+        # Without complementarity solvers move limits outwards themselves.
+        rest = split.rest
+        if rest.complementary:
+            rest = with_room(rest, given_unknowns(split.whole))
+        stated = replace(rest.nlp("horizon", self._of_rest), slope=self._slope, starts=starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
         self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
 
-    def restated(self, nlp: StructuredNlp, *, near: bool = False) -> StructuredProgram:
-        """Return the program with other limits of its rows, from `StructuredNlp.restated`.
-
-        ``near`` tells whether starts are near its solutions, with multipliers.
-        """
+    def restated(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._take(self._split.restated(nlp), near=near)
+        other._take(self._split.restated(nlp), starts)
+        return other
+
+    @property
+    def rough(self) -> StructuredProgram:
+        """The program solved roughly, for a start of one like it."""
+        other = copy.copy(self)
+        vars(other).pop("_whole", None)
+        other._backend = self._backend.rough
+        other._take(self._split)
         return other
 
     def solve(

@@ -53,7 +53,7 @@ class VectorCode:
     """
 
     def __init__(self, lanes: int) -> None:
-        self._lanes = lanes
+        self.lanes = lanes
         self._texts: list[str] = []
         self._called: dict[int, tuple[str, int]] = {}
         self._scalar: list[ca.Function] = []
@@ -70,7 +70,7 @@ class VectorCode:
             If it has operations that are not known here.
         """
         work = self._add_parts(f"{f.name()}_body", _OUTSIDE, *self._statements(f, own))
-        self._texts.append(_entry(f, own, self._lanes, work))
+        self._texts.append(entry(f, own, self.lanes, work))
 
     def units(self, count: int) -> list[str]:
         """Return translation units, about ``count`` of them and of the same length."""
@@ -80,7 +80,7 @@ class VectorCode:
         for each in [*self._texts, ""]:
             text += each
             if len(text) >= length or (text and not each):
-                units.append(head(self._lanes) + calls + text)
+                units.append(head(self.lanes) + calls + text)
                 text = ""
         if self._scalar:
             generator = ca.CodeGenerator("scalar", {"with_header": False})
@@ -146,7 +146,7 @@ class VectorCode:
             else:
                 alone = _renamed(f, f"{name}_alone")
                 self._scalar.append(alone)
-                self._texts.append(_lane_by_lane(name, alone, self._lanes))
+                self._texts.append(_lane_by_lane(name, alone, self.lanes))
             self._called[key] = name, work
         return self._called[key]
 
@@ -218,8 +218,8 @@ def _lane_by_lane(name: str, f: ca.Function, lanes: int) -> str:
     )
 
 
-def _entry(f: ca.Function, own: int, lanes: int, work: int) -> str:
-    """Return what CasADi calls and asks of an external function."""
+def entry(f: ca.Function, own: int, lanes: int, work: int) -> str:
+    """Return what CasADi calls and asks of an external function, whose body needs work vectors."""
     name, n, m = f.name(), f.n_in(), f.n_out()
     of_in = [f.sparsity_in(i) for i in range(n)]
     of_in = [ca.repmat(x, 1, lanes) if i < own else x for i, x in enumerate(of_in)]

@@ -64,7 +64,8 @@ def _of_run(result: Result) -> tuple[Panel, ...]:
 def _footer(result: Result) -> str:
     d, attrs = result.data, result.data.attrs
     seconds, steps = float(np.nansum(d["solve_time"])), attrs["steps"]
-    retried = "" if result.is_optimum else f", {int(np.sum(d['retries'] > 0))} steps retried"
+    count = int(np.sum(d["retries"] > 0))
+    retried = "" if result.is_optimum else f", {count} step{'s' * (count != 1)} retried"
     return (
         f"{attrs['scheme_name']}, {attrs['solver_name']}: {steps} steps to "
         f"{float(d['time'].values[-1]):.4g} s, {seconds:.3g} s in the solver{retried}"

@@ -108,7 +108,8 @@ class ContactAligned(Scheme):
         forces = Accelerations(mpcc, d, at, start.v, while_fast(d, start, scales), stresses)
         forces.state_motion()
         rate = start.node(d).gap_rate(start.v)
-        # What a run begins with that strikes its wall does not press: the step ends at once.
+        # A contact that strikes its wall as a run begins does not press: that is an impact, before
+        # which there is no step, so that the fallback takes it.
         rests = ca.logic_and(h * rate <= touch, rate >= -self.v_rest)
         forces.press(ca.logic_and(d.gap(*at) <= touch, rests))
         return replace(start, modes=forces.lam > PRESSING * scales.force)

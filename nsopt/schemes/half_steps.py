@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 
 from nsopt.schemes.balance import Impulses
-from nsopt.schemes.held_balance import HeldBalance, Rates
+from nsopt.schemes.held_balance import HeldBalance, rates_of_halves
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
 from nsopt.schemes.terms import coordinates_after
@@ -59,21 +61,24 @@ class HalfSteps:
         M, M_end = d.mass(start.q, start.p), d.mass(end.q, end.p)
         u = d.twists(start.q, v, h, start.p)
         leaving, arriving = d.momentum(start.q, u, h, start.p), d.momentum(end.q, u, -h, end.p)
-        between = Rates.between(d, start, end, (before, v, end.v))
+        early, late = rates_of_halves(d, start, end, (before, v, end.v))
         first, second = (
-            HeldBalance.of(
-                d,
-                node,
-                velocities,
-                h / 2,
-                d.applied(node.t, node.q, v, node.p) + node.drive,
-                Impulses(mu, push, ca.SX.zeros(len(d.slip_contacts))),
-                acting=v,
-                momenta=momenta,
-            ).moving(other, between)
-            for node, other, velocities, momenta, mu, push in (
-                (start, end, (before, v), (M @ before, leaving), self._mu[0], lam),
-                (end, start, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end),
+            replace(
+                HeldBalance.of(
+                    d,
+                    node,
+                    velocities,
+                    h / 2,
+                    d.applied(node.t, node.q, v, node.p) + node.drive,
+                    Impulses(mu, push, ca.SX.zeros(len(d.slip_contacts))),
+                    acting=v,
+                    momenta=momenta,
+                ),
+                rates=rates,
+            )
+            for node, velocities, momenta, mu, push, rates in (
+                (start, (before, v), (M @ before, leaving), self._mu[0], lam, early),
+                (end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end, late),
             )
         )
         one.equal("motion", first.residual, scale=scale)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -17,27 +17,38 @@ class Rates(NamedTuple):
     """Rates at v = 0, of what moves with time."""
 
     gaps: ca.SX  # (ng,) [m/s]
-    joints: ca.SX  # (nm,) of the rows of ideal joints, then of rolling
+    rows: ca.SX  # (nm,) [m/s, rad/s] of ideal joints, then of rolling
 
     @classmethod
     def at(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX) -> Rates:
         """Return those at a time and coordinates."""
         return cls(d.gap_drift(t, q, p), d.multiplier_drift(t, q, p))
 
-    @classmethod
-    def between(cls, d: Dynamics, first: Node, second: Node, v: tuple[ca.SX, ca.SX, ca.SX]) -> Self:
-        """Return those in the middle of a step, seen from both ends alike.
 
-        Parameters
-        ----------
-        v : SX (nv,), SX (nv,), SX (nv,)
-            Velocities at the start, of the move and at the end.
-        """
-        (before, move, after), h = v, second.t - first.t
-        early = coordinates_after(d, first, h / 2, (before + move) / 2)
-        late = coordinates_after(d, second, -h / 2, (move + after) / 2)
-        seen = (cls.at(d, (first.t + second.t) / 2, q, first.p) for q in (early, late))
-        return cls(*((a + b) / 2 for a, b in zip(*seen, strict=True)))
+def rates_of_halves(
+    d: Dynamics, first: Node, second: Node, v: tuple[ca.SX, ca.SX, ca.SX]
+) -> tuple[Rates, Rates]:
+    """Return the rates by which the impulses of both halves of a step do work (`HeldBalance`).
+
+    Parameters
+    ----------
+    first, second : Node
+        At the start and at the end.
+    v : SX (nv,), SX (nv,), SX (nv,)
+        Velocities at the start, of the move and at the end.
+    """
+    (before, move, after), h = v, second.t - first.t
+    # The middle is seen from both ends, so that the step stays symmetric.
+    early = coordinates_after(d, first, h / 2, (before + move) / 2)
+    late = coordinates_after(d, second, -h / 2, (move + after) / 2)
+    t = (first.t + second.t) / 2
+    places = first.at, second.at, (t, early, first.p), (t, late, first.p)
+    begin, end, *middle = (Rates.at(d, *place) for place in places)
+    bends = [(m + n - u - w) / 3 for u, w, m, n in zip(begin, end, *middle, strict=True)]
+    return (
+        Rates(*(u + bend for u, bend in zip(begin, bends, strict=True))),
+        Rates(*(w + bend for w, bend in zip(end, bends, strict=True))),
+    )
 
 
 def _nothing_moves() -> Rates:
@@ -48,28 +59,23 @@ def _nothing_moves() -> Rates:
 class HeldBalance(Balance):
     """Half of a step; each contact that presses is held closed, without friction.
 
-    Such a contact takes no energy, and what moves with time does its work on its own way. Positions
-    weigh a force over the step by 1 - t/h in the impulse of the first half, by t/h in that of the
-    second, so that with rates u at the ends and in the middle, at v = 0,
+    Such a contact takes no energy. What moves with time does the work of its impulses along its own
+    motion: positions see a force over the step with the weight 1 - t/h in the impulse of the first
+    half and t/h in that of the second, so that with the rates u at v = 0, at both ends and in the
+    middle,
 
         work = -lam u_n - lam' u_n+1 - 2/3 (lam + lam') (u_m - (u_n + u_n+1) / 2)
 
-    is of fourth order in h where the other forces and the directions are steady. Else it is of
-    second order, as what the halves take for the impulse of the forces is.
+    is of fourth order in h where the other forces and the directions are constant. Else it is of
+    second order, as the impulses of the halves are.
 
     Attributes
     ----------
     rates : Rates
-        By which the impulses of this half are multiplied there.
+        From `rates_of_halves`.
     """
 
     rates: Rates = field(kw_only=True, default_factory=_nothing_moves)
-
-    def moving(self, other: Node, between: Rates) -> Self:
-        """Return this half with its rates, from those at the other end and in the middle."""
-        here, there = (Rates.at(self.dynamics, *node.at) for node in (self.node, other))
-        triples = zip(here, there, between, strict=True)
-        return replace(self, rates=Rates(*(a + 2 / 3 * (m - (a + b) / 2) for a, b, m in triples)))
 
     @property
     def loss(self) -> ca.SX:
@@ -91,5 +97,5 @@ class HeldBalance(Balance):
         if not d.working_rows:
             return ca.SX(0)
         pushed = self.F @ (d.driven * mu)
-        own = ca.dot((1 - d.driven) * mu, self.rates.joints)
-        return ca.dot(pushed, (self.before + self.after) / 2) - own
+        moved = ca.dot((1 - d.driven) * mu, self.rates.rows)
+        return ca.dot(pushed, (self.before + self.after) / 2) - moved

@@ -38,6 +38,8 @@ class Node:
     sharp : SX scalar
         Over a horizon: how sharply contacts become active that do so by where they are, as the
         inverse of a part of a step; it grows along a homotopy, to 1000.
+    at_rest : bool
+        Over a horizon: whether conditions give that all bodies leave it with no velocity.
     """
 
     t: ca.SX
@@ -51,6 +53,7 @@ class Node:
     slip_drift: ca.SX
     z_before: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     sharp: ca.SX = field(default_factory=lambda: ca.SX(0))
+    at_rest: bool = False
 
     @property
     def at(self) -> At:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Mpcc
+from nsopt.mpcc import Mpcc, Slopes
 from nsopt.schemes.friction import Friction
 from nsopt.schemes.modes import TOUCH, KnownModes, ReachedGaps
 from nsopt.schemes.node import At, Node
@@ -87,9 +87,12 @@ class OneStep(ABC):
         """Demand that an expression is zero, as `Mpcc.equal` does."""
         self.mpcc.equal(name + self.tag, expr, scale=scale)
 
-    def close(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
-        """Demand that residuals or rates of the ideal joints, (nc,), are zero."""
-        self.mpcc.equal(name + self.tag, expr, scale=scale, redundant=self.stresses)
+    def close(
+        self, name: str, expr: Any, *, scale: Any = 1.0, slopes: Slopes | None = None
+    ) -> None:
+        """Demand that residuals or rates of the ideal joints, (nc,), are zero; see `Mpcc.equal`."""
+        name += self.tag
+        self.mpcc.equal(name, expr, scale=scale, redundant=self.stresses, slopes=slopes)
 
     def least_norm(self, *names: str) -> None:
         """Declare unknowns that take their least norm, as `Mpcc.least_norm` does."""

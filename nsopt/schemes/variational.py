@@ -159,11 +159,14 @@ class Variational(Scheme):
         )
         end = one.end(coordinates_after(d, start, h, v), v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
-        one.close("closure", d.closure(*end.at), scale=scales.time)
+        turned = h * d.retract_matrix(h * v)  # displacements at the end by changes of v
+        slopes = {"v_half": d.closure_matrix(*end.at) @ turned}
+        one.close("closure", d.closure(*end.at), scale=scales.time, slopes=slopes)
         one.equal("rolling", rolling_over(d, node, h, v))
         friction.state()
-        sizes = (scales.gap, scales.impulse)
-        mpcc.complement("contact", end.gap, lam, scale=sizes, labels=d.contact_names)
+        sizes, slopes = (scales.gap, scales.impulse), {"v_half": end.W.T @ turned}
+        labels = d.contact_names
+        mpcc.complement("contact", end.gap, lam, scale=sizes, labels=labels, slopes=slopes)
         mpcc.least_norm(("contact_half", "joint_half"))
         none = Errors(ca.SX(0), ca.SX(0))
         step = Step.of(Transition((half,), end), h, none)
@@ -313,7 +316,8 @@ class Variational(Scheme):
         one.equal("rolling", rolling(d, last.at, v))
         lam = interval.impulse
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
-        zero_where_pressed(mpcc, "rest", last.gap_rate(v), lam, rate_sizes(scales), names)
+        if not (last.at_rest and last.drift.is_zero()):  # else rates are zero, and nothing is left
+            zero_where_pressed(mpcc, "rest", last.gap_rate(v), lam, rate_sizes(scales), names)
         return replace(interval, at_node=v)
 
     def _node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:

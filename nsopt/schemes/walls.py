@@ -39,7 +39,8 @@ class WallFigures:
     late : SX scalar [s]
         How long before the end of the step the first of its impacts was.
     unplaced : SX scalar [J]
-        By which the energy is off because that impact is placed at the end.
+        By which the energy is off because that impact is placed at the end, or because directions
+        are those at the start (`turned_directions`).
     """
 
     depth: ca.SX = field(default_factory=_zero)
@@ -103,10 +104,11 @@ def unplaced_impact(
 
 
 def turned_directions(first: Balance, end: Node) -> ca.SX:
-    """Return the error of the energy of a step that has all directions at its start [J].
+    """Return by how much the energy is off that a step with all directions at its start has [J].
 
-    Impacts are anywhere in the step, so that directions have turned in the mean by half of what
-    they turn in it. What lasts meets its wall in each step anew, as by a small impact.
+    An impact is somewhere in the step, where on average directions have turned by half of what they
+    turn in all. A contact that lasts meets its wall anew in each step, and loses what a small
+    impact would.
 
     Parameters
     ----------

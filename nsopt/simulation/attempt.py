@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Mpcc, Newton
+from nsopt.algebra import in_pairs
+from nsopt.mpcc import InTurn, Known, Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
@@ -129,19 +130,16 @@ class StepAttempt:
         share = ca.fmin(ca.fmax(h / scales[0], STRICTEST), 1)
         x: list[ca.MX] = []
         residuals, iterations = [], []
-        lowered: dict[Mpcc, _Lowered] = {}
-        for part, old in zip(program.parts, before, strict=True):
-            known = ca.vertcat(now, *x)
-            if part.pattern is not None:
-                known, part = _given(part)(known), part.pattern[0]
-            if part not in lowered:
-                lowered[part] = _Lowered(warm_guess(part), self._newton.lower(part))
-            guess = lowered[part].guess(known, old)
-            solved, residual, count = lowered[part].newton(guess, known, smallest, share)
+        in_turn = InTurn.of(self._newton, program.parameters, program.parts, program.ends)
+        known = Known(ca.vertcat(now, scales[1]), in_turn.stages)
+        for part, solver, old in zip(program.parts, in_turn.solvers, before, strict=True):
+            guess = warm_guess(part)(ca.vertcat(now, *x), old)
+            solved, residual, count = solver(guess, known.given(), smallest, share)
+            known.solved(solved)
             x.append(solved)
             residuals.append(residual)
             iterations.append(count)
-        *end, value, limit = program.end(*x, now, scales[1])
+        *end, value, limit = in_turn.end(known.given())
         recorded = [getattr(StepEnd(*end), name) for name in RECORDED]
         motion, kinetic = ca.norm_inf(StepEnd(*end).motion), StepEnd(*end).kinetic_energy
         self._columns = dict.fromkeys(OUTCOME, 1) | {
@@ -169,56 +167,54 @@ class StepAttempt:
 
     def _finish(self, sizes: list[int], checks: int) -> ca.Function:
         """Return the function that accepts or rejects a solved step."""
-        d, order = self._program.dynamics, self._program.scheme.error_order
-        z, run = ca.SX.sym("z", self.layout.nz), ca.SX.sym("run", 3)
+        d = self._program.dynamics
+        z, run = ca.MX.sym("z", self.layout.nz), ca.MX.sym("run", 3)
         before = self.layout.state(z)
-        x, residuals = ca.SX.sym("x", self.layout.unknowns), ca.SX.sym("r", len(self.sizes))
-        value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
-        recorded, extra = ca.SX.sym("recorded", sum(sizes)), ca.SX.sym("extra", 4)
-        h, tried, kinetic = recorded[0], extra[2], extra[3]
-        error, depth, late, unplaced = ca.vertsplit(recorded[-1 - len(WALLS) :])
-        smallest = _at_h_min(tried, run)
-        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
+        x, residuals = ca.MX.sym("x", self.layout.unknowns), ca.MX.sym("r", len(self.sizes))
+        value, limit = ca.MX.sym("value", checks), ca.MX.sym("limit", checks)
+        recorded, extra = ca.MX.sym("recorded", sum(sizes)), ca.MX.sym("extra", 4)
+        figures = recorded[0], recorded[-1 - len(WALLS) :]
+        good, *judged, longer, ended, shorter, stuck = self._judge(checks)(
+            before.t, before.h, run, residuals, value, limit, *figures, extra
+        )
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
+        accepted = ChainState(judged[0], q, v, longer, x, ended)
+        state = ca.if_else(good, accepted.column, before._replace(h=shorter, status=stuck).column)
+        record = ca.vertcat(1, good, *judged, extra, recorded)
+        given = [z, run, x, residuals, value, limit, recorded, extra]
+        return ca.Function("finish", given, [state, ca.densify(record)])
+
+    def _judge(self, checks: int) -> ca.Function:
+        """Return the function that says whether a step is good, and what follows.
+
+        Its results are `OUTCOME` from "good" to "limit", then h to try and the status after it,
+        where the step is good and where it is not.
+        """
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        residuals, extra = ca.SX.sym("r", len(self.sizes)), ca.SX.sym("extra", 4)
+        value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
+        h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
+        tried, kinetic = extra[2], extra[3]
+        smallest = _at_h_min(tried, run)
+        error, depth, late, unplaced = ca.vertsplit(walls)
+        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
-        failed = _first_failed(value, limit)
+        failed, *judged = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
-        t = _landed(before.t + h, run[2], h)
-        factor = self._control.factor(figures, order)
-        longer = _within(before.h * factor, run)
+        end = _landed(t + h, run[2], h)
+        factor = self._control.factor(figures, self._program.scheme.error_order)
         shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
-        accepted = ChainState(
-            t, q, v, longer, x, ca.if_else(t >= run[2], ChainStatus.DONE, running)
-        )
-        refused = before._replace(
-            h=ca.fmax(shorter, run[0]), status=ca.if_else(smallest, ChainStatus.STUCK, running)
-        )
-        state = ca.if_else(good, accepted.column, refused.column)
-        k = ca.fmax(failed, 0)
-        judged = [_entry(value, k), _entry(limit, k)]
-        record = ca.vertcat(1, good, t, solved, failed, *judged, extra, recorded)
-        return ca.Function(
-            "finish",
-            [z, run, x, residuals, value, limit, recorded, extra],
-            [state, ca.densify(record)],
-            {"cse": True},
-        )
-
-
-class _Lowered(NamedTuple):
-    """A part as functions: (parameters, last solution) -> guess, and `Newton.lower`."""
-
-    guess: ca.Function
-    newton: ca.Function
-
-
-def _given(part: Mpcc) -> ca.Function:
-    """Return (parameters) -> those of the program that a part repeats."""
-    assert part.pattern is not None
-    p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
-    return ca.Function("given", [p], [part.pattern[1]], {"cse": True})
+        results = [
+            *(good, end, solved, failed, *judged),
+            _within(trial * factor, run),
+            ca.if_else(end >= run[2], ChainStatus.DONE, running),
+            ca.fmax(shorter, run[0]),
+            ca.if_else(smallest, ChainStatus.STUCK, running),
+        ]
+        given = [t, trial, run, residuals, value, limit, h, walls, extra]
+        return ca.Function("judge", given, results, {"cse": True})
 
 
 def warm_guess(part: Mpcc) -> ca.Function:
@@ -241,20 +237,17 @@ def warm_guess(part: Mpcc) -> ca.Function:
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 
 
-def _first_failed(value: ca.SX, limit: ca.SX) -> ca.SX:
-    """Return the index of the first value that is not <= its limit; -1 if none."""
-    index = ca.SX(-1)
-    for k in reversed(range(value.numel())):
-        index = ca.if_else(value[k] <= limit[k], index, k)
-    return index
+def _first_failed(value: ca.SX, limit: ca.SX) -> list[ca.SX]:
+    """Return the index of the first value that is not <= its limit, -1 if none, and both."""
+    rows = [
+        [ca.if_else(value[k] <= limit[k], -1, k), value[k], limit[k]] for k in range(value.numel())
+    ]
 
+    def first(a: list[ca.SX], b: list[ca.SX]) -> list[ca.SX]:
+        fails = a[0] >= 0
+        return [ca.if_else(fails, x, y) for x, y in zip(a, b, strict=True)]
 
-def _entry(values: ca.SX, k: ca.SX) -> ca.SX:
-    """Return the entry k of a column, k being an expression."""
-    chosen = ca.SX(0)
-    for i in range(values.numel()):
-        chosen = ca.if_else(k == i, values[i], chosen)
-    return chosen
+    return in_pairs(first, rows)
 
 
 def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:

@@ -115,7 +115,8 @@ class FollowContacts:
 
     def _misplaced(self, step: StepFigures) -> ca.SX:
         off = step.unplaced > self.placed * step.kinetic_energy
-        ends = ca.logic_and(step.late > 0, ca.logic_not(step.smallest))  # it is known when it was
+        # Only where it is known when the impact was can a step end there.
+        ends = ca.logic_and(step.late > 0, ca.logic_not(step.smallest))
         return ca.logic_and(off, ends)
 
 

@@ -48,7 +48,7 @@ class StepCounts(NamedTuple):
     unfollowed : int
         Those that contacts in bores could not follow.
     unplaced : float [J]
-        By which impacts are off that are placed at the end of their steps.
+        Energy by which steps are off: `WallFigures.unplaced`, summed.
     time_by_other_schemes : float [s]
         Sum of their h, which are often longer than those of the scheme.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -34,8 +35,10 @@ class StepProgram:
         parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
-    end : Function (x of each part..., parameters, force) -> (StepEnd..., value, limit)
-        Value and limit of what the step is judged by.
+    parameters : SX (p,)
+        Of the first part, then the typical force.
+    ends : tuple of SX
+        The fields of `StepEnd`, then value and limit of what the step is judged by.
     """
 
     def __init__(
@@ -59,13 +62,18 @@ class StepProgram:
         force = ca.SX.sym("force")
         ends = StepEnd.stated(d, start, step)
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
-        self.end = ca.Function(
-            "end",
-            [*(_unknowns(part) for part in self.parts), given, force],
-            [*ends, self._checks.value, self._checks.limit],
-            {"cse": True},
-        )
-        self._evaluate = Evaluator(self.end)
+        self.parameters = ca.vertcat(given, force)
+        self.ends = (*ends, self._checks.value, self._checks.limit)
+
+    @cached_property
+    def end(self) -> ca.Function:
+        """The function (x of each part..., parameters) -> ``ends``."""
+        unknowns = [_unknowns(part) for part in self.parts]
+        return ca.Function("end", [*unknowns, self.parameters], list(self.ends), {"cse": True})
+
+    @cached_property
+    def _evaluate(self) -> Evaluator:
+        return Evaluator(self.end)
 
     def numbers(self, start: Start, p: Array, bounds: StepBounds) -> dict[str, Array]:
         """Return the parameters of the first part by name; where h is given it is h_max."""
@@ -77,9 +85,7 @@ class StepProgram:
         self, x: Sequence[Array], numbers: dict[str, Array], force: float
     ) -> tuple[StepEnd, Fault | None]:
         """Return the end of a solved step, and what keeps it from being accepted."""
-        *end, value, limit = self._evaluate(
-            *x, np.concatenate(list(numbers.values())), np.array([force])
-        )
+        *end, value, limit = self._evaluate(*x, np.concatenate([*numbers.values(), [force]]))
         return StepEnd(*end), self._checks.fault(value, limit)
 
     def fault(self, row: int, value: float, limit: float) -> Fault:

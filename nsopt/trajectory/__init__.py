@@ -26,7 +26,16 @@ from nsopt.trajectory.phases import MotionPhase, PhasedResult, optimize_phases
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
-from nsopt.trajectory.schedules import DAMPED, FINE, GRADUAL, STRAIGHT, WARM_START, WIDE, Stage
+from nsopt.trajectory.schedules import (
+    DAMPED,
+    FINE,
+    FROM_AFAR,
+    GRADUAL,
+    STRAIGHT,
+    WARM_START,
+    WIDE,
+    Stage,
+)
 from nsopt.trajectory.sensitivity import (
     Derivatives,
     OptimumDerivatives,
@@ -41,6 +50,7 @@ from nsopt.trajectory.sensitivity import (
 __all__ = [
     "DAMPED",
     "FINE",
+    "FROM_AFAR",
     "GRADUAL",
     "STRAIGHT",
     "WARM_START",

@@ -11,6 +11,7 @@ import numpy as np
 
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import BESIDE, Point, Schedule, Solution, StructuredProgram
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -20,6 +21,9 @@ from nsopt.trajectory.transcription.collocation import Collocation
 
 WIDTH = 30.0
 """Steps, of all of them, to which the speed up to which friction is smoothed is in proportion."""
+
+WIDER = 2.0
+"""Times that speed, for the motion from which the search for that of the grid starts."""
 
 CREEP = 7
 """Which input of `Dynamics.smoothed_friction` is the creep."""
@@ -88,6 +92,40 @@ def recorded(transcription: Transcription) -> dict[str, Any]:
     if not isinstance(transcription, Collocation) or not any(transcription.creep):
         return {}
     return {"friction_smoothed": json.dumps(transcription.creep)}
+
+
+def solved(
+    program: StructuredProgram,
+    transcription: Transcription,
+    p: Array,
+    start: Point,
+    schedules: Sequence[Schedule],
+) -> Solution:
+    """Return the solution of a program, of dry friction smoothed by the grid in two stages.
+
+    Where friction is smoothed to twice the speed there are fewer optima, and better ones are found
+    on the way.
+
+    Parameters
+    ----------
+    program, transcription
+        Of a motion.
+    p : (np,)
+        Parameters of the mechanism.
+    start, schedules
+        Of the solve.
+    """
+    x, limits = transcription, transcription.limits()
+    if not (isinstance(x, Collocation) and any(x.creep)) or start.warm:
+        return program.solve(p, *limits, start, schedules)
+    wide = tuple(WIDER * speed for speed in x.creep)
+    last = program.rough.solve(p, *limits, start, ((wide,),))
+    if last.ok:
+        beside = program.restated(program.nlp, BESIDE)
+        last = beside.solve(p, *limits, last.point, schedules).after(last)
+        if last.ok:
+            return last
+    return last if last.interrupted else program.solve(p, *limits, start, schedules).after(last)
 
 
 def of_result(transcription: Transcription, result: Result) -> Transcription:

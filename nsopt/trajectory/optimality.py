@@ -19,8 +19,8 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return ""
     if not transcription.unilateral:
         return "stationary: no direction lowers the cost to first order"
-    if smoothed(transcription):
-        return "not found out: friction in space is smoothed"
+    if relaxed_in_space(transcription):
+        return "not found out: friction in space is relaxed"
     if not settings.relaxation.states_halves:
         name = type(settings.relaxation).__name__
         return (
@@ -29,6 +29,6 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
     return "not found out: phase II is off"
 
 
-def smoothed(transcription: Transcription) -> bool:
-    """Return whether friction in space is smoothed, so that branches of pairs do not tell it."""
-    return isinstance(transcription, Stepped) and transcription.inner.smoothed
+def relaxed_in_space(transcription: Transcription) -> bool:
+    """Return whether friction in space is relaxed, so that branches of pairs do not tell it."""
+    return isinstance(transcription, Stepped) and transcription.inner.has_discs

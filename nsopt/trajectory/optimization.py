@@ -111,7 +111,9 @@ class Optimization:
     def cost_gradient(self, result: Result) -> dict[str, float]:
         """Return the derivative of the optimal cost by each parameter of the mechanism.
 
-        By the envelope theorem, from the multipliers of the optimum, without solving again.
+        By the envelope theorem, from the multipliers of the optimum, without solving again. It is
+        that of all that was minimized, small costs beside the objective included (``step_bend`` and
+        the like in ``attrs``), their weights held.
 
         Parameters
         ----------

@@ -58,12 +58,12 @@ def optimize(
         inverse dynamics, which is more exact and faster.
     solver : Solver, optional
         By default IPOPT, along the schedules `GRADUAL`, `DAMPED` and `WIDE` where there are
-        contacts; `Sqp` along `FINE`.
+        contacts, before them `FROM_AFAR` where none of these is in a bore; `Sqp` along `FINE`.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
         ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
-        ``resimulated_until`` [s].
+        ``resimulated_until`` [s]. Where it departs is a WARNING of the summary.
     title : str
     progress : bool
         Whether to say on standard error, before the solve, which rows of the ideal joints are

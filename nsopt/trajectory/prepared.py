@@ -12,18 +12,19 @@ import numpy as np
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
+    BESIDE,
+    NEAR,
     Point,
     Settings,
     Solution,
     Solver,
     StructuredNlp,
     StructuredProgram,
-    has_compiler,
 )
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.assessment import fault, figures, stopped, verified
-from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.conditions import Condition, ends_at_rest
 from nsopt.trajectory.costs import Cost, Duration, Smoothness, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
@@ -33,7 +34,7 @@ from nsopt.trajectory.diagnosis import (
     dependence,
     stated_row,
 )
-from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid
+from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid, solved
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -41,6 +42,7 @@ from nsopt.trajectory.least_duration import AsFast, with_least_duration
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.programs import (
+    compiled_from,
     program_settings,
     schedules_from,
     starting_point,
@@ -55,9 +57,6 @@ from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 from nsopt.trajectory.verification.reintegration import explain_defect
-
-LONG = 200
-"""Steps from which functions are compiled unless the solver says otherwise."""
 
 
 class PreparedOptimization:
@@ -103,8 +102,7 @@ class PreparedOptimization:
         self._conditions = conditions
         with interruptible():  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
-            stated, by_default = self._solver.compiled, often or horizon.steps >= LONG
-            self._compiled = by_default and has_compiler() if stated is None else stated
+            self._compiled = compiled_from(self._solver, horizon.steps, often=often)
             self._program = self._built(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 
@@ -156,7 +154,7 @@ class PreparedOptimization:
             schedules = schedules_from(guess, start, transcription, settings)
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
-            solution = now.program.solve(p, *transcription.limits(), start, schedules)
+            solution = solved(now.program, transcription, p, start, schedules)
             now, solution = self._settled(now, solution, p)
             now, solution = self._resolved(now, solution, p)
             transcription, nlp = now.transcription, now.nlp
@@ -296,20 +294,23 @@ class PreparedOptimization:
         Without it light joints may move between the points that costs are taken at, so that a step
         under the same forces does not end at the next node.
         """
-        x = now.transcription
-        usable = solution.feasible and not solution.interrupted
+        x, usable = now.transcription, solution.feasible and not solution.interrupted
         if not (usable and isinstance(x, Collocation)) or bends(x):
             return now, solution
         if not x.defect(solution.x, p) > self._horizon.defect:
             return now, solution
-        costs = list(x.costs)
-        costs.insert(len(costs) - (now.tie is not None), step_bend(x, now.nlp, now.guess, p))
-        transcription = replace(x, costs=tuple(costs))
+        bend, k = step_bend(x, now.nlp, now.guess, p), len(x.costs) - (now.tie is not None)
+        transcription = replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
         other = self._compiled_program(now.statement, transcription, now.tie, now.guess)
-        start = Point.cold(solution.x, len(other.nlp.lower))
-        found = other.program.solve(p, *transcription.limits(), start)
-        usable = found.ok or found.interrupted
-        return (other, found.after(solution)) if usable else (now, solution)
+        cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
+        # From beside it is a third of the iterations; it may end beside, with steps not resolved.
+        for starts, start in ((BESIDE, solution.point), (None, cold)):
+            program = other.program.restated(other.nlp, starts)
+            last = program.solve(p, *transcription.limits(), start).after(last)
+            resolved = last.ok and not transcription.defect(last.x, p) > self._horizon.defect
+            if last.interrupted or resolved:
+                break
+        return (other, last) if last.ok or last.interrupted else (now, solution)
 
     def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
         """Return the program of other conditions and parameters, as much of it as is the same."""
@@ -328,7 +329,9 @@ class PreparedOptimization:
                 check_feasible(now.statement, self._horizon)
         if same:
             return now
-        statement = now.statement.restated(conditions)
+        statement, d = now.statement.restated(conditions), self._dynamics
+        if ends_at_rest(d, conditions) != ends_at_rest(d, now.statement.conditions):
+            statement = None  # other equations at the end
         nlp = None if statement is None else _limited(now, statement, self._horizon.steps)
         if statement is None or nlp is None:
             return self._built(conditions, guess, p)
@@ -369,7 +372,7 @@ class _Program:
 
         def solve(nlp: StructuredNlp, last: Solution) -> Solution:
             bounds, schedules = self.transcription.limits(), self.settings.schedules
-            program = self.program.restated(nlp, near=True)
+            program = self.program.restated(nlp, NEAR)
             found = program.solve(p, *bounds, last.point, schedules)
             if found.ok or found.interrupted:
                 return found

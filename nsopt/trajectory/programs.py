@@ -9,24 +9,47 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
+    Code,
     Point,
     Relaxation,
     Schedule,
     Settings,
     Solver,
+    Statements,
     StationarityKind,
     StructuredNlp,
+    Tables,
+    has_compiler,
 )
 from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimality import smoothed
-from nsopt.trajectory.schedules import SETTINGS, WARM_START, horizon_settings
+from nsopt.trajectory.optimality import relaxed_in_space
+from nsopt.trajectory.schedules import FROM_AFAR, SETTINGS, WARM_START, horizon_settings
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
 from nsopt.trajectory.transcription.stepped import Stepped
+
+LONG = 100
+"""Steps from which functions are compiled unless the solver says otherwise."""
+
+
+def compiled_from(solver: Solver, steps: int, *, often: bool) -> Code | None:
+    """Return what functions over a horizon are compiled from; None where they are interpreted.
+
+    Parameters
+    ----------
+    solver : Solver
+    steps : int
+    often : bool
+        Whether the program is solved many times.
+    """
+    if solver.compiled or (solver.compiled is None and often and has_compiler()):
+        return Statements()
+    by_default = solver.compiled is None and steps >= LONG and has_compiler()
+    return Tables() if by_default else None
 
 
 def transcribed(
@@ -78,13 +101,25 @@ def program_settings(transcription: Transcription, solver: Solver) -> Settings:
     last = transcription.last_stage
     if not transcription.unilateral:
         return replace(settings, schedules=((last,),), active_set=None)
-    if smoothed(transcription) or not settings.relaxation.states_halves:
+    if relaxed_in_space(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
+    if _opens_far(transcription.dynamics) and _by_default(solver):
+        settings = replace(settings, schedules=(FROM_AFAR, *settings.schedules))
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = tuple(
         tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
     )
     return replace(settings, schedules=schedules)
+
+
+def _opens_far(d: Dynamics) -> bool:
+    """Return whether contacts open by more than a clearance: none of them is in a bore."""
+    return bool(d.contact_names) and not d.bores
+
+
+def _by_default(solver: Solver) -> bool:
+    """Return whether schedules are those of inequalities by default."""
+    return solver.schedules is None and not solver.backend.prefers_equations
 
 
 def schedules_from(

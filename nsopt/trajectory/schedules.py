@@ -41,6 +41,10 @@ LAST = Stage(1e-8)
 STRAIGHT: Schedule = (Stage(1e-2), Stage(1e-4), Stage(1e-8))
 """Sigma alone is reduced."""
 
+FROM_AFAR: Schedule = tuple(Stage(sigma) for sigma in (10.0, 1e-1, 1e-3, 1e-5, 1e-8))
+"""From ten typical openings under a typical impulse: first the ground bears what is still above it,
+so that feet are lifted and put down elsewhere than in the guess."""
+
 GRADUAL: Schedule = (
     Stage(1e-2, normal_implicitness=1.0),
     Stage(1e-4, normal_implicitness=1.0),

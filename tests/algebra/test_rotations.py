@@ -14,6 +14,7 @@ from nsopt.algebra import (
     rotation_matrix,
     rotation_vector,
     turn_over,
+    turned_matrix,
 )
 from tests.states import array
 
@@ -135,3 +136,14 @@ def test_axes_along_z_are_the_identity():
 def test_axes_from_z_refuses_what_is_no_direction(z):
     with pytest.raises(ValueError, match="three finite numbers"):
         axes_from_z(z)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 0.3, 2.0])
+def test_a_longer_turn_is_turned_on_by_its_matrix(angle):
+    """exp(w + dw) = exp(w) exp(T dw), by central differences of SciPy's rotations."""
+    w, step = angle * np.array([0.6, -0.48, 0.64]), 1e-5
+    columns = []
+    for dw in step * np.eye(3):
+        ahead, behind = (Rotation.from_rotvec(w + sign * dw) for sign in (1, -1))
+        columns.append((behind.inv() * ahead).as_rotvec() / (2 * step))
+    assert number(turned_matrix(ca.SX(w))) == pytest.approx(np.transpose(columns), abs=1e-9)

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Ipopt, Mpcc, Newton, Solver, Sqp, min_rows
+from nsopt.mpcc import Ipopt, Mpcc, Newton, Solver, Sqp, min_rows, relax_discs
 from tests.mpcc.contacts import check_coulomb, pins
 
 EXACT = Newton(rough=1e-10)
@@ -55,6 +55,28 @@ def test_solvers_agree_with_newton(backend, push, limit):
     x, _, _ = solved(puck(), [*push, limit])
     other = Solver(backend=backend).build(puck()).solve({"f": push, "limit": [limit]}).require()
     assert other.x[:4] == pytest.approx(x, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("v", "z", "radius", "holds"),
+    [
+        ((0, 0), (0.3, 0.4), 0.6, True),  # sticks, whatever the force
+        ((0, 0), (0.3, 0.4), 0.499, False),  # outside its cone
+        ((1.35, 1.8), (-0.3, -0.4), 0.5, True),  # slides
+        ((1.35, 1.8), (-0.3, -0.4), 0.501, False),  # slides with less than there is
+        ((1.35, 1.8), (-0.31, -0.3923), 0.5, False),  # not against the slip
+        ((1e-6, 0), (0.5, 0), 0.5, False),  # pushed on
+        ((1e-3, 0), (0, 0), 0.5, False),  # slides without friction
+        ((-3.0, 4.0), (0, 0), 0.0, True),  # open
+    ],
+)
+def test_relaxed_discs_are_coulombs_law(v, z, radius, holds):
+    m = relax_discs(puck(), ca.SX(1e-8))
+    x = ca.vertcat(*(unknown.scaled for unknown in m.variables))
+    p = ca.vertcat(*(parameter.symbol for parameter in m.parameters))
+    rows = ca.Function("rows", [x, p], [ca.vertcat(*(block.expr for block in m.inequalities))])
+    values = np.asarray(rows([*v, *z], [0, 0, radius])).ravel()
+    assert bool(np.all(values <= 1e-12)) == holds
 
 
 @pytest.mark.parametrize("seed", range(6))

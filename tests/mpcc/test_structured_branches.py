@@ -67,7 +67,7 @@ def walk(size=1.0, pull=(1.0, 1.0)):
 def solved(p, backend=None, options=None, start=None, **stated):
     settings = Settings(Scholtes(), (((1e-8,),),), LOOSE, 0, options or ActiveSet(radius=0.01))
     nlp = walk(**stated)
-    program = StructuredProgram(nlp, backend or Ipopt(), settings, False)
+    program = StructuredProgram(nlp, backend or Ipopt(), settings, None)
     free = np.full(4 * N + 1, np.inf)
     start = np.zeros(4 * N + 1) if start is None else start
     return program.solve(np.array(p), -free, free, Point.cold(start, nlp.lower.size))
@@ -208,7 +208,7 @@ def test_no_phase_two_where_it_is_off():
     nlp, p = walk(), (0.0, 2.0)
     free = np.full(4 * N + 1, np.inf)
     start = Point.cold(stuck(p), nlp.lower.size)
-    solution = StructuredProgram(nlp, Stopped(), settings, False).solve(
+    solution = StructuredProgram(nlp, Stopped(), settings, None).solve(
         np.array(p), -free, free, start
     )
     assert solution.ok

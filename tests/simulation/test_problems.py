@@ -48,6 +48,7 @@ TREES = [
 ]
 OPTIMA = [
     "arm_least_resistance",
+    "biped_step",
     "bounce",
     "brachistochrone",
     "bryson_denham",
@@ -55,6 +56,10 @@ OPTIMA = [
     "clearance_pendulum",
     "clearance_tolerance",
     "double_integrator",
+    "hopper",
+    "push_block",
+    "quadruped_jump",
+    "quadruped_stand",
     "rom_swing_up",
     "slider_crank_peaks",
     "urdf_least_resistance",

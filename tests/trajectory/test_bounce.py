@@ -153,7 +153,7 @@ def test_contact_force_of_a_weight_at_rest():
         d,
         Horizon(1.0, 10),
         [ContactForce()],
-        [StartAt(np.zeros(3), np.zeros(3))],
+        [StartAt(np.zeros(3), np.zeros(3)), EndAt(v=np.zeros(3))],
         Straight(np.zeros(3), np.zeros(3)),
     )
     assert result.completed

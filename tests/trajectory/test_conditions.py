@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt import (
+    Actuator,
+    AppliedTorque,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Revolute,
+    assemble,
+)
 from nsopt.problem import load_optimization
 from nsopt.robots import forward_kinematics
 from nsopt.trajectory import (
@@ -13,6 +22,7 @@ from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
+    InputEffort,
     NodeSample,
     Quintic,
     StartAt,
@@ -294,3 +304,25 @@ def test_postures_by_name_are_those_in_order():
     says = "q of EndAt: 'wrist' is no coordinate: name one of shoulder.angle, elbow.angle"
     with pytest.raises(ValueError, match=says):
         EndAt({"wrist": 0.0}).check(d)
+
+
+@pytest.mark.parametrize("turn", [0.5, 2.0, 4.0])
+def test_a_free_body_ends_turned_as_stated(turn):
+    """About z in 1 s at least squared torque, J = 2 kg m^2: 12 (J angle)^2 by closed form."""
+    J = 2.0
+    top = Body("top", 1.0, (1.0, 1.0, J))
+    motor = AppliedTorque("motor", Frame(top), (0.0, 0.0, Parameter("torque", 0.0)))
+    here = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    there = np.array([0.0, 0.0, 0.0, np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2)])
+    result = optimize(
+        assemble(Mechanism([top]), [motor]),
+        Horizon(1.0, 40),
+        [InputEffort(input="torque")],
+        [StartAt(here, np.zeros(6)), EndAt(there, np.zeros(6))],
+        Quintic(),
+        inputs=["torque"],
+    )
+    assert result.completed, result.stop_reason
+    end = result["q"].values[-1]
+    assert end == pytest.approx(there, abs=1e-8)
+    assert result.objective == pytest.approx(12 * (J * turn) ** 2, rel=5e-3)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt import AppliedForce, Frame, Parameter, assemble
+from nsopt.mpcc import Statements, Tables
 from nsopt.mpcc.structured import OFTEN
 from nsopt.robots import resistances
 from nsopt.trajectory import Effort, Horizon
@@ -72,15 +73,16 @@ def test_all_at_once_are_the_sum():
     assert np.asarray(nlp.terms(x, p)).ravel() == pytest.approx(each, rel=1e-12)
 
 
-def test_compiled_derivatives_are_the_same(tmp_path, monkeypatch):
+@pytest.mark.parametrize("code", [Tables(), Statements()])
+def test_compiled_derivatives_are_the_same(code, tmp_path, monkeypatch):
     """By a compiler that contracts nothing; the code knows no number of steps."""
     monkeypatch.setenv("NSOPT_CACHE", str(tmp_path))
     collocation = program([Effort()], [], steps=OFTEN)
     nlp = collocation.nlp()
-    plain, native = nlp.derivatives(), nlp.derivatives(compiled=True)
+    plain, native = nlp.derivatives(), nlp.derivatives(compiled=code)
     files = set(tmp_path.iterdir())
     assert len(files) == 4  # library and manifest; of links and of moments
-    program([Effort()], [], steps=3 * OFTEN).nlp().derivatives(compiled=True)
+    program([Effort()], [], steps=3 * OFTEN).nlp().derivatives(compiled=code)
     assert set(tmp_path.iterdir()) == files
     x, p = numbers(collocation)
     lam = np.random.default_rng(1).normal(size=nlp.g.numel())

@@ -88,6 +88,17 @@ def test_friction_of_a_finer_grid_is_sharper():
     assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] > 0
 
 
+def test_two_stages_end_at_the_optimum_of_one(monkeypatch):
+    """At the smoothing of the grid, whatever that of the first stage."""
+    stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
+    results = [stated.solve()]
+    monkeypatch.setattr(dry_friction, "WIDER", 1.0)
+    results.append(stated.solve())
+    assert [x.completed for x in results] == [True, True]
+    assert len({x.data.attrs["friction_smoothed"] for x in results}) == 1
+    assert results[0].objective == pytest.approx(results[1].objective, rel=1e-7)
+
+
 def test_the_drive_has_the_exact_sign_of_friction_where_the_cart_turns_round():
     result = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7).solve()
     assert result.completed, result.stop_reason

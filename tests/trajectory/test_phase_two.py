@@ -175,7 +175,7 @@ def test_a_grid_whose_optimum_is_not_found_out_ends_a_refinement():
     assert result.data.sizes["time"] == 2 * STEPS + 1
 
 
-def test_friction_in_space_is_smoothed():
+def test_friction_in_space_is_relaxed():
     body = Body("puck", 1.0, point_mass=True)
     law = ContactLaw(friction=0.5)
     floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
@@ -191,7 +191,7 @@ def test_friction_in_space_is_smoothed():
         inputs=["u"],
     ).solve()
     assert result.completed, result.stop_reason
-    assert result.data.attrs["stationarity"] == "not found out: friction in space is smoothed"
+    assert result.data.attrs["stationarity"] == "not found out: friction in space is relaxed"
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ class AcceptedSteps:
     tried: NDArray[np.object_]  # (n,) attempts that failed before and why, tuples of texts
     at_end: NDArray[np.bool_]  # (n,) whether directions of impulses are those at the end
     depth: Array  # (n,) beyond the walls of bores, `WallFigures`; 0 in impacts
-    unplaced: Array  # (n,) [J] by which an impact is off that is placed at the end
+    unplaced: Array  # (n,) [J] `WallFigures.unplaced`
 
     def __len__(self) -> int:
         """Return the number of steps."""

@@ -5,7 +5,7 @@ A new condition is one frozen dataclass derived from `Condition`; an export; a r
 """
 
 from nsopt.mpcc import Bound
-from nsopt.trajectory.conditions.base import Condition, Span
+from nsopt.trajectory.conditions.base import Condition, Span, ends_at_rest
 from nsopt.trajectory.conditions.contact import Apart, During, Touching
 from nsopt.trajectory.conditions.drives import (
     ActuatorLimits,
@@ -53,5 +53,6 @@ __all__ = [
     "StartAt",
     "Touching",
     "Within",
+    "ends_at_rest",
     "link_capsule",
 ]

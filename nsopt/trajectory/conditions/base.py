@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -87,6 +88,11 @@ class Condition:
         del m
         return []
 
+    def at_rest(self, dynamics: Dynamics) -> bool:
+        """Return whether the bounds at the last node give that all bodies rest; no by default."""
+        del dynamics
+        return False
+
     def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
         """Return the bounds that couple the first and the last node; none by default."""
         del first, last
@@ -96,3 +102,8 @@ class Condition:
         """Return the bounds that hold for a part of the motion; none by default."""
         del m
         return []
+
+
+def ends_at_rest(dynamics: Dynamics, conditions: Sequence[Condition]) -> bool:
+    """Return whether conditions give that all bodies rest at the end."""
+    return any(c.at_rest(dynamics) for c in conditions)

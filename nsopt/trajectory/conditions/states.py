@@ -15,6 +15,9 @@ from nsopt.trajectory.checks import Targets, in_order, target_values, with_inter
 from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
+ROOM = 1e-3
+"""Room for an Euler parameter that others give."""
+
 
 @dataclass(frozen=True)
 class _Posture(Condition):
@@ -89,7 +92,27 @@ class EndAt(_Posture):
     internal: ClassVar[float] = np.nan
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return self._bounds(m)
+        return [self._independent(m.dynamics, bound) for bound in self._bounds(m)]
+
+    def at_rest(self, dynamics: Dynamics) -> bool:
+        v = self._given(dynamics)[1]
+        return v is not None and not np.any(np.asarray(v, dtype=float))
+
+    def _independent(self, d: Dynamics, bound: Bound) -> Bound:
+        """Return a bound without one equation of each rotation, whose norm steps keep.
+
+        The largest Euler parameter is left `ROOM`, three equations give it: a fourth one would
+        leave the solver without unique multipliers.
+        """
+        if bound.label != "q":
+            return bound
+        q = self.coordinates(d)
+        groups = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
+        whole = [group for group in groups if np.isfinite(q[group]).all()]
+        largest = [int(np.argmax(np.abs(q) * group)) for group in whole]
+        free = np.isin(np.flatnonzero(np.isfinite(q)), largest)
+        room = ROOM * free
+        return bound._replace(lower=bound.lower - room, upper=bound.upper + room)
 
 
 @dataclass(frozen=True)

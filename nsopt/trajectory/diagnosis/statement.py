@@ -295,7 +295,18 @@ class Statement:
         for names in (self.dynamics.q_names, self.dynamics.v_names):
             left = [self.interval(name, when, ALONG) for name in names]
             states.append(np.array([x.lower if x.given else np.nan for x in left]))
-        return states[0], states[1]
+        return self._turned(states[0], when), states[1]
+
+    def _turned(self, q: Array, when: str) -> Array:
+        """Return coordinates with Euler parameters of which three and the sign of one are given."""
+        d = self.dynamics
+        for group in ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool):
+            rest = np.flatnonzero(group & np.isnan(q))
+            left = self.interval(d.q_names[rest[0]], when, ALONG) if rest.size == 1 else None
+            if left is not None and left.lower * left.upper > 0:
+                size = np.sqrt(max(1.0 - np.nansum(q[group] ** 2), 0.0))
+                q[rest] = np.copysign(size, left.lower)
+        return q
 
 
 def _same(x: Row, y: Row) -> bool:

@@ -18,7 +18,6 @@ from nsopt.mpcc import (
     Solver,
     StructuredNlp,
     StructuredProgram,
-    has_compiler,
 )
 from nsopt.result import Result
 from nsopt.trajectory.assessment import fault, figures
@@ -30,8 +29,7 @@ from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.prepared import LONG
-from nsopt.trajectory.programs import program_settings
+from nsopt.trajectory.programs import compiled_from, program_settings
 from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.tie_breaker import recorded
 from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
@@ -80,7 +78,7 @@ def optimize_phases(
     begin, solver = perf_counter(), solver or Solver()
     with interruptible():
         linked = LinkedPhases(_programs(phases, solver), _bounds(phases, duration))
-        # Speeds up to which friction is smoothed are among the parameters of each phase.
+        # Without a homotopy: phases have the speeds up to which friction is smoothed of their own.
         settings = program_settings(linked.phases[0].transcription, solver)
         settings = replace(settings, schedules=(((),),))
         start, program = linked.start(), _program(linked, solver, settings)
@@ -112,11 +110,9 @@ def optimize_phases(
 def _program(linked: LinkedPhases, solver: Solver, settings: Settings) -> StructuredProgram:
     """Return the program of all phases, compiled if they have many steps."""
     steps = sum(x.phase.horizon.steps for x in linked.phases)
-    compiled = steps >= LONG if solver.compiled is None else solver.compiled
     typical = linked.start(), linked.parameters
-    return StructuredProgram(
-        linked.nlp, solver.backend, settings, compiled and has_compiler(), typical
-    )
+    compiled = compiled_from(solver, steps, often=False)
+    return StructuredProgram(linked.nlp, solver.backend, settings, compiled, typical)
 
 
 def _solved(linked: LinkedPhases, program: StructuredProgram, x: Array) -> Solution:

@@ -138,7 +138,7 @@ class ChainRule:
         x = [ca.vertcat(*(y.scaled for y in part.variables)) for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
         w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
-        end = program.end(*x, ca.vertcat(*given), scales[1])
+        end = program.end(*x, ca.vertcat(*given, scales[1]))
         reached = ca.vertcat(t + end[0], end[1], end[2])
         self._nz, self._nw = 1 + d.nq + d.nv, w.numel()
         self._blocks = Blocks([ca.vertcat(*a.rows) for a in active], reached, x, w)

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Bound, Mpcc, PairPart, Relaxation, Rows, smooth_discs, split_into_pairs
+from nsopt.mpcc import (
+    Bound,
+    Mpcc,
+    PairPart,
+    Relaxation,
+    Rows,
+    relax_discs,
+    smooth_discs,
+    split_into_pairs,
+)
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.schedules import Stage
@@ -103,8 +112,8 @@ class NodeTemplate:
     sample : NodeSample
     before, after : SX scalar [s]
         Sizes of the steps before and after the node.
-    smoothed : bool
-        Whether the scheme states discs, which are smoothed.
+    has_discs : bool
+        Whether the scheme states discs, which are relaxed.
     """
 
     w: ca.SX
@@ -117,7 +126,7 @@ class NodeTemplate:
     sample: NodeSample
     before: ca.SX
     after: ca.SX
-    smoothed: bool
+    has_discs: bool
 
     @cached_property
     def guess(self) -> ca.Function:
@@ -206,9 +215,10 @@ class NodeTemplate:
         )
 
     @classmethod
-    def last(cls, model: Model) -> NodeTemplate:
-        """Return the template of the last node."""
+    def last(cls, model: Model, *, at_rest: bool = False) -> NodeTemplate:
+        """Return the template of the last node, ``at_rest`` as of `Node`."""
         m, p, data, first, drive, u, node, before = _node_symbols(model, "ending")
+        node = replace(node, at_rest=at_rest)
         interval = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
         return cls._assemble(
             model,
@@ -238,8 +248,10 @@ class NodeTemplate:
         after: ca.SX,
     ) -> NodeTemplate:
         d = model.dynamics
-        smoothed = bool(m.discs)
-        m = split_into_pairs(smooth_discs(m, p[len(d.parameters)]))  # Stage.sigma
+        has_discs = bool(m.discs)
+        # In bores, where all that presses slides, equations are met from more starts.
+        without_discs = smooth_discs if d.bores else relax_discs
+        m = split_into_pairs(without_discs(m, p[len(d.parameters)]))  # Stage.sigma
         first, drive, u, following = unknowns
         previous = next(x.symbol for x in m.parameters if x.name == "earlier")
         added = [variable.scaled for variable in m.variables]
@@ -260,7 +272,7 @@ class NodeTemplate:
         a = interval.change / interval.h
         sample = NodeSample(d, node.t, node.q, v, a, node.p, stepped)
         w = ca.vertcat(own, *following, previous)
-        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after, smoothed)
+        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after, has_discs)
 
     def constraints(self, model: Model, relaxation: Relaxation) -> list[Bound]:
         """Return the constraints of the scheme and the definition of eccentricities, row by row."""

@@ -27,7 +27,7 @@ from nsopt.mpcc import (
 )
 from nsopt.schemes import Scales, Scheme, internal
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
-from nsopt.trajectory.conditions import Span
+from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -103,7 +103,7 @@ class Stepped(Transcription):
     @cached_property
     def last(self) -> NodeTemplate:
         """The template of the last node."""
-        return NodeTemplate.last(self.model)
+        return NodeTemplate.last(self.model, at_rest=ends_at_rest(self.dynamics, self.conditions))
 
     @property
     def size(self) -> int:

@@ -1,0 +1,44 @@
+"""Derivatives that a scheme states for Newton, against differentiation."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import nsopt as ns
+from nsopt import GROUND, Body, Frame, Mechanism, Variational, assemble
+from nsopt.mpcc.newton_rows import NewtonRows, parameters_of, unknowns_of
+from nsopt.simulation.acceptance import Acceptance
+from nsopt.simulation.program import StepProgram
+
+pytestmark = pytest.mark.unit
+
+
+def hanging(coordinates):
+    """A ball joint, then a rod on a hinge, then one that hangs in that by a worn hinge."""
+    bodies = [Body(f"body{k}", 1.0, (0.02, 0.09, 0.1), position=(k, 0, 0)) for k in range(3)]
+    ball = ns.Spherical("ball", Frame(GROUND), Frame(bodies[0]))
+    hinge = ns.Revolute("hinge", Frame(bodies[0]), Frame.at(bodies[1], (0, 0, 0), (0, 1, 0)))
+    ends = Frame.at(bodies[1], (1.5, 0, 0)), Frame.at(bodies[2], (1.5, 0, 0))
+    sizes = {"length": 0.1, "clearance": 1e-3, "axial_clearance": 1e-3}
+    worn = ns.RevoluteClearance("worn", *ends, **sizes)
+    return assemble(Mechanism(bodies, [ball, hinge], coordinates), [worn])
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+def test_gaps_and_joints_at_the_end_change_with_the_velocity_as_stated(coordinates):
+    dynamics = hanging(coordinates)
+    program = StepProgram(dynamics, Variational(), Acceptance())
+    part = program.parts[0]
+    x, p = unknowns_of(part), parameters_of(part)
+    _, values, slopes = NewtonRows.of(part).differentiated
+    assert values.numel() == 4 + len(dynamics.closure_names)
+    function = ca.Function("f", [x, p], [slopes, ca.jacobian(values, x)])
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        q = np.asarray(dynamics.renormalise(rng.normal(size=dynamics.nq))).ravel()
+        sizes = [b.symbol.numel() for b in part.parameters]
+        blocks = dict(zip([b.name for b in part.parameters], sizes, strict=True))
+        numbers = {n: rng.uniform(0.1, 1.0, size) for n, size in blocks.items()}
+        numbers |= {"q": q, "h": np.array([0.2])}
+        stated, true = function(rng.normal(size=x.numel()), np.concatenate([*numbers.values()]))
+        assert np.array(stated) == pytest.approx(np.array(true), rel=1e-11, abs=1e-11)

@@ -1,0 +1,65 @@
+"""A quadruped on its feet, against statics by another library."""
+
+from functools import cache
+from importlib import metadata
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nsopt.problem import load_optimization, problem_folder
+
+FILE = problem_folder() / "quadruped" / "solo12.urdf"
+LEGS = ("FL", "FR", "HL", "HR")
+
+
+@cache
+def stand():
+    return load_optimization("quadruped_stand").solve()
+
+
+def free(file):
+    return pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
+
+
+def least_torques(q):
+    """Torques (12,) and forces of feet (4, 3) of least squared torques at rest."""
+    model = free(FILE)
+    data = model.createData()
+    x, y, z, e0, e1, e2, e3 = q[:7]
+    there = np.array([x, y, z, e1, e2, e3, e0, *q[7:]])
+    pin.computeJointJacobians(model, data, there)
+    pin.framesForwardKinematics(model, data, there)
+    world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    feet = [model.getFrameId(f"{leg}_foot") for leg in LEGS]
+    J = np.vstack([pin.getFrameJacobian(model, data, k, world)[:3] for k in feet])
+    g = pin.computeGeneralizedGravity(model, data, there)
+    # g = (0, tau) + J^T f: f of the base's rows, then the freedom that is left.
+    f = np.linalg.lstsq(J.T[:6], g[:6])[0]
+    left = np.linalg.svd(J.T[:6])[2][6:].T
+    f += left @ np.linalg.lstsq(J.T[6:] @ left, g[6:] - J.T[6:] @ f)[0]
+    return g[6:] - J.T[6:] @ f, f.reshape(4, 3)
+
+
+def test_masses_are_those_of_solo12():
+    stored = metadata.files("example-robot-data")
+    ours, theirs = free(FILE), free(next(x for x in stored if x.name == "solo12.urdf").locate())
+    assert [*ours.names] == [*theirs.names]
+    for a, b in zip(ours.inertias, theirs.inertias, strict=True):
+        assert a.isApprox(b, 1e-12)
+    for a, b in zip(ours.jointPlacements, theirs.jointPlacements, strict=True):
+        assert a.isApprox(b, 1e-12)
+
+
+@pytest.mark.slow
+def test_it_stands_by_the_least_torques():
+    result = stand()
+    assert result.completed, result.stop_reason
+    assert np.nansum(result["iterations"].values) < 100
+    torques, forces = least_torques(result["q"].values[0])
+    assert result["drive"].values[:, 6:] == pytest.approx(np.tile(torques, (11, 1)), abs=2e-3)
+    assert result["contact_force"].values[5] == pytest.approx(forces, abs=0.02)
+    assert result.objective == pytest.approx(0.2 * torques @ torques, rel=1e-3)
+    force = result["contact_force"].values[1:]
+    assert np.all(np.hypot(force[..., 0], force[..., 1]) < 0.7 * force[..., 2])
+    assert np.ptp(result["q"].values, axis=0).max() < 1e-5
