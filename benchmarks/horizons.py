@@ -141,7 +141,7 @@ CASES: dict[str, Callable[[], Figures]] = {
         f"pendulum, c = {c:g}, N = 1600": partial(lambda c: timed(planar("pendulum", c, 1600)), c)
         for c in (1e-2, 1e-3, 1e-4, 1e-5)
     },
-    "two-link arm, c = 0.01, N = 800": lambda: timed(planar("arm", 1e-2, 800)),
+    "two-link arm, c = 0.01, N = 800": lambda: timed(planar("arm", 1e-2, 800, 0.5)),
     **{f"free pendulum, c = {c:g}, N = 200": partial(free_pendulum, c) for c in (1e-2, 1e-3, 1e-4)},
     "wall never touched, N = 100": partial(wall, 100),
     "cart and puck, N = 100": partial(puck, 100),

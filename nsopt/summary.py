@@ -51,7 +51,9 @@ def optimum(data: xr.Dataset) -> list[Row]:
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
     if exact := attrs.get("exact_cost"):
-        rows.append(("exact friction", f"{shares(exact)}; its sign is smoothed in the objective"))
+        before = shares(attrs.get("guess_exact_cost", "{}"))
+        guess = f", of the guess {before}" if before else ""
+        rows.append(("exact friction", f"{shares(exact)}{guess}; smoothed in the objective"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
     if "limits_exceeded" in attrs:
         rows.append(("between nodes", between_nodes(attrs)))
@@ -228,9 +230,12 @@ def impacts(data: xr.Dataset) -> list[Row]:
 def modes(data: xr.Dataset) -> list[Row]:
     """Return how the first joints with contacts spent the time."""
     rows = []
-    for joint, x in [*statistics_of_modes(data).items()][:MOST_JOINTS]:
+    found = [*statistics_of_modes(data).items()]
+    for joint, x in found[:MOST_JOINTS]:
         parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
         rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{kept(data)}"))
+    if len(found) > MOST_JOINTS:
+        rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
     return rows
 
 

@@ -41,6 +41,10 @@ RANGES = [
         lambda a, b: ns.TurnRange("e", a, b, -0.01, 0.02, ns.ExponentialLaw(3.0, 6.0), 2.0),
     ),
     Row(
+        "turn range of two laws",
+        lambda a, b: ns.TurnRange("e", a, b, -0.01, 0.02, (ns.ExponentialLaw(3.0, 6.0), CUBIC)),
+    ),
+    Row(
         "slide range", lambda a, b: ns.SlideRange("e", a, b, -0.002, 0.003, ns.CubicLaw(600.0, 0.2))
     ),
     Row("damped slide range", lambda a, b: ns.SlideRange("e", a, b, -0.002, 0.003, CUBIC, 30.0)),

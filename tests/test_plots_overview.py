@@ -170,6 +170,18 @@ def test_views(stone):
         view_of(scene, "front")
 
 
+@pytest.mark.parametrize(
+    ("height", "plane"), [(0.22, ("x", "z")), (0.16, ("x", "z")), (0.14, ("x", "y"))]
+)
+def test_what_weighs_is_seen_from_aside(stone, height, plane):
+    """0.5 m long and 0.3 m wide, as a quadruped that stands; seen from above where it is low."""
+    data = stone.data.copy(deep=True).assign_attrs(gravity=[0.0, 0.0, -9.81])
+    share = np.linspace(0, 1, data.sizes["time"])[:, None]
+    data["body_position"].values[:, 0] = share * [0.5, 0.3, height]
+    view = view_of(Scene(Result(data)))
+    assert (view.across, view.up) == plane
+
+
 def test_a_mechanism_that_goes_far_is_drawn_where_it_is(clearance):
     data = clearance.data.copy(deep=True)
     data["body_position"][:, 0, 2] += np.linspace(0, 20, data.sizes["time"])

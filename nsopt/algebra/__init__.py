@@ -1,6 +1,6 @@
 """Pure functions: rotations, screws, elimination, null space, jets of expressions, repetition."""
 
-from nsopt.algebra.elimination import solve_symbolic
+from nsopt.algebra.elimination import Reduced, reduced, solve_symbolic, solver_of
 from nsopt.algebra.euler_parameters import (
     angular_velocity_over,
     body_rate_matrix,
@@ -25,6 +25,7 @@ __all__ = [
     "ROUND_OFF",
     "Ad",
     "JetScalars",
+    "Reduced",
     "Scalars",
     "TimeJet",
     "ad",
@@ -44,11 +45,13 @@ __all__ = [
     "null_space",
     "product",
     "rank",
+    "reduced",
     "repeated",
     "rotate",
     "rotation_matrix",
     "rotation_vector",
     "solve_symbolic",
+    "solver_of",
     "turn_over",
     "turned",
     "turned_matrix",

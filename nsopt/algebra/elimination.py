@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -12,14 +14,47 @@ TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
 
 
-def solve_symbolic(
+class Reduced(NamedTuple):
+    """What is left of a system J x = r once some unknowns are eliminated.
+
+    Attributes
+    ----------
+    K, right : SX (k, k), SX (k,)
+        Of the unknowns that are left, K y = right.
+    late : list of int
+        Which these are.
+    x : SX (n,)
+        All unknowns, in terms of ``y``.
+    y : SX (k,)
+        Symbols.
+    """
+
+    K: ca.SX
+    right: ca.SX
+    late: list[int]
+    x: ca.SX
+    y: ca.SX
+
+
+def solve_symbolic(J: ca.SX, r: ca.SX, deferred: Sequence[int], proximal: float | ca.SX) -> ca.SX:
+    """Return x with J x = r, (n,), by elimination along the diagonal without interchanges.
+
+    See `reduced`.
+    """
+    some = reduced(J, r, deferred, proximal)
+    y = solver_of(some.K.sparsity(), range(some.K.nnz()))(_column(some.K.nz), some.right)
+    return ca.substitute(some.x, some.y, y)
+
+
+def reduced(
     J: ca.SX,
     r: ca.SX,
     deferred: Sequence[int],
     proximal: float | ca.SX,
     free: Sequence[tuple[Sequence[int], ca.SX]] = (),
-) -> ca.SX:
-    """Return x with J x = r, (n,), by elimination along the diagonal without interchanges.
+    between: Sequence[int] = (),
+) -> Reduced:
+    """Eliminate all unknowns but the deferred ones, along the diagonal without interchanges.
 
     Parameters
     ----------
@@ -28,33 +63,95 @@ def solve_symbolic(
     r : SX (n,)
     deferred : indices
         Unknowns whose diagonal may be zero until the others are eliminated: multipliers, whose
-        pivots are then those of C A^-1 C^T. They come last.
+        pivots are then those of C A^-1 C^T.
     proximal : float or SX scalar
-        Part of its own size that is added to each deferred pivot before the deferred ones are
-        eliminated. Dependent rows then solve, their multipliers stay at the least change, and an
-        iteration loses only that part of its convergence.
+        Part of its own size that is added to each deferred pivot. Dependent rows then solve, their
+        multipliers stay at the least change, and an iteration loses only that part of its
+        convergence.
     free : pairs of indices and SX (number of indices, k), optional
         Deferred unknowns, and orthonormal combinations of them that J takes to zero: these stay as
         they are, but for the part of r along them, over the mean size of the pivots.
+    between : indices, optional
+        Unknowns that are eliminated after the others: intermediate results, so that rows which
+        switch are switched once they are in terms of deferred unknowns.
     """
     n = J.shape[0]
     rows = _rows(J)
     right = ca.vertsplit(ca.densify(r)) if n else []
-    late = set(deferred)
-    order = _eliminate(rows, right, [i for i in range(n) if i not in late], set(range(n)))
+    later, middle = set(deferred), set(between)
+    own = [i for i in range(n) if i not in later | middle]
+    order = _eliminate(rows, right, own, set(range(n)))
+    order += _eliminate(rows, right, sorted(middle), later | middle)
     held = [_held(rows, *combined) for combined in free]
-    for i in late:
+    for i in later:
         pivot = rows[i].get(i, ca.SX(0))
         rows[i][i] = pivot + proximal * ca.fabs(pivot) + TINY
     for more in held:
         for (i, j), value in more.items():
             rows[i][j] = rows[i].get(j, ca.SX(0)) + value
-    order += _eliminate(rows, right, sorted(late), late)
+    late = sorted(later)
+    y = ca.SX.sym("y", len(late))
     x: list[ca.SX] = [ca.SX(0)] * n
+    for k, i in enumerate(late):
+        x[i] = y[k]
+    _substitute_back(rows, right, order, x)
+    K = _matrix([rows[i] for i in late], late)
+    return Reduced(K, _column(right[i] for i in late), late, _column(x), y)
+
+
+def solver_of(pattern: ca.Sparsity, order: Sequence[int]) -> ca.Function:
+    """Return the function (entries of K, right) -> y, where K y = right.
+
+    For equal patterns and orders it is the same function.
+
+    Parameters
+    ----------
+    pattern : Sparsity
+        Of K.
+    order : sequence of int
+        Which entry of the pattern each given one is.
+    """
+    return _solver(tuple(pattern.compress()), tuple(order))
+
+
+@cache
+def _solver(compressed: tuple[int, ...], order: tuple[int, ...]) -> ca.Function:
+    pattern = ca.Sparsity.compressed(list(compressed))
+    entries = ca.SX.sym("entries", pattern.nnz())
+    right = ca.SX.sym("right", pattern.size1())
+    place = {k: i for i, k in enumerate(order)}
+    K = ca.SX(pattern, entries[[place[k] for k in range(len(order))]])
+    rows, values = _rows(K), ca.vertsplit(right) if right.numel() else []
+    n = len(rows)
+    eliminated = _eliminate(rows, values, list(range(n)), set(range(n)))
+    y: list[ca.SX] = [ca.SX(0)] * n
+    _substitute_back(rows, values, eliminated, y)
+    return ca.Function("solve", [entries, right], [ca.densify(_column(y))], {"cse": True})
+
+
+def _column(entries: Iterable[ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *entries)
+
+
+def _matrix(rows: Sequence[Row], columns: Sequence[int]) -> ca.SX:
+    """Return rows as a matrix of these columns."""
+    place = {j: k for k, j in enumerate(columns)}
+    found = [(k, place[j], x) for k, row in enumerate(rows) for j, x in row.items() if j in place]
+    n = len(columns)
+    pattern = ca.Sparsity.triplet(len(rows), n, [i for i, _, _ in found], [j for _, j, _ in found])
+    matrix = ca.SX(pattern)
+    for i, j, value in found:
+        matrix[i, j] = value
+    return matrix
+
+
+def _substitute_back(
+    rows: list[Row], right: list[ca.SX], order: Sequence[int], x: list[ca.SX]
+) -> None:
+    """Fill in x of unknowns that were eliminated in this order."""
     for i in reversed(order):
         known = sum((a * x[j] for j, a in rows[i].items() if j != i), ca.SX(0))
         x[i] = (known - right[i]) * _negative_inverse(rows[i][i])
-    return ca.vertcat(ca.SX(0, 1), *x)
 
 
 def _held(rows: list[Row], unknowns: Sequence[int], U: ca.SX) -> dict[tuple[int, int], ca.SX]:

@@ -31,8 +31,8 @@ class _Range(ResistingPair):
     ----------
     lower, upper : float or Parameter
         Ends of the range.
-    law : Law
-        Size of what pushes back over the excess beyond either end.
+    law : Law, or pair of Law
+        Size of what pushes back over the excess beyond either end; two for the lower and the upper.
     damping : float or Parameter
         Of the rate, everywhere.
 
@@ -41,12 +41,12 @@ class _Range(ResistingPair):
     ValueError
         Unless lower < upper, and numbers of the law are in range.
     TypeError
-        If the law is none.
+        If the law is none, nor a pair of them.
     """
 
     lower: Scalar
     upper: Scalar
-    law: Law
+    law: Law | tuple[Law, Law]
     damping: Scalar = 0.0
 
     def __post_init__(self) -> None:
@@ -57,15 +57,24 @@ class _Range(ResistingPair):
         )
         if not lower < upper:
             raise ValueError(f"lower {of_element} must be below upper, got {lower:g} and {upper:g}")
-        if not isinstance(self.law, Law):
-            raise TypeError(f"law {of_element} must be a Law, got {self.law!r}: use CubicLaw(...)")
-        self.law.check(of_element)
-        self.law.check_potential(of_element)
+        if len(self._laws) != 2 or not all(isinstance(law, Law) for law in self._laws):
+            raise TypeError(
+                f"law {of_element} must be a Law, or a pair of them, got {self.law!r}: use "
+                "CubicLaw(...)"
+            )
+        for law in self._laws:
+            law.check(of_element)
+            law.check_potential(of_element)
         not_negative(f"damping {of_element}", self.damping)
 
     @abstractmethod
     def _freedom(self, s: State) -> _Freedom:
         """Return the limited coordinate."""
+
+    @property
+    def _laws(self) -> tuple[Law, ...]:
+        """The law beyond the lower end, and that beyond the upper one."""
+        return self.law if isinstance(self.law, tuple) else (self.law, self.law)
 
     def _excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
         x = self._freedom(s).value
@@ -73,8 +82,8 @@ class _Range(ResistingPair):
 
     def energy(self, s: State) -> ca.SX:
         energy = ca.SX(0)
-        for excess in self._excesses(s):
-            energy += self.law.potential(s, excess if self.law.inside else ca.fmax(excess, 0))
+        for law, excess in zip(self._laws, self._excesses(s), strict=True):
+            energy += law.potential(s, excess if law.inside else ca.fmax(excess, 0))
         return energy
 
     def loads(self, s: State) -> list[Load]:
@@ -84,14 +93,14 @@ class _Range(ResistingPair):
         return [Load(rate, -s.value(self.damping) * rate)]
 
     def outputs(self, s: State) -> list[Output]:
-        freedom, push = self._freedom(s), ca.SX(0)
-        for sign, excess in zip((1, -1), self._excesses(s), strict=True):
-            inside = 0 if not self.law.inside else 1
-            on = ca.fmax(excess > 0, inside)
-            push += sign * on * self.law.moment(s, excess if inside else ca.fmax(excess, 0))
+        freedom, push, (below, above) = self._freedom(s), ca.SX(0), self._excesses(s)
+        for sign, law, excess in zip((1, -1), self._laws, (below, above), strict=True):
+            on = ca.fmax(excess > 0, int(law.inside))
+            push += sign * on * law.moment(s, excess if law.inside else ca.fmax(excess, 0))
+        narrower = ca.fmin(*(law.width(s) for law in self._laws))
         return [
             Output("position", freedom.value, freedom.unit),
-            Output("excess", ca.fmax(*self._excesses(s)), freedom.unit, most=self.law.width(s)),
+            Output("excess", ca.fmax(below, above), freedom.unit, most=narrower),
             Output("resistance", push, "N m" if freedom.unit == "rad" else "N"),
         ]
 

@@ -131,7 +131,7 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     force = mass + ca.norm_inf(d.applied(*x) - d.bias(x.q, x.v, x.p))
     found = state_index_one(mpcc, d, x, (alpha, beta), (force, mass))
     newton = Newton()
-    unknowns = ca.vertcat(*(v.scaled for v in mpcc.variables))
+    unknowns = mpcc.x
     given = ca.vertcat(*x)
     outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
     symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]

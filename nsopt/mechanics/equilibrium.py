@@ -132,7 +132,7 @@ class _Creep:
         mpcc.complement("contact", d.gap(*at), lam, scale=scale, labels=d.contact_names)
         self._newton = Newton()
         self._solve = self._newton.lower(mpcc)
-        unknowns = ca.vertcat(*(v.scaled for v in mpcc.variables))
+        unknowns = mpcc.x
         self._size = unknowns.numel()
         self._end = ca.Function("end", [unknowns, ca.vertcat(q, h)], [end, forces, x])
 

@@ -3,7 +3,8 @@
 from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import (
     BESIDE,
-    NEAR,
+    ENDED,
+    ROUGHLY,
     Backend,
     Derivatives,
     Nlp,
@@ -17,6 +18,7 @@ from nsopt.mpcc.disc import relax_discs, smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.in_turn import InTurn
 from nsopt.mpcc.ipopt import QUIET, Ipopt
+from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
@@ -66,9 +68,10 @@ from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
     "BESIDE",
+    "ENDED",
     "GENERAL",
-    "NEAR",
     "QUIET",
+    "ROUGHLY",
     "STEP",
     "ActiveSet",
     "Backend",
@@ -88,6 +91,7 @@ __all__ = [
     "IpoptQp",
     "Kind",
     "Known",
+    "Lanes",
     "LimitedMemory",
     "Mpcc",
     "MultiStart",

@@ -61,12 +61,18 @@ class WarmStart:
             raise ValueError(f"mu and push must be positive, got {self}")
 
 
-BESIDE = WarmStart(1e-4, 1e-3)
-"""At a solution under costs that differ a little: of so101's least load, solved again with a little
-cost of bends, it takes a third of the iterations from 0.1 or from 1e-8."""
+BESIDE = WarmStart(1e-5, 1e-3)
+"""At a solution under costs that differ a little, with the barrier parameter of a rough one."""
+
+ROUGHLY = WarmStart(1e-5, 1e-5)
+"""At a rough solution of the same program, with the barrier parameter that IPOPT ends it with."""
 
 NEAR = WarmStart()
-"""At a solution but for a few limits."""
+"""At the solution of another program that has the same one."""
+
+ENDED = WarmStart(1e-9)
+"""At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8
+it first leaves the solution, and comes back: three iterations more in each round of limits."""
 
 
 @dataclass(frozen=True, eq=False)

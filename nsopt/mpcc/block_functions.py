@@ -7,20 +7,16 @@ steps and any mass, clearance or scale, and where it is there, nothing is differ
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import casadi as ca
 
 from nsopt.mpcc.lifted_numbers import lifted_numbers
 from nsopt.mpcc.native import compile_library
+from nsopt.mpcc.processor import hash_of, processes, vectors
 from nsopt.mpcc.vector_code import VectorCode
 from nsopt.mpcc.vector_program import VectorProgram, calls_others
 
@@ -29,9 +25,6 @@ GENERATORS = (
     *("vector_code", "vector_operations", "vector_program"),
 )
 """Modules on which compiled code depends."""
-
-PROCESSORS = Path("/proc/cpuinfo")
-
 
 MANY = 200
 """Instances from which functions that call others are compiled where tables are asked for."""
@@ -51,7 +44,7 @@ class Statements(Code):
 
     def writer(self, function: ca.Function, count: int) -> VectorCode:
         del function, count
-        return VectorCode(_vectors()[0])
+        return VectorCode(vectors().lanes)
 
 
 @dataclass(frozen=True)
@@ -160,12 +153,12 @@ def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
     def units() -> list[str]:
         for f, own in zip(_derived(general, True), OWN, strict=True):
             writer.add(f, own)
-        return writer.units(_processes())
+        return writer.units(processes())
 
-    made_from = f"{_generators()} {writer.lanes} {general.serialize()}"
+    made_from = f"{hash_of(GENERATORS)} {writer.lanes} {general.serialize()}"
     names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
     try:
-        library = compile_library(names, made_from, units, _vectors()[1])
+        library = compile_library(names, made_from, units, vectors().flags)
     except NotImplementedError:
         library = None
     if library is None:
@@ -192,27 +185,3 @@ def _derived(function: ca.Function, often: bool) -> list[ca.Function]:
     }
     name, options = function.name(), {"cse": often}
     return [ca.Function(f"{name}_{x}", *outputs[x], options) for x in BlockFunctions._fields]
-
-
-@cache
-def _generators() -> str:
-    """Return the hash of the modules that make the code."""
-    found = hashlib.sha256()
-    for name in GENERATORS:
-        found.update(Path(__file__).with_name(f"{name}.py").read_bytes())
-    return found.hexdigest()
-
-
-@cache
-def _vectors() -> tuple[int, tuple[str, ...]]:
-    """Return the number of lanes of this machine's vectors, and the compiler's flags for them."""
-    known = PROCESSORS.read_text(errors="replace") if PROCESSORS.exists() else ""
-    if platform.machine() == "x86_64" and " avx2 " in known:
-        return 4, ("-mavx2",)
-    return 2, ()  # every 64-bit processor has these
-
-
-def _processes() -> int:
-    """Return how many processes this one may run at the same time."""
-    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    return len(usable(0))

@@ -117,8 +117,7 @@ class Branches(BranchProgram):
 
     def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:
         self._layout = layout or Layout.of(mpcc)
-        x = stacked(v.scaled for v in mpcc.variables)
-        p = stacked(block.symbol for block in mpcc.parameters)
+        x, p = mpcc.x, mpcc.p
         c = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
         d = stacked(r.expr / ca.SX(r.scale) for r in mpcc.inequalities)
         self._halves = Halves.of(mpcc.pairs, x)

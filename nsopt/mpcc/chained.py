@@ -88,5 +88,4 @@ class ChainedProgram(ProgramBlocks):
     def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
         """Return the unknowns of this program as one more block of parameters."""
         fresh("parameter", self.name, [p.name for p in known])
-        unknowns = stacked(v.scaled for v in self.variables)
-        return ParameterBlock(self.name, unknowns)
+        return ParameterBlock(self.name, self.x)

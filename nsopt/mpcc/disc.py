@@ -114,7 +114,7 @@ def split_discs(mpcc: Mpcc) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
-    x = stacked(v.scaled for v in mpcc.variables)
+    x = mpcc.x
     guess = stacked(v.guess / ca.SX(v.scale) for v in mpcc.variables)
     for block in mpcc.discs:
         name, m = block.name, len(block.labels)
@@ -172,10 +172,10 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
 def relax_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """Return the program with inequalities in place of its discs, exact as ``sigma`` goes to 0.
 
-    |z| <= radius and radius |F| + z^T F <= sigma: of all z of the disc the one in question takes
-    most of F, but for sigma. Lengths are rounded by as much. Unlike `smooth_discs` it lets F be
-    zero whatever z is: a foot that sticks does not creep. A program with more unknowns than
-    equations takes that.
+    |z| <= radius and radius |F| + z^T F <= sigma, the tips of both lengths rounded over
+    sqrt(sigma) / 10: no other z of the disc makes z^T F less than this one by more than sigma.
+    Unlike by `smooth_discs` F may be zero for any z: what sticks does not creep. So z is not
+    determined by F; these are for programs with more unknowns than equations.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def relax_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
 
 def _with_radius(mpcc: Mpcc) -> Iterator[Discs]:
     """Yield the discs, radii that depend on no unknown zero at least."""
-    x = stacked(v.scaled for v in mpcc.variables)
+    x = mpcc.x
     for block in mpcc.discs:
         given = not ca.depends_on(block.radius, x)
         yield replace(block, radius=ca.fmax(block.radius, 0)) if given else block

@@ -50,8 +50,8 @@ class _Expressions:
     @classmethod
     def of(cls, mpcc: Mpcc, sigma: ca.SX) -> _Expressions:
         return cls(
-            stacked([v.scaled for v in mpcc.variables]),
-            stacked([p.symbol for p in mpcc.parameters]),
+            mpcc.x,
+            mpcc.p,
             sigma,
             stacked([_over(r.expr, r.scale) for r in mpcc.equalities]),
             stacked([_over(r.expr, r.scale) for r in mpcc.inequalities]),

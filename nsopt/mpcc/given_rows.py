@@ -1,4 +1,4 @@
-"""Inequalities that given unknowns decide alone, such as the gap of a posture that is given.
+"""Limits that given unknowns are at, such as that of a gap in a posture that is given.
 
 A gap that is closed there is zero and no less, so nothing is strictly inside its limit. An
 interior-point method that keeps limits as they are, as it must with complementarity, then has
@@ -10,48 +10,46 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.mpcc.structured import ConstraintBlock, Index, StructuredNlp
+from nsopt.mpcc.simple_bounds import unknown_of_rows
+from nsopt.mpcc.structured import Array, StructuredNlp
 
 NARROW = 1e-2
-"""Width of a range that counts as a value."""
+"""Width of limits that count as a value; how near to a limit a row counts as at it."""
 
 ROOM = 1.0
 """By how much such limits lie further out, in scaled units."""
 
 
-def given_unknowns(nlp: StructuredNlp) -> NDArray[np.bool_]:
-    """Return which unknowns (n,) rows of their own leave one value, or as good as one."""
-    given = np.zeros(nlp.x.numel(), dtype=bool)
+def given_values(nlp: StructuredNlp) -> Array:
+    """Return the values of unknowns that are rows by themselves and are given, (n,); others NaN."""
+    values = np.full(nlp.x.numel(), np.nan)
     for block in nlp.blocks:
-        rows, columns = _entries(block)
-        alone = np.bincount(rows, minlength=block.rows)[rows] == 1
-        equal = block.upper[:, rows] - block.lower[:, rows] <= NARROW
-        given[block.columns[:, columns][equal & alone]] = True
-    return given
+        narrow = block.upper - block.lower <= NARROW
+        middle = (block.lower + block.upper) / 2
+        for row, unknown in enumerate(unknown_of_rows(block)):
+            if unknown >= 0:
+                of = narrow[:, row]
+                values[block.columns[of, unknown]] = middle[of, row]
+    return values
 
 
-def with_room(nlp: StructuredNlp, given: NDArray[np.bool_]) -> StructuredNlp:
-    """Return a program for a solver, with room about inequalities of given unknowns alone.
+def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
+    """Return a program for a solver, with room about limits at which rows are by what is given.
 
     Whether they hold is for the program itself to judge.
+
+    Parameters
+    ----------
+    nlp : StructuredNlp
+    g : (m,)
+        Its rows at `given_values`; those that depend on others are not numbers.
     """
-    return nlp.restated([_with_room(block, given) for block in nlp.blocks])
-
-
-def _entries(block: ConstraintBlock) -> tuple[Index, Index]:
-    """Return rows and unknowns of the entries in the Jacobian of an instance."""
-    rows, columns = block.function.jac_sparsity(0, 0).get_triplet()
-    return np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp)
-
-
-def _with_room(block: ConstraintBlock, given: NDArray[np.bool_]) -> ConstraintBlock:
-    rows, columns = _entries(block)
-    free = np.zeros((block.count, block.rows))
-    for row, column in zip(rows, columns, strict=True):
-        free[:, row] += ~given[block.columns[:, column]]
-    depends = np.isin(np.arange(block.rows), rows)
-    decided = (free == 0) & depends & (block.upper - block.lower > NARROW)
-    lower, upper = block.lower - ROOM * decided, block.upper + ROOM * decided
-    return replace(block, lower=lower, upper=upper)
+    at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false of what is no number
+    room = ROOM * (at_limit & (nlp.upper - nlp.lower > NARROW))
+    blocks, first = [], 0
+    for block in nlp.blocks:
+        of = room[first : first + block.lower.size].reshape(block.lower.shape)
+        blocks.append(replace(block, lower=block.lower - of, upper=block.upper + of))
+        first += block.lower.size
+    return nlp.restated(blocks)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.newton import Newton
-from nsopt.mpcc.newton_rows import NewtonRows, parameters_of, unknowns_of
+from nsopt.mpcc.newton_rows import NewtonRows
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.stages import TermStage, stages
 
@@ -32,7 +33,12 @@ class InTurn:
 
     @classmethod
     def of(
-        cls, newton: Newton, parameters: ca.SX, programs: Sequence[Mpcc], end: Sequence[ca.SX]
+        cls,
+        newton: Newton,
+        parameters: ca.SX,
+        programs: Sequence[Mpcc],
+        end: Sequence[ca.SX],
+        lanes: Lanes,
     ) -> InTurn:
         """Return the functions; terms that several of them need are computed once.
 
@@ -46,6 +52,8 @@ class InTurn:
             In the order in which they are solved.
         end : sequence of SX
             Expressions of the parameters and of all unknowns.
+        lanes : Lanes
+            Whose parameters and unknowns are; is told of symbols for terms.
 
         Raises
         ------
@@ -58,15 +66,15 @@ class InTurn:
             NewtonRows.of(m) if shares else None for m, shares in zip(programs, own, strict=True)
         ]
         stated = [
-            (_parameters(m) if r is None else r.expressions, unknowns_of(m))
+            (_parameters(m) if r is None else r.expressions, m.x)
             for m, r in zip(programs, rows, strict=True)
         ]
-        *parts, last = stages(parameters, [*stated, (end, ca.SX(0, 1))])
+        *parts, last = stages(parameters, [*stated, (end, ca.SX(0, 1))], lanes)
         by_itself = {pattern: newton.lower(pattern) for pattern in patterns}
         solvers = [
             _repeated(by_itself[m.pattern[0] if m.pattern else m], stage)
             if r is None
-            else newton.lower_stage(m, r, stage)
+            else newton.lower_stage(m, r, stage, lanes)
             for m, r, stage in zip(programs, rows, parts, strict=True)
         ]
         ending = ca.Function("end", [last.given], list(last.expressions), {"cse": True})
@@ -75,7 +83,7 @@ class InTurn:
 
 def _parameters(program: Mpcc) -> list[ca.SX]:
     """Return the parameters of the program that is lowered for this one."""
-    return [program.pattern[1] if program.pattern else parameters_of(program)]
+    return [program.pattern[1] if program.pattern else program.p]
 
 
 def _repeated(solver: ca.Function, stage: TermStage) -> ca.Function:

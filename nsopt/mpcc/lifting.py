@@ -23,7 +23,7 @@ def lifted(mpcc: Mpcc) -> Mpcc:
     """
     other = copy(mpcc)
     other.pairs = ()
-    x = stacked(v.scaled for v in mpcc.variables)
+    x = mpcc.x
     guess = stacked(v.guess / ca.SX(v.scale) for v in mpcc.variables)
     for block in mpcc.pairs:
         G = _half(other, f"G of {block.name}", block.G, block.scales[0], x, guess)

@@ -150,8 +150,8 @@ class _Pivots:
     """
 
     def __init__(self, mpcc: Mpcc, jacobian: ca.Function) -> None:
-        x = stacked(v.scaled for v in mpcc.variables)
-        p = stacked(block.symbol for block in mpcc.parameters)
+        x = mpcc.x
+        p = mpcc.p
         own = stacked(row.own for row in min_rows(mpcc))
         minima = ca.Function("own", [x, p], [ca.jacobian(own, x)])
         self.pattern = np.asarray(ca.DM(jacobian.sparsity_out(0), 1.0).full(), dtype=bool)

@@ -20,7 +20,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs, stacked
+from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
 from nsopt.mpcc.disc import rows_of_discs
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
 from nsopt.mpcc.problem import Mpcc
@@ -145,7 +145,7 @@ class FirstEventRow(MinRow):
 
 def min_rows(mpcc: Mpcc) -> list[MinRow]:
     """Return the rows of a program's pairs, boxes, discs and first events, in this order."""
-    x = stacked(v.scaled for v in mpcc.variables)
+    x = mpcc.x
     rows: list[MinRow] = []
     for pairs in mpcc.pairs:
         rows += _of_pairs(pairs)

@@ -28,6 +28,9 @@ from platformdirs import user_cache_path
 
 from nsopt.files import replacing
 from nsopt.mpcc.child import run_child
+from nsopt.mpcc.lanes import Lanes
+from nsopt.mpcc.processor import hash_of, vectors
+from nsopt.mpcc.side_by_side import GENERATORS, with_rows
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
@@ -86,7 +89,9 @@ class NativeFunction:
     seconds: float
 
 
-def compile_native(function: ca.Function, *, folder: Path | None = None) -> NativeFunction:
+def compile_native(
+    function: ca.Function, lanes: Lanes | None = None, *, folder: Path | None = None
+) -> NativeFunction:
     """Compile ``function``, or load it if that was done before.
 
     Without a compiler, or where compiling fails, the function itself is returned and a
@@ -95,13 +100,15 @@ def compile_native(function: ca.Function, *, folder: Path | None = None) -> Nati
     Parameters
     ----------
     function : ca.Function
+    lanes : Lanes, optional
+        Whose the numbers are in what it calls, for `with_rows`.
     folder : Path, optional
         Where libraries are kept; by default ``cache_folder()``.
     """
     start = time.perf_counter()
     name = function.name()
     try:
-        build = _Build.of(_compiler(), name, _generated(function))
+        build = _Build.of(_compiler(), function, lanes)
         (native,), cached = _obtain(build, folder or cache_folder())
     except (RuntimeError, OSError) as why:
         _say(str(why), f"{name!r} runs in CasADi's virtual machine, slower than compiled: {why}")
@@ -204,7 +211,8 @@ def _version(command: tuple[str, ...]) -> str:
     return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""
 
 
-def _generated(function: ca.Function) -> str:
+def generated(function: ca.Function) -> str:
+    """Return the C that CasADi generates for a function and all that it calls."""
     generator = ca.CodeGenerator(function.name(), {"with_header": False})
     generator.add(function)
     return str(generator.dump())
@@ -232,11 +240,21 @@ class _Build:
     units: Callable[[], Sequence[str]]
 
     @classmethod
-    def of(cls, compiler: _Compiler, name: str, source: str) -> _Build:
-        """Return the library of one function from its source."""
-        unit = source if len(source) < LONG else _long_ones_optimized_less(source)
-        stated = hashlib.sha256(unit.encode()).hexdigest()
-        return cls(compiler, (name,), stated, ("-O2",), lambda: [unit])
+    def of(cls, compiler: _Compiler, function: ca.Function, lanes: Lanes | None) -> _Build:
+        """Return the library of one function."""
+        source, stated, flags = generated(function), hashlib.sha256(), list[str]()
+        rows = lanes is not None and lanes.many
+        stated.update(source.encode())
+        if rows:
+            stated.update(hash_of(GENERATORS).encode())
+            flags += vectors().flags
+
+        def units() -> list[str]:
+            unit = with_rows(source, function, lanes) if rows and lanes else source
+            return [unit if len(source) < LONG else _long_ones_optimized_less(unit)]
+
+        names = (function.name(),)
+        return cls(compiler, names, stated.hexdigest(), ("-O2", *flags), units)
 
     @cached_property
     def origin(self) -> dict[str, str]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from nsopt.algebra import solve_symbolic
+from nsopt.algebra import Reduced, reduced, solver_of
+from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.matching import match_rows
-from nsopt.mpcc.newton_rows import NewtonRows, parameters_of, unknowns_of
+from nsopt.mpcc.newton_rows import NewtonRows
 from nsopt.mpcc.newton_steps import NewtonSteps
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.proximal_point import ProximalPoints, slope_weights
@@ -70,9 +71,9 @@ class Newton:
             If the program is not square, is structurally singular, or states what has no place
             here.
         """
-        rows, p = NewtonRows.of(mpcc), parameters_of(mpcc)
-        (stage,) = stages(p, [(rows.expressions, unknowns_of(mpcc))])
-        solver = self.lower_stage(mpcc, rows, stage)
+        rows, p = NewtonRows.of(mpcc), mpcc.p
+        (stage,) = stages(p, [(rows.expressions, mpcc.x)], lanes := Lanes())
+        solver = self.lower_stage(mpcc, rows, stage, lanes)
         x0, p_ = ca.MX.sym("x", solver.numel_in(0)), ca.MX.sym("p", p.numel())
         last, share = ca.MX.sym("last"), ca.MX.sym("share")
         given = ca.Function("given", [p], [stage.values], {"cse": True})
@@ -84,7 +85,9 @@ class Newton:
             ["x", "residual", "iterations"],
         )
 
-    def lower_stage(self, mpcc: Mpcc, rows: NewtonRows, stage: TermStage) -> ca.Function:
+    def lower_stage(
+        self, mpcc: Mpcc, rows: NewtonRows, stage: TermStage, lanes: Lanes
+    ) -> ca.Function:
         """Return the solver of a program that is solved in turn with others; see `lower`.
 
         Parameters
@@ -94,13 +97,15 @@ class Newton:
             Of the program.
         stage : TermStage
             With the expressions of these rows.
+        lanes : Lanes
+            Is told of symbols for terms.
 
         Returns
         -------
         Function (x, given, last, share) -> (x, residual, iterations)
         """
         check_square(mpcc)
-        steps = _steps(mpcc, rows, stage, self.proximal)
+        steps = _steps(mpcc, rows, stage, self.proximal, lanes)
         x0, known = ca.MX.sym("x", steps.n), ca.MX.sym("given", steps.given)
         last, share = ca.MX.sym("last"), ca.MX.sym("share")
         constants = steps.constants(known)
@@ -142,27 +147,58 @@ class Newton:
         return ca.logic_or(size <= share * self.tolerance, late)
 
 
-def _steps(mpcc: Mpcc, stated: NewtonRows, stage: TermStage, proximal: float) -> NewtonSteps:
+def _steps(
+    mpcc: Mpcc, stated: NewtonRows, stage: TermStage, proximal: float, lanes: Lanes
+) -> NewtonSteps:
     """Return the parts of an iteration.
 
     What of the Newton step does not depend on x is computed once in a solve.
     """
-    x, p, rows, given = unknowns_of(mpcc), parameters_of(mpcc), stated.replaced(stage), stage.given
+    x, p, rows, given = mpcc.x, mpcc.p, stated.replaced(stage), stage.given
     J, r = rows.jacobian(rows.rows, x), ca.SX.sym("r", x.numel())
     plain = ca.substitute(J, ca.vertcat(*rows.point), rows.itself(x))
     match = match_rows(mpcc, _composed(plain, x, given, stage.values, p))
-    dx = _move(mpcc, J, match, r, ca.SX(proximal), rows.combined)
     equations = sum(block.expr.numel() for block in mpcc.equalities)
+    parts = rows.composed(x, equations)
+    move = _move(mpcc, parts, match, r, ca.SX(proximal), rows.combined)
     z, F = (rows.jacobian(y, x) for y in rows.projections[:2])
     slopes = slope_weights(z, F, J[:equations, :], match, rows.projections.in_discs)
-    (dx, slopes), constants, known = extracted([dx, slopes], given)
+    (*moved, slopes), constants, known = extracted([move.K, move.right, move.x, slopes], given)
+    move = move._replace(K=moved[0], right=moved[1], x=moved[2])
+    own = x[match]
+    _, last, weights = rows.point
+    for symbols, values in (
+        *((r, own), (last, x), (weights, rows.projections.z)),
+        *((move.y, own[move.late]),),
+    ):
+        lanes.alike(symbols, values)
+    order = lanes.order(constants, known)
+    constants, known = constants[order], known[order]
     constants, options = ca.vertcat(given, constants), {"cse": True}
     return NewtonSteps(
         ca.Function("prepare", [given], [known], options),
         ca.Function("rows", [x, constants, *rows.point], [rows.values], options),
-        ca.Function("move", [x, r, constants, *rows.point], [dx], options),
+        _moving(move, [x, r, constants, *rows.point], match, lanes),
         ca.Function("weights", [x, constants], [ca.densify(slopes)], options),
     )
+
+
+def _moving(move: Reduced, given: list[ca.SX], match: list[int], lanes: Lanes) -> ca.Function:
+    """Return the function of what is given -> dx, in three: reduced, solved, substituted back."""
+    options = {"cse": True}
+    dx = ca.densify(move.x[[match.index(i) for i in range(len(match))]])
+    (dx,), symbols, values = extracted([dx], ca.vertcat(*given))
+    order = lanes.order(symbols, values)
+    symbols, values = symbols[order], values[order]
+    entries = ca.vertcat(ca.SX(0, 1), *move.K.nz)
+    places = lanes.order(ca.SX.sym("K", entries.numel()), entries)
+    entries = entries[places]
+    reduce = ca.Function("reduce", given, [entries, ca.densify(move.right), values], options)
+    back = ca.Function("back", [*given, move.y, symbols], [dx], options)
+    inputs = [ca.MX.sym(f"in_{i}", reduce.numel_in(i)) for i in range(len(given))]
+    K, right, known = reduce(*inputs)
+    y = solver_of(move.K.sparsity(), places)(K, right)
+    return ca.Function("move", inputs, [back(*inputs, y, known)])
 
 
 def check_square(mpcc: Mpcc) -> None:
@@ -173,7 +209,7 @@ def check_square(mpcc: Mpcc) -> None:
     ValueError
         Naming the program and what is too much or missing.
     """
-    unknowns = sum(v.scaled.numel() for v in mpcc.variables)
+    unknowns = mpcc.x.numel()
     rows = sum(b.expr.numel() for b in mpcc.equalities)
     rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
     rows += sum(b.z.numel() for b in mpcc.discs)
@@ -202,24 +238,27 @@ def _free(
 
 def _move(
     mpcc: Mpcc,
-    J: ca.SX,
+    parts: tuple[ca.SX, ca.SX, ca.SX],
     match: list[int],
     r: ca.SX,
     proximal: ca.SX,
     combined: Sequence[ca.SX],
-) -> ca.SX:
-    """Return the Newton step for residuals r, (n,), by rows of J matched to unknowns.
+) -> Reduced:
+    """Return the Newton step for residuals r by rows matched to unknowns, and in their order.
 
-    ``combined`` are the redundant combinations of those equations that have some.
+    ``parts`` as from `NewtonRows.composed`; ``combined`` are the redundant combinations of those
+    equations that have some.
     """
-    J = J[:, match]
+    A, D, S = parts
+    A, S, n, m = A[:, match], S[:, match], len(match), D.shape[1]
     # An equation whose own unknown is not in it can only give a multiplier.
     equations = sum(block.expr.numel() for block in mpcc.equalities)
-    own = {i for i in range(equations) if J.sparsity().has_nz(i, i)}
-    deferred = [i for i in range(len(match)) if i not in own]
+    own = {i for i in range(equations) if A.sparsity().has_nz(i, i)}
+    deferred = [i for i in range(n) if i not in own]
     free = _free(mpcc, set(deferred), combined)
-    dx = solve_symbolic(J, r, deferred, proximal, free)
-    return ca.densify(dx[[match.index(i) for i in range(len(match))]])
+    J = ca.blockcat([[A, D], [-S, ca.SX.eye(m)]])
+    right = ca.vertcat(r, ca.SX(m, 1))
+    return reduced(J, right, deferred, proximal, free, range(n, n + m))
 
 
 def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:

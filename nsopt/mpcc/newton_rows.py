@@ -51,7 +51,7 @@ class NewtonRows:
         """Return the rows of a program."""
         other, differentiated = _with_symbols(mpcc)
         stated = projections(other)
-        part, last = ca.SX.sym("part"), ca.SX.sym("last", unknowns_of(mpcc).numel())
+        part, last = ca.SX.sym("part"), ca.SX.sym("last", mpcc.x.numel())
         point = part, last, ca.SX.sym("weights", stated.z.numel())
         rows = [_equations(other), *(row.value for row in min_rows(near(other, *point)))]
         combined = [block.redundant for block in mpcc.equalities if block.redundant is not None]
@@ -84,20 +84,25 @@ class NewtonRows:
         J = ca.jacobian(y, x) + ca.jacobian(y, symbols) @ slopes
         return ca.substitute(J, symbols, values)
 
+    def composed(self, x: ca.SX, equations: int) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return derivatives A, D, S of the rows A dx + D ds for ds = S dx.
+
+        Of the symbols s only those that no equation contains, of which there are ``equations``.
+        """
+        symbols, values, slopes = self.differentiated
+        A, D = ca.jacobian(self.rows, x), ca.jacobian(self.rows, symbols)
+        pattern = D[:equations, :].sparsity()
+        stated = sorted({int(j) for j in pattern.get_col()})
+        others = [j for j in range(symbols.numel()) if j not in stated]
+        A += D[:, stated] @ slopes[stated, :]
+        found = (ca.substitute(y, symbols, values) for y in (A, D[:, others], slopes[others, :]))
+        A, D, S = found
+        return A, D, S
+
     def itself(self, x: ca.SX) -> ca.SX:
         """Return the values of ``point`` at which the rows are those of the program itself."""
         part, _, weights = self.point
         return ca.vertcat(ca.SX.zeros(part.numel()), x, ca.SX.ones(weights.numel()))
-
-
-def unknowns_of(mpcc: Mpcc) -> ca.SX:
-    """Return the scaled unknowns of a program, (n,)."""
-    return stacked(variable.scaled for variable in mpcc.variables)
-
-
-def parameters_of(mpcc: Mpcc) -> ca.SX:
-    """Return the parameters of a program, (p,)."""
-    return stacked(block.symbol for block in mpcc.parameters)
 
 
 def _equations(mpcc: Mpcc) -> ca.SX:
@@ -108,9 +113,14 @@ def _with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     """Return a program with symbols where derivatives are stated."""
     other, parts = copy(mpcc), []
 
-    def symbol(expr: ca.SX, slopes: Slopes) -> ca.SX:
+    def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
         symbols = ca.SX.sym("g", expr.numel())
-        parts.append(Differentiated(symbols, expr, _by_unknowns(mpcc, expr.numel(), slopes)))
+        by_x = (
+            ca.jacobian(expr, mpcc.x)
+            if slopes is None
+            else _by_unknowns(mpcc, expr.numel(), slopes)
+        )
+        parts.append(Differentiated(symbols, expr, by_x))
         return symbols
 
     other.equalities = tuple(
@@ -118,11 +128,17 @@ def _with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
         for b in mpcc.equalities
     )
     other.pairs = tuple(
-        b if b.slopes is None else replace(b, G=symbol(b.G, b.slopes)) for b in mpcc.pairs
+        b if b.slopes is None and _plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
+        for b in mpcc.pairs
     )
-    n = unknowns_of(mpcc).numel()
+    n = mpcc.x.numel()
     none = Differentiated(ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, n))
     return other, Differentiated(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
+
+
+def _plain(column: ca.SX) -> bool:
+    """Tell whether entries are symbols or numbers."""
+    return not any(e.n_dep() for e in ca.vertsplit(ca.densify(column)))
 
 
 def _by_unknowns(mpcc: Mpcc, m: int, slopes: Slopes) -> ca.SX:

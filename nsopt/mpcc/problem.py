@@ -115,7 +115,8 @@ class Mpcc(ChainedProgram):
             Derivatives of ``expr`` by each of the variables that it depends on, in physical units,
             where they are known in fewer operations than differentiation takes. For `Newton`.
         """
-        rows = replace(self._rows("equation", name, expr, scale), slopes=slopes)
+        rows = self._rows("equation", name, expr, scale)
+        rows = replace(rows, slopes=self._slopes(f"equation {name!r}", slopes, rows.expr))
         if redundant is not None:
             what = f"redundant combinations of {name!r}"
             n = redundant.numel()
@@ -186,6 +187,7 @@ class Mpcc(ChainedProgram):
             raise ValueError(f"scale {of} must be (scale of G, scale of H), got {scale!r}")
         names = labels_of(name, of, labels, m)
         scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
+        slopes = self._slopes(f"complementarity {name!r}", slopes, first)
         on = self._of_parameters(f"active {of}", active, m)
         if not (on.is_constant() and np.all(ca.DM(on).full() == 1)):
             first, slopes = ca.if_else(on, first, ca.SX(scales[0])), None

@@ -16,11 +16,13 @@ from nsopt.mpcc.blocks import (
     ParameterBlock,
     Rows,
     Scale,
+    Slopes,
     VariableBlock,
     column,
     fresh,
     only_known,
     positive,
+    stacked,
 )
 
 
@@ -43,6 +45,16 @@ class ProgramBlocks:
     def __post_init__(self) -> None:
         if not ca.Function.check_name(self.name):
             raise ValueError(f"program name {self.name!r} must be letters, digits and single _")
+
+    @property
+    def x(self) -> ca.SX:
+        """The scaled unknowns, (n,)."""
+        return stacked(variable.scaled for variable in self.variables)
+
+    @property
+    def p(self) -> ca.SX:
+        """The symbols of the parameters, (k,)."""
+        return stacked(block.symbol for block in self.parameters)
 
     def _scale(self, what: str, value: Any, size: int) -> Scale:
         if isinstance(value, ca.SX):
@@ -71,14 +83,24 @@ class ProgramBlocks:
         rows = self._known(f"{kind} {name!r}", expr)
         return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
 
+    def _slopes(self, what: str, slopes: Slopes | None, rows: ca.SX) -> Slopes | None:
+        """Return derivatives of rows by variables, refused where they fit none."""
+        sizes = {v.name: v.scaled.numel() for v in self.variables}
+        for name, slope in (slopes or {}).items():
+            if slope.shape != (rows.shape[0], sizes.get(name)):
+                raise ValueError(
+                    f"slopes of {what} by {name!r} have shape {slope.shape}: give one row for each "
+                    f"of its {rows.shape[0]} rows, one column for each unknown of a variable, of "
+                    f"which there are {sizes}"
+                )
+        return slopes
+
     def _known(self, what: str, expr: Any) -> ca.SX:
         rows = column(what, expr)
-        symbols = [v.scaled for v in self.variables] + [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, f"use symbols returned by program {self.name!r}")
+        only_known(what, rows, [self.x, self.p], f"use symbols returned by program {self.name!r}")
         return rows
 
     def _of_parameters(self, what: str, value: Any, size: int) -> ca.SX:
         rows = column(what, value, size)
-        symbols = [p.symbol for p in self.parameters]
-        only_known(what, rows, symbols, "numbers and parameters only are allowed here")
+        only_known(what, rows, [self.p], "numbers and parameters only are allowed here")
         return rows

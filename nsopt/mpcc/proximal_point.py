@@ -75,7 +75,7 @@ def near(mpcc: Mpcc, part: ca.SX, last: ca.SX, weights: ca.SX) -> Mpcc:
     weights : SX (nz,)
         By which F is multiplied, in the order of `min_rows`; the same for both entries of a disc.
     """
-    x = stacked(v.scaled for v in mpcc.variables)
+    x = mpcc.x
 
     def pull(z: ca.SX) -> ca.SX:
         return part * (z - ca.substitute(z, x, last))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.backend import Derivatives, Point
@@ -40,7 +43,7 @@ class RowResiduals:
         g, J = self._derivatives.jac_g(end.x, p)
         rows = np.asarray(g).ravel()
         slope = np.asarray(self._derivatives.grad_f(end.x, p)[1]).ravel()
-        gradient = slope + J.sparse().T @ end.lam_g + end.lam_x
+        gradient = slope + np.asarray(ca.DM(end.lam_g).T @ J).ravel() + end.lam_x
         outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
         ratio = np.concatenate([nlp.violations(rows), outside]) / self._limits
         residuals = Residuals(self.layout, self._sections, ratio, rows, gradient)
@@ -64,6 +67,10 @@ def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
         sections.append(Section(Kind.ROW, block.name, rows, limit, block.labels * block.count))
         first += limit.size
     n = nlp.x.numel()
-    labels = tuple(f"[{i}]" for i in range(n))
-    bounds = Section(Kind.BOUNDS, "x", slice(first, first + n), np.full(n, t.bounds), labels)
-    return (*sections, bounds)
+    limit, rows = np.full(n, t.bounds), slice(first, first + n)
+    return (*sections, Section(Kind.BOUNDS, "x", rows, limit, _numbers(n)))
+
+
+@cache
+def _numbers(n: int) -> tuple[str, ...]:
+    return tuple(f"[{i}]" for i in range(n))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.lanes import Lanes
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ class _Terms(NamedTuple):
 
 
 def stages(
-    parameters: ca.SX, stated: Sequence[tuple[Sequence[ca.SX], ca.SX]]
+    parameters: ca.SX, stated: Sequence[tuple[Sequence[ca.SX], ca.SX]], lanes: Lanes
 ) -> tuple[TermStage, ...]:
     """Return expressions without what is known before the unknowns that they are evaluated for.
 
@@ -91,6 +92,8 @@ def stages(
     stated : sequence of (expressions, unknowns)
         In the order of evaluation; unknowns are columns of symbols, which later expressions may
         contain.
+    lanes : Lanes
+        Is told of symbols for terms.
     """
     left, known = [list(expressions) for expressions, _ in stated], [parameters]
     terms: list[_Terms] = []
@@ -99,7 +102,8 @@ def stages(
         flat, *found = extracted(flat, ca.vertcat(*known, *(t.symbols for t in terms)))
         rest = iter(flat)
         left[k:] = [[next(rest) for _ in expressions] for expressions in left[k:]]
-        terms.append(_Terms(*found))
+        order = lanes.order(*found)
+        terms.append(_Terms(*(_chosen(x, order) for x in found)))
         known.append(unknowns)
     # What the terms of each stage contain, and what its expressions do.
     need = [_symbols(x) for t, e in zip(terms, left, strict=True) for x in ([t.values], e)]

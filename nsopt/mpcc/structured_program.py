@@ -15,7 +15,7 @@ from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.backend import Backend, Call, Outcome, Point, WarmStart
 from nsopt.mpcc.block_functions import Code
 from nsopt.mpcc.functions import Case
-from nsopt.mpcc.given_rows import given_unknowns, with_room
+from nsopt.mpcc.given_rows import given_values, with_room
 from nsopt.mpcc.homotopy import Trial, ended, follow
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
@@ -54,8 +54,10 @@ class StructuredProgram:
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     compiled : Code, optional
         As of `StructuredNlp.derivatives`.
-    typical : (x, p), optional
-        Unknowns and parameters, homotopy numbers included, where the objective has a typical slope.
+    p : (k,), optional
+        Typical parameters, homotopy numbers included.
+    start : (n,), optional
+        Unknowns where the objective has a typical slope.
     """
 
     def __init__(
@@ -64,14 +66,16 @@ class StructuredProgram:
         backend: Backend,
         settings: Settings,
         compiled: Code | None,
-        typical: tuple[Vector, Vector] | None = None,
+        p: Vector | None = None,
+        start: Vector | None = None,
     ) -> None:
         self._backend, self._settings, self._slope = backend, settings, np.inf
+        self._p = np.full(nlp.p.numel(), np.nan) if p is None else p
         split = SimpleBounds.of(nlp)
         self._of_rest = split.rest.derivatives(compiled=compiled)
         self._derivatives = split.derivatives(self._of_rest)
-        if typical is not None:
-            slope = np.asarray(self._derivatives.grad_f(*typical)[1])
+        if start is not None:
+            slope = np.asarray(self._derivatives.grad_f(start, self._p)[1])
             largest = float(np.abs(slope).max(initial=0.0))
             self._slope = largest if 0 < largest < np.inf else np.inf
         self._take(split)
@@ -81,7 +85,8 @@ class StructuredProgram:
         # Without complementarity solvers move limits outwards themselves.
         rest = split.rest
         if rest.complementary:
-            rest = with_room(rest, given_unknowns(split.whole))
+            g = self._of_rest.g(given_values(split.whole), self._p)
+            rest = with_room(rest, np.asarray(g).ravel())
         stated = replace(rest.nlp("horizon", self._of_rest), slope=self._slope, starts=starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:

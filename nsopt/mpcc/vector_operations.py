@@ -21,6 +21,21 @@ ARITHMETIC = {
 }
 """What C does on vectors by itself."""
 
+MASKED = {
+    ca.OP_FABS: "masked(a, ~signs)",
+    ca.OP_FMIN: "chosen(a < b | b != b, a, b)",
+    ca.OP_FMAX: "chosen(a > b | b != b, a, b)",
+    ca.OP_LT: "masked(ones, a < b)",
+    ca.OP_LE: "masked(ones, a <= b)",
+    ca.OP_EQ: "masked(ones, a == b)",
+    ca.OP_NE: "masked(ones, a != b)",
+    ca.OP_NOT: "masked(ones, a == 0)",
+    ca.OP_AND: "masked(ones, a != 0 & b != 0)",
+    ca.OP_OR: "masked(ones, a != 0 | b != 0)",
+    ca.OP_IF_ELSE_ZERO: "masked(b, a != 0)",
+}
+"""What is chosen by the bits of comparisons, of vectors a and b."""
+
 LANE_BY_LANE = {
     ca.OP_EXP: "exp(x)",
     ca.OP_LOG: "log(x)",
@@ -94,7 +109,8 @@ def number(value: float) -> str:
 def head(lanes: int) -> str:
     """Return the type of vectors, V, and what is done with them.
 
-    ``load`` and ``store`` reach one entry of columns that stand side by side, a column a lane.
+    ``load`` and ``store`` reach one entry of columns that stand side by side, a column a lane;
+    ``get`` and ``put`` numbers one behind the other.
     """
     every = range(lanes)
     inline = "static inline __attribute__((always_inline))"
@@ -102,17 +118,45 @@ def head(lanes: int) -> str:
         "#include <math.h>",
         # Aligned as doubles are: columns start anywhere.
         f"typedef double V __attribute__((vector_size({8 * lanes}), aligned(8)));",
+        f"typedef long long M __attribute__((vector_size({8 * lanes}), aligned(8)));",
         f"{inline} V all(double x) {{ return (V) {{{', '.join('x' for _ in every)}}}; }}",
         f"{inline} V load(const double* p, long n) "
         f"{{ return (V) {{{', '.join(f'p[{k} * n]' for k in every)}}}; }}",
         f"{inline} void store(double* p, long n, V x) "
         f"{{ {' '.join(f'p[{k} * n] = x[{k}];' for k in every)} }}",
+        # Of a type that may point to doubles; a copy is not made one instruction.
+        f"typedef double W __attribute__((vector_size({8 * lanes}), aligned(8), may_alias));",
+        "#define masked(x, m) ((V)((M)(x) & (M)(m)))",
+        "#define chosen(m, x, y) ((V)(((M)(x) & (M)(m)) | ((M)(y) & ~(M)(m))))",
+        "#define ones all(1.0)",
+        "#define signs ((M)all(-0.0))",
+        f"{inline} V get(const double* p) {{ return *(const W*)p; }}",
+        f"{inline} void put(double* p, V x) {{ *(W*)p = x; }}",
     ]
     for kind, form in LANE_BY_LANE.items():
         two = operation(kind, "xy")[0] == 2
+        start = f"{inline} V op_{kind}(V a{', V b' if two else ''}) {{ "
+        if kind in MASKED:
+            lines.append(f"{start}return {MASKED[kind]}; }}")
+            continue
         lines.append(
-            f"{inline} V op_{kind}(V a{', V b' if two else ''}) {{ V r; "
+            f"{start}V r; "
             f"for (int k = 0; k < {lanes}; ++k) {{ double x = a[k]{', y = b[k]' if two else ''}; "
             f"r[k] = {form}; }} return r; }}"
         )
+    return "\n".join([*lines, ""])
+
+
+def scalar(kind: int, values: Sequence[str]) -> str:
+    """Return the result of an operation on numbers as C; `scalar_head` has what it calls."""
+    return operation(kind, values)[1].replace("op_", "one_", 1)
+
+
+def scalar_head() -> str:
+    """Return what is done with numbers."""
+    lines = []
+    for kind, form in LANE_BY_LANE.items():
+        two = operation(kind, "xy")[0] == 2
+        arguments = "double x, double y" if two else "double x"
+        lines.append(f"static inline double one_{kind}({arguments}) {{ return {form}; }}")
     return "\n".join([*lines, ""])

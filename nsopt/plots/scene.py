@@ -14,6 +14,8 @@ from nsopt.result import Result
 
 Array = NDArray[np.float64]
 AXES = "xyz"
+UPRIGHT = 2.0
+"""How much more the vertical counts than other directions where a view is chosen."""
 
 
 class Poses(NamedTuple):
@@ -188,6 +190,8 @@ def path_of_point(result: Result, body: int, origin: Array) -> Array:
 def view_of(scene: Scene, name: str | None = None) -> View:
     """Return a view by name, by default of the plane in which the bodies extend most.
 
+    It contains the vertical, unless that is less than half of what it would replace.
+
     Parameters
     ----------
     scene : Scene
@@ -207,9 +211,10 @@ def view_of(scene: Scene, name: str | None = None) -> View:
 
 
 def _widest(scene: Scene) -> tuple[int, int]:
-    extent = np.ptp(scene.swept(), axis=0)
-    # Of two that are nearly equal, the vertical one is the one to see.
-    extent = extent * (1 + 0.3 * (np.abs(scene.gravity) > 0)) + 1e-12 * np.array([3, 2, 1])
+    extent = np.ptp(scene.swept(), axis=0) + 1e-12 * np.array([3, 2, 1])
+    if weight := np.linalg.norm(scene.gravity):
+        # What weighs is seen from aside, what sweeps over a level and hardly rises from above.
+        extent *= 1 + (UPRIGHT - 1) * np.abs(scene.gravity) / weight
     a, b = np.sort(np.argsort(extent)[-2:])
     return int(a), int(b)
 

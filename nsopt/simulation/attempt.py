@@ -84,8 +84,7 @@ class StepAttempt:
 
     def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
         self._program, self._control, self._newton = program, control, newton
-        self.sizes = [sum(v.scaled.numel() for v in part.variables) for part in program.parts]
-        self.layout = ChainLayout.of(program.dynamics, sum(self.sizes))
+        self.layout = ChainLayout.of(program.dynamics, sum(program.sizes))
         z = ca.MX.sym("z", self.layout.nz)
         parameters = ca.MX.sym("parameters", self.layout.parameters)
         self._columns: dict[str, int] = {}
@@ -125,12 +124,13 @@ class StepAttempt:
         h = self.size(state.t, state.h, bounds)
         smallest = _at_h_min(h, bounds)
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
-        edges = np.cumsum([0, *self.sizes]).tolist()
+        edges = np.cumsum([0, *program.sizes]).tolist()
         before = [state.x[a:b] for a, b in pairwise(edges)]
         share = ca.fmin(ca.fmax(h / scales[0], STRICTEST), 1)
         x: list[ca.MX] = []
         residuals, iterations = [], []
-        in_turn = InTurn.of(self._newton, program.parameters, program.parts, program.ends)
+        stated = (program.parameters, program.parts, program.ends)
+        in_turn = InTurn.of(self._newton, *stated, program.lanes)
         known = Known(ca.vertcat(now, scales[1]), in_turn.stages)
         for part, solver, old in zip(program.parts, in_turn.solvers, before, strict=True):
             guess = warm_guess(part)(ca.vertcat(now, *x), old)
@@ -170,7 +170,10 @@ class StepAttempt:
         d = self._program.dynamics
         z, run = ca.MX.sym("z", self.layout.nz), ca.MX.sym("run", 3)
         before = self.layout.state(z)
-        x, residuals = ca.MX.sym("x", self.layout.unknowns), ca.MX.sym("r", len(self.sizes))
+        x, residuals = (
+            ca.MX.sym("x", self.layout.unknowns),
+            ca.MX.sym("r", len(self._program.sizes)),
+        )
         value, limit = ca.MX.sym("value", checks), ca.MX.sym("limit", checks)
         recorded, extra = ca.MX.sym("recorded", sum(sizes)), ca.MX.sym("extra", 4)
         figures = recorded[0], recorded[-1 - len(WALLS) :]
@@ -191,7 +194,7 @@ class StepAttempt:
         where the step is good and where it is not.
         """
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
-        residuals, extra = ca.SX.sym("r", len(self.sizes)), ca.SX.sym("extra", 4)
+        residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
         value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
         h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
         tried, kinetic = extra[2], extra[3]
@@ -223,8 +226,7 @@ def warm_guess(part: Mpcc) -> ca.Function:
     Unknowns whose stated guess depends on parameters start from that, the others from the last
     solution.
     """
-    p = ca.vertcat(ca.SX(0, 1), *(block.symbol for block in part.parameters))
-    old = ca.SX.sym("old", sum(v.scaled.numel() for v in part.variables))
+    p, old = part.p, ca.SX.sym("old", part.x.numel())
     last = ca.if_else(ca.fabs(old) > NEGLIGIBLE, old, 0)
     guesses, first = [], 0
     for variable in part.variables:

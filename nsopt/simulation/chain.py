@@ -71,7 +71,8 @@ def _code(
     program = StepProgram(dynamics, scheme, acceptance)
     attempt = StepAttempt(program, control, options.newton)
     if native:
-        return _Code(attempt, compile_native(repeated(attempt.function, options.chunk)))
+        repeats = repeated(attempt.function, options.chunk)
+        return _Code(attempt, compile_native(repeats, program.lanes))
     return _Code(attempt, NativeFunction(attempt.function, False, False, 0.0))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Evaluator, Mpcc
+from nsopt.mpcc import Evaluator, Lanes, Mpcc
 from nsopt.schemes import Scales, Scheme, StepStart
 from nsopt.simulation.acceptance import Acceptance, Fault, StackedChecks, StepEnd
 from nsopt.simulation.bounds import StepBounds
@@ -39,6 +39,8 @@ class StepProgram:
         Of the first part, then the typical force.
     ends : tuple of SX
         The fields of `StepEnd`, then value and limit of what the step is judged by.
+    lanes : Lanes
+        Which bodies, joints and contacts parameters and unknowns are of.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class StepProgram:
         self.dynamics, self.scheme = d, scheme
         modes = Mpcc("modes")
         start, h, scales = _stated_start(modes, d, scheme, numbers)
-        given = _parameters(modes)
+        given = modes.p
         start = scheme.add_modes(modes, d, start, h, scales)
         first = modes.after("step")
         if scheme.chooses_h:
@@ -58,17 +60,18 @@ class StepProgram:
         step = scheme.add_projection(second, d, start, scales, step)
         stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
         self.parts = tuple(part for part in stated if part.variables)
-        self.sizes = [_unknowns(part).numel() for part in self.parts]
+        self.sizes = [part.x.numel() for part in self.parts]
         force = ca.SX.sym("force")
         ends = StepEnd.stated(d, start, step)
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
         self.parameters = ca.vertcat(given, force)
         self.ends = (*ends, self._checks.value, self._checks.limit)
+        self.lanes = _lanes(d, self.parts, scales)
 
     @cached_property
     def end(self) -> ca.Function:
         """The function (x of each part..., parameters) -> ``ends``."""
-        unknowns = [_unknowns(part) for part in self.parts]
+        unknowns = [part.x for part in self.parts]
         return ca.Function("end", [*unknowns, self.parameters], list(self.ends), {"cse": True})
 
     @cached_property
@@ -93,6 +96,21 @@ class StepProgram:
         return self._checks.describe(row, value, limit)
 
 
+def _lanes(d: Dynamics, parts: Sequence[Mpcc], scales: Scales) -> Lanes:
+    """Return whose numbers are by how many of them there are: of each coordinate, say, one."""
+    owners = (d.contact_owners, d.multiplier_names, d.q_owners, d.v_owners)
+    of = {len(names): names for names in owners}
+    lanes = Lanes()
+    columns = [p.symbol for p in parts[0].parameters] if parts else []
+    columns += [v.scaled for part in parts for v in part.variables]
+    if isinstance(scales.gap, ca.SX):
+        columns.append(scales.gap)
+    for column in columns:
+        if column.numel() in of:
+            lanes.own(column, of[column.numel()])
+    return lanes
+
+
 def _stated_start(
     m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
 ) -> tuple[StepStart, ca.SX, Scales]:
@@ -107,11 +125,3 @@ def _stated_start(
         m.parameter("h_min", 1)
     h = m.parameter("h_max" if scheme.chooses_h else "h", 1)
     return start, h, numbers or Scales.stated(m, len(d.contact_names))
-
-
-def _unknowns(m: Mpcc) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *(variable.scaled for variable in m.variables))
-
-
-def _parameters(m: Mpcc) -> ca.SX:
-    return ca.vertcat(ca.SX(0, 1), *(block.symbol for block in m.parameters))

@@ -81,6 +81,9 @@ def optimize(
     node, it is solved again with a little cost of second differences of accelerations within steps,
     ``step_bend`` in ``attrs`` its weight; no part of the objective either.
 
+    Of such motions compliant contacts reach farther at first, by less and less until they are those
+    stated, so that the guess need not touch them.
+
     Returns
     -------
     Result

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.contact_modes import FREE, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solution
 from nsopt.result import Result
@@ -17,6 +18,9 @@ from nsopt.trajectory.verification.reversals import reversals
 
 REFUSED = "refused after the solve"
 """Status of a motion that the solver found, and that is no solution all the same."""
+
+ROUND_OFF = 1e-6
+"""Share of the largest impulse below which an optimum, solved to a tolerance, has none."""
 
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
@@ -81,6 +85,7 @@ def record(
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
+        "contact_mode": (("time", "contact"), _modes(result), result["contact_mode"].attrs),
         "unknown": (("unknown_index",), solution.x, {"units": ""}),
         "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
@@ -91,6 +96,13 @@ def record(
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs), part=PARTS)
     return Result(data)
+
+
+def _modes(result: Result) -> Array:
+    """Return the modes of contacts, those open that press by round-off alone."""
+    mode, impulse = result["contact_mode"].values, result["impulse"].values
+    least = ROUND_OFF * np.nanmax(impulse, initial=0.0)
+    return np.where((mode == LASTING) & (impulse < least), FREE, mode)
 
 
 def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:

@@ -4,58 +4,50 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.interrupt import interrupted, interruptible, uninterrupted
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
-    BESIDE,
-    NEAR,
-    Point,
-    Settings,
-    Solution,
     Solver,
-    StructuredNlp,
-    StructuredProgram,
 )
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.assessment import fault, figures, stopped, verified
+from nsopt.trajectory.coarse_first import after, coarser
 from nsopt.trajectory.conditions import Condition, ends_at_rest
-from nsopt.trajectory.costs import Cost, Duration, Smoothness, flattened
+from nsopt.trajectory.costs import Cost, Duration, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
     check_arguments,
     check_costs,
     check_feasible,
     dependence,
-    stated_row,
 )
-from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid, solved
+from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
-from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.least_duration import AsFast, with_least_duration
+from nsopt.trajectory.motion_search import MotionSearch
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.programs import (
     compiled_from,
-    program_settings,
     schedules_from,
     starting_point,
     transcribed,
 )
 from nsopt.trajectory.schedules import horizon_settings
-from nsopt.trajectory.step_bend import bends, step_bend
+from nsopt.trajectory.stated_program import StatedProgram, limited
 from nsopt.trajectory.step_bend import recorded as recorded_bend
-from nsopt.trajectory.tie_breaker import recorded, smaller, tie_breaker, with_cost
-from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
+from nsopt.trajectory.step_bend import step_bend
+from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
-from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 from nsopt.trajectory.verification.reintegration import explain_defect
 
 
@@ -99,10 +91,11 @@ class PreparedOptimization:
         self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
         self._scheme, self._solver = scheme, solver or Solver()
         self._costs, self._stated_guess, self._parameters = costs, guess, parameters
-        self._conditions = conditions
+        self._conditions, self._on_grids_before = conditions, True
         with interruptible():  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
-            self._compiled = compiled_from(self._solver, horizon.steps, often=often)
+            compiled = compiled_from(self._solver, horizon.steps, often=often)
+            self._search = MotionSearch(self._solver, horizon, compiled)
             self._program = self._built(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 
@@ -120,7 +113,8 @@ class PreparedOptimization:
         Nothing is built anew where only numbers differ: parameters, the guess, and those numbers of
         conditions that are limits, such as a posture at the start or end, the position of a
         `Reach`, a range. Else the program is built again, by code that is compiled already where
-        its structure is the same.
+        its structure is the same. Programs on coarser grids, and those of contacts that reach
+        farther, are built for each solve that begins with them.
 
         Parameters
         ----------
@@ -154,9 +148,13 @@ class PreparedOptimization:
             schedules = schedules_from(guess, start, transcription, settings)
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
-            solution = solved(now.program, transcription, p, start, schedules)
-            now, solution = self._settled(now, solution, p)
-            now, solution = self._resolved(now, solution, p)
+            coarse = self._on_coarser_grids(transcription, conditions, guess, parameters)
+            near = [x for x in coarse if x.completed]
+            if near and (near[-1] is coarse[-1] or interrupted()):
+                now, solution = self._search.at_once(now, p, Earlier(near[-1]))
+            else:
+                now, solution = self._search.found(now, p, start, schedules)
+            solution = after(solution, coarse)
             transcription, nlp = now.transcription, now.nlp
             kept = now.kept(solution, p)
             solution = solution if kept is None else kept.solution
@@ -198,6 +196,36 @@ class PreparedOptimization:
             except KeyboardInterrupt:
                 return stopped(result, "interrupted while it was simulated again")
 
+    def _on_coarser_grids(
+        self,
+        transcription: Transcription,
+        conditions: Sequence[Condition],
+        guess: Guess,
+        parameters: Mapping[str, float] | None,
+    ) -> list[Result]:
+        """Return motions on coarser grids, each from the one before; none where none is sought."""
+        found, known = list[Result](), guess
+        grids = coarser(transcription, guess, self._solver) if self._on_grids_before else []
+        for horizon in grids:
+            given = (self._dynamics, horizon, self._costs, conditions, known)
+            if interrupted():
+                break
+            try:
+                stated = PreparedOptimization(
+                    *given,
+                    inputs=self._inputs,
+                    parameters=parameters,
+                    scheme=self._scheme,
+                    solver=self._solver,
+                    often=False,
+                )
+            except ValueError:  # such as nodes of two conditions that fall together there
+                continue
+            stated._on_grids_before = False
+            found.append(stated.solve())
+            known = Earlier(found[-1]) if found[-1].completed else known
+        return found
+
     def _fastest(
         self,
         horizon: Horizon,
@@ -235,7 +263,7 @@ class PreparedOptimization:
             solver=self._solver,
         )
 
-    def _built(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
+    def _built(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
         """Return the program of some conditions, stated anew."""
         costs = flattened(self._costs)
         transcription = transcribed(
@@ -258,61 +286,9 @@ class PreparedOptimization:
         smoothed = isinstance(transcription, Collocation) and any(transcription.creep)
         bend = step_bend(transcription, nlp, guess, p) if smoothed else None
         transcription = with_cost(with_cost(transcription, bend), tie)
-        return self._compiled_program(statement, transcription, tie, guess)
+        return self._search.program(statement, transcription, tie, guess)
 
-    def _compiled_program(
-        self,
-        statement: Statement,
-        transcription: Transcription,
-        tie: Smoothness | None,
-        guess: Guess,
-    ) -> _Program:
-        """Return the program of a motion with its tie-breaker, if there is one."""
-        nlp, settings = transcription.nlp(), program_settings(transcription, self._solver)
-        typical = None
-        if not transcription.unilateral:  # others begin far from where they end
-            typical = transcription.start_from(guess), transcription.parameters(statement.p)
-        program = StructuredProgram(nlp, self._solver.backend, settings, self._compiled, typical)
-        return _Program(statement, transcription, nlp, settings, program, tie, guess)
-
-    def _settled(self, now: _Program, solution: Solution, p: Array) -> tuple[_Program, Solution]:
-        """Return program and solution in which a tie-breaker decides between equals alone."""
-        terms = np.asarray(now.nlp.terms(solution.x, now.transcription.parameters(p))).ravel()
-        tie = smaller(now.tie, terms) if solution.ok else None
-        if tie is None:
-            return now, solution
-        costs = (*now.transcription.costs[:-1], tie)
-        transcription = replace(now.transcription, costs=costs)
-        other = self._compiled_program(now.statement, transcription, tie, now.guess)
-        start = Point.cold(solution.x, len(other.nlp.lower))
-        found = other.program.solve(p, *transcription.limits(), start)
-        return (other, found) if found.ok else (now, solution)
-
-    def _resolved(self, now: _Program, solution: Solution, p: Array) -> tuple[_Program, Solution]:
-        """Return program and solution of which steps are resolved, by a little cost of their bends.
-
-        Without it light joints may move between the points that costs are taken at, so that a step
-        under the same forces does not end at the next node.
-        """
-        x, usable = now.transcription, solution.feasible and not solution.interrupted
-        if not (usable and isinstance(x, Collocation)) or bends(x):
-            return now, solution
-        if not x.defect(solution.x, p) > self._horizon.defect:
-            return now, solution
-        bend, k = step_bend(x, now.nlp, now.guess, p), len(x.costs) - (now.tie is not None)
-        transcription = replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
-        other = self._compiled_program(now.statement, transcription, now.tie, now.guess)
-        cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
-        # From beside it is a third of the iterations; it may end beside, with steps not resolved.
-        for starts, start in ((BESIDE, solution.point), (None, cold)):
-            program = other.program.restated(other.nlp, starts)
-            last = program.solve(p, *transcription.limits(), start).after(last)
-            resolved = last.ok and not transcription.defect(last.x, p) > self._horizon.defect
-            if last.interrupted or resolved:
-                break
-        return (other, last) if last.ok or last.interrupted else (now, solution)
-
-    def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> _Program:
+    def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
         """Return the program of other conditions and parameters, as much of it as is the same."""
         now = self._program
         same = len(conditions) == len(now.statement.conditions) and all(
@@ -332,7 +308,7 @@ class PreparedOptimization:
         statement, d = now.statement.restated(conditions), self._dynamics
         if ends_at_rest(d, conditions) != ends_at_rest(d, now.statement.conditions):
             statement = None  # other equations at the end
-        nlp = None if statement is None else _limited(now, statement, self._horizon.steps)
+        nlp = None if statement is None else limited(now, statement, self._horizon.steps)
         if statement is None or nlp is None:
             return self._built(conditions, guess, p)
         check_feasible(statement, self._horizon)
@@ -343,58 +319,3 @@ class PreparedOptimization:
             nlp=nlp,
             program=now.program.restated(nlp),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """An optimization for given conditions and parameters, and what solves it."""
-
-    statement: Statement
-    transcription: Transcription
-    nlp: StructuredNlp
-    settings: Settings
-    program: StructuredProgram
-    tie: Smoothness | None
-    guess: Guess
-
-    def smoothed(self, guess: Guess, solver: Solver) -> _Program:
-        """Return the same with the friction that the grid resolves at the speeds of a guess."""
-        x = smoothed_by_grid(self.transcription, guess)
-        return replace(self, transcription=x, settings=program_settings(x, solver))
-
-    def kept(self, solution: Solution, p: Array) -> KeptMotion | None:
-        """Return a motion that keeps its limits between nodes too; None where nothing is known."""
-        if not (solution.ok and isinstance(self.transcription, Collocation)):
-            return None
-        limits = LimitsBetweenNodes(self.transcription, self.statement)
-        if not limits.rows:
-            return None
-
-        def solve(nlp: StructuredNlp, last: Solution) -> Solution:
-            bounds, schedules = self.transcription.limits(), self.settings.schedules
-            program = self.program.restated(nlp, NEAR)
-            found = program.solve(p, *bounds, last.point, schedules)
-            if found.ok or found.interrupted:
-                return found
-            program = self.program.restated(nlp)
-            return program.solve(p, *bounds, Point.cold(last.point.x, len(nlp.lower)), schedules)
-
-        return Tightening(self.nlp, [LimitedPart(limits)], solve).kept(solution)
-
-
-def _limited(now: _Program, statement: Statement, steps: int) -> StructuredNlp | None:
-    """Return a program with the limits of another statement; None if rows are not those stated."""
-    blocks = []
-    for block in now.nlp.blocks:
-        lower, upper = block.lower.copy(), block.upper.copy()
-        for i in range(block.rows):
-            before, row = (stated_row(block, i, x, steps) for x in (now.statement, statement))
-            if before is None or row is None:
-                continue
-            known = (before.lower, before.upper) == (lower[0, i], upper[0, i])
-            # A range that closes is an equation, which no bound of an unknown is.
-            if not known or (before.lower < before.upper) != (row.lower < row.upper):
-                return None
-            lower[:, i], upper[:, i] = row.lower, row.upper
-        blocks.append(replace(block, lower=lower, upper=upper))
-    return now.nlp.restated(blocks)

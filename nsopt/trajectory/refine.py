@@ -22,13 +22,14 @@ from nsopt.trajectory.transcription.collocation import no_accelerations
 
 
 class GridSolve(NamedTuple):
-    """The solve on one grid of the series."""
+    """The solve on one grid of the series; ``accuracy``: what solvers leave of the objective."""
 
     steps: int
     objective: float
     defect: float
     iterations: int
     seconds: float
+    accuracy: float = 0.0
 
 
 class ErrorEstimate(ABC):
@@ -46,6 +47,11 @@ class ErrorEstimate(ABC):
     @abstractmethod
     def estimate(self, grids: Sequence[GridSolve]) -> float:
         """Return the estimated error of the last grid; infinite while it cannot be estimated."""
+
+
+SOLVED = 1e-7
+"""Of an objective, what a finer grid cannot tell: solvers meet limits to 1e-8 of themselves, and
+costs change by multipliers times that."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ class ObjectiveChange(ErrorEstimate):
 
     The order is observed on the last four grids and used if both observations agree within one
     half; otherwise it is taken as one, so that the change itself is the estimate. Changes are
-    irregular where limits become active between nodes.
+    irregular where limits become active between nodes. No estimate is below what solvers leave.
 
     Parameters
     ----------
@@ -102,7 +108,7 @@ class ObjectiveChange(ErrorEstimate):
             observed = np.log2(changes[:-1] / changes[1:])
             if abs(observed[1] - observed[0]) < 0.5:
                 order = float(np.clip(observed.min(), 1.0, self.order))
-        return float(changes[-1] / (2.0**order - 1))
+        return max(float(changes[-1] / (2.0**order - 1)), grids[-1].accuracy)
 
 
 def refine(
@@ -233,6 +239,7 @@ def _grid(result: Result, steps: int) -> GridSolve:
         float(attrs.get("defect", np.nan)),
         round(iterations),
         seconds,
+        SOLVED * abs(float(attrs["objective"])),
     )
 
 

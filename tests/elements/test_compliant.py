@@ -1,5 +1,7 @@
 """Compliant contact: its potential, its losses in an impact, its friction."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -68,6 +70,16 @@ def test_force_is_the_negative_gradient_of_the_energy(row, seed):
     energy = derivative(lambda x: c.with_velocity("potential", x, AT_REST), q, 1e-7)[0]
     force = c.with_velocity("applied", q, AT_REST)
     assert force == pytest.approx(-energy, rel=1e-6, abs=1e-6)
+    assert np.abs(force).max() > 1e-2
+
+
+@pytest.mark.parametrize("row", COMPLIANT[::4], ids=str)
+def test_force_that_reaches_farther_has_a_potential_too(row):
+    farther = replace(row, build=lambda a, b: replace(row.build(a, b), reach=0.03))
+    c, q = couple(farther), couple(row).placed(near(0, 1e-3, 0.03))
+    energy = derivative(lambda x: c.with_velocity("potential", x, AT_REST), q, 1e-7)[0]
+    force = c.with_velocity("applied", q, AT_REST)
+    assert force == pytest.approx(-energy, rel=1e-5, abs=1e-4)
     assert np.abs(force).max() > 1e-2
 
 
@@ -341,6 +353,15 @@ def test_numbers_out_of_range_are_refused(numbers, says):
 def test_friction_out_of_range_is_refused(friction, says):
     with pytest.raises(ValueError, match=says):
         CompliantContact("soft", INSIDE, Hertz(1e6), friction=friction)
+
+
+@pytest.mark.parametrize(
+    ("reach", "says"),
+    [(-1e-3, "reach of .*not be negative"), (Parameter("far", 0.0), "reach of .*leave it out")],
+)
+def test_reach_out_of_range_is_refused(reach, says):
+    with pytest.raises(ValueError, match=says):
+        CompliantContact("soft", INSIDE, Hertz(1e6), reach=reach)
 
 
 def test_inside_is_a_contact_with_a_law():

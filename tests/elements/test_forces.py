@@ -235,6 +235,25 @@ def test_a_turn_range_pushes_back_from_both_ends(lower, upper):
         assert array(d.outputs(0, q, np.zeros(6), []))[0] == pytest.approx(angle)
 
 
+def test_the_passive_moment_of_a_hip_differs_at_both_ends():
+    """Two terms, as [Anderson, Pandy 1999] have it: flexion stiffens early, extension late."""
+    law = (ExponentialLaw(1.51, 21.88), ExponentialLaw(2.44, 5.05))
+    body = Body("thigh", 1.0, (1, 1, 1))
+    d = assembled(
+        [body], [TurnRange("hip", Frame(None), Frame(body), -0.6981, 1.81, law)], (0, 0, 0)
+    )
+    for angle in (-0.9, -0.6981, 0.0, 1.5, 1.81, 2.0):
+        q = np.array([0, 0, 0, np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
+        moment = 1.51 * np.exp(-21.88 * (angle + 0.6981)) - 2.44 * np.exp(5.05 * (angle - 1.81))
+        assert array(d.applied(0, q, np.zeros(6), []))[5] == pytest.approx(moment, rel=1e-9)
+        assert array(d.outputs(0, q, np.zeros(6), []))[2] == pytest.approx(moment, rel=1e-9)
+
+
+def test_a_turn_range_takes_a_law_or_two():
+    with pytest.raises(TypeError, match="of TurnRange 'e' must be a Law, or a pair of them"):
+        TurnRange("e", Frame(None), Frame(Body("b", 1.0, (1, 1, 1))), -1.0, 1.0, (LAW, LAW, LAW))
+
+
 def test_a_turn_range_is_less_than_a_turn():
     with pytest.raises(ValueError, match="less than a full turn"):
         TurnRange("e", Frame(None), Frame(Body("b", 1.0, (1, 1, 1))), -3.0, 3.5, LAW)

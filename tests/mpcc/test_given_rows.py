@@ -1,18 +1,18 @@
-"""Inequalities of unknowns that equations give, as a solver sees them."""
+"""Limits that given unknowns are at, as a solver sees them."""
 
 import casadi as ca
 import numpy as np
 import pytest
 
 from nsopt.mpcc import Bound, StructuredNlp, constraint_block
-from nsopt.mpcc.given_rows import ROOM, given_unknowns, with_room
+from nsopt.mpcc.given_rows import ROOM, given_values, with_room
 
 pytestmark = pytest.mark.unit
 
 N = 3
 
 
-def chain():
+def chain(value, width=0.0):
     """x and y of N nodes; x is given at the first and in a sum at the last, y nowhere."""
     w, data, p = ca.SX.sym("w", 2), ca.SX.sym("data", 1), ca.SX.sym("p", 0)
     x, y = w[0], w[1]
@@ -24,33 +24,36 @@ def chain():
         Bound("speed", y, zero, top),
         Bound("nothing", ca.SX(1), zero, top),
     ]
+    begin = [Bound("x", x, zero + value, zero + value + width)]
+    end = [Bound("sum", x + y, zero, zero)]
     blocks = [
         constraint_block("along", (w, data, p), along, ca.SX(0), columns),
-        constraint_block(
-            "start", (w, data, p), [Bound("x", 2 * x - 2, zero, zero)], ca.SX(0), columns[:1]
-        ),
-        constraint_block(
-            "end", (w, data, p), [Bound("sum", x + y, zero, zero)], ca.SX(0), columns[-1:]
-        ),
+        constraint_block("start", (w, data, p), begin, ca.SX(0), columns[:1]),
+        constraint_block("end", (w, data, p), end, ca.SX(0), columns[-1:]),
     ]
     return StructuredNlp(blocks, 2 * N, 0, complementary=True)
 
 
-def test_only_rows_of_given_unknowns_get_room():
-    nlp = chain()
-    seen = with_room(nlp, given_unknowns(nlp))
-    widened = np.flatnonzero((nlp.lower != seen.lower) | (nlp.upper != seen.upper))
-    assert [nlp.label(int(i)) for i in widened] == [("gap", 0)]
-    assert seen.lower[widened] == nlp.lower[widened] - ROOM
-    assert nlp.lower[widened] == 0  # the program itself still judges it
+def widened(nlp):
+    """Return the rows whose limits a solver sees further out."""
+    seen = with_room(nlp, np.asarray(nlp.rows(given_values(nlp), [])).ravel())
+    rows = np.flatnonzero((nlp.lower != seen.lower) | (nlp.upper != seen.upper))
+    assert seen.lower[rows] == pytest.approx(nlp.lower[rows] - ROOM)
+    return [nlp.label(int(i)) for i in rows]
 
 
-def test_an_equation_within_limits_gives_nothing():
-    """An unknown between two limits is not given."""
-    nlp = chain()
-    start = nlp.blocks[1]
-    loose = nlp.restated(
-        [nlp.blocks[0], type(start)(**{**vars(start), "upper": start.upper + 1}), nlp.blocks[2]]
-    )
-    seen = with_room(loose, given_unknowns(loose))
-    assert np.array_equal(seen.lower, loose.lower)
+@pytest.mark.parametrize("value", [1.0, 1.005])
+def test_a_limit_that_is_given_gets_room(value):
+    """The gap x^2 - x is 0 and 0.005; the program itself keeps its limit."""
+    nlp = chain(value)
+    before = nlp.lower.copy()
+    assert widened(nlp) == [("gap", 0)]
+    assert np.array_equal(nlp.lower, before)
+
+
+def test_a_limit_that_is_not_reached_gets_none():
+    assert widened(chain(2.0)) == []
+
+
+def test_what_limits_leave_open_is_not_given():
+    assert widened(chain(1.0, width=1.0)) == []

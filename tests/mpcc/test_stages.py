@@ -4,9 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Known, Mpcc, Newton
+from nsopt.mpcc import Known, Lanes, Mpcc, Newton
 from nsopt.mpcc.in_turn import InTurn
-from nsopt.mpcc.newton_rows import NewtonRows, unknowns_of
+from nsopt.mpcc.newton_rows import NewtonRows
 from nsopt.mpcc.stages import stages
 
 pytestmark = pytest.mark.unit
@@ -22,7 +22,7 @@ STATED = [
 def test_stages_have_the_values_of_their_expressions():
     rng = np.random.default_rng(1)
     numbers = {s: rng.normal(size=n) for s, n in (("p", 3), ("x", 2), ("y", 1))}
-    known = Known(ca.MX(ca.DM(numbers["p"])), found := stages(p, STATED))
+    known = Known(ca.MX(ca.DM(numbers["p"])), found := stages(p, STATED, Lanes()))
     for (expressions, unknowns), stage in zip(STATED, found, strict=True):
         given = ca.evalf(known.given())
         own = ca.DM(numbers[unknowns[0].name().split("_")[0]] if unknowns.numel() else [])
@@ -35,7 +35,7 @@ def test_stages_have_the_values_of_their_expressions():
 
 def test_a_term_of_several_stages_is_computed_once():
     codes = []
-    for stage in stages(p, STATED):
+    for stage in stages(p, STATED, Lanes()):
         for f in (stage.terms, ca.Function("f", [stage.given, x, y], stage.expressions)):
             codes += [f.instruction_id(k) for k in range(f.n_instructions())]
     assert [codes.count(c) for c in (ca.OP_SIN, ca.OP_EXP, ca.OP_COS)] == [1, 1, 1]
@@ -49,7 +49,7 @@ def test_programs_in_turn_are_solved_as_one_by_one():
     second = first.after("second")
     v = second.variable("v", 1)
     second.equal("root", v**3 + v - ca.sum1(ca.sin(b)) * z[1])
-    in_turn = InTurn.of(Newton(), b, [first, second], [v * z])
+    in_turn = InTurn.of(Newton(), b, [first, second], [v * z], Lanes())
     for numbers in ([0.3, -0.7], [-1.0, -2.0]):
         known, solved = Known(ca.MX(ca.DM(numbers)), in_turn.stages), []
         for solver, n in zip(in_turn.solvers, (2, 1), strict=True):
@@ -71,7 +71,19 @@ def test_stated_slopes_take_the_place_of_derivatives():
     v = m.variable("v", 2, scale=3.0)
     m.equal("e", v[0] ** 2, slopes={"v": ca.horzcat(4 * v[0], 0)})
     m.complement("pair", v[1] - 1, v[1])
-    rows, x = NewtonRows.of(m), unknowns_of(m)
+    rows, x = NewtonRows.of(m), m.x
     J = ca.substitute(rows.jacobian(rows.rows, x), ca.vertcat(*rows.point), rows.itself(x))
     value = np.array(ca.Function("J", [x], [J])([0.5, 2.0]))
     assert value == pytest.approx(np.array([[12 * 1.5, 0], [0, 3]]))
+
+
+@pytest.mark.parametrize(
+    "slopes", [{"w": ca.SX(1, 2)}, {"v": ca.SX(1, 1)}, {"v": ca.SX(2, 2)}], ids=str
+)
+def test_slopes_that_fit_no_variable_are_refused(slopes):
+    m = Mpcc("wrong")
+    v = m.variable("v", 2)
+    with pytest.raises(ValueError, match=r"slopes of equation 'e' by .* have shape"):
+        m.equal("e", v[0], slopes=slopes)
+    with pytest.raises(ValueError, match=r"slopes of complementarity 'c' by .* have shape"):
+        m.complement("c", v[0], v[0], slopes=slopes)

@@ -6,7 +6,7 @@ import pytest
 
 import nsopt as ns
 from nsopt import GROUND, Body, Frame, Mechanism, Variational, assemble
-from nsopt.mpcc.newton_rows import NewtonRows, parameters_of, unknowns_of
+from nsopt.mpcc.newton_rows import NewtonRows
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.program import StepProgram
 
@@ -29,7 +29,7 @@ def test_gaps_and_joints_at_the_end_change_with_the_velocity_as_stated(coordinat
     dynamics = hanging(coordinates)
     program = StepProgram(dynamics, Variational(), Acceptance())
     part = program.parts[0]
-    x, p = unknowns_of(part), parameters_of(part)
+    x, p = part.x, part.p
     _, values, slopes = NewtonRows.of(part).differentiated
     assert values.numel() == 4 + len(dynamics.closure_names)
     function = ca.Function("f", [x, p], [slopes, ca.jacobian(values, x)])

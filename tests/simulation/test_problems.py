@@ -48,6 +48,7 @@ TREES = [
 ]
 OPTIMA = [
     "arm_least_resistance",
+    "arm_raise",
     "biped_step",
     "bounce",
     "brachistochrone",
@@ -61,6 +62,7 @@ OPTIMA = [
     "quadruped_jump",
     "quadruped_stand",
     "rom_swing_up",
+    "sit_to_stand",
     "slider_crank_peaks",
     "urdf_least_resistance",
 ]

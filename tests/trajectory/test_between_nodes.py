@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Revolute, assemble
-from nsopt.mpcc import StructuredProgram
+from nsopt.mpcc import Ipopt, StructuredProgram
 from nsopt.robots import load_urdf
 from nsopt.trajectory import (
     ActuatorLimits,
@@ -72,20 +72,29 @@ def test_an_interrupt_while_limits_are_tightened_is_told(monkeypatch):
     """The last motion is no solution, and is kept."""
     solve, calls = StructuredProgram.solve, []
 
-    def ended_in_its_second_call(self, *given):
+    def ended_in_its_third_call(self, *given):
         found = solve(self, *given)
         calls.append(found)
-        if len(calls) == 1:
+        if len(calls) < 3:  # roughly, then to its end
             return found
         stages = (replace(found.stages[-1], interrupted=True),)
         return replace(found, stages=stages, status=replace(found.status, ok=False))
 
-    monkeypatch.setattr(StructuredProgram, "solve", ended_in_its_second_call)
+    monkeypatch.setattr(StructuredProgram, "solve", ended_in_its_third_call)
     result = swing(20)
-    assert len(calls) == 2
+    assert len(calls) == 3
     assert result.interrupted
     assert not result.completed
     assert "ActuatorLimits: force of hinge is" in result.stop_reason
+
+
+def test_what_is_first_solved_roughly_ends_at_the_optimum_of_one_solve(monkeypatch):
+    roughly = swing(20)
+    monkeypatch.setattr(Ipopt, "rough", property(lambda self: self))
+    at_once = swing(20)
+    assert roughly.objective == pytest.approx(at_once.objective, rel=1e-6)
+    q = roughly["q"].values, at_once["q"].values
+    np.testing.assert_allclose(*q, atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:ur5_robot.urdf")

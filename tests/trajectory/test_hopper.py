@@ -43,6 +43,7 @@ def test_it_hops_from_a_quintic():
     assert np.all(normal * foot[1:, 1] < 1e-6)
     t, ground = result["time"].values, foot[:, 1] < 1e-6
     assert np.diff(t[ground]).max() > 0.2  # the flight
+    assert np.all(result["contact_mode"].values[1:, 0][~ground[1:]] == 0)
 
 
 def test_momentum_changes_by_weight_and_ground():

@@ -193,7 +193,7 @@ def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
 
 def test_motions_without_derivatives_are_refused():
     bounce, straight = load_optimization("bounce"), load_optimization("double_integrator")
-    best = bounce.solve({"restitution": 0.5}, 30)
+    best = bounce.solve({"restitution": 0.5}, 20)
     with pytest.raises(ValueError, match="with contacts has no derivatives here"):
         bounce.derivatives(best)
     best = straight.solve(steps=10)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.elements.compliant.friction import CompliantFriction, SmoothCoulomb
 from nsopt.elements.compliant.law import CompliantLaw, Press
 from nsopt.mechanics import (
@@ -22,7 +23,10 @@ from nsopt.mechanics import (
     Pressed,
     State,
 )
-from nsopt.parameter import number, parameters_in
+from nsopt.parameter import Parameter, Scalar, number, parameters_in
+
+LEAST = 1e-30
+"""Depth [m] of an open gap: powers of zero have no finite second and third derivatives."""
 
 LATCHED = 1e-12
 """Speed of impact [m/s] that counts as known; zero is that of an open gap."""
@@ -71,6 +75,10 @@ class CompliantContact(Force):
         `pin_stiffness`.
     friction : CompliantFriction
         By keyword.
+    reach : float or Parameter [m]
+        Distance at which the force begins to be felt, by keyword; above zero the depth is
+        (sqrt(g^2 + reach^2) - g) / 2 of any gap g, and the energy that of the law at this depth.
+        Zero, the default, is the law itself. For solvers that need slopes before surfaces touch.
 
     Raises
     ------
@@ -90,6 +98,7 @@ class CompliantContact(Force):
     contact: Contact
     law: CompliantLaw
     friction: CompliantFriction = field(default=SmoothCoulomb(), kw_only=True)
+    reach: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         of_element = f"of CompliantContact {self.name!r}"
@@ -107,6 +116,9 @@ class CompliantContact(Force):
                 )
         self.law.check(of_element)
         self.friction.check(of_element)
+        not_negative(f"reach {of_element}", self.reach)
+        if isinstance(self.reach, Parameter):
+            positive(f"reach {of_element}", self.reach, "leave it out for the law itself")
         if (rigid := getattr(self.contact, "law", None)) is not None:
             self.law.check_restitution(of_element, float(number(rigid.restitution)))
 
@@ -141,8 +153,7 @@ class CompliantContact(Force):
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        stored = (_touching(gap) * self.law.energy(s, _depth(gap)) for gap in gaps)
-        return ca.sum1(ca.vertcat(*stored))
+        return ca.sum1(ca.vertcat(*(self._stored(s, gap) for gap in gaps)))
 
     def loads(self, s: State) -> list[Load]:
         return [load for x in self._surfaces(s) for load in x.losing]
@@ -158,13 +169,27 @@ class CompliantContact(Force):
         pressure = ca.sum1(ca.vertcat(*(x.elastic + x.damping for x in surfaces)))
         return [Output("depth", deep, "m"), Output("force", pressure, "N")]
 
+    def _stored(self, s: State, gap: Gap) -> ca.SX:
+        energy = self.law.energy(s, self._depth(s, gap))
+        return energy if self.reaches else _touching(gap) * energy
+
+    @property
+    def reaches(self) -> bool:
+        """Whether its force is felt before surfaces touch."""
+        return isinstance(self.reach, Parameter) or float(self.reach) > 0
+
+    def _depth(self, s: State, gap: Gap) -> ca.SX:
+        return _smooth_depth(gap, s.value(self.reach)) if self.reaches else _depth(gap)
+
     def _surfaces(self, s: State) -> list[_Surface]:
         gaps = self.contact.gaps(s)
         known = s.internal.get(self.name, ca.SX.zeros(len(gaps)))
         return [self._surface(s, gap, known[k]) for k, gap in enumerate(gaps)]
 
     def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
-        on, deep, rate = _touching(gap), _depth(gap), self._rate(s, gap)
+        deep, rate = self._depth(s, gap), self._rate(s, gap)
+        # What the depth grows by as the gap closes.
+        on = deep / (2 * deep + gap.distance) if self.reaches else _touching(gap)
         e = s.value(gap.law.restitution)
         # In the step in which a gap closes the speed is that of now.
         press = Press(deep, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
@@ -189,11 +214,14 @@ def _touching(gap: Gap) -> ca.SX:
 
 
 def _depth(gap: Gap) -> ca.SX:
-    """Return how deep surfaces are in each other [m].
+    """Return how deep surfaces are in each other [m]."""
+    return ca.fmax(-gap.distance, LEAST)
 
-    Not zero while open: powers of zero have no finite second and third derivatives.
-    """
-    return ca.fmax(-gap.distance, 1e-30)
+
+def _smooth_depth(gap: Gap, reach: ca.SX) -> ca.SX:
+    """Return a depth [m] that is smooth in the gap, zero far from the surface alone."""
+    g = gap.distance
+    return ca.fmax((ca.sqrt(g**2 + reach**2) - g) / 2, LEAST)
 
 
 def _count_gaps(contact: Contact) -> int:

@@ -110,7 +110,8 @@ class NodeEquations:
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
         system[:, :nv, nv:], system[:, nv:, nv:] = -F, held.reshape(n, nc, nc)
         if self._gains is None and np.any(np.abs(torn) > ALLOWED):
-            change = solutions(system, np.hstack([np.zeros((n, nv)), -torn]))[:, :nv]
+            right = np.hstack([np.zeros((n, nv)), -torn])[:, :, None]
+            change = solutions(system, right)[:, :nv, 0]
             x = replace(x, v=x.v + change)
         force, rate = self._forces(x.t, x.q, x.v, x.p)
         if self._gains is not None:
@@ -139,11 +140,11 @@ class NodeEquations:
 
 
 def solutions(A: Array, b: Array) -> Array:
-    """Return x with A x = b, (n, m); of least squares where A is singular."""
+    """Return x with A x = b, (n, m, k); of least squares where A is singular."""
     try:
-        return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0])
+        return np.asarray(np.linalg.solve(A, b))
     except np.linalg.LinAlgError:
-        known = np.isfinite(b).all(axis=1)
+        known = np.isfinite(b).all(axis=(1, 2))
         x = np.full_like(b, np.nan)
         for k in np.flatnonzero(known):
             x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0]

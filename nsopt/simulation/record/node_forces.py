@@ -103,7 +103,8 @@ class _Solver:
         known = at.force + (W @ x.lam[:, :, None] + T @ x.slip[:, :, None])[:, :, 0]
 
         def loaded(friction: Array) -> tuple[Array, Array]:
-            found = solutions(at.system, np.hstack([known + friction, at.rate]))
+            right = np.hstack([known + friction, at.rate])[:, :, None]
+            found = solutions(at.system, right)[:, :, 0]
             return found, self._wrenches(x, found[:, :nv], found[:, nv:])
 
         found, wrench = self._rubbed(x, loaded, None)
@@ -188,17 +189,22 @@ def _held(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> Array:
     pressing : (n, ng)
     """
     (n, nv, ng), m = W.shape, at.system.shape[1]
-    system = np.zeros((n, m + ng, m + ng))
-    system[:, :m, :m], system[:, :nv, m:] = at.system, -W
+    pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)
+    known = np.hstack([at.force, at.rate])[:, :, None]
+    x = solutions(at.system, np.concatenate([pushed, known], axis=2))
+    pushed, free = x[:, :, :ng], x[:, :, ng]  # by unit forces of contacts, and without any
+    WT = W.transpose(0, 2, 1)
+    compliance = WT @ pushed[:, :nv]
+    closing = -bias - (WT @ free[:, :nv, None])[:, :, 0]
     soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max() + TINY)
-    found, rows = np.zeros((n, m + ng)), np.arange(n)
+    lam, rows = np.zeros((n, ng)), np.arange(n)
     while rows.size:
         on = pressing[rows]
-        system[rows, m:, :nv] = np.where(on[:, :, None], W[rows].transpose(0, 2, 1), 0)
-        system[rows, m:, m:] = np.where(on, soft, 1)[:, None, :] * np.eye(ng)
-        right = np.hstack([at.force[rows], at.rate[rows], np.where(on, -bias[rows], 0)])
-        found[rows] = solutions(system[rows], right)
-        pulling = found[:, m:] < 0
+        system = np.where(on[:, :, None], compliance[rows], 0)
+        system += np.where(on, soft, 1)[:, None, :] * np.eye(ng)
+        right = np.where(on, closing[rows], 0)
+        lam[rows] = solutions(system, right[:, :, None])[:, :, 0]
+        pulling = lam < 0
         rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
         pressing = pressing & ~pulling
-    return found
+    return np.hstack([free + (pushed @ lam[:, :, None])[:, :, 0], lam])

@@ -117,12 +117,13 @@ class EndAt(_Posture):
 
 @dataclass(frozen=True)
 class Within(Condition):
-    """Limits of coordinates, velocities and inputs, by name.
+    """Limits of coordinates, velocities, inputs and outputs of forces, by name.
 
     Parameters
     ----------
     name : str
-        Of an entry of q or v, such as ``elbow.angle``, or of an input.
+        Of an entry of q or v, such as ``elbow.angle``, of an input, or of an output, such as
+        ``hip limit.excess`` of a `RangeOfMotion`: with ``upper=0`` its cone is never left.
     lower, upper : float
     """
 
@@ -131,7 +132,8 @@ class Within(Condition):
     upper: float = np.inf
 
     def check(self, dynamics: Dynamics) -> None:
-        known = [*dynamics.q_names, *dynamics.v_names, *(x.name for x in dynamics.parameters)]
+        d = dynamics
+        known = [*d.q_names, *d.v_names, *(x.name for x in d.parameters), *d.output_names]
         if self.name not in known:
             raise ValueError(
                 f"Within names {self.name!r}, which is not in the mechanism: one of "
@@ -146,6 +148,9 @@ class Within(Condition):
         for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
             if self.name in names:
                 return [self._bound(x[names.index(self.name)])]
+        if self.name in d.output_names:
+            outputs = d.outputs(m.t, m.q, m.v, m.p)
+            return [self._bound(outputs[d.output_names.index(self.name)])]
         return [self._bound(m.input(self.name))]
 
     def _bound(self, x: ca.SX) -> Bound:

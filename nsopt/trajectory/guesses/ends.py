@@ -37,6 +37,8 @@ def start_posture(
     for condition in conditions:
         if isinstance(condition, StartAt):
             posture = _filled(posture, condition.coordinates(dynamics))
+    if not np.isnan(posture).any():
+        return posture
     return _filled(posture, dynamics.stated_start(refuse=False)[0])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.mpcc import (
+    ENDED,
     Point,
     Settings,
     Solution,
@@ -110,9 +111,9 @@ def optimize_phases(
 def _program(linked: LinkedPhases, solver: Solver, settings: Settings) -> StructuredProgram:
     """Return the program of all phases, compiled if they have many steps."""
     steps = sum(x.phase.horizon.steps for x in linked.phases)
-    typical = linked.start(), linked.parameters
+    typical = linked.parameters, linked.start()
     compiled = compiled_from(solver, steps, often=False)
-    return StructuredProgram(linked.nlp, solver.backend, settings, compiled, typical)
+    return StructuredProgram(linked.nlp, solver.backend, settings, compiled, *typical)
 
 
 def _solved(linked: LinkedPhases, program: StructuredProgram, x: Array) -> Solution:
@@ -189,10 +190,11 @@ def _kept(
         return None
 
     def solve(nlp: StructuredNlp, last: Solution) -> Solution:
-        again, known = program.restated(nlp), (linked.parameters, *linked.limits())
-        found = again.solve(*known, last.point, settings.schedules)
+        known = linked.parameters, *linked.limits()
+        found = program.restated(nlp, ENDED).solve(*known, last.point, settings.schedules)
         if found.ok or found.interrupted:
             return found
+        again = program.restated(nlp)
         return again.solve(*known, Point.cold(last.point.x, len(nlp.lower)))
 
     parts = [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]

@@ -135,7 +135,7 @@ class ChainRule:
         # The parameters of later parts go on with the unknowns of the parts before them.
         given = [block.symbol for block in first.parameters][:6]
         t, q, v, p, h, scales = given
-        x = [ca.vertcat(*(y.scaled for y in part.variables)) for part in program.parts]
+        x = [part.x for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
         w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
         end = program.end(*x, ca.vertcat(*given, scales[1]))

@@ -113,20 +113,30 @@ class LimitsBetweenNodes:
     def excess(self, fine: Trajectory) -> BeyondLimits:
         """Return how far a motion, given at nodes and midpoints, is beyond its limits."""
         steps = self.transcription.horizon.steps
+        lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
+
+        def peaks_of(values: Array) -> Array:
+            return _peaks(np.maximum(lower - values, values - upper)[:, : FINE + 1])
+
         if any(self.transcription.creep):
             shares = self._with_turns(fine)
             values = self._values(fine, shares)
+            peaks = peaks_of(values)
+            at_peaks = np.diagonal(self._values(fine, peaks), axis1=1, axis2=2)
         else:
             shares = np.tile(np.linspace(0, 1, FINE + 1), (steps, 1))
             at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
             values = np.einsum("sp,npk->nsk", lagrange(shares[0]), at_parts)
-        lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
-        peaks = _peaks(np.maximum(lower - values, values - upper)[:, : FINE + 1])
-        shares = np.hstack([shares, peaks])
-        values = np.concatenate([values, self._values(fine, peaks)], axis=1)
+            peaks = peaks_of(values)
+            of_row = lagrange(peaks.ravel()).reshape(*peaks.shape, -1)
+            at_peaks = np.einsum("nkp,npk->nk", of_row, at_parts)
+        times = np.broadcast_to(shares[:, :, None], values.shape)
+        times, values = (
+            np.concatenate([x, y[:, None]], axis=1) for x, y in ((times, peaks), (values, at_peaks))
+        )
         below, above = (np.where(self._holds, x, 0.0) for x in (lower - values, values - upper))
         h, most = fine.duration / steps, np.maximum(below, above).argmax(axis=1)
-        when = h * (np.arange(steps)[:, None] + np.take_along_axis(shares, most, 1))
+        when = h * (np.arange(steps)[:, None] + np.take_along_axis(times, most[:, None], 1)[:, 0])
         beyond = np.maximum(np.stack([below.max(axis=1), above.max(axis=1)]), 0)
         return BeyondLimits(self.rows, beyond, when, _sizes(lower, upper))
 

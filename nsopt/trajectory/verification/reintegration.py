@@ -87,8 +87,10 @@ class Reintegration:
         forces.
         """
         at, shape = self.transcription.within_steps(fine), (-1, len(PARTS), fine.v.shape[1])
-        smooth, sharp = (self._forces_at(at, p, x)[0].reshape(shape) for x in (SMOOTH, SHARP))
-        return smooth, sharp - smooth if any(self.transcription.creep) else None
+        smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
+        if not any(self.transcription.creep):
+            return smooth, None
+        return smooth, self._forces_at(at, p, SHARP)[0].reshape(shape) - smooth
 
     def _points(self, fine: Trajectory) -> tuple[Array, ...]:
         times: Array = np.linspace(0, fine.duration, len(fine.q))
@@ -213,7 +215,13 @@ def explain_defect(defect: float, limit: float) -> str:
 def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], share: float) -> Array:
     """Return the state at s = 1, by a share of the tolerances; infinite where it is not reached."""
     solution = scipy.integrate.solve_ivp(
-        rate, (0, 1), begin, method=method, rtol=share * RELATIVE, atol=share * ABSOLUTE
+        rate,
+        (0, 1),
+        begin,
+        method=method,
+        first_step=1.0 if method == "DOP853" else None,  # of its order one is mostly enough
+        rtol=share * RELATIVE,
+        atol=share * ABSOLUTE,
     )
     end: Array = solution.y[:, -1]
     return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)

@@ -1,0 +1,127 @@
+"""Whose numbers are, so that those of several bodies can be computed side by side.
+
+Two numbers are alike where the same operations give them from numbers that are alike, of owners in
+the same places to each other: the force of the third hinge of a chain is to the third and fourth
+body what that of the fourth is to the fourth and fifth.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import casadi as ca
+
+from nsopt.mpcc.lane_graph import LaneGraph, LaneNode, Likeness, operations
+
+MANY = 4
+"""Owners from which on it pays to look for what is alike."""
+
+NEIGHBOURS = 3
+"""Lanes that a number may be from beside its first one; what is from more belongs to the whole."""
+
+SPREAD = 4
+"""Uses from which on a number of the whole is given to all, as the time is: a sum, not a part."""
+
+
+class Lanes:
+    """Whose symbols are: bodies or joints, one behind the other as lanes.
+
+    What is said changes how code is laid out, and no result.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[Hashable, int] = {}
+        self._known: dict[int, Likeness] = {}
+        self._columns: list[ca.SX] = []  # kept, so that no other symbol gets a name of theirs
+        self._alike: list[tuple[ca.SX, ca.SX]] = []
+        self.many = False
+
+    def own(self, symbols: ca.SX, owners: Sequence[str]) -> None:
+        """Say whose the entries of a column (n,) are; owners are lanes in their order."""
+        lane = {owner: k for k, owner in enumerate(dict.fromkeys(owners))}
+        count = Counter[str]()
+        for x, owner in zip(_entries(symbols), owners, strict=True):
+            form = self._form(("own", len(self._columns), count[owner]))
+            self._known[x.element_hash()] = Likeness(form, lane[owner], lane[owner])
+            count[owner] += 1
+        self._columns.append(symbols)
+        self.many |= len(lane) >= MANY
+
+    def alike(self, symbols: ca.SX, values: ca.SX) -> None:
+        """Say that symbols (n,) are numbers like ``values`` (n,)."""
+        self._alike.append((symbols, ca.densify(values)))
+
+    def order(self, symbols: ca.SX, values: ca.SX) -> list[int]:
+        """Return the order of symbols in which those that are alike are one behind the other."""
+        self.alike(symbols, values)
+        if not self.many:
+            return list(range(symbols.numel()))
+        self._settle()
+        known = [self._known[x.element_hash()] for x in _entries(symbols)]
+        return sorted(range(len(known)), key=lambda k: (known[k].form, known[k].first or 0))
+
+    def graph(self, f: ca.Function) -> LaneGraph:
+        """Return the operations of an SX function that calls no others."""
+        self._settle()
+        return self._graph(f)
+
+    def _settle(self) -> None:
+        while self._alike:
+            self._take_over(*self._alike.pop(0))
+
+    def _take_over(self, symbols: ca.SX, values: ca.SX) -> None:
+        inputs = ca.vertcat(ca.SX(0, 1), *ca.symvar(values))
+        graph = self._graph(ca.Function("values", [inputs], [values]))
+        likes = {entry: graph.nodes[node].like for _, entry, node in graph.outputs}
+        count = Counter[Likeness]()
+        for k, x in enumerate(_entries(symbols)):
+            form = self._form(("alike", len(self._columns), likes[k].form, count[likes[k]]))
+            self._known[x.element_hash()] = likes[k]._replace(form=form)
+            count[likes[k]] += 1
+        self._columns.append(symbols)
+
+    def _form(self, key: Hashable) -> int:
+        return self._forms.setdefault(key, len(self._forms))
+
+    def _graph(self, f: ca.Function) -> LaneGraph:
+        known = [[self._known.get(x.element_hash()) for x in _entries(s)] for s in f.sx_in()]
+        nodes: list[LaneNode] = []
+        found: dict[tuple[int, int | None], int] = {}
+        node_of: list[int] = []
+        stated, outputs = operations(f)
+        for one in stated:
+            of = tuple(node_of[i] for i in one.of)
+            if one.code == ca.OP_INPUT:
+                like = self._given(f, known[one.place[0]][one.place[1]], one.place)
+            elif one.code == ca.OP_CONST:
+                like = Likeness(self._form(("number", repr(one.constant))))
+            else:
+                like = self._computed(one.code, [nodes[i].like for i in of])
+            if like.whole and one.uses >= SPREAD:
+                like = Likeness(like.form)
+            if like[:2] not in found:  # the same form and lane is the same number
+                found[like[:2]] = len(nodes)
+                nodes.append(LaneNode(like, one.code, of, one.place, one.constant))
+            node_of.append(found[like[:2]])
+        return LaneGraph(nodes, [(i, j, node_of[k]) for i, j, k in outputs])
+
+    def _given(self, f: ca.Function, like: Likeness | None, place: tuple[int, int]) -> Likeness:
+        if like is None or like.first is None:
+            whole = like is not None and like.whole
+            return Likeness(self._form((f.__hash__(), *place)), whole=whole)
+        return like._replace(form=self._form(("given", place[0], like.form)))
+
+    def _computed(self, code: int, of: Sequence[Likeness]) -> Likeness:
+        first = min((x.first for x in of if x.first is not None), default=0)
+        last = max((x.last for x in of if x.last is not None), default=first)
+        key = tuple((x.form, None if x.first is None else x.first - first) for x in of)
+        if any(x.whole for x in of) or last - first > NEIGHBOURS:
+            return Likeness(self._form((code, key, first)), whole=True)
+        if all(x.first is None for x in of):
+            return Likeness(self._form((code, key)))
+        return Likeness(self._form((code, key)), first, last)
+
+
+def _entries(column: ca.SX) -> list[ca.SX]:
+    return ca.vertsplit(column) if column.numel() else []
