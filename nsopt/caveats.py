@@ -274,6 +274,15 @@ def _smoothed_friction(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _closing(data: xr.Dataset) -> Iterator[str]:
+    if contact := data.attrs.get("closing_contact"):
+        yield (
+            f"at the end {contact} is closed and moves into its wall at "
+            f"{data.attrs['closing_speed']:.2g} m/s, for no step follows that would stop it: give "
+            "the velocity there, such as EndAt(v=...)"
+        )
+
+
 def _departs(data: xr.Dataset) -> Iterator[str]:
     if "resimulated" not in data:
         return
@@ -292,6 +301,7 @@ def _departs(data: xr.Dataset) -> Iterator[str]:
 
 CHECKS = (
     _departs,
+    _closing,
     _reversals,
     _other_laws,
     _other_schemes,

@@ -29,14 +29,25 @@ class Likeness(NamedTuple):
 class LaneNode(NamedTuple):
     """An operation on nodes before it; without any an entry of an input, or a constant.
 
-    ``place`` is that input and its entry.
+    ``stated`` is the number of a constant, or which input and entry.
     """
 
     like: Likeness
     code: int
     of: tuple[int, ...]
-    place: tuple[int, int]
-    constant: float
+    stated: float | tuple[int, int] | None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Which input and entry a node is that is one."""
+        assert isinstance(self.stated, tuple)
+        return self.stated
+
+    @property
+    def constant(self) -> float:
+        """The number of a node that is a constant."""
+        assert isinstance(self.stated, float)
+        return self.stated
 
 
 class LaneGraph(NamedTuple):
@@ -46,37 +57,53 @@ class LaneGraph(NamedTuple):
     outputs: list[tuple[int, int, int]]
 
 
-class Operation(NamedTuple):
-    """An operation of a function on results of operations before it, and how often it is used."""
+class Operations(NamedTuple):
+    """The operations of a function in order, each with a result of its own.
 
-    code: int
-    of: tuple[int, ...]
-    place: tuple[int, int]
-    constant: float
-    uses: int
+    Attributes
+    ----------
+    codes : list of int
+    of : list of tuple of int
+        The operations whose results they take; none for inputs and constants.
+    stated : list of float or (int, int)
+        Of a constant its number, of an entry of an input which input and entry.
+    uses : list of int
+        How often each result is taken.
+    outputs : list of (output, entry, operation)
+    """
+
+    codes: list[int]
+    of: list[tuple[int, ...]]
+    stated: list[float | tuple[int, int] | None]
+    uses: list[int]
+    outputs: list[tuple[int, int, int]]
 
 
-def operations(f: ca.Function) -> tuple[list[Operation], list[tuple[int, int, int]]]:
-    """Return the operations of an SX function, each with a result of its own, and its outputs."""
-    found: list[Operation] = []
-    outputs: list[tuple[int, int, int]] = []
-    uses: list[int] = []
+def operations(f: ca.Function) -> Operations:
+    """Return the operations of an SX function that calls no others."""
+    found = Operations([], [], [], [], [])
+    codes, of, stated, uses, outputs = found
     result: dict[int, int] = {}  # in each register
     for k in range(f.n_instructions()):
-        code, given, out = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
-        if code == ca.OP_OUTPUT:
-            outputs.append((out[0], out[1], result[given[0]]))
-            continue
-        place, of, constant = (0, 0), tuple[int, ...](), 0.0
-        if code == ca.OP_INPUT:
-            place = given[0], given[1]
-        elif code == ca.OP_CONST:
-            constant = f.instruction_constant(k)
+        code, out = f.instruction_id(k), f.instruction_output(k)
+        if code == ca.OP_CONST:
+            stated.append(f.instruction_constant(k))
+            of.append(())
         else:
-            of = tuple(result[i] for i in given)
-        for i in of:
-            uses[i] += 1
-        result[out[0]] = len(found)
-        found.append(Operation(code, of, place, constant, 0))
+            given = f.instruction_input(k)
+            if code == ca.OP_OUTPUT:
+                outputs.append((out[0], out[1], result[given[0]]))
+                continue
+            if code == ca.OP_INPUT:
+                stated.append((given[0], given[1]))
+                of.append(())
+            else:
+                operands = tuple([result[i] for i in given])
+                for i in operands:
+                    uses[i] += 1
+                stated.append(None)
+                of.append(operands)
+        result[out[0]] = len(codes)
+        codes.append(code)
         uses.append(0)
-    return [one._replace(uses=n) for one, n in zip(found, uses, strict=True)], outputs
+    return found

@@ -89,22 +89,23 @@ class Lanes:
         nodes: list[LaneNode] = []
         found: dict[tuple[int, int | None], int] = {}
         node_of: list[int] = []
-        stated, outputs = operations(f)
-        for one in stated:
-            of = tuple(node_of[i] for i in one.of)
-            if one.code == ca.OP_INPUT:
-                like = self._given(f, known[one.place[0]][one.place[1]], one.place)
-            elif one.code == ca.OP_CONST:
-                like = Likeness(self._form(("number", repr(one.constant))))
+        all_of = operations(f)
+        for code, operands, stated, uses in zip(*all_of[:4], strict=True):
+            of = tuple([node_of[i] for i in operands])
+            if of:
+                like = self._computed(code, [nodes[i].like for i in of])
+            elif isinstance(stated, tuple):
+                like = self._given(f, known[stated[0]][stated[1]], stated)
             else:
-                like = self._computed(one.code, [nodes[i].like for i in of])
-            if like.whole and one.uses >= SPREAD:
+                like = Likeness(self._form(("number", repr(stated))))
+            if like.whole and uses >= SPREAD:
                 like = Likeness(like.form)
-            if like[:2] not in found:  # the same form and lane is the same number
-                found[like[:2]] = len(nodes)
-                nodes.append(LaneNode(like, one.code, of, one.place, one.constant))
-            node_of.append(found[like[:2]])
-        return LaneGraph(nodes, [(i, j, node_of[k]) for i, j, k in outputs])
+            key = like.form, like.first  # the same form and lane is the same number
+            if key not in found:
+                found[key] = len(nodes)
+                nodes.append(LaneNode(like, code, of, stated))
+            node_of.append(found[key])
+        return LaneGraph(nodes, [(i, j, node_of[k]) for i, j, k in all_of.outputs])
 
     def _given(self, f: ca.Function, like: Likeness | None, place: tuple[int, int]) -> Likeness:
         if like is None or like.first is None:
@@ -113,14 +114,20 @@ class Lanes:
         return like._replace(form=self._form(("given", place[0], like.form)))
 
     def _computed(self, code: int, of: Sequence[Likeness]) -> Likeness:
-        first = min((x.first for x in of if x.first is not None), default=0)
-        last = max((x.last for x in of if x.last is not None), default=first)
-        key = tuple((x.form, None if x.first is None else x.first - first) for x in of)
-        if any(x.whole for x in of) or last - first > NEIGHBOURS:
-            return Likeness(self._form((code, key, first)), whole=True)
-        if all(x.first is None for x in of):
-            return Likeness(self._form((code, key)))
-        return Likeness(self._form((code, key)), first, last)
+        first = last = None
+        whole = False
+        for x in of:
+            whole |= x.whole
+            if x.first is not None and x.last is not None:
+                first = x.first if first is None else min(first, x.first)
+                last = x.last if last is None else max(last, x.last)
+        if first is None or last is None:
+            form = self._form((code, *[(x.form, None) for x in of]))
+            return Likeness(form, whole=whole)
+        key = [(x.form, None if x.first is None else x.first - first) for x in of]
+        if whole or last - first > NEIGHBOURS:
+            return Likeness(self._form((code, first, *key)), whole=True)
+        return Likeness(self._form((code, *key)), first, last)
 
 
 def _entries(column: ca.SX) -> list[ca.SX]:

@@ -18,7 +18,7 @@ def typical_resistance(
 
     Actuators that state damping or friction keep them as they are. The defaults are those of the
     arm z1 (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
-    example-robot-data); other makers: docs/robots.md.
+    example-robot-data).
 
     Parameters
     ----------

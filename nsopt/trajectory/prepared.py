@@ -48,6 +48,7 @@ from nsopt.trajectory.step_bend import step_bend
 from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.verification.ending import closing_at_end
 from nsopt.trajectory.verification.reintegration import explain_defect
 
 
@@ -180,6 +181,7 @@ class PreparedOptimization:
                 **recorded_friction(transcription),
                 **recorded_bend(transcription),
                 **exact_costs(transcription, motions, p),
+                **closing_at_end(self._dynamics, motion, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
                 "stop_reason": why

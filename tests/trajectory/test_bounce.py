@@ -141,23 +141,32 @@ def test_a_blow_that_costs_its_energy(bounce):
     assert np.nanmax(result["impulse"].values) == pytest.approx(known.x[1], abs=1e-2)
 
 
-def test_contact_force_of_a_weight_at_rest():
-    """On its wall at 3 N against it for 1 s: 9 by its square."""
+def weight(end):
+    """Return the least square of the contact force of a weight of 3 N on a floor for 1 s."""
     body = Body("weight", 1.0, point_mass=True)
     d = assemble(
         Mechanism([body], coordinates="relative"),
         [PlaneContact("floor", Frame(None), Frame(body))],
         gravity=(0.0, 0.0, -3.0),
     )
-    result = optimize(
-        d,
-        Horizon(1.0, 10),
-        [ContactForce()],
-        [StartAt(np.zeros(3), np.zeros(3)), EndAt(v=np.zeros(3))],
-        Straight(np.zeros(3), np.zeros(3)),
-    )
+    start = StartAt(np.zeros(3), np.zeros(3))
+    guess = Straight(np.zeros(3), np.zeros(3))
+    return optimize(d, Horizon(1.0, 10), [ContactForce()], [start, end], guess)
+
+
+def test_contact_force_of_a_weight_at_rest():
+    """9 by its square."""
+    result = weight(EndAt(v=np.zeros(3)))
     assert result.completed
     assert result.objective == pytest.approx(9.0, rel=1e-5)
+    assert "into its wall" not in result.summary()
+
+
+def test_a_contact_that_moves_into_its_wall_at_the_end_is_told():
+    """Let go for half of the last step, the weight falls at 3 m/s^2 times 0.05 s."""
+    result = weight(EndAt(q=np.zeros(3)))
+    assert result.completed
+    assert "at the end floor is closed and moves into its wall at 0.15 m/s" in result.summary()
 
 
 class Bare(Scheme):

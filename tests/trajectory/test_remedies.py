@@ -32,7 +32,7 @@ UPPER = Body("upper", 2.0, (0.01, 0.05, 0.05), position=(0.2, 0, 0))
 LOWER = Body("lower", 1.0, (0.005, 0.02, 0.02), position=(0.55, 0, 0))
 
 
-def held_out(shoulder, elbow):
+def held_out(shoulder, elbow, accelerations=None):
     """Links of 0.4 m and 0.3 m held out along x in the vertical plane, by drives that may be weak.
 
     That takes 9.81 (2 * 0.2 + 1 * 0.55) = 9.32 N m at the shoulder, 1.4715 at the elbow.
@@ -48,7 +48,7 @@ def held_out(shoulder, elbow):
         d,
         Horizon(1.0, 8),
         [Smoothness()],
-        [StartAt(out, out), EndAt(out, out), ActuatorLimits()],
+        [StartAt(out, out), EndAt(out, out, accelerations), ActuatorLimits()],
         Quintic(out, out),
         solver=Solver(backend=Ipopt(max_iter=60)),
     )
@@ -67,6 +67,13 @@ def test_a_drive_too_weak_to_hold_comes_first(shoulder, elbow, first):
     assert lines[2].startswith("- conditions are violated after")
     assert "is off by" in lines[3]
     assert f"NO SOLUTION: {lines[0]}" in result.summary()
+
+
+def test_an_end_at_rest_that_a_drive_cannot_hold_is_refused_before_the_solve():
+    with pytest.raises(ValueError, match="posture given at the end violates ActuatorLimits") as why:
+        held_out(20.0, 0.1, accelerations=[0, 0])
+    assert "1.47" in str(why.value)
+    assert held_out(20.0, 2.0, accelerations=[0, 0]).completed
 
 
 def test_a_duration_at_its_end_comes_before_rows():

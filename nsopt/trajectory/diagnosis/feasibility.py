@@ -79,6 +79,7 @@ def _check_posture(
     """
     q, v = statement.posture(when)
     free = [np.full(x.numel(), np.nan) for x in statement.symbols[3:]]
+    free[0][: len(v)] = statement.acceleration(when)
     numbers = [np.array([t]), q, v, *free]
     unknown = np.isnan(np.concatenate(numbers))
     pattern = ca.jacobian_sparsity(statement.values, ca.vertcat(*statement.symbols))

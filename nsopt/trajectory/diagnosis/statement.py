@@ -220,14 +220,19 @@ class Statement:
 
     @cached_property
     def _known(self) -> dict[int, str]:
-        """Names of coordinates, velocities and inputs by the hash of their symbol."""
+        """Names of coordinates, their rates and inputs by the hash of their symbol."""
         d, (_, q, v, _, u) = self.dynamics, self.symbols
-        named = ((q, d.q_names), (v, d.v_names), (u, self.inputs))
+        a = (self.sample.a, self._acceleration_names)
+        named = ((q, d.q_names), (v, d.v_names), a, (u, self.inputs))
         return {
             x.element_hash(): name
             for xs, names in named
             for x, name in zip(ca.vertsplit(xs) if xs.numel() else [], names, strict=True)
         }
+
+    @property
+    def _acceleration_names(self) -> list[str]:
+        return [f"acceleration of {name}" for name in self.dynamics.v_names]
 
     @cached_property
     def same(self) -> tuple[int, ...]:
@@ -291,11 +296,16 @@ class Statement:
 
     def posture(self, when: str) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
-        states = []
-        for names in (self.dynamics.q_names, self.dynamics.v_names):
-            left = [self.interval(name, when, ALONG) for name in names]
-            states.append(np.array([x.lower if x.given else np.nan for x in left]))
-        return self._turned(states[0], when), states[1]
+        d = self.dynamics
+        return self._turned(self._given(d.q_names, when), when), self._given(d.v_names, when)
+
+    def acceleration(self, when: str) -> Array:
+        """Return accelerations (nv,) as given at start or end, NaN where they are free."""
+        return self._given(self._acceleration_names, when)
+
+    def _given(self, names: Sequence[str], when: str) -> Array:
+        left = [self.interval(name, when, ALONG) for name in names]
+        return np.array([x.lower if x.given else np.nan for x in left])
 
     def _turned(self, q: Array, when: str) -> Array:
         """Return coordinates with Euler parameters of which three and the sign of one are given."""
