@@ -19,14 +19,14 @@ from common import machine, table
 from engines import (
     ARM,
     CLEARANCE,
-    DAMPING,
     GRAVITY,
     HALF,
     INERTIA,
     MASS,
     MUJOCO,
-    RADIUS,
-    STIFFNESS,
+    exudyn_body,
+    exudyn_bushing,
+    exudyn_settings,
 )
 from scaling import COUNT, STEP, chain
 
@@ -125,29 +125,10 @@ def exudyn_chain(exu: Any, n: int) -> tuple[Any, list[int], Any]:
     system = container.AddSystem()
     last, nodes = system.AddObject(item.ObjectGround(referencePosition=[-ARM, 0, 0])), []
     for k in range(n):
-        place = [k + ARM, 0, 0, 1, 0, 0, 0]
-        nodes.append(system.AddNode(item.NodeRigidBodyEP(referenceCoordinates=place)))
-        inertia = [*INERTIA, 0, 0, 0]
-        stated = item.ObjectRigidBody(mass=MASS, inertia=inertia, nodeNumber=nodes[-1])
-        body = system.AddObject(stated)
-        whole = system.AddMarker(item.MarkerBodyMass(bodyNumber=body))
-        system.AddLoad(item.LoadMassProportional(markerNumber=whole, loadVector=[0, -GRAVITY, 0]))
+        node, body = exudyn_body(item, system, [k + ARM, 0, 0])
+        nodes.append(node)
         for end, pin in zip(BUSHINGS, PINS, strict=True):
-            markers = [
-                system.AddMarker(item.MarkerBodyRigid(bodyNumber=b, localPosition=at))
-                for b, at in ((body, end), (last, pin))
-            ]
-            memory = item.NodeGenericData(initialCoordinates=[0] * 4, numberOfDataCoordinates=4)
-            system.AddObject(
-                item.ObjectContactSphereSphere(
-                    markerNumbers=markers,
-                    nodeNumber=system.AddNode(memory),
-                    spheresRadii=[RADIUS, RADIUS + CLEARANCE],
-                    isHollowSphere1=True,
-                    contactStiffness=STIFFNESS,
-                    contactDamping=DAMPING,
-                )
-            )
+            exudyn_bushing(item, system, (body, end), (last, pin))
         last = body
     system.Assemble()
     return system, nodes, container
@@ -156,15 +137,9 @@ def exudyn_chain(exu: Any, n: int) -> tuple[Any, list[int], Any]:
 def exudyn_runner(n: int) -> Runner:
     """Return Exudyn's penalty with the generalized-alpha integrator, timed without output."""
     exu = import_module("exudyn")
-    settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = COUNT
-    settings.timeIntegration.endTime = COUNT * STEP
-    settings.timeIntegration.generalizedAlpha.spectralRadius = 0.9
-    settings.timeIntegration.newton.useModifiedNewton = True
-    settings.timeIntegration.verboseMode = 0
-    kinds, output = exu.LinearSolverType, exu.OutputVariableType
-    settings.linearSolver.solverType = kinds.EXUdense if n <= DENSE else kinds.EigenSparse
-    settings.solution.file.write = False
+    settings, output = exudyn_settings(exu, COUNT, COUNT * STEP), exu.OutputVariableType
+    if n > DENSE:
+        settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse
 
     def seconds() -> float:
         system, _, _owner = exudyn_chain(exu, n)

@@ -100,34 +100,57 @@ def mujoco_peer(name: str, h: float) -> Peer:
     return Peer(seconds, figures)
 
 
+def exudyn_bushing(item: Any, system: Any, end: tuple[int, Any], pin: tuple[int, Any]) -> None:
+    """Hold a bushing end in a sphere of penalty about a pin; each is a body and a place on it."""
+    markers = [
+        system.AddMarker(item.MarkerBodyRigid(bodyNumber=body, localPosition=place))
+        for body, place in (end, pin)
+    ]
+    memory = item.NodeGenericData(initialCoordinates=[0] * 4, numberOfDataCoordinates=4)
+    system.AddObject(
+        item.ObjectContactSphereSphere(
+            markerNumbers=markers,
+            nodeNumber=system.AddNode(memory),
+            spheresRadii=[RADIUS, RADIUS + CLEARANCE],
+            isHollowSphere1=True,
+            contactStiffness=STIFFNESS,
+            contactDamping=DAMPING,
+        )
+    )
+
+
+def exudyn_body(item: Any, system: Any, place: list[float]) -> tuple[int, int]:
+    """Return the node and the body of a pendulum under gravity at a place [m]."""
+    node = system.AddNode(item.NodeRigidBodyEP(referenceCoordinates=[*place, 1, 0, 0, 0]))
+    inertia = [*INERTIA, 0, 0, 0]
+    body = system.AddObject(item.ObjectRigidBody(mass=MASS, inertia=inertia, nodeNumber=node))
+    whole = system.AddMarker(item.MarkerBodyMass(bodyNumber=body))
+    system.AddLoad(item.LoadMassProportional(markerNumber=whole, loadVector=[0, -GRAVITY, 0]))
+    return node, body
+
+
+def exudyn_settings(exu: Any, count: int, duration: float) -> Any:
+    """Return settings of the generalized-alpha integrator, without output."""
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.numberOfSteps = count
+    settings.timeIntegration.endTime = duration
+    settings.timeIntegration.generalizedAlpha.spectralRadius = 0.9
+    settings.timeIntegration.newton.useModifiedNewton = True
+    settings.timeIntegration.verboseMode = 0
+    settings.linearSolver.solverType = exu.LinearSolverType.EXUdense
+    settings.solution.file.write = False
+    return settings
+
+
 def exudyn_system(exu: Any) -> tuple[Any, int, Any]:
     """Return case A with a hollow sphere of penalty about each bushing end; its node and owner."""
     item = import_module("exudyn.itemInterface")
     container = exu.SystemContainer()
     system = container.AddSystem()
     ground = system.AddObject(item.ObjectGround())
-    node = system.AddNode(item.NodeRigidBodyEP(referenceCoordinates=[ARM, 0, 0, 1, 0, 0, 0]))
-    inertia = [*INERTIA, 0, 0, 0]
-    body = system.AddObject(item.ObjectRigidBody(mass=MASS, inertia=inertia, nodeNumber=node))
-    whole = system.AddMarker(item.MarkerBodyMass(bodyNumber=body))
-    system.AddLoad(item.LoadMassProportional(markerNumber=whole, loadVector=[0, -GRAVITY, 0]))
+    node, body = exudyn_body(item, system, [ARM, 0, 0])
     for end in ENDS:
-        places = ((body, end), (ground, [0, 0, end[2]]))
-        markers = [
-            system.AddMarker(item.MarkerBodyRigid(bodyNumber=b, localPosition=at))
-            for b, at in places
-        ]
-        memory = item.NodeGenericData(initialCoordinates=[0] * 4, numberOfDataCoordinates=4)
-        system.AddObject(
-            item.ObjectContactSphereSphere(
-                markerNumbers=markers,
-                nodeNumber=system.AddNode(memory),
-                spheresRadii=[RADIUS, RADIUS + CLEARANCE],
-                isHollowSphere1=True,
-                contactStiffness=STIFFNESS,
-                contactDamping=DAMPING,
-            )
-        )
+        exudyn_bushing(item, system, (body, end), (ground, [0, 0, end[2]]))
     system.Assemble()
     return system, node, container
 
@@ -135,14 +158,7 @@ def exudyn_system(exu: Any) -> tuple[Any, int, Any]:
 def exudyn_peer(h: float) -> Peer:
     """Return Exudyn's penalty with the generalized-alpha integrator; timed without output."""
     exu, count = import_module("exudyn"), round(DURATION / h)
-    settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = count
-    settings.timeIntegration.endTime = DURATION
-    settings.timeIntegration.generalizedAlpha.spectralRadius = 0.9
-    settings.timeIntegration.newton.useModifiedNewton = True
-    settings.timeIntegration.verboseMode = 0
-    settings.linearSolver.solverType = exu.LinearSolverType.EXUdense
-    settings.solution.file.write = False
+    settings = exudyn_settings(exu, count, DURATION)
 
     def seconds() -> float:
         system, _, _owner = exudyn_system(exu)

@@ -80,10 +80,11 @@ class Operations(NamedTuple):
 
 
 def operations(f: ca.Function) -> Operations:
-    """Return the operations of an SX function that calls no others."""
+    """Return the operations of an SX function; each result of a call counts as one of its own."""
     found = Operations([], [], [], [], [])
     codes, of, stated, uses, outputs = found
     result: dict[int, int] = {}  # in each register
+    expressions = None
     for k in range(f.n_instructions()):
         code, out = f.instruction_id(k), f.instruction_output(k)
         if code == ca.OP_CONST:
@@ -101,6 +102,17 @@ def operations(f: ca.Function) -> Operations:
                 operands = tuple([result[i] for i in given])
                 for i in operands:
                     uses[i] += 1
+                if code == ca.OP_CALL:
+                    expressions = f.instructions_sx() if expressions is None else expressions
+                    called = expressions[k].which_function().__hash__()
+                    for i, register in enumerate(out):
+                        if register >= 0:
+                            result[register] = len(codes)
+                            codes.append(hash((code, called, i)))
+                            of.append(operands)
+                            stated.append(None)
+                            uses.append(0)
+                    continue
                 stated.append(None)
                 of.append(operands)
         result[out[0]] = len(codes)

@@ -1,4 +1,4 @@
-"""The operations of a function divided into rows of bodies, and those that stand alone."""
+"""The operations of a function: those of several lanes together, and those that are alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nsopt.mpcc.lane_graph import LaneGraph
 
 
-class LaneRow(NamedTuple):
+class LaneRange(NamedTuple):
     """Lanes one after another."""
 
     first: int
@@ -25,19 +25,19 @@ class LanePiece:
     ----------
     nodes : list of int
         In the order of lanes.
-    row : LaneRow or None
+    lanes : LaneRange or None
         None of a number alone.
     phase : int
-        Pieces of the same phase and row are in one loop, phases one after another.
+        Pieces of the same phase and lanes are in one loop, phases one after another.
     """
 
     nodes: list[int]
-    row: LaneRow | None
+    lanes: LaneRange | None
     phase: int = 0
 
 
 def divided(graph: LaneGraph, least: int) -> list[LanePiece]:
-    """Return the pieces, each behind those it needs; rows have ``least`` lanes or more."""
+    """Return the pieces, each behind those it needs: of ``least`` lanes or more, or one number."""
     alike: dict[int, dict[int | None, int]] = defaultdict(dict)
     for i, node in enumerate(graph.nodes):
         if node.of:
@@ -66,15 +66,15 @@ def _runs(lanes: Iterable[int | None]) -> list[list[int | None]]:
 def _pieces(nodes: list[int], run: list[int | None], least: int) -> list[LanePiece]:
     first = run[0]
     if first is not None and len(run) >= least:
-        return [LanePiece(nodes, LaneRow(first, len(run)))]
+        return [LanePiece(nodes, LaneRange(first, len(run)))]
     return [LanePiece([i], None) for i in nodes]
 
 
 def _order(graph: LaneGraph, pieces: list[LanePiece]) -> None:
-    """Set phases: a number of another row, or of another lane of a row, is needed from before."""
+    """Set phases: a number of other lanes is needed from before."""
     found = {i: (piece, k) for piece in pieces for k, i in enumerate(piece.nodes)}
     for piece in pieces:
         for k, node in enumerate(piece.nodes):
             for of, place in (found[i] for i in graph.nodes[node].of if i in found):
-                here = of.row == piece.row and (piece.row is None or place == k)
+                here = of.lanes == piece.lanes and (piece.lanes is None or place == k)
                 piece.phase = max(piece.phase, of.phase + (not here))

@@ -37,7 +37,7 @@ class Lanes:
         self._alike: list[tuple[ca.SX, ca.SX]] = []
         self.many = False
 
-    def own(self, symbols: ca.SX, owners: Sequence[str]) -> None:
+    def assign(self, symbols: ca.SX, owners: Sequence[str]) -> None:
         """Say whose the entries of a column (n,) are; owners are lanes in their order."""
         lane = {owner: k for k, owner in enumerate(dict.fromkeys(owners))}
         count = Counter[str]()
@@ -48,13 +48,13 @@ class Lanes:
         self._columns.append(symbols)
         self.many |= len(lane) >= MANY
 
-    def alike(self, symbols: ca.SX, values: ca.SX) -> None:
+    def liken(self, symbols: ca.SX, values: ca.SX) -> None:
         """Say that symbols (n,) are numbers like ``values`` (n,)."""
         self._alike.append((symbols, ca.densify(values)))
 
     def order(self, symbols: ca.SX, values: ca.SX) -> list[int]:
         """Return the order of symbols in which those that are alike are one behind the other."""
-        self.alike(symbols, values)
+        self.liken(symbols, values)
         if not self.many:
             return list(range(symbols.numel()))
         self._settle()
@@ -92,12 +92,12 @@ class Lanes:
         all_of = operations(f)
         for code, operands, stated, uses in zip(*all_of[:4], strict=True):
             of = tuple([node_of[i] for i in operands])
-            if of:
-                like = self._computed(code, [nodes[i].like for i in of])
-            elif isinstance(stated, tuple):
+            if isinstance(stated, tuple):
                 like = self._given(f, known[stated[0]][stated[1]], stated)
-            else:
+            elif stated is not None:
                 like = Likeness(self._form(("number", repr(stated))))
+            else:
+                like = self._computed(code, [nodes[i].like for i in of])
             if like.whole and uses >= SPREAD:
                 like = Likeness(like.form)
             key = like.form, like.first  # the same form and lane is the same number

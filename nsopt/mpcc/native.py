@@ -30,7 +30,7 @@ from nsopt.files import replacing
 from nsopt.mpcc.child import run_child
 from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.processor import hash_of, vectors
-from nsopt.mpcc.side_by_side import GENERATORS, with_rows
+from nsopt.mpcc.side_by_side import GENERATORS, with_vectors
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
@@ -101,7 +101,7 @@ def compile_native(
     ----------
     function : ca.Function
     lanes : Lanes, optional
-        Whose the numbers are in what it calls, for `with_rows`.
+        Whose the numbers are in what it calls, for `with_vectors`.
     folder : Path, optional
         Where libraries are kept; by default ``cache_folder()``.
     """
@@ -243,14 +243,14 @@ class _Build:
     def of(cls, compiler: _Compiler, function: ca.Function, lanes: Lanes | None) -> _Build:
         """Return the library of one function."""
         source, stated, flags = generated(function), hashlib.sha256(), list[str]()
-        rows = lanes is not None and lanes.many
+        many = lanes is not None and lanes.many
         stated.update(source.encode())
-        if rows:
+        if many:
             stated.update(hash_of(GENERATORS).encode())
             flags += vectors().flags
 
         def units() -> list[str]:
-            unit = with_rows(source, function, lanes) if rows and lanes else source
+            unit = with_vectors(source, function, lanes) if many and lanes else source
             return [unit if len(source) < LONG else _long_ones_optimized_less(unit)]
 
         names = (function.name(),)

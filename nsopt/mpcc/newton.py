@@ -155,11 +155,11 @@ def _steps(
     What of the Newton step does not depend on x is computed once in a solve.
     """
     x, p, rows, given = mpcc.x, mpcc.p, stated.replaced(stage), stage.given
-    J, r = rows.jacobian(rows.rows, x), ca.SX.sym("r", x.numel())
+    equations = sum(block.expr.numel() for block in mpcc.equalities)
+    A, D, S = parts = rows.composed(x, equations)
+    J, r = A + D @ S, ca.SX.sym("r", x.numel())
     plain = ca.substitute(J, ca.vertcat(*rows.point), rows.itself(x))
     match = match_rows(mpcc, _composed(plain, x, given, stage.values, p))
-    equations = sum(block.expr.numel() for block in mpcc.equalities)
-    parts = rows.composed(x, equations)
     move = _move(mpcc, parts, match, r, ca.SX(proximal), rows.combined)
     z, F = (rows.jacobian(y, x) for y in rows.projections[:2])
     slopes = slope_weights(z, F, J[:equations, :], match, rows.projections.in_discs)
@@ -171,7 +171,7 @@ def _steps(
         *((r, own), (last, x), (weights, rows.projections.z)),
         *((move.y, own[move.late]),),
     ):
-        lanes.alike(symbols, values)
+        lanes.liken(symbols, values)
     order = lanes.order(constants, known)
     constants, known = constants[order], known[order]
     constants, options = ca.vertcat(given, constants), {"cse": True}

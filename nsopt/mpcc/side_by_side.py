@@ -1,9 +1,9 @@
 """C code of functions in which numbers that are alike are computed side by side.
 
 CasADi's code has a statement for each operation of each body, and of long chains does not fit in
-the processor's caches. Here operations that are alike for a row of bodies (`Lanes`) are one loop
-over that row, whose statements are of vectors; what is left is as CasADi has it. Each operation
-rounds as it does alone, so results are the same to the bit.
+the processor's caches. Here operations that are alike for bodies one behind the other (`Lanes`) are
+one loop over these bodies, whose statements are of vectors; what is left is as CasADi has it. Each
+operation rounds as it does alone, so results are the same to the bit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.mpcc.lane_graph import LaneGraph
-from nsopt.mpcc.lane_pieces import LanePiece, LaneRow, divided
+from nsopt.mpcc.lane_pieces import LanePiece, LaneRange, divided
 from nsopt.mpcc.lanes import MANY, Lanes
 from nsopt.mpcc.processor import vectors
 from nsopt.mpcc.vector_operations import head, number, operation, scalar, scalar_head
@@ -27,11 +27,11 @@ GENERATORS = ("lane_graph", "lane_pieces", "lanes", "side_by_side", "vector_oper
 """Modules on which the code depends."""
 
 FEW = 100
-"""Operations of rows below which a function stays as it is."""
+"""Operations in vectors below which a function stays as it is."""
 
 
-def with_rows(source: str, function: ca.Function, lanes: Lanes) -> str:
-    """Return C that CasADi generated for a function, with rows of bodies in the ones it calls."""
+def with_vectors(source: str, function: ca.Function, lanes: Lanes) -> str:
+    """Return C that CasADi generated for a function, with vectors in those that it calls."""
     own = [f for f in function.find_functions() if f.is_a("SXFunction")]
     named: dict[str, list[ca.Function]] = defaultdict(list)
     for f in own:
@@ -49,18 +49,18 @@ def with_rows(source: str, function: ca.Function, lanes: Lanes) -> str:
 
 
 def _body(f: ca.Function, lanes: Lanes) -> str | None:
-    """Return the statements of a function; None where few would be of rows."""
+    """Return the statements of a function; None where few would be in vectors."""
     if f.n_instructions() < FEW or calls_others(f):
         return None
     graph = lanes.graph(f)
     pieces = divided(graph, max(MANY, vectors().lanes))
-    if sum(len(piece.nodes) for piece in pieces if piece.row) < FEW:
+    if sum(len(piece.nodes) for piece in pieces if piece.lanes) < FEW:
         return None
     return _Writer(f, graph, pieces).body()
 
 
 class _Kept(NamedTuple):
-    """Where the numbers of a row are: in m from ``base``, and in entries of outputs."""
+    """Where the numbers of several lanes are: in m from ``base``, and in entries of outputs."""
 
     base: int | None
     stores: list[tuple[int, int, int]]  # output, first entry, stride
@@ -80,12 +80,14 @@ class _Writer:
 
     def body(self) -> str:
         """Return the statements, indented: a line of only a brace ends the function."""
-        groups: dict[tuple[int, LaneRow | None], list[LanePiece]] = defaultdict(list)
+        groups: dict[tuple[int, LaneRange | None], list[LanePiece]] = defaultdict(list)
         for piece in self._pieces:
-            groups[piece.phase, piece.row].append(piece)
+            groups[piece.phase, piece.lanes].append(piece)
         lines: list[str] = []
-        for (_, row), pieces in sorted(groups.items(), key=lambda group: group[0][0]):
-            lines += self._loop(row, pieces) if row else [self._alone(piece) for piece in pieces]
+        for (_, along), pieces in sorted(groups.items(), key=lambda group: group[0][0]):
+            lines += (
+                self._loop(along, pieces) if along else [self._alone(piece) for piece in pieces]
+            )
         for i, j, node in self._outputs:
             if node not in self._of or (i, self._of[node][0]) not in self._stored:
                 lines.append(f"y{i}[{j}] = {self._value(node)};")
@@ -102,19 +104,19 @@ class _Writer:
         return "\n".join(f"  {line}" for line in [*start, *lines, "return 0;"])
 
     def _places(self) -> dict[LanePiece, _Kept]:
-        """Decide where the numbers of rows are kept for others, and for outputs."""
+        """Decide where the numbers of several lanes are kept for others, and for outputs."""
         needed = {
             of
             for piece in self._pieces
             for k, node in enumerate(piece.nodes)
             for of, place in (self._of[i] for i in self._nodes[node].of if i in self._of)
-            if of.row and (of.phase, of.row, place) != (piece.phase, piece.row, k)
+            if of.lanes and (of.phase, of.lanes, place) != (piece.phase, piece.lanes, k)
         }
         entries: dict[tuple[int, LanePiece], dict[int, list[int]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for i, j, node in self._outputs:
-            if node in self._of and self._of[node][0].row:
+            if node in self._of and self._of[node][0].lanes:
                 piece, k = self._of[node]
                 entries[i, piece][k].append(j)
         stores: dict[LanePiece, list[tuple[int, int, int]]] = defaultdict(list)
@@ -128,7 +130,7 @@ class _Writer:
                 self._stored.add((i, piece))
         kept = {}
         for piece in self._pieces:
-            if piece.row:
+            if piece.lanes:
                 kept[piece] = _Kept(self._size if piece in needed else None, stores[piece])
                 self._size += len(piece.nodes) * (piece in needed)
         return kept
@@ -138,7 +140,7 @@ class _Writer:
         node = self._nodes[i]
         if i in self._of:
             piece, k = self._of[i]
-            return f"m[{(self._kept[piece].base or 0) + k}]" if piece.row else f"s{i}"
+            return f"m[{(self._kept[piece].base or 0) + k}]" if piece.lanes else f"s{i}"
         assert not node.of  # what is computed is in a piece
         if node.code == ca.OP_CONST:
             return number(node.constant)
@@ -149,12 +151,12 @@ class _Writer:
         node = self._nodes[i]
         return f"const double s{i} = {scalar(node.code, [self._value(k) for k in node.of])};"
 
-    def _loop(self, row: LaneRow, pieces: Sequence[LanePiece]) -> list[str]:
-        """Return a loop along a row; where it is no multiple of a vector, the last ones twice."""
-        count, width = -(-row.size // self._width), self._width
+    def _loop(self, along: LaneRange, pieces: Sequence[LanePiece]) -> list[str]:
+        """Return a loop along lanes; the last ones twice where they are no multiple of a vector."""
+        count, width = -(-along.size // self._width), self._width
         lines = [
             f"for (long c = 0; c < {count}; ++c) {{",
-            f"  const long k = c < {count - 1} ? {width} * c : {row.size - width};",
+            f"  const long k = c < {count - 1} ? {width} * c : {along.size - width};",
         ]
         known: dict[str, str] = {}
         for piece in pieces:
@@ -177,13 +179,13 @@ class _Writer:
         return [*lines, "}"]
 
     def _operand(self, nodes: Sequence[int], user: LanePiece) -> str:
-        """Return the vector of operands of a row from lane k on."""
+        """Return the vector of operands from the k-th lane on."""
         first, node = nodes[0], self._nodes[nodes[0]]
         if first in self._of:
             piece, k = self._of[first]
-            if piece.row is None:
+            if piece.lanes is None:
                 return f"all(s{first})"
-            if (piece.phase, piece.row) == (user.phase, user.row):
+            if (piece.phase, piece.lanes) == (user.phase, user.lanes):
                 return f"v{piece.nodes[0]}"
             return f"get(m + {(self._kept[piece].base or 0) + k} + k)"
         if len(set(nodes)) == 1:

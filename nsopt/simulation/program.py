@@ -97,17 +97,18 @@ class StepProgram:
 
 
 def _lanes(d: Dynamics, parts: Sequence[Mpcc], scales: Scales) -> Lanes:
-    """Return whose numbers are by how many of them there are: of each coordinate, say, one."""
-    owners = (d.contact_owners, d.multiplier_names, d.q_owners, d.v_owners)
-    of = {len(names): names for names in owners}
+    """Return whose parameters and unknowns are; of unknowns by how many of them there are."""
     lanes = Lanes()
-    columns = [p.symbol for p in parts[0].parameters] if parts else []
-    columns += [v.scaled for part in parts for v in part.variables]
+    for p in parts[0].parameters if parts else ():
+        if p.name in ("q", "v"):
+            lanes.assign(p.symbol, d.q_owners if p.name == "q" else d.v_owners)
     if isinstance(scales.gap, ca.SX):
-        columns.append(scales.gap)
-    for column in columns:
-        if column.numel() in of:
-            lanes.own(column, of[column.numel()])
+        lanes.assign(scales.gap, d.contact_owners)
+    of = {len(names): names for names in (d.multiplier_names, d.contact_owners, d.v_owners)}
+    for v in (v for part in parts for v in part.variables):
+        owners = d.multiplier_names if v.multiplier else of.get(v.scaled.numel(), ())
+        if len(owners) == v.scaled.numel():
+            lanes.assign(v.scaled, owners)
     return lanes
 
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
-from nsopt.mpcc import Code, Point, Schedule, Settings, Solution, Solver, StructuredProgram
+from nsopt.mpcc import Code, Point, Schedule, Solution, Solver, StructuredProgram
 from nsopt.parameter import Parameter
 from nsopt.trajectory.dry_friction import solved
+from nsopt.trajectory.stated_program import StatedProgram
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 
@@ -30,18 +31,13 @@ HALVES = 10
 """How often the reach is halved before it is none."""
 
 
-class Search(NamedTuple):
-    """A program and what it is solved by."""
-
-    program: StructuredProgram
-    transcription: Transcription
-    settings: Settings
-    solver: Solver
-    compiled: Code | None
-
-
 def solved_from_afar(
-    search: Search, p: Array, start: Point, schedules: Sequence[Schedule]
+    now: StatedProgram,
+    solver: Solver,
+    compiled: Code | None,
+    p: Array,
+    start: Point,
+    schedules: Sequence[Schedule],
 ) -> Solution:
     """Return the solution of a program, of compliant contacts searched from afar, too.
 
@@ -51,34 +47,37 @@ def solved_from_afar(
 
     Parameters
     ----------
-    search : Search
+    now : StatedProgram
+    solver : Solver
+    compiled : Code or None
+        What functions of many steps are compiled from; None to interpret them.
     p : (np,)
         Parameters of the mechanism.
     start, schedules
         Of the solve.
     """
-    x = search.transcription
-    if not (isinstance(x, Collocation) and sought_from_afar(search, start)):
-        return solved(search.program, x, p, start, schedules)
-    distances, reaching = _distances(x, start, p), _Reaching.of(search, x, p, start)
+    x = now.transcription
+    if not (isinstance(x, Collocation) and sought_from_afar(x, solver, start)):
+        return solved(now.program, x, p, start, schedules)
+    distances, reaching = _distances(x, start, p), _Reaching.of(now, x, solver, compiled, p, start)
     found: list[Solution] = []
     lost: list[Solution] = []
     for share in SHARES:
         last = reaching.solve(share * np.abs(distances).max(axis=1), start)
         if last.ok:
-            last = solved(search.program, x, p, last.point, schedules).after(last)
+            last = solved(now.program, x, p, last.point, schedules).after(last)
         (found if last.ok else lost).append(last)
         if last.interrupted:
             return _best(found, lost) if found else last
     touched = np.any([_touched(_distances(x, y.point, p)) for y in found if y.ok], axis=0)
     if np.any(_touched(distances) & ~touched) or not any(one.ok for one in found):
-        found.append(solved(search.program, x, p, start, schedules))
+        found.append(solved(now.program, x, p, start, schedules))
     return _best(found, lost)
 
 
-def sought_from_afar(search: Search, start: Point) -> bool:
+def sought_from_afar(x: Transcription, solver: Solver, start: Point) -> bool:
     """Return whether there are contacts to be searched from afar."""
-    x, alone = search.transcription, start.warm or search.solver.schedules is not None
+    alone = start.warm or solver.schedules is not None
     return not alone and isinstance(x, Collocation) and bool(_compliant(x.dynamics))
 
 
@@ -123,7 +122,15 @@ class _Reaching(NamedTuple):
     numbers: dict[str, float]
 
     @classmethod
-    def of(cls, search: Search, motion: Collocation, p: Array, start: Point) -> _Reaching:
+    def of(
+        cls,
+        now: StatedProgram,
+        motion: Collocation,
+        solver: Solver,
+        compiled: Code | None,
+        p: Array,
+        start: Point,
+    ) -> _Reaching:
         d = motion.dynamics
         numbers = {x.name: float(p[i]) for i, x in enumerate(d.parameters)}
         names, elements = list[str](), list(d.elements)
@@ -133,9 +140,9 @@ class _Reaching(NamedTuple):
                 elements[k] = replace(x, reach=Parameter(names[-1], 1.0))
         other = replace(motion, dynamics=assemble(d.mechanism, elements, d.gravity))
         typical = other.parameters(other.dynamics.values(numbers)), start.x
-        made = other.nlp(), search.solver.backend, search.settings, search.compiled
+        made = other.nlp(), solver.backend, now.settings, compiled
         program = StructuredProgram(*made, *typical)
-        return cls(other, program, search.settings.schedules, tuple(names), numbers)
+        return cls(other, program, now.settings.schedules, tuple(names), numbers)
 
     def solve(self, reach: Array, start: Point) -> Solution:
         """Return the end of a search: the motion of forces that hardly reach any more.

@@ -10,7 +10,7 @@ import numpy as np
 from nsopt.mpcc import BESIDE, ROUGHLY, Code, Point, Schedule, Solution, Solver, StructuredProgram
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement
-from nsopt.trajectory.from_afar import Search, solved_from_afar, sought_from_afar
+from nsopt.trajectory.from_afar import solved_from_afar, sought_from_afar
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.programs import program_settings, schedules_from, starting_point
@@ -73,7 +73,7 @@ class MotionSearch:
                 further = now.program.restated(now.nlp, ROUGHLY)
                 last = further.solve(p, *limits, first.point, schedules).after(first)
         if last is None or not (last.ok or last.interrupted):
-            again = solved_from_afar(self._search(now), p, *given)
+            again = solved_from_afar(now, self.solver, self.compiled, p, *given)
             last = again if last is None else again.after(last)
         last = self._finished(now, last, p, schedules)
         return self._resolved(*self._settled(now, last, p), p)
@@ -100,16 +100,12 @@ class MotionSearch:
         solution = now.program.solve(p, *x.limits(), point, schedules)
         return self._resolved(*self._settled(now, solution, p), p)
 
-    def _search(self, now: StatedProgram) -> Search:
-        made = now.program, now.transcription, now.settings
-        return Search(*made, self.solver, self.compiled)
-
     def _roughly_first(self, now: StatedProgram, start: Point) -> bool:
         """Return whether a first solution is to be rough: one with limits, which take stages."""
         x, backend = now.transcription, self.solver.backend
         if not isinstance(x, Collocation) or any(x.creep) or start.warm:
             return False
-        if sought_from_afar(self._search(now), start):
+        if sought_from_afar(x, self.solver, start):
             return False
         limited = bool(np.any(now.nlp.lower < now.nlp.upper))
         return limited and backend.rough != backend

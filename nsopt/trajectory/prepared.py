@@ -92,7 +92,7 @@ class PreparedOptimization:
         self._dynamics, self._horizon, self._inputs = dynamics, horizon, inputs
         self._scheme, self._solver = scheme, solver or Solver()
         self._costs, self._stated_guess, self._parameters = costs, guess, parameters
-        self._conditions, self._on_grids_before = conditions, True
+        self._conditions = conditions
         with interruptible():  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
             compiled = compiled_from(self._solver, horizon.steps, often=often)
@@ -207,13 +207,12 @@ class PreparedOptimization:
     ) -> list[Result]:
         """Return motions on coarser grids, each from the one before; none where none is sought."""
         found, known = list[Result](), guess
-        grids = coarser(transcription, guess, self._solver) if self._on_grids_before else []
-        for horizon in grids:
+        for horizon in coarser(transcription, guess, self._solver):
             given = (self._dynamics, horizon, self._costs, conditions, known)
             if interrupted():
                 break
             try:
-                stated = PreparedOptimization(
+                stated = _OnOneGrid(
                     *given,
                     inputs=self._inputs,
                     parameters=parameters,
@@ -223,7 +222,6 @@ class PreparedOptimization:
                 )
             except ValueError:  # such as nodes of two conditions that fall together there
                 continue
-            stated._on_grids_before = False
             found.append(stated.solve())
             known = Earlier(found[-1]) if found[-1].completed else known
         return found
@@ -321,3 +319,17 @@ class PreparedOptimization:
             nlp=nlp,
             program=now.program.restated(nlp),
         )
+
+
+class _OnOneGrid(PreparedOptimization):
+    """An optimization on one of the coarser grids, which is not found on still coarser ones."""
+
+    def _on_coarser_grids(
+        self,
+        transcription: Transcription,
+        conditions: Sequence[Condition],
+        guess: Guess,
+        parameters: Mapping[str, float] | None,
+    ) -> list[Result]:
+        del transcription, conditions, guess, parameters
+        return []

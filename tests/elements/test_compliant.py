@@ -355,15 +355,6 @@ def test_friction_out_of_range_is_refused(friction, says):
         CompliantContact("soft", INSIDE, Hertz(1e6), friction=friction)
 
 
-@pytest.mark.parametrize(
-    ("reach", "says"),
-    [(-1e-3, "reach of .*not be negative"), (Parameter("far", 0.0), "reach of .*leave it out")],
-)
-def test_reach_out_of_range_is_refused(reach, says):
-    with pytest.raises(ValueError, match=says):
-        CompliantContact("soft", INSIDE, Hertz(1e6), reach=reach)
-
-
 def test_inside_is_a_contact_with_a_law():
     with pytest.raises(TypeError, match=r"contact of CompliantContact 'soft' .*got Frame: use"):
         CompliantContact("soft", Frame(BALL), Hertz(1e6))

@@ -8,7 +8,7 @@ import pytest
 
 from nsopt.mpcc import Lanes, compile_native, has_compiler
 from nsopt.mpcc.native import generated
-from nsopt.mpcc.side_by_side import with_rows
+from nsopt.mpcc.side_by_side import with_vectors
 
 pytestmark = [
     pytest.mark.unit,
@@ -22,8 +22,8 @@ def statement(lanes: Lanes, owners: list[str], *, cse: bool = True) -> ca.Functi
     """Return a chain: of each body all operations, then with its neighbour, then a sum over all."""
     x, p = ca.SX.sym("x", SIZE * BODIES), ca.SX.sym("p", 2)
     terms = ca.SX.sym("terms", BODIES)
-    lanes.own(x, owners)
-    lanes.alike(terms, x[::SIZE] * p[0])
+    lanes.assign(x, owners)
+    lanes.liken(terms, x[::SIZE] * p[0])
     one = [operations(x[k * SIZE : (k + 1) * SIZE], p, terms[k]) for k in range(BODIES)]
     pairs = [a * b[::-1] - p[1] for a, b in pairwise(one)]
     sums = [ca.sum1(b) for b in pairs]
@@ -64,11 +64,11 @@ def test_results_are_the_same_to_the_bit(p, cse):
             np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
-def test_what_is_alike_is_in_rows_and_the_sum_is_not():
+def test_what_is_alike_is_in_vectors_and_the_sum_is_not():
     lanes = Lanes()
     function = statement(lanes, [f"body{k // SIZE}" for k in range(SIZE * BODIES)])
     source = generated(function)
-    written = with_rows(source, function, lanes)
+    written = with_vectors(source, function, lanes)
     one = operations(ca.SX.sym("x", SIZE), ca.SX.sym("p", 2), ca.SX.sym("t")).numel()
     assert written.count("const V v") > 2 * one
     assert len(written.splitlines()) < len(source.splitlines())
@@ -89,9 +89,25 @@ def test_wrong_owners_change_no_result(seed):
         np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
+def test_results_of_calls_are_alike_where_the_function_is_the_same():
+    lanes, x = Lanes(), ca.SX.sym("x", BODIES)
+    lanes.assign(x, [f"body{k}" for k in range(BODIES)])
+    a = ca.SX.sym("a")
+    curve, other = (
+        ca.Function(name, [a], [f(a), a**2], {"never_inline": True})
+        for name, f in (("curve", ca.sin), ("other", ca.cos))
+    )
+    values = ca.vertcat(*(y for k in range(BODIES) for f in (curve, other) for y in f(x[k])))
+    order = lanes.order(ca.SX.sym("terms", values.numel()), values)
+    assert sorted(order) == list(range(4 * BODIES))
+    for k in range(4):
+        alike = order[k * BODIES : (k + 1) * BODIES]
+        assert np.diff(alike) == pytest.approx(4)
+
+
 def test_numbers_that_are_alike_are_one_behind_the_other():
     lanes, x = Lanes(), ca.SX.sym("x", 2 * BODIES)
-    lanes.own(x, [f"body{k // 2}" for k in range(2 * BODIES)])
+    lanes.assign(x, [f"body{k // 2}" for k in range(2 * BODIES)])
     values = ca.vertcat(*(f(x[2 * k]) for k in range(BODIES) for f in (ca.sin, ca.cos)))
     order = lanes.order(ca.SX.sym("terms", values.numel()), values)
     assert order in ([*range(0, 14, 2), *range(1, 14, 2)], [*range(1, 14, 2), *range(0, 14, 2)])

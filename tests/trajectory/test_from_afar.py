@@ -15,6 +15,7 @@ from nsopt import (
     Frame,
     Hertz,
     Mechanism,
+    Parameter,
     PlaneContact,
     Prismatic,
     assemble,
@@ -100,3 +101,13 @@ def test_a_wall_that_the_guess_does_not_reach_is_used_where_that_costs_less():
     ).solve()
     assert result.completed, result.stop_reason
     assert result.objective == pytest.approx(0.9615487, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("reach", "says"),
+    [(-1e-3, "reach of .*not be negative"), (Parameter("far", 0.0), "reach of .*leave it out")],
+)
+def test_reach_out_of_range_is_refused(reach, says):
+    face = PlaneContact("face", Frame(GROUND), Frame(Body("ball", 1.0, (1, 1, 1))))
+    with pytest.raises(ValueError, match=says):
+        CompliantContact("soft", face, Hertz(1e6), reach=reach)

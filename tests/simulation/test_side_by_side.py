@@ -16,7 +16,7 @@ from nsopt import (
 )
 from nsopt.mpcc import Newton, compile_native, has_compiler
 from nsopt.mpcc.native import generated
-from nsopt.mpcc.side_by_side import with_rows
+from nsopt.mpcc.side_by_side import with_vectors
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.attempt import StepAttempt
@@ -44,7 +44,7 @@ def test_they_are_to_the_bit_what_casadi_interprets():
     program = StepProgram(d, Variational(), Acceptance())
     assert program.lanes.many
     attempt = StepAttempt(program, LargestStep(), Newton())
-    written = with_rows(generated(attempt.function), attempt.function, program.lanes)
+    written = with_vectors(generated(attempt.function), attempt.function, program.lanes)
     assert "const V v" in written
     native = compile_native(attempt.function, program.lanes)
     assert native.native
