@@ -1,7 +1,8 @@
-"""Tasks of arms from their files: phases, a weld seam, a waypoint, an obstacle, self-collision.
+"""Tasks of arms from their files: phases, a weld seam, a waypoint, obstacles, self-collision.
 
 The files are those of example-robot-data. What each motion is to keep is computed again every
-millisecond, or every ten of them, from forward kinematics by pinocchio.
+millisecond, or every ten of them, from forward kinematics by pinocchio; distances from the hull of
+a mesh are those of coal.
 """
 
 from __future__ import annotations
@@ -13,20 +14,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import coal
 import numpy as np
 import pinocchio as pin
 from common import machine, table
 from least_load import file_of
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from nsopt import GROUND, Body, Fixed, Frame, Mechanism, Result, assemble
-from nsopt.robots import load_urdf
+from nsopt.robots import link_vertices, load_urdf
 from nsopt.trajectory import (
     ActuatorLimits,
     Box,
     Capsule,
     ClearOf,
     Condition,
+    ConvexHull,
     Duration,
     During,
     Effort,
@@ -39,6 +43,7 @@ from nsopt.trajectory import (
     PhasedResult,
     Quintic,
     Reach,
+    Shape,
     Smoothness,
     StartAt,
     find_posture,
@@ -213,10 +218,23 @@ def waypoint_at_a_free_time() -> Outcome:
 
 
 BOX = Box(Frame(GROUND, (0.5, 0.0, 0.15)), (0.4, 0.1, 0.5))
+POST = Frame(GROUND, (0.45, 0.0, 0.06))
+"""Of the link of the other arm, whose mesh stands along z."""
 
 
 def round_a_box() -> Outcome:
     """Upper arm, forearm and hand keep 1 cm off a box between start and end."""
+    return round_an_obstacle(BOX, box_distance, "a box")
+
+
+def round_a_hull() -> Outcome:
+    """They keep 1 cm off the hull of the upper arm of another ur5, which stands there."""
+    post = ConvexHull(POST, link_vertices(file_of("ur5_robot"), "upper_arm_link"))
+    return round_an_obstacle(post, hull_distance, f"a hull of {len(post.solid.normals)} facets")
+
+
+def round_an_obstacle(obstacle: Shape, distance: Callable[[Result], float], what: str) -> Outcome:
+    """Move from one side of an obstacle to the other."""
     hand = Capsule(
         ARM.frame("wrist_1_link"), Frame(ARM.frame("wrist_1_link").body, (0, 0.093, 0)), 0.05
     )
@@ -233,16 +251,16 @@ def round_a_box() -> Outcome:
     def moved(conditions: Sequence[Condition]) -> Result:
         return optimize(d, Horizon(2.0, 60), costs, conditions, Quintic())
 
-    clear = [ClearOf(link, BOX, by=0.01) for link in links]
+    clear = [ClearOf(link, obstacle, by=0.01) for link in links]
     free = moved(stay)
     result, seconds = timed(lambda: moved([*stay, *clear]))
     assert isinstance(result, Result)
-    found = f"{box_distance(free):.4f} m without, {box_distance(result):.6f} m with"
-    return Outcome(result, seconds, "0.01 m off a box", found)
+    found = f"{distance(free):.4f} m without, {distance(result):.6f} m with"
+    return Outcome(result, seconds, f"0.01 m off {what}", found)
 
 
-def box_distance(result: Result) -> float:
-    """Return the least distance of the links from the box, by points along them."""
+def link_axes(result: Result) -> list[tuple[Array, Array, float]]:
+    """Return both ends (n, 3) of the axis of each link every 5 ms, and its radius [m]."""
     q = result.sample(5e-3)["q"].values
     ends = {"upper_arm_link": "forearm_link", "forearm_link": "wrist_1_link"}
     ways = [
@@ -252,9 +270,32 @@ def box_distance(result: Result) -> float:
     for frame, length in (("wrist_1_link", 0.093), ("wrist_3_link", 0.12)):
         r, A = BY_PINOCCHIO.places(q, frame)
         ways.append((r, r + length * A[:, :, 1], 0.05))
+    return ways
+
+
+def hull_distance(result: Result) -> float:
+    """Return the least distance of the links from the hull of the mesh, by coal."""
+    mesh = file_of("ur5_robot").parents[1] / "meshes" / "ur5" / "collision" / "upperarm.stl"
+    shape = coal.MeshLoader().load(str(mesh))
+    shape.buildConvexHull(True, "Qt")
+    post = shape.convex, coal.Transform3s(np.eye(3), np.asarray(POST.origin, dtype=float))
+    least = np.inf
+    for ends in link_axes(result):
+        for a, b in zip(*ends[:2], strict=True):
+            along = b - a
+            turned, _ = Rotation.align_vectors(along[None], [[0.0, 0.0, 1.0]])
+            link = coal.Capsule(ends[2], float(np.linalg.norm(along)))
+            placed = coal.Transform3s(turned.as_matrix(), (a + b) / 2)
+            found = coal.DistanceResult()
+            least = min(least, coal.distance(link, placed, *post, coal.DistanceRequest(), found))
+    return least
+
+
+def box_distance(result: Result) -> float:
+    """Return the least distance of the links from the box, by points along them."""
     centre, half = np.array([0.5, 0.0, 0.15]), np.array([0.2, 0.05, 0.25])
     least = np.inf
-    for a, b, radius in ways:
+    for a, b, radius in link_axes(result):
         for s in np.linspace(0, 1, 101):
             beyond = np.abs(a + s * (b - a) - centre) - half
             outside = np.linalg.norm(np.maximum(beyond, 0), axis=1)
@@ -319,6 +360,7 @@ TASKS = {
     "ur5: weld": weld_seam,
     "ur5: waypoint at a free time": waypoint_at_a_free_time,
     "ur5: box": round_a_box,
+    "ur5: hull of a mesh": round_a_hull,
     "xarm7: self-collision": without_self_collision,
 }
 

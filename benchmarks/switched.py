@@ -20,6 +20,10 @@ EXACT = {"rtol": 1e-11, "atol": 1e-13, "method": "DOP853"}
 ON = 1e-9
 """Distance from the surface that counts as none."""
 
+AHEAD = 1e-3
+"""Of the rest of a piece, the time at which its control tells on which side the state goes on: at
+its begin a control may just hold it."""
+
 INSIDE = np.array([0.15, 0.4, 0.6, 0.85])
 """Parts of a step from which its control is told; a parabola is told exactly."""
 WEIGHT = 9.81  # N, of 1 kg
@@ -99,7 +103,7 @@ class Switched:
     def _over(self, piece: Piece, x: Array) -> Array:
         t = piece.begin
         while t < piece.end:
-            side = self._side(x, piece(t))
+            side = self._side(x, piece(t + AHEAD * (piece.end - t)))
             events = self._leaving(side, piece)
             solution = solve_ivp(
                 lambda t, x, s=side: self._filippov(x, piece(t), s),

@@ -53,6 +53,10 @@ departed from it."""
 STILL = 1e-3
 """Distance [m, rad] that an optimum may be left by without a word, however little it moves."""
 
+HELD_SLIP = 0.01
+"""Of the way of the body that moves farthest, what contacts may slide without a word where dry
+friction should hold them."""
+
 LARGEST_TURN = 1.0
 """Angle [rad] that a body may turn in a step."""
 
@@ -114,8 +118,33 @@ def _reversals(data: xr.Dataset) -> Iterator[str]:
             f"(t = {a['reversal_time']:.4g} s, {count} in all): the optimum may be none, for "
             "derivatives miss that the time of it moves; smooth it by "
             f"{a['scheme_name']}(slip_creep={_rounded_up(a['reversal_change']):g}) or more, which "
-            "may be less as steps are shorter"
+            "may be less as steps are shorter; at up to about this speed [m/s] contacts then slide "
+            "that friction should hold, and a WARNING tells where they get far"
         )
+
+
+def _held_slip(data: xr.Dataset) -> Iterator[str]:
+    way = data.attrs.get("held_slip", 0.0)
+    if "body_position" not in data or not data.sizes["body"]:
+        return
+    travel = float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
+    if way > max(STILL, HELD_SLIP * travel):
+        part = f", {100 * way / travel:.2g} % of the way of its bodies" if travel > way else ""
+        remedy = _smaller(data)
+        if "slip_creep" in data.attrs:
+            remedy = "give a smaller slip_creep, with more steps, or leave it out"
+        yield f"{held_slip(data)}{part}, where dry friction should hold it: {remedy}"
+
+
+def held_slip(data: xr.Dataset) -> str:
+    """Return in words how far contacts slid that dry friction should hold; empty if none did."""
+    a = data.attrs
+    if not a.get("held_slip"):
+        return ""
+    return (
+        f"contact {a['held_slip_contact']!r} slid by {a['held_slip']:.2g} m in all, at up to "
+        f"{a['held_slip_speed']:.2g} m/s (t = {a['held_slip_time']:.4g} s)"
+    )
 
 
 def _rounded_up(x: float) -> float:
@@ -303,6 +332,7 @@ CHECKS = (
     _departs,
     _closing,
     _reversals,
+    _held_slip,
     _other_laws,
     _other_schemes,
     _below_h_min,

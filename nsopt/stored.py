@@ -56,7 +56,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "contact_force": (
         (*CONTACT, "axis"),
         "N",
-        "contact force on the body of frame b, friction included, mean over the step",
+        "contact force on the body of frame b with friction, mean over the step that ends here",
     ),
     "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
     "contact_offset": (

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
-from nsopt.caveats import by_other_schemes, caveats, turned_in_steps
+from nsopt.caveats import by_other_schemes, caveats, held_slip, turned_in_steps
 from nsopt.contact_modes import statistics_of_modes
 
 Row = tuple[str, str]
@@ -53,7 +53,8 @@ def optimum(data: xr.Dataset) -> list[Row]:
     if exact := attrs.get("exact_cost"):
         before = shares(attrs.get("guess_exact_cost", "{}"))
         guess = f", of the guess {before}" if before else ""
-        rows.append(("exact friction", f"{shares(exact)}{guess}; smoothed in the objective"))
+        smoothed = "" if "friction_modes" in attrs else "; smoothed in the objective"
+        rows.append(("exact friction", f"{shares(exact)}{guess}{smoothed}"))
     rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
     if "limits_exceeded" in attrs:
         rows.append(("between nodes", between_nodes(attrs)))
@@ -61,9 +62,30 @@ def optimum(data: xr.Dataset) -> list[Row]:
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
+    rows += given_modes(attrs)
+    if slid := held_slip(data):
+        rows.append(("though held", slid))
     if "resimulated_defect" in attrs:
         off, until = attrs["resimulated_defect"], attrs["resimulated_until"]
-        rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most"))
+        built = attrs.get("resimulated_compile_time")
+        code = "" if built is None else f"; {built:.2g} s to make or find its code"
+        rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most{code}"))
+    return rows
+
+
+def given_modes(attrs: Mapping[str, Any]) -> list[Row]:
+    """Return the modes of contacts of a phase, what they leave, and impulses at its start."""
+    if "modes" not in attrs:
+        return []
+    stated = json.loads(attrs["modes"])
+    text = ", ".join(f"{name}: {mode.partition('(')[0]}" for name, mode in stated.items())
+    if "modes_gap" in attrs:
+        text += f"; closed to {attrs['modes_gap']:.1e} m"
+        text += f", slip at most {attrs['modes_slip']:.1e} m/s where it sticks"
+    rows = [("modes", text)]
+    if "impact" in attrs:
+        sizes = {name: np.linalg.norm(x) for name, x in json.loads(attrs["impact"]).items()}
+        rows.append(("impact", ", ".join(f"{name}: {x:.4g} N s" for name, x in sizes.items())))
     return rows
 
 

@@ -32,6 +32,9 @@ def _arm():
 
 ARM = _arm()
 TORSO = conditions.Capsule(Frame(None, (-0.5, 0, 0)), Frame(None, (-0.5, 0.1, 0.3)), 0.1)
+TENT = conditions.ConvexHull(
+    Frame(None, (0.1, 0.6, 0)), [(0, 0, 0), (0.3, 0, 0.1), (0.1, 0.2, 0), (0.1, 0.1, 0.3)]
+)
 COSTS = [
     costs.Effort(scale=5.0),
     costs.InputEffort(input="load"),
@@ -73,6 +76,11 @@ CONDITIONS = [
     conditions.ClearOf(lower(), TORSO),
     conditions.ClearOf(lower(), conditions.Box(Frame(None, (0.1, 0.5, 0)), (0.2, 0.3, 0.4))),
     conditions.ClearOf(lower(), conditions.HalfSpace(Frame(None, (0, 0, -0.5)))),
+    conditions.ClearOf(hand(), TENT),
+    conditions.ClearOf(lower(), TENT, 0.02),
+    conditions.ClearOf(
+        conditions.ConvexHull(hand(), TENT.points), conditions.HalfSpace(Frame(None, (0, 0, -1)))
+    ),
     conditions.LinksApart([TORSO, lower()], by=0.01),
     conditions.Periodic((0.1, np.nan)),
     conditions.During(conditions.Within("elbow.angle", -1.0, 1.0), 0.3, 0.7),

@@ -57,7 +57,7 @@ from nsopt.elements.journal import JournalBearing
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
 from nsopt.elements.lugre import LuGreLaw
-from nsopt.elements.outlines import box_outline, link_outline
+from nsopt.elements.outlines import box_outline, capsule_outline, link_outline
 from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
 from nsopt.elements.paths import (
     ArcPath,
@@ -179,6 +179,7 @@ __all__ = [
     "ViscousLaw",
     "Wheel",
     "box_outline",
+    "capsule_outline",
     "hertz_stiffness",
     "link_outline",
     "pin_stiffness",

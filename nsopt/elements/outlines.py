@@ -87,3 +87,36 @@ def box_outline(x: float, y: float, z: float = 0.0) -> list[Points]:
     if not not_negative("z of box_outline", z):
         return [np.column_stack([np.vstack([polygon, polygon[:1]]), np.zeros(5)])]
     return prism(polygon, z)
+
+
+def capsule_outline(a: ArrayLike, b: ArrayLike, radius: float) -> list[Points]:
+    """Return a capsule about the segment from a to b, a sphere if they are one point.
+
+    Parameters
+    ----------
+    a, b : (3,) [m]
+    radius : float [m]
+        Zero for the segment alone.
+
+    Returns
+    -------
+    list of (n, 3) [m]
+        Two lines around it, across each other, and a circle at each end of the segment.
+    """
+    ends = [finite(f"end {name} of capsule_outline", x, (3,)) for name, x in (("a", a), ("b", b))]
+    if not not_negative("radius of capsule_outline", radius):
+        return [np.array(ends)]
+    along = ends[1] - ends[0]
+    reach = float(np.linalg.norm(along))
+    axes = np.linalg.svd(along[None])[2] if reach else np.eye(3)
+    axes[0] = along / reach if reach else axes[0]
+    turn = np.linspace(0, 2 * np.pi, 25)
+    ring = radius * np.column_stack([np.cos(turn), np.sin(turn)])
+    rims = [end + ring @ axes[1:] for end in (ends if reach else ends[:1])]
+    # The right half of a ring about the far end, its left half about the near one, closed.
+    far, near = np.roll(ring[:-1], 6, axis=0)[:13], np.roll(ring[:-1], -6, axis=0)[:13]
+    halves = [
+        np.vstack([ends[1] + far @ plane, ends[0] + near @ plane, ends[1] + far[:1] @ plane])
+        for plane in (axes[[0, 1]], axes[[0, 2]])
+    ]
+    return [*rims, *halves]

@@ -14,6 +14,7 @@ from nsopt.mpcc.backend import (
 )
 from nsopt.mpcc.block_functions import Code, Statements, Tables
 from nsopt.mpcc.blocks import Rows, Slopes
+from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.in_turn import InTurn
@@ -22,7 +23,7 @@ from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
-from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native, has_compiler
+from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program

@@ -97,6 +97,8 @@ class Nlp:
         Of a structured program, where it is started near its solutions.
     slope : float
         Largest entry of the gradient of f at a typical start, infinite where it is not known.
+    compiled : bool
+        Whether the program is solved by compiled code where there can be some.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Nlp:
     fixed: int = 0
     starts: WarmStart | None = None
     slope: float = np.inf
+    compiled: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +173,11 @@ class Backend(ABC):
     @property
     def rough(self) -> Backend:
         """The same solver with a looser tolerance of optimality, if it has one; else itself."""
+        return self
+
+    @property
+    def brief(self) -> Backend:
+        """The same solver that gives up early, if it can; else itself."""
         return self
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 
 import casadi as ca
 
+from nsopt.mpcc import linear_solver
 from nsopt.mpcc.backend import (
     Backend,
     Call,
@@ -68,6 +69,11 @@ class Ipopt(Backend):
         return replace(self, tol=EXACT if self.tol is None else min(self.tol, EXACT))
 
     @property
+    def brief(self) -> Ipopt:
+        """With ``max_iter`` 60 at most."""
+        return replace(self, max_iter=BRIEF if self.max_iter is None else min(self.max_iter, BRIEF))
+
+    @property
     def rough(self) -> Ipopt:
         """With ``tol`` 1e-3 at least."""
         return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
@@ -87,6 +93,10 @@ class Ipopt(Backend):
         given = ("grad_f", "jac_g", "hess_lag")
         options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
         options["cache"] = {"nlp_grad": _lagrangian(nlp, derivatives)}
+        chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
+        # With complementarity it may fail where MUMPS does not, as of `bounce`.
+        if nlp.compiled and not nlp.complementary and not chosen:
+            options |= linear_solver.options()
         if nlp.complementary:  # with bounds relaxed products end far above sigma
             options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
         if nlp.slope < FLAT:
@@ -118,6 +128,9 @@ class Ipopt(Backend):
         return NlpsolCall(solver, nlp, callback)
 
 
+OF_LINEAR_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
+"""Options by which a user chooses another linear solver."""
+
 FLAT, STEEP = 0.5, 10.0
 """Largest slope of an objective over a horizon below which it is scaled, and to what. IPOPT scales
 steep ones down by itself; of flat ones its tolerances and barrier parameters cost two to three
@@ -125,6 +138,9 @@ times as many iterations."""
 
 ROUGH = 1e-3
 """Tolerance of optimality of a motion that is only the start of another."""
+
+BRIEF = 60
+"""Iterations within which a program near one that is solved is found, if at all."""
 
 EXACT = 1e-10
 """Tolerance of a solution that shows by its multipliers that it is stationary."""

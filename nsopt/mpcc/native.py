@@ -6,13 +6,14 @@ states what the library was made from and its hash. The folder may be deleted at
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import hashlib
 import json
 import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,9 +28,12 @@ import casadi as ca
 from platformdirs import user_cache_path
 
 from nsopt.files import replacing
+from nsopt.mpcc.c_units import units_of
 from nsopt.mpcc.child import run_child
+from nsopt.mpcc.compiler import Compiler, found_compiler
+from nsopt.mpcc.copied_blocks import with_copied_blocks
 from nsopt.mpcc.lanes import Lanes
-from nsopt.mpcc.processor import hash_of, vectors
+from nsopt.mpcc.processor import hash_of, processes, vectors
 from nsopt.mpcc.side_by_side import GENERATORS, with_vectors
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
@@ -53,7 +57,8 @@ exec "$@" native*.o -o native.so -lm
 """
 
 LONG = 500_000
-"""Length of generated C from which the compiler is asked for less in its long functions."""
+"""Length of generated C from which the compiler is asked for less in its long functions, and which
+is two units of translation."""
 
 LINES = 2000
 """Of such a function, at least. Without a branch gcc takes several times as long for it at -O2, for
@@ -108,7 +113,7 @@ def compile_native(
     start = time.perf_counter()
     name = function.name()
     try:
-        build = _Build.of(_compiler(), function, lanes)
+        build = _Build.of(found_compiler(), function, lanes)
         (native,), cached = _obtain(build, folder or cache_folder())
     except (RuntimeError, OSError) as why:
         _say(str(why), f"{name!r} runs in CasADi's virtual machine, slower than compiled: {why}")
@@ -144,12 +149,39 @@ def compile_library(
     """
     stated = hashlib.sha256(made_from.encode()).hexdigest()
     try:
-        build = _Build(_compiler(), tuple(names), stated, ("-O2", *flags), units)
+        build = _Build(found_compiler(), tuple(names), stated, ("-O2", *flags), units)
         return _obtain(build, cache_folder())[0]
     except (RuntimeError, OSError) as why:
         what = f"{names[0]!r} and its derivatives run"
         _say(str(why), f"{what} in CasADi's virtual machine, slower than compiled: {why}")
         return None
+
+
+def compile_shared(
+    name: str, made_from: str, units: Callable[[], Sequence[str]], flags: Sequence[str]
+) -> Path | None:
+    """Compile a library that other code loads by its path, or find it if that was done before.
+
+    Parameters
+    ----------
+    name : str
+        Of the library, in its manifest.
+    made_from, units, flags
+        As of `compile_library`.
+
+    Returns
+    -------
+    Path or None
+        A file of this process, which is there until it ends. None as of `compile_library`.
+    """
+    stated = hashlib.sha256(made_from.encode()).hexdigest()
+    try:
+        build = _Shared(found_compiler(), (name,), stated, ("-O3", *flags), units)
+        _obtain(build, cache_folder())
+    except (RuntimeError, OSError) as why:
+        _say(str(why), f"{name} is not compiled, and what takes its place is slower: {why}")
+        return None
+    return build.path
 
 
 def cache_folder() -> Path:
@@ -165,57 +197,11 @@ def _say(topic: str, message: str) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
-def has_compiler() -> bool:
-    """Return whether there is a C compiler."""
-    try:
-        return bool(_compiler())
-    except RuntimeError:
-        return False
-
-
-@dataclass(frozen=True)
-class _Compiler:
-    command: tuple[str, ...]
-    version: str
-
-
-def _compiler() -> _Compiler:
-    """Find the compiler of the environment's CC, or else the machine's."""
-    stated = os.environ.get("CC", "").strip()
-    for words in [stated] if stated else ["cc", "gcc", "clang"]:
-        program, *options = words.split()
-        found = shutil.which(program) if os.name == "posix" else None
-        command = (os.path.abspath(found), *options) if found else ()
-        version = _version(command) if command else ""
-        if version:
-            return _Compiler(command, version)
-    tried = f"CC={stated}" if stated else "cc, gcc, clang"
-    raise RuntimeError(f"no C compiler (tried {tried}): install gcc or clang, or set CC")
-
-
-@cache
-def _version(command: tuple[str, ...]) -> str:
-    """Return the first line of what a compiler says of itself, which holds no path; or nothing."""
-    words = [*command, "--version"]
-    try:
-        answer = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError:
-        return ""
-    return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""
-
-
 def generated(function: ca.Function) -> str:
-    """Return the C that CasADi generates for a function and all that it calls."""
+    """Return the C of a function and all that it calls, as CasADi generates it but for copies."""
     generator = ca.CodeGenerator(function.name(), {"with_header": False})
     generator.add(function)
-    return str(generator.dump())
+    return with_copied_blocks(str(generator.dump()))
 
 
 def _long_ones_optimized_less(source: str) -> str:
@@ -233,14 +219,14 @@ def _long_ones_optimized_less(source: str) -> str:
 class _Build:
     """One library: its functions, what it is made from, and how it is made and loaded."""
 
-    compiler: _Compiler
+    compiler: Compiler
     names: tuple[str, ...]
     stated: str
     optimization: tuple[str, ...]
     units: Callable[[], Sequence[str]]
 
     @classmethod
-    def of(cls, compiler: _Compiler, function: ca.Function, lanes: Lanes | None) -> _Build:
+    def of(cls, compiler: Compiler, function: ca.Function, lanes: Lanes | None) -> _Build:
         """Return the library of one function."""
         source, stated, flags = generated(function), hashlib.sha256(), list[str]()
         many = lanes is not None and lanes.many
@@ -251,7 +237,9 @@ class _Build:
 
         def units() -> list[str]:
             unit = with_vectors(source, function, lanes) if many and lanes else source
-            return [unit if len(source) < LONG else _long_ones_optimized_less(unit)]
+            if len(source) >= LONG:
+                unit = _long_ones_optimized_less(unit)
+            return units_of(unit, min(processes(), 2 * len(unit) // LONG))
 
         names = (function.name(),)
         return cls(compiler, names, stated.hexdigest(), ("-O2", *flags), units)
@@ -302,8 +290,36 @@ class _Build:
         try:
             return tuple(ca.external(name, str(copy)) for name in self.names)
         except RuntimeError as error:
-            why = f"its library does not load: {str(error).splitlines()[-1].strip()}"
-            raise RuntimeError(f"{why}; if {folder.parent} allows no code, set TMPDIR") from error
+            raise _unloadable(error, folder) from error
+
+
+def _unloadable(error: Exception, folder: Path) -> RuntimeError:
+    why = f"its library does not load: {str(error).splitlines()[-1].strip()}"
+    return RuntimeError(f"{why}; if {folder.parent} allows no code, set TMPDIR")
+
+
+class _Shared(_Build):
+    """A library that other code loads by its path."""
+
+    @property
+    def path(self) -> Path:
+        return _of_this_process() / f"{self.key}.so"
+
+    def load(self, library: bytes, folder: Path) -> tuple[ca.Function, ...]:
+        self.path.write_bytes(library)
+        try:
+            ctypes.CDLL(str(self.path))  # stays loaded, with what it keeps
+        except OSError as error:
+            raise _unloadable(error, folder) from error
+        return ()
+
+
+@cache
+def _of_this_process() -> Path:
+    """Return a folder that is removed when this process ends."""
+    folder = tempfile.mkdtemp(prefix="nsopt-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _obtain(build: _Build, folder: Path) -> tuple[tuple[ca.Function, ...], bool]:

@@ -11,7 +11,7 @@ from nsopt.algebra import Reduced, reduced, solver_of
 from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.matching import match_rows
 from nsopt.mpcc.newton_rows import NewtonRows
-from nsopt.mpcc.newton_steps import NewtonSteps
+from nsopt.mpcc.newton_steps import NewtonSteps, largest
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.proximal_point import ProximalPoints, slope_weights
 from nsopt.mpcc.proximal_search import ProximalSearch
@@ -180,6 +180,7 @@ def _steps(
         ca.Function("rows", [x, constants, *rows.point], [rows.values], options),
         _moving(move, [x, r, constants, *rows.point], match, lanes),
         ca.Function("weights", [x, constants], [ca.densify(slopes)], options),
+        largest(f"{mpcc.name}_largest", x.numel(), lanes),
     )
 
 

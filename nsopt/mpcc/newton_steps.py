@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import casadi as ca
 
 from nsopt.algebra import in_pairs
+from nsopt.mpcc.lanes import Lanes
+
+COLUMNS = 16
+"""Columns whose largest numbers are found side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +30,15 @@ class NewtonSteps:
         Newton's step dx; the next unknowns are x - dx.
     weights : Function (x, constants) -> (nz,)
         See `slope_weights`.
+    largest : Function r (n,) -> size
+        See `largest`.
     """
 
     prepare: ca.Function
     rows: ca.Function
     move: ca.Function
     weights: ca.Function
+    largest: ca.Function
 
     @property
     def n(self) -> int:
@@ -69,18 +76,24 @@ class NewtonSteps:
 
     def residual(self, z: ca.MX) -> ca.MX:
         """Return the largest scaled residual."""
-        return largest(z[self.n : 2 * self.n])
+        return self.largest(z[self.n : 2 * self.n])
 
 
-def largest(r: ca.MX) -> ca.MX:
-    """Return the largest size; not a number where any is."""
-    return _largest(r.numel())(r)
+def largest(name: str, n: int, lanes: Lanes) -> ca.Function:
+    """Return the function of n numbers that is the largest size; not a number where any is.
 
-
-@cache
-def _largest(n: int) -> ca.Function:
-    """Return the function of n numbers, without a chain in which each waits for the one before."""
+    Without a chain in which each waits for the one before. Where lanes are laid out, no other
+    function may have its name.
+    """
     r = ca.SX.sym("r", n)
-    size = in_pairs(lambda a, b: ca.if_else(a > b, a, b), ca.vertsplit(ca.fabs(r)))
+    if lanes.many:
+        lanes.assign(r, [str(k % COLUMNS) for k in range(n)])
+    numbers, sizes = ca.vertsplit(r), ca.vertsplit(ca.fabs(r))
+
+    def joined(operation: Callable[[ca.SX, ca.SX], ca.SX], entries: list[ca.SX]) -> ca.SX:
+        columns = [entries[k::COLUMNS] for k in range(min(n, COLUMNS))]
+        return in_pairs(operation, [in_pairs(operation, column) for column in columns])
+
+    size = joined(lambda a, b: ca.if_else(a > b, a, b), sizes)
     # A comparison would hide what is not a number; zero times it would be simplified away.
-    return ca.Function("largest", [r], [size + 1e-300 * in_pairs(operator.add, ca.vertsplit(r))])
+    return ca.Function(name, [r], [size + 1e-300 * joined(operator.add, numbers)])

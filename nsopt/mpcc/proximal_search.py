@@ -9,7 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.algebra import repeated
-from nsopt.mpcc.newton_steps import NewtonSteps, largest
+from nsopt.mpcc.newton_steps import NewtonSteps
 from nsopt.mpcc.proximal_point import ProximalPoints
 
 LENGTHS = (0.5, 0.25, 0.06)
@@ -108,14 +108,15 @@ class ProximalSearch:
         given, options = self._symbols(), self.options
         s, *known = given
         at = _State.of(s, self.steps.n)
-        late = ca.logic_or(at.steps >= options.steps, ca.logic_not(largest(at.r) <= LOST))
+        lost = ca.logic_not(self.steps.largest(at.r) <= LOST)
+        late = ca.logic_or(at.steps >= options.steps, lost)
         hold = ca.Function("hold", given, [s])
         where_late = ca.Function.if_else("where_late", self._given_up(), hold)
         otherwise = ca.Function("otherwise", given, [where_late(late, *given)])
         where_found = ca.Function.if_else("where_found", self._tried(), otherwise)
         new = self._damped()(*given)
         reached = _State.of(new, self.steps.n)
-        found = largest(reached.r) <= options.inexact * reached.part
+        found = self.steps.largest(reached.r) <= options.inexact * reached.part
         return ca.Function("step", given, [where_found(found, new, *known)])
 
     def _damped(self) -> ca.Function:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Call, Outcome, Point, WarmStart
+from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
 from nsopt.mpcc.block_functions import Code
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
@@ -70,6 +70,7 @@ class StructuredProgram:
         start: Vector | None = None,
     ) -> None:
         self._backend, self._settings, self._slope = backend, settings, np.inf
+        self._compiled = compiled is not None
         self._p = np.full(nlp.p.numel(), np.nan) if p is None else p
         split = SimpleBounds.of(nlp)
         self._of_rest = split.rest.derivatives(compiled=compiled)
@@ -87,7 +88,7 @@ class StructuredProgram:
         if rest.complementary:
             g = self._of_rest.g(given_values(split.whole), self._p)
             rest = with_room(rest, np.asarray(g).ravel())
-        stated = replace(rest.nlp("horizon", self._of_rest), slope=self._slope, starts=starts)
+        stated = self._stated(rest.nlp("horizon", self._of_rest), starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
@@ -163,8 +164,10 @@ class StructuredProgram:
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        whole = self.nlp.nlp("whole", self._derivatives)
-        return self._backend.build(replace(whole, slope=self._slope))
+        return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
+
+    def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
+        return replace(nlp, slope=self._slope, starts=starts, compiled=self._compiled)
 
     def _try(
         self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool

@@ -93,6 +93,7 @@ class BrowserScene:
     def _ground(self) -> None:
         scene = self.scene
         self._lines("/world/ground/lines", scene.ground, BLACK, 2.0)
+        self._lines("/world/ground/obstacles", scene.obstacles, GREY, 1.0)
         self._lines("/world/ground/guides", scene.guides() if self.far else [], (185,) * 3, 1.5)
         for k, pin in enumerate(scene.pins):
             self._sphere(f"/world/ground/joint {k}", pin, BLACK, 1.0)

@@ -107,11 +107,11 @@ class Film:
         """Draw the parts that do not move."""
         scene, ax, view = self.scene, self.ax, self.view
         guides = scene.guides() if self.far else []
-        for lines, colour in ((guides, "#bbbbbb"), (scene.ground, "black")):
+        still = ((guides, "#bbbbbb", 1.0), (scene.obstacles, style.GREY, 0.5))
+        for lines, colour, width in (*still, (scene.ground, "black", 1.0)):
             seen = [view(line) for line in lines]
-            ax.add_collection(
-                LineCollection(seen, colors=colour, linewidths=1.0, zorder=2), autolim=False
-            )
+            drawn = LineCollection(seen, colors=colour, linewidths=width, zorder=2)
+            ax.add_collection(drawn, autolim=False)
         if scene.pins:
             ax.plot(
                 *view(np.array(scene.pins)).T,

@@ -49,9 +49,13 @@ def _ground(ax: Axes, scene: Scene, view: View) -> None:
     """Draw what is on the ground as far as it is close to the bodies."""
     low, high = scene.corners(view)
     ax.update_datalim([low, high])
-    lines = [view(line) for line in scene.ground]
-    ground = LineCollection(lines, colors="black", linewidths=0.8, zorder=2)
-    ax.add_collection(ground, autolim=False)
+    for still, colour, width in (
+        (scene.obstacles, style.GREY, 0.5),
+        (scene.ground, "black", 0.8),
+    ):
+        lines = [view(line) for line in still]
+        drawn = LineCollection(lines, colors=colour, linewidths=width, zorder=2)
+        ax.add_collection(drawn, autolim=False)
     pins = view(np.reshape(scene.pins, (-1, 3)))
     close = np.all((pins >= low) & (pins <= high), axis=1)
     ax.plot(*pins[close].T, "+", color="black", markersize=5, label="_pin")
@@ -106,6 +110,7 @@ def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
 
 def _lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Array]]]:
     drawn = [("#bbbbbb", 0.8, scene.guides()), ("black", 0.8, scene.ground)]
+    drawn += [(style.GREY, 0.5, scene.obstacles)]
     for lines, width in ((scene.outlines, 1.2), (scene.sticks, 1.8)):
         drawn += [
             (style.look(b).color, width, own) for b, own in enumerate(scene.placed(lines, poses, k))

@@ -37,8 +37,8 @@ class Scene:
     Attributes
     ----------
     bodies : tuple of str
-    ground : list of (n, 3) [m]
-        Polylines in world axes.
+    ground, obstacles : list of (n, 3) [m]
+        Polylines in world axes, of elements and of what an optimum keeps clear of.
     outlines, sticks : list, for each body, of (n, 3) [m]
         Polylines in body axes: joints and the body's own outline; where it has none, sticks from
         its centre of mass to each joint.
@@ -53,7 +53,11 @@ class Scene:
         outline = stored(result, "outline")
         lines = [(int(line["body"]), np.asarray(line["points"], dtype=float)) for line in outline]
         self.shaped = {int(line["body"]) for line in outline if line.get("shape")}
-        self.ground = [points for body, points in lines if body < 0]
+        known = [bool(line.get("obstacle")) for line in outline]
+        self.ground, self.obstacles = (
+            [points for (body, points), x in zip(lines, known, strict=True) if body < 0 and x == of]
+            for of in (False, True)
+        )
         self.outlines = [
             [points for body, points in lines if body == b] for b in range(len(self.bodies))
         ]
@@ -116,7 +120,8 @@ class Scene:
         swept = view(self.swept())
         low, high = swept.min(axis=0), swept.max(axis=0)
         room = 0.5 * (high - low).max()
-        ground = [np.clip(view(line), low - room, high + room) for line in self.ground]
+        still = (*self.ground, *self.obstacles)
+        ground = [np.clip(view(line), low - room, high + room) for line in still]
         pins = view(np.reshape(self.pins, (-1, 3)))
         close = np.all((pins >= low - room) & (pins <= high + room), axis=1)
         points = np.concatenate([swept, *ground, pins[close]])

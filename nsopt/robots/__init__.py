@@ -11,6 +11,7 @@ from nsopt.robots.flexible import (
     flexible_link,
     replace_link,
 )
+from nsopt.robots.meshes import mesh_vertices
 from nsopt.robots.newton_euler import (
     bias_force,
     forward_dynamics,
@@ -25,6 +26,7 @@ from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
 from nsopt.robots.typical import typical_resistance
 from nsopt.robots.urdf import load_urdf
+from nsopt.robots.urdf_shapes import link_vertices
 
 __all__ = [
     "BodyRow",
@@ -50,9 +52,11 @@ __all__ = [
     "forward_kinematics",
     "inverse_dynamics",
     "joint_reactions",
+    "link_vertices",
     "load_urdf",
     "mass_matrix",
     "mechanism_from_table",
+    "mesh_vertices",
     "replace_link",
     "resistances",
     "row_from_letters",

@@ -56,7 +56,7 @@ def load_urdf(
         Once for each link whose inertia no body can have (it is taken as stated), and once for all
         that is ignored, such as transmissions, safety controllers, sensors, simulator tags, mimic
         tags of fixed joints, a floating joint's coordinates. Shapes, for collision or to look at,
-        are ignored without a word.
+        are ignored without a word (`link_vertices` reads them).
 
     Raises
     ------

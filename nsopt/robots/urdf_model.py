@@ -115,14 +115,15 @@ def warn_of_unphysical(links: Sequence[Link], stacklevel: int) -> None:
             )
 
 
-def _numbers(element: Element | None, name: str, default: str) -> Array:
+def numbers_of(element: Element | None, name: str, default: str) -> Array:
+    """Return the numbers of an attribute."""
     text = default if element is None else element.get(name, default)
     return np.array([float(x) for x in text.split()])
 
 
-def _pose(origin: Element | None) -> Pose:
+def pose_of(origin: Element | None) -> Pose:
     """Return the pose of an <origin>: roll, pitch and yaw about the fixed x, y and z."""
-    (si, sj, sk), (ci, cj, ck) = (f(_numbers(origin, "rpy", "0 0 0")) for f in (np.sin, np.cos))
+    (si, sj, sk), (ci, cj, ck) = (f(numbers_of(origin, "rpy", "0 0 0")) for f in (np.sin, np.cos))
     axes = np.array(
         [
             [cj * ck, sj * (si * ck) - ci * sk, sj * (ci * ck) + si * sk],
@@ -130,29 +131,29 @@ def _pose(origin: Element | None) -> Pose:
             [-sj, cj * si, cj * ci],
         ]
     )
-    return Pose(without_round_off(axes), _numbers(origin, "xyz", "0 0 0") + 0.0)
+    return Pose(without_round_off(axes), numbers_of(origin, "xyz", "0 0 0") + 0.0)
 
 
 def _link(link: Element) -> Link:
     name, inertial = link.get("name", ""), link.find("inertial")
     if inertial is None:
         return Link(name)
-    frame = _pose(inertial.find("origin"))
+    frame = pose_of(inertial.find("origin"))
     stated = inertial.find("inertia")
     keys = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
-    J = np.array([[_numbers(stated, key, "0")[0] for key in row] for row in keys])
+    J = np.array([[numbers_of(stated, key, "0")[0] for key in row] for row in keys])
     J = frame.axes @ J @ frame.axes.T
     J = (J + J.T) / 2  # rotating leaves round-off
-    mass = float(_numbers(inertial.find("mass"), "value", "0")[0])
+    mass = float(numbers_of(inertial.find("mass"), "value", "0")[0])
     return Link(name, mass, frame.origin, J, is_physical(J))
 
 
 def _link_joint(joint: Element) -> LinkJoint:
     kind = KINDS[joint.get("type", "")]
     turned = kind is not None and kind is not Fixed
-    axes = axes_along(_numbers(joint.find("axis"), "xyz", "1 0 0")) if turned else np.eye(3)
+    axes = axes_along(numbers_of(joint.find("axis"), "xyz", "1 0 0")) if turned else np.eye(3)
     parent, child = (joint.find(tag).get("link", "") for tag in ("parent", "child"))  # type: ignore[union-attr]
-    pose = _pose(joint.find("origin"))
+    pose = pose_of(joint.find("origin"))
     return LinkJoint(joint.get("name", ""), kind, parent, child, pose, Pose(axes, np.zeros(3)))
 
 

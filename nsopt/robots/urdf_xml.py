@@ -17,6 +17,10 @@ NUMBERS: dict[str, dict[str, int]] = {
     "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
     "dynamics": {"damping": 1, "friction": 1},
     "mimic": {"multiplier": 1, "offset": 1},
+    "mesh": {"scale": 3},
+    "box": {"size": 3},
+    "cylinder": {"radius": 1, "length": 1},
+    "sphere": {"radius": 1},
 }
 """The number of entries of each attribute."""
 REQUIRED = ("mass", "inertia")
@@ -140,7 +144,7 @@ def _check_link(link: ET.Element) -> None:
         if inertial.find(tag) is None:
             raise ValueError(f"<inertial> of {what} has no <{tag}>: state it, or leave out both")
     for element in inertial:
-        _check_numbers(what, element)
+        check_numbers(what, element)
     mass = float(inertial.find("mass").get("value", ""))  # type: ignore[union-attr]
     if mass < 0:
         raise ValueError(f"mass of {what} must not be negative, got {mass:g}: give zero or more")
@@ -159,14 +163,21 @@ def _check_joint(joint: ET.Element, links: set[str]) -> None:
         if name not in links:
             raise ValueError(f"{tag} {name!r} of {what} is no link of the file: add or rename it")
     for element in joint:
-        _check_numbers(what, element)
+        check_numbers(what, element)
     axis = joint.find("axis")
     xyz = [] if axis is None else axis.get("xyz", "1 0 0").split()
     if kind not in ("fixed", "floating") and xyz and not any(float(x) for x in xyz):
         raise ValueError(f"axis of {what} has no length: give a direction, such as 0 0 1")
 
 
-def _check_numbers(what: str, element: ET.Element) -> None:
+def check_numbers(what: str, element: ET.Element) -> None:
+    """Refuse attributes of an element that are not as many finite numbers as they must be.
+
+    Raises
+    ------
+    ValueError
+        Naming the attribute, the element and ``what`` it belongs to.
+    """
     for name, size in NUMBERS.get(element.tag, {}).items():
         text = element.get(name)
         if text is None:

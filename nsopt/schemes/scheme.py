@@ -106,7 +106,9 @@ class Scheme(ABC):
         Friction reaches 1/sqrt(2) of its full size there, in the plane and in space. Where slip
         turns round, steps see how the time of it moves only if friction takes several steps to do
         so: it must be of the order of the change of the slip in a step. It falls with h, and with
-        it the error, of first order.
+        it the error, of first order. Contacts that friction holds by a part s of what it can slide
+        at slip_creep s / sqrt(1 - s^2): how far is on record (``held_slip``), and a warning tells
+        where that is much.
         """
         return 0.0
 

@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import in_pairs
-from nsopt.mpcc import InTurn, Known, Mpcc, Newton
+from nsopt.mpcc import InTurn, Known, Lanes, Mpcc, Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainState, ChainStatus
@@ -133,7 +132,7 @@ class StepAttempt:
         in_turn = InTurn.of(self._newton, *stated, program.lanes)
         known = Known(ca.vertcat(now, scales[1]), in_turn.stages)
         for part, solver, old in zip(program.parts, in_turn.solvers, before, strict=True):
-            guess = warm_guess(part)(ca.vertcat(now, *x), old)
+            guess = warm_guess(part, program.lanes)(ca.vertcat(now, *x), old)
             solved, residual, count = solver(guess, known.given(), smallest, share)
             known.solved(solved)
             x.append(solved)
@@ -177,8 +176,8 @@ class StepAttempt:
         value, limit = ca.MX.sym("value", checks), ca.MX.sym("limit", checks)
         recorded, extra = ca.MX.sym("recorded", sum(sizes)), ca.MX.sym("extra", 4)
         figures = recorded[0], recorded[-1 - len(WALLS) :]
-        good, *judged, longer, ended, shorter, stuck = self._judge(checks)(
-            before.t, before.h, run, residuals, value, limit, *figures, extra
+        good, *judged, longer, ended, shorter, stuck = self._judge()(
+            before.t, before.h, run, residuals, *_first_failed(value, limit), *figures, extra
         )
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
         accepted = ChainState(judged[0], q, v, longer, x, ended)
@@ -187,22 +186,21 @@ class StepAttempt:
         given = [z, run, x, residuals, value, limit, recorded, extra]
         return ca.Function("finish", given, [state, ca.densify(record)])
 
-    def _judge(self, checks: int) -> ca.Function:
+    def _judge(self) -> ca.Function:
         """Return the function that says whether a step is good, and what follows.
 
-        Its results are `OUTCOME` from "good" to "limit", then h to try and the status after it,
-        where the step is good and where it is not.
+        It is given what `_first_failed` returns. Its results are `OUTCOME` from "good" to "limit",
+        then h to try and the status after it, where the step is good and where it is not.
         """
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
         residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
-        value, limit = ca.SX.sym("value", checks), ca.SX.sym("limit", checks)
+        failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
         h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
         tried, kinetic = extra[2], extra[3]
         smallest = _at_h_min(tried, run)
         error, depth, late, unplaced = ca.vertsplit(walls)
         figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
-        failed, *judged = _first_failed(value, limit)
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
         end = _landed(t + h, run[2], h)
@@ -216,17 +214,18 @@ class StepAttempt:
             ca.fmax(shorter, run[0]),
             ca.if_else(smallest, ChainStatus.STUCK, running),
         ]
-        given = [t, trial, run, residuals, value, limit, h, walls, extra]
+        given = [t, trial, run, residuals, *first, h, walls, extra]
         return ca.Function("judge", given, results, {"cse": True})
 
 
-def warm_guess(part: Mpcc) -> ca.Function:
+def warm_guess(part: Mpcc, lanes: Lanes) -> ca.Function:
     """Return (parameters, last solution) -> x to start from.
 
     Unknowns whose stated guess depends on parameters start from that, the others from the last
     solution.
     """
     p, old = part.p, ca.SX.sym("old", part.x.numel())
+    lanes.liken(old, part.x)
     last = ca.if_else(ca.fabs(old) > NEGLIGIBLE, old, 0)
     guesses, first = [], 0
     for variable in part.variables:
@@ -239,17 +238,14 @@ def warm_guess(part: Mpcc) -> ca.Function:
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 
 
-def _first_failed(value: ca.SX, limit: ca.SX) -> list[ca.SX]:
-    """Return the index of the first value that is not <= its limit, -1 if none, and both."""
-    rows = [
-        [ca.if_else(value[k] <= limit[k], -1, k), value[k], limit[k]] for k in range(value.numel())
-    ]
+def _first_failed(value: ca.MX, limit: ca.MX) -> list[ca.MX]:
+    """Return the index of the first value that is not <= its limit, -1 if none, and both.
 
-    def first(a: list[ca.SX], b: list[ca.SX]) -> list[ca.SX]:
-        fails = a[0] >= 0
-        return [ca.if_else(fails, x, y) for x, y in zip(a, b, strict=True)]
-
-    return in_pairs(first, rows)
+    Found by a loop: chains of bodies have a thousand such rows.
+    """
+    first, count = ca.find(ca.logic_not(value <= limit)), value.numel()
+    at = ca.fmin(first, count - 1)
+    return [ca.if_else(first < count, first, -1), value[at], limit[at]]
 
 
 def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:

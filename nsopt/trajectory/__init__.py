@@ -22,7 +22,15 @@ from nsopt.trajectory.multi_start import multi_start
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.optimize import optimize
-from nsopt.trajectory.phases import MotionPhase, PhasedResult, optimize_phases
+from nsopt.trajectory.phases import (
+    ContactMode,
+    MotionPhase,
+    Open,
+    PhasedResult,
+    Sliding,
+    Sticking,
+    optimize_phases,
+)
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
@@ -30,6 +38,7 @@ from nsopt.trajectory.schedules import (
     DAMPED,
     FINE,
     FROM_AFAR,
+    FROM_AFAR_SLOWLY,
     GRADUAL,
     STRAIGHT,
     WARM_START,
@@ -51,10 +60,12 @@ __all__ = [
     "DAMPED",
     "FINE",
     "FROM_AFAR",
+    "FROM_AFAR_SLOWLY",
     "GRADUAL",
     "STRAIGHT",
     "WARM_START",
     "WIDE",
+    "ContactMode",
     "Derivatives",
     "Design",
     "Fit",
@@ -67,6 +78,7 @@ __all__ = [
     "MotionPhase",
     "NodeSample",
     "ObjectiveChange",
+    "Open",
     "Optimization",
     "OptimumDerivatives",
     "OptimumError",
@@ -75,8 +87,10 @@ __all__ = [
     "Scaling",
     "Sensitivities",
     "SensitivityError",
+    "Sliding",
     "Stage",
     "StepDefect",
+    "Sticking",
     "Unknown",
     "cost_derivatives",
     "design",

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Kind, Point, Solution, StructuredNlp, Tolerances
 from nsopt.result import Result
 from nsopt.schemes import Scheme, Variational
@@ -29,21 +30,22 @@ def stopped(result: Result, why: str) -> Result:
 
 def verified(
     result: Result,
-    transcription: Transcription,
+    dynamics: Dynamics,
+    inputs: Sequence[str],
     motion: TranscribedMotion,
     p: Array,
     scheme: Scheme | None,
 ) -> Result:
-    """Return a result with its simulation."""
-    d = transcription.dynamics
+    """Return a result with its simulation; arguments as of `resimulate`."""
     stepper = Variational() if scheme is None or scheme.chooses_h else scheme
-    simulated = resimulate(d, motion, transcription.inputs, p, stepper, FINER)
+    simulated = resimulate(dynamics, motion, inputs, p, stepper, FINER)
     data = result.data.assign(
         resimulated=(("time", "q"), simulated.q, {"units": "m, 1", "long_name": "simulated again"})
     )
     data.attrs |= {
         "resimulated_defect": simulated.defect,
         "resimulated_until": simulated.until,
+        "resimulated_compile_time": simulated.compile_seconds,
         "resimulated_seconds": simulated.seconds,
     }
     return Result(data)

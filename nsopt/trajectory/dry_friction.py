@@ -11,13 +11,14 @@ import numpy as np
 
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import BESIDE, Point, Schedule, Solution, StructuredProgram
+from nsopt.mpcc import BESIDE, Point, Schedule, Solution, StructuredNlp, StructuredProgram
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
 from nsopt.trajectory.transcription.base import Array, Transcription
-from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.transcription.collocation import MOMENT, Collocation
+from nsopt.trajectory.transcription.resting import RestingCollocation
 
 WIDTH = 30.0
 """Steps, of all of them, to which the speed up to which friction is smoothed is in proportion."""
@@ -87,11 +88,17 @@ def smoothed_by_grid(transcription: Transcription, guess: Guess) -> Transcriptio
 def recorded(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells how friction was smoothed; none where it is not.
 
-    A list of the speeds [rad/s, m/s] up to which that of each element is.
+    A list of the speeds [rad/s, m/s] up to which that of each element is; and, where they are
+    known, the modes of the elements in each step, null where friction is smoothed.
     """
     if not isinstance(transcription, Collocation) or not any(transcription.creep):
         return {}
-    return {"friction_smoothed": json.dumps(transcription.creep)}
+    found = {"friction_smoothed": json.dumps(transcription.creep)}
+    if isinstance(transcription, RestingCollocation):
+        modes = transcription.modes
+        rows = [[None if np.isnan(x) else int(x) for x in row] for row in modes]
+        found["friction_modes"] = json.dumps(rows)
+    return found
 
 
 def solved(
@@ -133,11 +140,19 @@ def of_result(transcription: Transcription, result: Result) -> Transcription:
     stated = result.data.attrs.get("friction_smoothed")
     if not stated or not isinstance(transcription, Collocation):
         return transcription
-    return transcription.with_creep(tuple(json.loads(stated)))
+    motion = transcription.with_creep(tuple(json.loads(stated)))
+    rows = result.data.attrs.get("friction_modes")
+    if not rows:
+        return motion
+    return RestingCollocation.of(motion, np.array(json.loads(rows), dtype=float))
 
 
 def with_exact_sign(
-    transcription: Transcription, x: Array, p: Array, costs: Mapping[str, float]
+    transcription: Transcription,
+    nlp: StructuredNlp,
+    x: Array,
+    p: Array,
+    costs: Mapping[str, float],
 ) -> dict[str, float]:
     """Return the values of costs with the exact sign of friction, of a motion of smoothed friction.
 
@@ -146,33 +161,38 @@ def with_exact_sign(
     Parameters
     ----------
     transcription : Transcription
+    nlp : StructuredNlp
+        Its program.
     x : (size,)
         Unknowns.
     p : (np,)
         Parameters of the mechanism.
     costs : mapping of name to float
-        Their values with smoothed friction, in the order of the costs.
+        Their values in the program, in the order of the costs.
     """
     motion = transcription
     if not isinstance(motion, Collocation) or not any(motion.creep):
         return {}
     fine, steps = motion.trajectory(x)[1], motion.horizon.steps
     rates = _rates(motion, len(p), len(costs))
-
-    def over_steps(shares: Array, creep: Sequence[float] | Array) -> Array:
-        """Return the rates of costs at shares of all steps, (steps, shares, costs)."""
-        k, s = np.repeat(np.arange(steps), len(shares)), np.tile(shares, steps)
-        t, *found = motion.at(fine, k, s)
-        numbers = np.tile(np.append(p, creep)[:, None], len(t))
-        values = np.asarray(rates.map(len(t))(t, np.hstack(found).T, numbers))
-        return values.T.reshape(steps, len(shares), -1)
-
+    s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
+    t, *at = motion.at(fine, np.repeat(np.arange(steps), PARTS), s)
+    numbers = np.tile(np.append(p, motion.everywhere(SHARP))[:, None], len(t))
+    values = np.asarray(rates.map(len(t))(t, np.hstack(at).T, numbers))
     # In place of the quadrature of the program, which sees three points of a step.
-    sharp = over_steps((np.arange(PARTS) + 0.5) / PARTS, motion.everywhere(SHARP)).mean(axis=1)
-    seen = over_steps(np.array([0.0, 0.5, 1.0]), motion.creep)
-    seen = np.einsum("s,ksc->kc", [1 / 6, 4 / 6, 1 / 6], seen)
-    more = (sharp - seen).sum(axis=0) * fine.duration / steps
+    sharp = values.mean(axis=1) * fine.duration
+    more = sharp - _of_rates(nlp, x, motion.parameters(p))[: len(costs)]
     return {name: costs[name] + float(by) for name, by in zip(costs, more, strict=True)}
+
+
+def _of_rates(nlp: StructuredNlp, x: Array, numbers: Array) -> Array:
+    """Return the integrals of the rates of all costs as a program of polynomials has them."""
+    total = np.zeros(nlp.terms.numel_out(0))
+    for block in nlp.blocks:
+        if block.name == MOMENT:
+            given = (x[block.columns].T, block.data.T, np.tile(numbers[:, None], block.count))
+            total += np.asarray(block.function.map(block.count)(*given)[1]).sum(axis=1)
+    return total
 
 
 def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
@@ -185,18 +205,24 @@ def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
 
 
 def exact_costs(
-    transcription: Transcription, motions: Mapping[str, tuple[Array, dict[str, float]]], p: Array
+    transcription: Transcription,
+    nlp: StructuredNlp,
+    motions: Mapping[str, tuple[Array, dict[str, float]]],
+    p: Array,
 ) -> dict[str, str]:
     """Return attributes of a result: costs by the exact sign of friction, where it is smoothed.
 
     Parameters
     ----------
     transcription : Transcription
+    nlp : StructuredNlp
+        Its program.
     motions : mapping of attribute to (unknowns, costs by name)
     p : (np,)
         Parameters of the mechanism.
     """
     found = {
-        name: with_exact_sign(transcription, x, p, costs) for name, (x, costs) in motions.items()
+        name: with_exact_sign(transcription, nlp, x, p, costs)
+        for name, (x, costs) in motions.items()
     }
     return {name: json.dumps(costs) for name, costs in found.items() if costs}

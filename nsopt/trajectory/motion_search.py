@@ -1,152 +1,157 @@
-"""How the motion of an optimization is found: its programs, and in which order they are solved."""
+"""How the motion of an optimization is found: in which order its programs are solved."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from nsopt.mpcc import BESIDE, ROUGHLY, Code, Point, Schedule, Solution, Solver, StructuredProgram
-from nsopt.trajectory.costs import Smoothness
-from nsopt.trajectory.diagnosis import Statement
-from nsopt.trajectory.from_afar import solved_from_afar, sought_from_afar
-from nsopt.trajectory.guesses import Guess
-from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.programs import program_settings, schedules_from, starting_point
-from nsopt.trajectory.stated_program import StatedProgram
-from nsopt.trajectory.step_bend import bends, step_bend
-from nsopt.trajectory.tie_breaker import smaller
-from nsopt.trajectory.transcription.base import Array, Transcription
-from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.mpcc import (
+    BESIDE,
+    ROUGHLY,
+    Point,
+    Schedule,
+    Solution,
+    Solver,
+    StructuredNlp,
+    StructuredProgram,
+)
+from nsopt.trajectory.transcription.base import Array
 
 ACCEPTABLE = "Solved_To_Acceptable_Level"
 """What IPOPT says of a point from which it makes no more progress."""
 
 
-@dataclass(frozen=True, eq=False)
-class MotionSearch:
-    """What programs of an optimization are made and solved with.
+class Solvable(Protocol):
+    """A motion, or phases of one, as a program."""
 
-    Parameters
-    ----------
-    solver : Solver
-    horizon : Horizon
-    compiled : Code or None
-        What functions of many steps are compiled from; None to interpret them.
+    @property
+    def nlp(self) -> StructuredNlp:
+        """The program."""
+
+    @property
+    def program(self) -> StructuredProgram:
+        """What solves it."""
+
+    def limits(self) -> tuple[Array, Array]:
+        """Return bounds of the unknowns, (n,) each."""
+
+
+P = TypeVar("P", bound=Solvable)
+
+
+class MotionSearch(ABC, Generic[P]):
+    """How the motion of an optimization is found.
+
+    Parameters p of its methods are those that its programs are solved for.
     """
 
     solver: Solver
-    horizon: Horizon
-    compiled: Code | None
 
-    def program(
-        self,
-        statement: Statement,
-        transcription: Transcription,
-        tie: Smoothness | None,
-        guess: Guess,
-    ) -> StatedProgram:
-        """Return the program of a motion with its tie-breaker, if there is one."""
-        nlp, settings = transcription.nlp(), program_settings(transcription, self.solver)
-        # Motions through contacts begin far from where they end.
-        start = None if transcription.unilateral else transcription.start_from(guess)
-        typical = transcription.parameters(statement.p), start
-        program = StructuredProgram(nlp, self.solver.backend, settings, self.compiled, *typical)
-        return StatedProgram(statement, transcription, nlp, settings, program, tie, guess)
+    @abstractmethod
+    def first(self, now: P, p: Array, start: Point, schedules: Sequence[Schedule]) -> Solution:
+        """Return the solution of a program from a start that may be far."""
+
+    @abstractmethod
+    def at_once(self, now: P, start: Point) -> bool:
+        """Return whether no solution is to be rough: those in stages, or from a start nearby."""
+
+    @abstractmethod
+    def by_polynomials(self, now: P) -> bool:
+        """Return whether motions are by polynomials, without complementarity."""
+
+    @abstractmethod
+    def settled(self, now: P, solution: Solution, p: Array) -> P | None:
+        """Return a program whose tie-breakers decide between equals alone; None if they do."""
+
+    @abstractmethod
+    def resolved(self, now: P, solution: Solution, p: Array) -> bool:
+        """Return whether each step, under its forces, ends at the next node."""
+
+    @abstractmethod
+    def bent(self, now: P, solution: Solution, p: Array) -> P | None:
+        """Return a program with a little cost of bends where steps are not resolved.
+
+        Without it light joints may move between the points that costs are taken at. None if all
+        steps are resolved, or the program has this cost already.
+        """
 
     def found(
-        self, now: StatedProgram, p: Array, start: Point, schedules: Sequence[Schedule]
-    ) -> tuple[StatedProgram, Solution]:
+        self, now: P, p: Array, start: Point, schedules: Sequence[Schedule]
+    ) -> tuple[P, Solution]:
         """Return program and solution, before limits are kept between nodes.
 
         A rough solution shows already whether joints are light, at half of the iterations.
         """
         given, last = (start, schedules), None
         if self._roughly_first(now, start):
-            limits = now.transcription.limits()
-            first = now.program.rough.solve(p, *limits, *given)
+            first = now.program.rough.solve(p, *now.limits(), *given)
             if not first.ok:
                 return now, first
             now, last = self._resolved(now, first, p)
             if last is first:
                 further = now.program.restated(now.nlp, ROUGHLY)
-                last = further.solve(p, *limits, first.point, schedules).after(first)
+                last = further.solve(p, *now.limits(), first.point, schedules).after(first)
         if last is None or not (last.ok or last.interrupted):
-            again = solved_from_afar(now, self.solver, self.compiled, p, *given)
+            again = self.first(now, p, *given)
             last = again if last is None else again.after(last)
         last = self._finished(now, last, p, schedules)
-        return self._resolved(*self._settled(now, last, p), p)
+        return self._ended(now, last, p)
+
+    def near(
+        self, now: P, p: Array, start: Point, schedules: Sequence[Schedule]
+    ) -> tuple[P, Solution]:
+        """Return program and solution from a start that is near."""
+        return self._ended(now, now.program.solve(p, *now.limits(), start, schedules), p)
+
+    def _ended(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
+        return self._resolved(*self._settled(now, solution, p), p)
 
     def _finished(
-        self, now: StatedProgram, solution: Solution, p: Array, schedules: Sequence[Schedule]
+        self, now: P, solution: Solution, p: Array, schedules: Sequence[Schedule]
     ) -> Solution:
         """Return a solution that its solver only found acceptable solved again from there.
 
         Costs of flat optima may be off by 1e-4 of themselves then, though no slope shows.
         """
-        x = now.transcription
-        if not solution.ok or x.unilateral or solution.status.solver_status != ACCEPTABLE:
+        if not solution.ok or now.nlp.complementary:
+            return solution
+        if solution.status.solver_status != ACCEPTABLE:
             return solution
         beside = now.program.restated(now.nlp, BESIDE)
-        again = beside.solve(p, *x.limits(), solution.point, schedules).after(solution)
+        again = beside.solve(p, *now.limits(), solution.point, schedules).after(solution)
         return again if again.ok and again.objective <= solution.objective else solution
 
-    def at_once(self, now: StatedProgram, p: Array, guess: Guess) -> tuple[StatedProgram, Solution]:
-        """Return program and solution from a guess that is near."""
-        x = now.transcription
-        point = starting_point(x, now.nlp, guess)
-        schedules = schedules_from(guess, point, x, now.settings)
-        solution = now.program.solve(p, *x.limits(), point, schedules)
-        return self._resolved(*self._settled(now, solution, p), p)
-
-    def _roughly_first(self, now: StatedProgram, start: Point) -> bool:
+    def _roughly_first(self, now: P, start: Point) -> bool:
         """Return whether a first solution is to be rough: one with limits, which take stages."""
-        x, backend = now.transcription, self.solver.backend
-        if not isinstance(x, Collocation) or any(x.creep) or start.warm:
+        if not self.by_polynomials(now) or self.at_once(now, start):
             return False
-        if sought_from_afar(x, self.solver, start):
-            return False
-        limited = bool(np.any(now.nlp.lower < now.nlp.upper))
+        limited, backend = bool(np.any(now.nlp.lower < now.nlp.upper)), self.solver.backend
         return limited and backend.rough != backend
 
-    def _settled(
-        self, now: StatedProgram, solution: Solution, p: Array
-    ) -> tuple[StatedProgram, Solution]:
+    def _settled(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
         """Return program and solution in which a tie-breaker decides between equals alone."""
-        terms = np.asarray(now.nlp.terms(solution.x, now.transcription.parameters(p))).ravel()
-        tie = smaller(now.tie, terms) if solution.ok else None
-        if tie is None:
+        other = self.settled(now, solution, p) if solution.ok else None
+        if other is None:
             return now, solution
-        costs = (*now.transcription.costs[:-1], tie)
-        transcription = replace(now.transcription, costs=costs)
-        other = self.program(now.statement, transcription, tie, now.guess)
         start = Point.cold(solution.x, len(other.nlp.lower))
-        found = other.program.solve(p, *transcription.limits(), start)
+        found = other.program.solve(p, *other.limits(), start)
         return (other, found) if found.ok else (now, solution)
 
-    def _resolved(
-        self, now: StatedProgram, solution: Solution, p: Array
-    ) -> tuple[StatedProgram, Solution]:
-        """Return program and solution of which steps are resolved, by a little cost of their bends.
-
-        Without it light joints may move between the points that costs are taken at, so that a step
-        under the same forces does not end at the next node.
-        """
-        x, usable = now.transcription, solution.feasible and not solution.interrupted
-        if not (usable and isinstance(x, Collocation)) or bends(x):
+    def _resolved(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
+        """Return program and solution of which steps are resolved."""
+        if not solution.feasible or solution.interrupted or not self.by_polynomials(now):
             return now, solution
-        if not x.defect(solution.x, p) > self.horizon.defect:
+        other = self.bent(now, solution, p)
+        if other is None:
             return now, solution
-        bend, k = step_bend(x, now.nlp, now.guess, p), len(x.costs) - (now.tie is not None)
-        transcription = replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
-        other = self.program(now.statement, transcription, now.tie, now.guess)
         cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
         # From beside it is a third of the iterations; it may end beside, with steps not resolved.
         for starts, start in ((BESIDE, solution.point), (None, cold)):
             program = other.program.restated(other.nlp, starts)
-            last = program.solve(p, *transcription.limits(), start).after(last)
-            resolved = last.ok and not transcription.defect(last.x, p) > self.horizon.defect
-            if last.interrupted or resolved:
+            last = program.solve(p, *other.limits(), start).after(last)
+            if last.interrupted or (last.ok and self.resolved(other, last, p)):
                 break
         return (other, last) if last.ok or last.interrupted else (now, solution)

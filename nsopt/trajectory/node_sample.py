@@ -72,6 +72,8 @@ class NodeSample:
     creep : SX (number of `JointFriction` elements,)
         Speeds up to which their dry friction is smoothed [rad/s, m/s]; zero, the default, leaves
         that of the law.
+    slip : SX (nv,)
+        Velocities at which friction and damping of joints are taken; by default v.
     """
 
     def __init__(
@@ -84,11 +86,13 @@ class NodeSample:
         p: ca.SX,
         stepped: SteppedNode | None = None,
         creep: ca.SX | None = None,
+        slip: ca.SX | None = None,
     ) -> None:
         self.dynamics, self.stepped = dynamics, stepped
         laws_own = ca.SX.zeros(len(dynamics.friction_joints))
         self.creep = laws_own if creep is None else creep
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
+        self.slip = v if slip is None else slip
 
     @cached_property
     def state(self) -> State:
@@ -115,7 +119,7 @@ class NodeSample:
         d = self.dynamics
         if not d.friction_joints:
             return self.needed
-        known = (self.t, self.q, self.v, self.p, INSTANT, ca.SX(0, 1))
+        known = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))
         loads = self.wrenches[:, list(d.friction_joints)]
         return self.needed - d.smoothed_friction(*known, loads, self.creep)
 
@@ -196,5 +200,5 @@ class NodeSample:
     def _resistances(self) -> ca.SX:
         d, h = self.dynamics, INSTANT if self.stepped is None else self.stepped.h
         friction_joints = self.wrenches[:, list(d.friction_joints)]
-        known = (self.t, self.q, self.v, self.p, h, friction_joints)
+        known = (self.t, self.q, self.slip, self.p, h, friction_joints)
         return d.smoothed_resistance(*known, self.creep)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nsopt.mpcc import Settings, Solution
 from nsopt.trajectory.transcription.base import Transcription
+from nsopt.trajectory.transcription.resting import RestingCollocation
 from nsopt.trajectory.transcription.stepped import Stepped
 
 
@@ -17,6 +18,8 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return solution.status.reason
     if not solution.ok:
         return ""
+    if isinstance(transcription, RestingCollocation):
+        return "stationary while joints rest and slide when they do (friction_modes)"
     if not transcription.unilateral:
         return "stationary: no direction lowers the cost to first order"
     if relaxed_in_space(transcription):

@@ -62,8 +62,10 @@ def optimize(
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
-        ``resimulated_defect`` [m, rad], its largest distance from the optimum, and
-        ``resimulated_until`` [s]. Where it departs is a WARNING of the summary.
+        ``resimulated_defect`` [m, rad], its largest distance from the optimum,
+        ``resimulated_until`` [s], and ``resimulated_compile_time`` [s], in which the code of its
+        steps was made or found, beside ``resimulated_seconds`` of the simulation. Where it
+        departs is a WARNING of the summary.
     title : str
     progress : bool
         Whether to say on standard error, before the solve, which rows of the ideal joints are
@@ -75,7 +77,8 @@ def optimize(
     Of motions by polynomials dry friction of joints with a drive has its sign smoothed up to a
     speed that follows from the grid, ``friction_smoothed`` in ``attrs``, in the objective and the
     program alone: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
-    which is zero at rest.
+    which is zero at rest. Where that leaves out a tenth of the cost, joints that crept rest, and
+    friction is exact in the program too: ``friction_modes`` in ``attrs``.
 
     Where a step of such a motion, reintegrated under the same forces, does not end at the next
     node, it is solved again with a little cost of second differences of accelerations within steps,
@@ -92,12 +95,15 @@ def optimize(
         ``limits_exceeded`` (of motions by polynomials, how far limits that hold all along are
         exceeded within steps, over their size), ``limits_tightened`` (how often, to keep them),
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
-        ``acceleration``, ``input``; ``defect`` in ``attrs`` is the largest distance by which a
-        step, reintegrated under the same forces, misses its node [m, rad] (NaN with a ``scheme``,
-        where ``verify`` checks the motion). If no solution was found ``completed`` is False,
-        ``stop_reason`` says what is violated and where, and the motion is the last iterate; or that
-        all conditions are kept, and some branch of the contacts has less cost. So it
-        is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with "interrupted".
+        ``acceleration``, ``input``; ``contact_force[k]`` is the mean over the step from node k - 1
+        to node k, by the steps of `Variational`, whose forces act at nodes, that of node k - 1
+        (there is none at k = 0), and ``normal_force[k]`` that at node k; ``defect`` in ``attrs`` is
+        the largest distance by which a step, reintegrated under the same forces, misses its node
+        [m, rad] (NaN with a ``scheme``, where ``verify`` checks the motion). If no solution
+        was found ``completed`` is False, ``stop_reason`` says what is violated and where, and the
+        motion is the last iterate; or that all conditions are kept, and some branch of the contacts
+        has less cost. So it is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with
+        "interrupted".
 
     Raises
     ------

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from nsopt.contact_modes import FREE, LASTING
-from nsopt.mechanics import Dynamics, Start
+from nsopt.mechanics import Dynamics, Outline, Start
 from nsopt.mpcc import Solution
+from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.verification.closed_contacts import closed_modes
+from nsopt.trajectory.verification.held_slip import held_slip
 from nsopt.trajectory.verification.reversals import reversals
 
 REFUSED = "refused after the solve"
 """Status of a motion that the solver found, and that is no solution all the same."""
-
-ROUND_OFF = 1e-6
-"""Share of the largest impulse below which an optimum, solved to a tolerance, has none."""
 
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
@@ -70,11 +70,13 @@ def record(
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
-            **_friction(d, motion, p),
+            **_friction(transcription, motion, p),
             **attrs,
         },
         at_nodes=(_with_inputs(transcription, nodes.inputs, p), motion.drive),
+        lines=_once(line for x in transcription.conditions for line in x.outline()),
     )
+    modes = result["contact_mode"]
     more: dict[str, Variable] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
@@ -85,7 +87,7 @@ def record(
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
-        "contact_mode": (("time", "contact"), _modes(result), result["contact_mode"].attrs),
+        "contact_mode": (("time", "contact"), closed_modes(transcription, result, p), modes.attrs),
         "unknown": (("unknown_index",), solution.x, {"units": ""}),
         "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
@@ -94,15 +96,18 @@ def record(
     if motion.force_correction is not None:
         rigid = motion.force_correction.shape[1]  # the first ones; forces press the others
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
-    data = result.data.assign(more).assign_coords(input_name=list(transcription.inputs), part=PARTS)
-    return Result(data)
+    labels = {"input_name": list(transcription.inputs), "part": PARTS}
+    return Result(result.data.assign(more | labels))
 
 
-def _modes(result: Result) -> Array:
-    """Return the modes of contacts, those open that press by round-off alone."""
-    mode, impulse = result["contact_mode"].values, result["impulse"].values
-    least = ROUND_OFF * np.nanmax(impulse, initial=0.0)
-    return np.where((mode == LASTING) & (impulse < least), FREE, mode)
+def _once(lines: Iterable[Outline]) -> list[Outline]:
+    """Return lines without those that are there before: many links keep clear of one obstacle."""
+    known = {}
+    for line in lines:
+        frame, points = line
+        placed = number(frame.origin) + points @ np.asarray(frame.axes).T
+        known[frame.body and frame.body.name, placed.round(9).tobytes()] = line
+    return list(known.values())
 
 
 def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
@@ -128,10 +133,13 @@ def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
     return found
 
 
-def _friction(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
-    """Return attributes of dry friction that turns round within a step; none where none does."""
-    found = reversals(d, motion, p)
-    return {} if found is None else {f"reversal_{k}": x for k, x in found._asdict().items()}
+def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+    """Return attributes of dry friction that turns round within a step, and that should hold."""
+    found, slid = reversals(x.dynamics, motion, p), held_slip(x.dynamics, motion, p)
+    if isinstance(x, Stepped) and x.scheme.slip_creep:
+        slid |= {"slip_creep": x.scheme.slip_creep}
+    turned = {} if found is None else found._asdict()
+    return slid | {f"reversal_{name}": value for name, value in turned.items()}
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -32,7 +32,6 @@ from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.least_duration import AsFast, with_least_duration
-from nsopt.trajectory.motion_search import MotionSearch
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.programs import (
@@ -41,7 +40,9 @@ from nsopt.trajectory.programs import (
     starting_point,
     transcribed,
 )
+from nsopt.trajectory.resting_joints import Found
 from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.single_motion import SingleMotion
 from nsopt.trajectory.stated_program import StatedProgram, limited
 from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.step_bend import step_bend
@@ -96,7 +97,7 @@ class PreparedOptimization:
         with interruptible():  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
             compiled = compiled_from(self._solver, horizon.steps, often=often)
-            self._search = MotionSearch(self._solver, horizon, compiled)
+            self._search = SingleMotion(self._solver, horizon, compiled)
             self._program = self._built(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 
@@ -152,13 +153,17 @@ class PreparedOptimization:
             coarse = self._on_coarser_grids(transcription, conditions, guess, parameters)
             near = [x for x in coarse if x.completed]
             if near and (near[-1] is coarse[-1] or interrupted()):
-                now, solution = self._search.at_once(now, p, Earlier(near[-1]))
+                coarser_one = Earlier(near[-1])
+                begun = starting_point(transcription, nlp, coarser_one)
+                stages = schedules_from(coarser_one, begun, transcription, settings)
+                now, solution = self._search.near(now, p, begun, stages)
             else:
                 now, solution = self._search.found(now, p, start, schedules)
             solution = after(solution, coarse)
+            ended = Found(now, solution, now.kept(solution, p))
+            ended = self._search.rested(ended, p)
+            now, kept, solution = ended.program, ended.kept, ended.end
             transcription, nlp = now.transcription, now.nlp
-            kept = now.kept(solution, p)
-            solution = solution if kept is None else kept.solution
             motion = transcription.motion(solution, p)
             numbers, costs = transcription.parameters(p), flattened(self._costs)
             why = fault(transcription, nlp, solution, motion, p, settings.tolerances)
@@ -180,7 +185,7 @@ class PreparedOptimization:
                 **recorded(now.tie),
                 **recorded_friction(transcription),
                 **recorded_bend(transcription),
-                **exact_costs(transcription, motions, p),
+                **exact_costs(transcription, nlp, motions, p),
                 **closing_at_end(self._dynamics, motion, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
@@ -194,7 +199,8 @@ class PreparedOptimization:
                 return result
             try:
                 with interruptible():
-                    return verified(result, transcription, motion, p, self._scheme)
+                    d, inputs = self._dynamics, transcription.inputs
+                    return verified(result, d, inputs, motion, p, self._scheme)
             except KeyboardInterrupt:
                 return stopped(result, "interrupted while it was simulated again")
 

@@ -28,8 +28,9 @@ from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import relaxed_in_space
 from nsopt.trajectory.schedules import FROM_AFAR, SETTINGS, WARM_START, horizon_settings
+from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array, Transcription
-from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
+from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.stepped import Stepped
 
 LONG = 100

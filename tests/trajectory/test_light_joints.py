@@ -10,9 +10,11 @@ from nsopt.trajectory import (
     EndAt,
     Horizon,
     JointLoad,
+    MotionPhase,
     Optimization,
     Quintic,
     StartAt,
+    optimize_phases,
 )
 
 BEGIN, END, REST = [-0.5, 0.3], [1.0, 0.3], [0.0, 0.0]
@@ -52,3 +54,20 @@ def test_joints_that_are_not_light_have_no_such_cost():
     result = least(Effort(), 20, inertia=2e-3).solve()
     assert result.completed, result.stop_reason
     assert "step_bend" not in result.data.attrs
+
+
+def test_phases_of_light_joints_are_resolved_as_one_motion_is():
+    """One motion in two halves: its effort at 10^4 times, and that of one motion."""
+    within, motors = Horizon(0.5, 20), ActuatorLimits()
+    ends = [StartAt(BEGIN, REST, accelerations=REST), EndAt(END, REST, accelerations=REST)]
+    middle = np.add(BEGIN, END) / 2
+    phases = [
+        MotionPhase(arm(2e-6), within, [Effort()], [ends[0], motors], Quintic(BEGIN, middle)),
+        MotionPhase(arm(2e-6), within, [Effort()], [ends[1], motors], Quintic(middle, END)),
+    ]
+    result = optimize_phases(phases)
+    assert result.completed, result.stop_reason
+    assert max(x.data.attrs["defect"] for x in result.phases) < 1e-3
+    squares = (result.sample(1e-4)["tau"].values ** 2).sum(axis=1)
+    assert result.objective == pytest.approx(np.trapezoid(squares, dx=1e-4), rel=0.03)
+    assert result.objective == pytest.approx(least(Effort(), 40).solve().objective, rel=2e-3)

@@ -88,6 +88,15 @@ def test_distances_of_bars_are_those_of_their_points(kind):
             assert away <= least + 1e-6
 
 
+@pytest.mark.parametrize("kind", SHAPES)
+def test_lines_to_draw_are_on_the_surface(kind):
+    lines = SHAPES[kind].outline()
+    assert len(lines) == {"sphere": 3, "capsule": 4, "box": 6, "half-space": 0}[kind]
+    for frame, points in lines:
+        for x in frame.origin + points @ np.asarray(frame.axes).T:
+            assert nearest(kind, np.tile(x, (2, 1))) == pytest.approx(0, abs=1e-5)
+
+
 def test_derivatives_of_the_distance_from_a_box_are_its_differences():
     """The nearest point moves along the link: second derivatives know of it, inside and outside."""
     random, hand = np.random.default_rng(5), gantry()[1].body

@@ -114,6 +114,7 @@ def test_remedies_for_contacts_that_are_not_met():
     *rows, last = failed.stop_reason.splitlines()
     assert rows[0].startswith("conditions are violated after")
     assert all(word in last for word in THROUGH_CONTACTS)
+    assert "FROM_AFAR_SLOWLY" in last  # for feet: no contact is in a bore
     assert "better guess" not in failed.stop_reason
 
 

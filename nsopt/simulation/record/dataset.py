@@ -67,7 +67,9 @@ class Record(EvaluatedSteps):
         """The surfaces that forces press apart, if any."""
         d = self.dynamics
         return (
-            PressedSurfaces(d, self.t, self.q, self.v, self.p, self.h) if d.pressed_names else None
+            PressedSurfaces(d, self.t, self.q, self.v, self._at_nodes[0], self.h)
+            if d.pressed_names
+            else None
         )
 
     def coordinates(self) -> dict[str, Any]:

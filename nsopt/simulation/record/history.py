@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Element, Force, Frame, Start
+from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -117,8 +117,12 @@ class History:
         attrs: Mapping[str, Any],
         at_nodes: tuple[Array, Array] | None = None,
         wanted: Collection[str] = tuple(VARIABLES),
+        lines: Sequence[Outline] = (),
     ) -> Result:
-        """Return the record of the run so far, of the variables wanted; as for `Record`."""
+        """Return the record of the run so far, of the variables wanted; as for `Record`.
+
+        ``lines`` are those of obstacles, drawn beside those of elements and bodies.
+        """
         table = Record(
             self.dynamics,
             self.start,
@@ -135,7 +139,7 @@ class History:
                 "gap_scales": self._sizes("gap_scale", "pressed_scale"),
                 "clearances": self._sizes("clearance", "pressed_clearance"),
                 "pressed": len(self.dynamics.pressed_names),
-                **provenance(self.dynamics, self.p),
+                **provenance(self.dynamics, self.p, lines),
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
                 "steps": self.count,
@@ -167,7 +171,7 @@ def _version(package: str) -> str:
     return version(package)
 
 
-def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
+def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> dict[str, Any]:
     """Return the provenance of a result: versions, model, parameters, geometry for pictures."""
     values = {parameter.name: float(x) for parameter, x in zip(dynamics.parameters, p, strict=True)}
     mechanism, elements, gravity = dynamics.restated(p)
@@ -181,6 +185,14 @@ def provenance(dynamics: Dynamics, p: Array) -> dict[str, Any]:
         {"body": body_index(line.frame), "points": _in_body_axes(line.frame, line.points)}
         for member in members
         for line in member.outline()
+    ]
+    outline += [
+        {
+            "body": body_index(line.frame),
+            "points": _in_body_axes(line.frame, line.points),
+            "obstacle": True,
+        }
+        for line in lines
     ]
     outline += [
         {"body": b, "points": line, "shape": True}

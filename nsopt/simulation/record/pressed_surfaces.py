@@ -36,7 +36,7 @@ class PressedSurfaces:
     Parameters
     ----------
     dynamics : Dynamics
-    t, q, v, p : (n,), (n, nq), (n, nv), (np,)
+    t, q, v, p : (n,), (n, nq), (n, nv), (n, np)
     h : (n,) [s]
         The step that ends at each time, NaN at the first.
     """
@@ -45,7 +45,7 @@ class PressedSurfaces:
         self, dynamics: Dynamics, t: Array, q: Array, v: Array, p: Array, h: Array
     ) -> None:
         self._d, self._h, n = dynamics, h, len(t)
-        values = evaluate_at_times(dynamics.pressed, t, q, v, np.tile(p, (n, 1)))
+        values = evaluate_at_times(dynamics.pressed, t, q, v, p)
         self._distance = values[0]
         self._point, self._offset, self._force, self._moment = (
             x.reshape(n, -1, 3) for x in values[1:]

@@ -13,6 +13,7 @@ from nsopt.trajectory.conditions.drives import (
     JerkLimits,
     PowerLimits,
 )
+from nsopt.trajectory.conditions.hulls import ConvexHull
 from nsopt.trajectory.conditions.loads import JointLoadWithin
 from nsopt.trajectory.conditions.obstacles import ClearOf, LinksApart
 from nsopt.trajectory.conditions.shapes import (
@@ -34,6 +35,7 @@ __all__ = [
     "Capsule",
     "ClearOf",
     "Condition",
+    "ConvexHull",
     "DriveWithin",
     "During",
     "EndAt",

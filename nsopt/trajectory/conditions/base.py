@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.checks import numbers
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -101,6 +101,10 @@ class Condition:
     def during(self, m: NodeSample) -> list[Span]:
         """Return the bounds that hold for a part of the motion; none by default."""
         del m
+        return []
+
+    def outline(self) -> list[Outline]:
+        """Return lines to draw, such as those of obstacles; none by default."""
         return []
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nsopt.checks import finite
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span
 from nsopt.trajectory.node_sample import NodeSample
@@ -64,6 +64,9 @@ class During(Condition):
     def during(self, m: NodeSample) -> list[Span]:
         c = self.condition
         return [Span(self.first, self._last, [*c.along(m), *c.end(m)])]
+
+    def outline(self) -> list[Outline]:
+        return self.condition.outline()
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ import casadi as ca
 import numpy as np
 
 from nsopt.checks import not_negative
-from nsopt.mechanics import Dynamics, Frame
+from nsopt.mechanics import Dynamics, Frame, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.base import Condition
-from nsopt.trajectory.conditions.shapes import Capsule, Shape, Sphere
+from nsopt.trajectory.conditions.hulls import ConvexHull
+from nsopt.trajectory.conditions.shapes import Capsule, HalfSpace, Shape, Sphere
 from nsopt.trajectory.node_sample import NodeSample
 
 
@@ -25,8 +26,9 @@ class ClearOf(Condition):
 
     Parameters
     ----------
-    mover : Frame, Sphere or Capsule
-        The origin of a frame, or a link as a solid.
+    mover : Frame, Sphere, Capsule or ConvexHull
+        The origin of a frame, or a link as a solid; as a ConvexHull it keeps clear of a HalfSpace.
+        From a Sphere or a Capsule it does as ``obstacle``, for either side may move.
     obstacle : Shape
         On the ground, or on another body.
     by : float [m]
@@ -39,19 +41,26 @@ class ClearOf(Condition):
         negative.
     """
 
-    mover: Frame | Sphere | Capsule
+    mover: Frame | Sphere | Capsule | ConvexHull
     obstacle: Shape
     by: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mover, Frame | Sphere | Capsule):
+        if not isinstance(self.mover, Frame | Sphere | Capsule | ConvexHull):
             raise TypeError(
-                f"mover of ClearOf must be a Frame, Sphere or Capsule, got {self.mover!r}"
+                "mover of ClearOf must be a Frame, Sphere, Capsule or ConvexHull, got "
+                f"{self.mover!r}"
             )
         if not isinstance(self.obstacle, Shape):
             raise TypeError(
-                f"obstacle of ClearOf must be a Sphere, Capsule, Box or HalfSpace, got "
+                "obstacle of ClearOf must be a Sphere, Capsule, Box, ConvexHull or HalfSpace, got "
                 f"{self.obstacle!r}"
+            )
+        if isinstance(self.mover, ConvexHull) and not isinstance(self.obstacle, HalfSpace):
+            raise TypeError(
+                "a ConvexHull that moves keeps clear of a HalfSpace alone, got "
+                f"{self.obstacle.name}: give it as the obstacle of a Sphere or Capsule, on either "
+                "body, or move capsules that cover it"
             )
         not_negative("by of ClearOf", self.by)
         if self.frame.body is self.obstacle.frames[0].body:
@@ -65,16 +74,24 @@ class ClearOf(Condition):
         """A frame of what keeps clear, for messages."""
         return self.mover if isinstance(self.mover, Frame) else self.mover.frames[0]
 
+    def outline(self) -> list[Outline]:
+        return self.obstacle.outline()
+
     def check(self, dynamics: Dynamics) -> None:
         check_frame("mover of ClearOf", self.frame, dynamics)
         check_frame("obstacle of ClearOf", self.obstacle.frames[0], dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        frames = (self.mover,) if isinstance(self.mover, Frame) else self.mover.frames
-        points = [m.motion(frame).r for frame in frames]
-        radius = 0.0 if isinstance(self.mover, Frame) else self.mover.radius
-        away = self.obstacle.distances(m, points) - radius
+        radius = self.mover.radius if isinstance(self.mover, Sphere | Capsule) else 0.0
+        away = self.obstacle.distances(m, self._points(m)) - radius
         return [_apart(f"distance from {self.obstacle.name}", away, self.by)]
+
+    def _points(self, m: NodeSample) -> list[ca.SX]:
+        """Return the points whose hull, but for its radius, is the mover, world axes."""
+        if isinstance(self.mover, ConvexHull):
+            return self.mover.corners(m)
+        frames = (self.mover,) if isinstance(self.mover, Frame) else self.mover.frames
+        return [m.motion(frame).r for frame in frames]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsopt.checks import finite, not_negative, plain, positive
-from nsopt.mechanics import Frame, Mechanism
+from nsopt.elements import box_outline, capsule_outline
+from nsopt.mechanics import Frame, Mechanism, Outline
+from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.geometry import TINY, from_segment, least_along, length
+from nsopt.trajectory.geometry import from_segment, least_along, length, mean_depth
 from nsopt.trajectory.node_sample import NodeSample
-
-ROUND = 4
-"""Power of the mean of depths below the faces of a box: the larger, the nearer to the least."""
 
 
 class Shape(ABC):
@@ -48,12 +47,27 @@ class Shape(ABC):
             World axes.
         """
 
+    @abstractmethod
+    def outline(self) -> list[Outline]:
+        """Return lines to draw."""
+
     def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
         """Return the distance [m] of a point, or of the segment between two; (k,), all to count."""
         place = self.place(m)
         if len(points) == 1:
             return self.distance(place, points[0])
         return least_along(self.distance, place, *points)
+
+
+def place_of(m: NodeSample, frame: Frame) -> ca.SX:
+    """Return origin [m] and axes of a frame, column by column, (12,)."""
+    motion = m.motion(frame)
+    return ca.vertcat(motion.r, ca.vec(motion.A))
+
+
+def in_axes(place: ca.SX, point: ca.SX) -> ca.SX:
+    """Return a point of the world in the axes of the frame that `place_of` is of."""
+    return ca.reshape(place[3:], 3, 3).T @ (point - place[:3])
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,10 @@ class Sphere(Shape):
         if len(points) == 1:
             return super().distances(m, points)
         return from_segment(self.place(m), *points) - self.radius
+
+    def outline(self) -> list[Outline]:
+        middle = (0.0, 0.0, 0.0)
+        return [Outline(self.frame, x) for x in capsule_outline(middle, middle, self.radius)]
 
 
 @dataclass(frozen=True)
@@ -131,6 +149,11 @@ class Capsule(Shape):
     def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
         return from_segment(point, place[:3], place[3:]) - self.radius
 
+    def outline(self) -> list[Outline]:
+        of_body = Frame(self.near.body)
+        ends = number(self.near.origin), number(self.far.origin)
+        return [Outline(of_body, x) for x in capsule_outline(*ends, self.radius)]
+
 
 @dataclass(frozen=True)
 class Box(Shape):
@@ -164,14 +187,17 @@ class Box(Shape):
         return (self.frame,)
 
     def place(self, m: NodeSample) -> ca.SX:
-        motion = m.motion(self.frame)
-        return ca.vertcat(motion.r, ca.vec(motion.A))
+        return place_of(m, self.frame)
 
     def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
         half = ca.DM(np.asarray(self.size, dtype=float) / 2)
-        r = ca.reshape(place[3:], 3, 3).T @ (point - place[:3])
-        depths = ca.fmax(ca.vertcat(half - r, half + r), TINY)
-        return length(ca.fmax(ca.fabs(r) - half, 0)) - ca.sum1(depths**-ROUND) ** (-1 / ROUND)
+        r = in_axes(place, point)
+        depths = ca.vertcat(half - r, half + r)
+        return length(ca.fmax(ca.fabs(r) - half, 0)) - mean_depth(depths)
+
+    def outline(self) -> list[Outline]:
+        x, y, z = np.asarray(self.size, dtype=float)
+        return [Outline(self.frame, line) for line in box_outline(x, y, z)]
 
 
 @dataclass(frozen=True)
@@ -204,6 +230,9 @@ class HalfSpace(Shape):
 
     def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
         return ca.vertcat(*(self.distance(self.place(m), x) for x in points))
+
+    def outline(self) -> list[Outline]:
+        return []  # it has no end
 
 
 def link_capsule(mechanism: Mechanism, link: str, radius: float) -> Capsule:

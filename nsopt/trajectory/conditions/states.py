@@ -62,6 +62,11 @@ class _Posture(Condition):
         q = self._given(dynamics)[0]
         return np.full(dynamics.nq, np.nan) if q is None else np.asarray(q, dtype=float)
 
+    def velocities(self, dynamics: Dynamics) -> NDArray[np.float64]:
+        """Return the velocities that are given, (nv,), NaN where they are free."""
+        v = self._given(dynamics)[1]
+        return np.full(dynamics.nv, np.nan) if v is None else np.asarray(v, dtype=float)
+
     def _bounds(self, m: NodeSample) -> list[Bound]:
         bounds = []
         q, v, accelerations = self._given(m.dynamics)

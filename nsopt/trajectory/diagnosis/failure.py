@@ -132,11 +132,13 @@ def _not_optimal(ending: Ending, scaling: Scaling | None) -> str:
 def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
     """Return remedies for contacts and for bad scaling."""
     remedies = []
-    if ending.statement.dynamics.contact_names:
+    dynamics = ending.statement.dynamics
+    if dynamics.contact_names:
+        walks = "; where feet walk Solver(schedules=[FROM_AFAR_SLOWLY]), or fewer steps"
         remedies.append(
             "a motion through contacts takes a good start: try more steps, a guess by Through, or "
             "Earlier of a result with fewer steps or larger clearances, several guesses by "
-            f"multi_start, or more iterations per stage, {MORE}"
+            f"multi_start, or more iterations per stage, {MORE}{'' if dynamics.bores else walks}"
         )
     if ending.remedy:
         remedies.append(ending.remedy)

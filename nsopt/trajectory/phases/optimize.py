@@ -21,7 +21,7 @@ from nsopt.mpcc import (
     StructuredProgram,
 )
 from nsopt.result import Result
-from nsopt.trajectory.assessment import fault, figures
+from nsopt.trajectory.assessment import fault, figures, verified
 from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.dry_friction import exact_costs
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
@@ -29,7 +29,9 @@ from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
+from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes
 from nsopt.trajectory.phases.result import PhasedResult
+from nsopt.trajectory.phases.search import PhasesMotion
 from nsopt.trajectory.programs import compiled_from, program_settings
 from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.tie_breaker import recorded
@@ -47,13 +49,15 @@ def optimize_phases(
     *,
     duration: float | tuple[float, float] = (0.0, np.inf),
     solver: Solver | None = None,
+    verify: bool = False,
     title: str = "optimum",
 ) -> PhasedResult:
     """Return the motion of least cost in phases, each of which starts where the one before ends.
 
     Coordinates and velocities are continuous, accelerations and forces need not be. A load is taken
     up without impact: where the mechanism changes, what is taken up must have the velocity that it
-    is given, such as by ``EndAt(v=...)`` of the phase before.
+    is given, such as by ``EndAt(v=...)`` of the phase before. Where a contact closes, velocities
+    jump by an impact without restitution, whose impulses on all closed contacts are unknowns.
 
     Parameters
     ----------
@@ -62,6 +66,9 @@ def optimize_phases(
     duration : float or (float, float) [s]
         Of all phases together, given or within bounds.
     solver : Solver, optional
+    verify : bool
+        Whether each phase is simulated from its start by the compiled stepper, under its inputs and
+        drives alone: its contacts may then do as they would.
     title : str
 
     Returns
@@ -82,23 +89,23 @@ def optimize_phases(
         # Without a homotopy: phases have the speeds up to which friction is smoothed of their own.
         settings = program_settings(linked.phases[0].transcription, solver)
         settings = replace(settings, schedules=(((),),))
-        start, program = linked.start(), _program(linked, solver, settings)
+        steps = sum(x.phase.horizon.steps for x in linked.phases)
+        search = PhasesMotion(solver, settings, compiled_from(solver, steps, often=False))
+        start, now = linked.start(), search.program(linked)
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
-        solution = _solved(linked, program, start)
-        settled = linked.settled(solution.x) if solution.ok else linked
-        if settled is not linked:
-            other = _program(settled, solver, settings)
-            found = _solved(settled, other, solution.x)
-            if found.ok:
-                linked, program, solution = settled, other, found
-        kept = _kept(linked, program, solution, settings)
+        begun = Point.cold(start, len(now.nlp.lower))
+        now, solution = search.found(now, linked.parameters, begun, settings.schedules)
+        linked = now.linked
+        kept = _kept(linked, now.program, solution, settings)
         solution = solution if kept is None else kept.solution
         attrs = {"title": title, "solver": repr(solver), "compile_time": built}
         results = [
             _recorded(linked, k, solution, kept, start, settings, solver, attrs)
             for k in range(len(phases))
         ]
+        if verify and not solution.interrupted:
+            results = [_simulated(linked, k, solution, x) for k, x in enumerate(results)]
         worst_first = sorted(range(len(phases)), key=lambda k: -_violation(linked, k, solution))
         labels = [x.label for x in linked.phases]
         why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
@@ -106,20 +113,6 @@ def optimize_phases(
         if not (why or solution.ok):
             why = [solution.status.reason]
         return PhasedResult(results, labels, "\n".join(why))
-
-
-def _program(linked: LinkedPhases, solver: Solver, settings: Settings) -> StructuredProgram:
-    """Return the program of all phases, compiled if they have many steps."""
-    steps = sum(x.phase.horizon.steps for x in linked.phases)
-    typical = linked.parameters, linked.start()
-    compiled = compiled_from(solver, steps, often=False)
-    return StructuredProgram(linked.nlp, solver.backend, settings, compiled, *typical)
-
-
-def _solved(linked: LinkedPhases, program: StructuredProgram, x: Array) -> Solution:
-    """Return the solution from unknowns x."""
-    start = Point.cold(x, len(linked.nlp.lower))
-    return program.solve(linked.parameters, *linked.limits(), start)
 
 
 def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
@@ -223,7 +216,7 @@ def _recorded(
     why = fault(x, own.nlp, part, motion, p, settings.tolerances) if violated > limit else ""
     found = figures(x, own.costs, own.nlp, part, begun, own.numbers)
     costs = json.loads(found["detailed_cost"])
-    return record(
+    result = record(
         x,
         part,
         motion,
@@ -236,7 +229,8 @@ def _recorded(
             **recorded(own.tie),
             **recorded_friction(x),
             **recorded_bend(x),
-            **exact_costs(x, {"exact_cost": (part.x, costs)}, p),
+            **exact_costs(x, own.nlp, {"exact_cost": (part.x, costs)}, p),
+            **recorded_modes(own, part.x, solution.x[linked.impulses[k]]),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why
@@ -244,6 +238,15 @@ def _recorded(
             or (explain_defect(motion.defect, horizon.defect) if solution.ok else ""),
         },
     )
+    return in_given_modes(result, own.in_modes)
+
+
+def _simulated(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:
+    """Return the result of a phase with its simulation by the mechanism as it is stated."""
+    own = linked.phases[k]
+    motion = own.transcription.motion(own.part(solution, linked.unknowns[k], linked.rows[k]), own.p)
+    d, inputs = own.phase.dynamics, own.phase.inputs
+    return verified(result, d, inputs, motion, d.values(own.phase.parameters), None)
 
 
 def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Solution, Solver, StructuredNlp
-from nsopt.trajectory.conditions import Condition, StartAt
+from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
@@ -21,10 +21,13 @@ from nsopt.trajectory.diagnosis import (
 from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.step_bend import step_bend
+from nsopt.trajectory.phases.mode_conditions import GivenState, InMode, closes, contacts_in_modes
+from nsopt.trajectory.phases.modes import ContactMode, with_modes
+from nsopt.trajectory.step_bend import bends, step_bend
 from nsopt.trajectory.tie_breaker import smaller, tie_breaker
+from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
-from nsopt.trajectory.transcription.collocation import Collocation, no_accelerations
+from nsopt.trajectory.transcription.collocation import Collocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,8 @@ class MotionPhase:
     Parameters
     ----------
     dynamics : Dynamics
-        Its mechanism; without contacts, clearances, closed loops and free bodies that turn.
+        Its mechanism; without clearances, closed loops and free bodies that turn, its contacts in
+        modes that are given.
     horizon : Horizon
         Its duration, given or free within bounds, and its steps.
     costs : sequence of Cost
@@ -49,6 +53,10 @@ class MotionPhase:
         Values of the others.
     name : str
         For messages and results.
+    modes : mapping of name to ContactMode
+        What each contact does throughout the phase: `Open`, `Sticking` or `Sliding`. Contacts that
+        close where a phase begins close by an impact without restitution, in which friction
+        impulses are within the cone too.
     """
 
     dynamics: Dynamics
@@ -59,6 +67,7 @@ class MotionPhase:
     inputs: Sequence[str] = ()
     parameters: Mapping[str, float] | None = None
     name: str = ""
+    modes: Mapping[str, ContactMode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +85,10 @@ class PhaseProgram:
         As placed.
     tie : Smoothness or None
         The tie-breaker among its costs.
+    in_modes : sequence of InMode
+        Its contacts.
+    impact : bool
+        Whether contacts close where it begins.
     """
 
     phase: MotionPhase
@@ -86,6 +99,8 @@ class PhaseProgram:
     transcription: Collocation
     nlp: StructuredNlp
     tie: Smoothness | None
+    in_modes: tuple[InMode, ...]
+    impact: bool
 
     @classmethod
     def of(
@@ -110,6 +125,8 @@ class PhaseProgram:
         d, horizon, inputs, parameters = (
             getattr(phase, x) for x in ("dynamics", "horizon", "inputs", "parameters")
         )
+        d, forces = with_modes(d, phase.modes)
+        inputs = (*inputs, *(name for x in forces for name in x.inputs))
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
@@ -125,14 +142,18 @@ class PhaseProgram:
             solver=solver,
         )
         if fault := no_accelerations(d):
-            raise ValueError(f"{fault}: phases are of motions by polynomials, without contacts")
+            raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
+        p, earlier = d.values(parameters), () if before is None else before.in_modes
+        impact = before is not None and closes(earlier, forces)
+        known = _known(d, phase, before, impact)
+        in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p)
+        conditions = (*conditions, *in_modes)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, tuple(inputs))
         transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))
-        p = d.values(parameters)
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
-        nlp = transcription.nlp()
+        nlp = _program(transcription, in_modes)
         depends = dependence(nlp, len(costs))
         check_costs(costs, depends)
         tie = tie_breaker(transcription, nlp, depends, guess, p)
@@ -140,8 +161,13 @@ class PhaseProgram:
         more = [x for x in (bend, tie) if x is not None]
         if more:
             transcription = replace(transcription, costs=(*costs, *more))
-            nlp = transcription.nlp()
-        return cls(phase, label, p, guess, statement, transcription, nlp, tie)
+            nlp = _program(transcription, in_modes)
+        return cls(phase, label, p, guess, statement, transcription, nlp, tie, in_modes, impact)
+
+    @property
+    def closed(self) -> dict[str, InMode]:
+        """The contacts that are closed, by name."""
+        return {x.forces.name: x for x in self.in_modes if x.forces.mode.closed}
 
     def settled(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that decides between equals alone.
@@ -154,8 +180,22 @@ class PhaseProgram:
         tie = smaller(self.tie, terms)
         if tie is None:
             return self
-        transcription = replace(self.transcription, costs=(*self.transcription.costs[:-1], tie))
-        return replace(self, transcription=transcription, nlp=transcription.nlp(), tie=tie)
+        other = self._with_costs((*self.transcription.costs[:-1], tie))
+        return replace(other, tie=tie)
+
+    def bent(self) -> PhaseProgram:
+        """Return the phase with a little cost of what accelerations do within steps."""
+        x = self.transcription
+        if bends(x):
+            return self
+        k = len(x.costs) - (self.tie is not None)
+        bend = step_bend(x, self.nlp, self.guess, self.p)
+        return self._with_costs((*x.costs[:k], bend, *x.costs[k:]))
+
+    def _with_costs(self, costs: tuple[Cost, ...]) -> PhaseProgram:
+        transcription = replace(self.transcription, costs=costs)
+        nlp = _program(transcription, self.in_modes)
+        return replace(self, transcription=transcription, nlp=nlp)
 
     @property
     def numbers(self) -> Array:
@@ -171,7 +211,7 @@ class PhaseProgram:
     def last_posture(self) -> Array:
         """Where the guess ends, (nq,)."""
         phase = self.phase
-        known = (np.array([0.0, 1.0]), phase.horizon.bounds, phase.inputs)
+        known = (np.array([0.0, 1.0]), phase.horizon.bounds, self.transcription.inputs)
         posture: Array = self.guess.trajectory(*known).q[-1]
         return posture
 
@@ -180,3 +220,30 @@ class PhaseProgram:
         point, residuals = solution.point, solution.residuals
         own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
         return replace(solution, point=own, residuals=replace(residuals, rows=residuals.rows[rows]))
+
+
+def _program(x: Collocation, in_modes: Sequence[InMode]) -> StructuredNlp:
+    """Return the program of a phase, its contacts included."""
+    nlp, last = x.nlp(), 2 * x.horizon.steps - 1
+    if not any(y.forces.mode.sticks for y in in_modes):
+        return nlp
+    held = x.at_point("held", last, lambda m: [b for y in in_modes for b in y.last_middle(m)])
+    return StructuredNlp([*nlp.blocks, held], x.size, len(x.dynamics.parameters) + len(x.creep))
+
+
+def _remedy(d: Dynamics) -> str:
+    names = ", ".join(f"{x.name!r}: Open()" for x in d.contacts)
+    return f"; give it a mode, modes={{{names}}}" if names else ""
+
+
+def _known(
+    d: Dynamics, phase: MotionPhase, before: PhaseProgram | None, impact: bool
+) -> tuple[GivenState, GivenState]:
+    """Return what is given at the start and at the end, also by the end of the phase before."""
+    start = GivenState.of(d, [x for x in phase.conditions if isinstance(x, StartAt)])
+    if before is not None:
+        ended = GivenState.of(d, [x for x in before.phase.conditions if isinstance(x, EndAt)])
+        q = np.where(np.isnan(start.q), ended.q, start.q)
+        v = np.where(np.isnan(start.v) & (not impact), ended.v, start.v)
+        start = GivenState(q, v)
+    return start, GivenState.of(d, [x for x in phase.conditions if isinstance(x, EndAt)])

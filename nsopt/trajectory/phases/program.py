@@ -44,11 +44,34 @@ class LinkedPhases:
         """The rows of each phase."""
         return _slices([len(x.nlp.lower) for x in self.phases])
 
-    def settled(self, x: Array) -> LinkedPhases:
-        """Return the phases with tie-breakers that are small at an optimum x."""
-        terms = np.asarray(self.nlp.terms(x, self.parameters)).ravel()
+    @cached_property
+    def impulses(self) -> list[slice]:
+        """The unknown impulses at the start of each phase, after the unknowns of all phases."""
+        counts = [
+            sum(len(y.forces.inputs) for y in x.closed.values()) if x.impact else 0
+            for x in self.phases
+        ]
+        end = self.unknowns[-1].stop
+        return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
+
+    def settled(self, terms: Array) -> LinkedPhases:
+        """Return the phases with tie-breakers small beside the costs (k,) of an optimum."""
         pairs = zip(self.phases, self._counts, strict=True)
-        phases = [phase.settled(terms[own]) for phase, own in pairs]
+        return self._with([phase.settled(terms[own]) for phase, own in pairs])
+
+    def resolved(self, x: Array) -> list[bool]:
+        """Return of each phase whether its steps, under their forces, end at the next node."""
+        return [
+            not phase.transcription.defect(x[own], phase.p) > phase.phase.horizon.defect
+            for phase, own in zip(self.phases, self.unknowns, strict=True)
+        ]
+
+    def bent(self, resolved: Sequence[bool]) -> LinkedPhases:
+        """Return the phases, with a cost of bends those whose steps are not resolved."""
+        pairs = zip(self.phases, resolved, strict=True)
+        return self._with([phase if done else phase.bent() for phase, done in pairs])
+
+    def _with(self, phases: Sequence[PhaseProgram]) -> LinkedPhases:
         alike = all(x is y for x, y in zip(phases, self.phases, strict=True))
         return self if alike else replace(self, phases=phases)
 
@@ -60,11 +83,13 @@ class LinkedPhases:
     def limits(self) -> tuple[Array, Array]:
         """Return bounds of the unknowns, (n,) each."""
         low, high = zip(*(x.transcription.limits() for x in self.phases), strict=True)
-        return np.concatenate(low), np.concatenate(high)
+        free = np.full(self.impulses[-1].stop - self.unknowns[-1].stop, np.inf)
+        return np.concatenate([*low, -free]), np.concatenate([*high, free])
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        return np.concatenate([x.transcription.start_from(x.guess) for x in self.phases])
+        none = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)
+        return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), none])
 
     @cached_property
     def nlp(self) -> StructuredNlp:
@@ -73,7 +98,7 @@ class LinkedPhases:
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         if np.isfinite(self.duration).any():
             blocks.append(self._total())
-        return StructuredNlp(blocks, self.unknowns[-1].stop, len(self.parameters))
+        return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
     @cached_property
     def _counts(self) -> list[slice]:
@@ -100,27 +125,54 @@ class LinkedPhases:
         return blocks
 
     def _link(self, k: int) -> ConstraintBlock:
-        """Return the equations that a phase starts where the one before ends, as fast."""
+        """Return the equations that a phase starts where the one before ends.
+
+        As fast, or after an impact: momentum changes by its impulses.
+        """
         before, after = self.phases[k - 1].transcription, self.phases[k].transcription
-        state = np.arange(2 * before.dynamics.nv)
+        nv, state = before.dynamics.nv, np.arange(2 * before.dynamics.nv)
         ends = self.unknowns[k - 1].stop - 1 - before.node, self.unknowns[k].start
-        assert after.dynamics.nv == before.dynamics.nv
-        w, still = ca.SX.sym("w", 2 * len(state)), np.zeros(len(state))
-        off = w[len(state) :] - w[: len(state)]
-        columns = np.concatenate([state + end for end in ends])[None]
-        return self._coupling("linked", w, Bound("link of phases", off, still, still), columns)
+        assert after.dynamics.nv == nv
+        struck = np.arange(self.impulses[k].start, self.impulses[k].stop)
+        w, p = ca.SX.sym("w", 4 * nv + len(struck)), ca.SX.sym("p", len(self.parameters))
+        off, still = w[2 * nv : 4 * nv] - w[: 2 * nv], np.zeros(2 * nv)
+        bounds = [Bound("link of phases", off, still, still)]
+        if len(struck):
+            impulse = self._impact(k, w[2 * nv : 3 * nv], w[4 * nv :], p)
+            own = p[_slices([len(x.numbers) for x in self.phases])[k]]
+            M = after.dynamics.mass(w[2 * nv : 3 * nv], own[: len(after.dynamics.parameters)])
+            balance = M @ off[nv:] - impulse[0]
+            bounds = [Bound("link of phases", ca.vertcat(off[:nv], balance), still, still)]
+            n = impulse[1].numel()
+            bounds += [Bound("impulse in its cone", impulse[1], np.zeros(n), np.full(n, np.inf))]
+        columns = np.concatenate([*(state + end for end in ends), struck])[None]
+        return self._coupling("linked", w, bounds, columns, p)
+
+    def _impact(self, k: int, q: ca.SX, impulses: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the generalized impulse (nv,) at the start of a phase, and rows not negative."""
+        own = self.phases[k]
+        numbers = p[_slices([len(x.numbers) for x in self.phases])[k]][: len(own.p)]
+        total, rows, at = ca.SX.zeros(q.numel()), [ca.SX(0, 1)], 0
+        for x in own.closed.values():
+            n = len(x.forces.inputs)
+            part, within = x.impulse(q, numbers, impulses[at : at + n])
+            total, rows, at = total + part, [*rows, within], at + n
+        return total, ca.vertcat(*rows)
 
     def _total(self) -> ConstraintBlock:
         """Return the bounds of the duration of all phases together."""
         columns = np.array([[own.stop - 1 for own in self.unknowns]])
         w, (low, high) = ca.SX.sym("w", len(self.phases)), self.duration
         total = Bound("duration of all phases", ca.sum1(w), np.array([low]), np.array([high]))
-        return self._coupling("total", w, total, columns)
+        p = ca.SX.sym("p", len(self.parameters))
+        return self._coupling("total", w, [total], columns, p)
 
-    def _coupling(self, name: str, w: ca.SX, bound: Bound, columns: Array) -> ConstraintBlock:
-        symbols = (w, ca.SX.sym("k"), ca.SX.sym("p", len(self.parameters)))
+    def _coupling(
+        self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX
+    ) -> ConstraintBlock:
         nothing = ca.SX.zeros(self._counts[-1].stop)
-        return constraint_block(name, symbols, [bound], nothing, columns.astype(np.intp))
+        symbols = (w, ca.SX.sym("k"), p)
+        return constraint_block(name, symbols, bounds, nothing, columns.astype(np.intp))
 
 
 def _slices(sizes: Sequence[int]) -> list[slice]:

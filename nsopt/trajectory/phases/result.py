@@ -66,7 +66,8 @@ class PhasedResult:
         k = np.clip(np.searchsorted(borders, t, side="right") - 1, 0, len(self.phases) - 1)
         parts = []
         for i, result in enumerate(self.phases):
-            own = np.clip(t[k == i] - borders[i], 0, borders[i + 1] - borders[i])
+            # Differences of sums of durations are these but for round-off.
+            own = np.clip(t[k == i] - borders[i], 0, float(result["time"].values[-1]))
             part = result.sample(times=own).drop_vars(["input", "input_name"])
             number = ("time", np.full(len(own), i))
             parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))

@@ -12,6 +12,7 @@ function, evaluated at each of these points; a second, small one links the point
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,14 +20,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.reintegration import Reintegration
+
+MOMENT = "moment"
+"""Name of the blocks that have the rates of costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,20 +179,29 @@ class Collocation(Transcription):
         """Return the block of all nodes; data: time over the duration, weight."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
         w, _, p = self._symbols(self.node + 1)
-        data = ca.SX.sym("data", 2)
-        m = self.sample(data[0] * w[-1], w[:-1], p)
+        data = ca.SX.sym("data", 2 + self._marks(k).shape[1])
+        m = self._marked(data[0] * w[-1], w[:-1], p, data[2:])
         terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
-        block = constraint_block("moment", symbols, self._along(m), ca.vertcat(*terms), columns)
+        block = constraint_block(MOMENT, symbols, self._along(m), ca.vertcat(*terms), columns)
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
-        return replace(block, data=np.column_stack([k / n, weights]))
+        return replace(block, data=np.column_stack([k / n, weights, self._marks(2 * k)]))
 
     def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
         """Return the block of all midpoints, with four times the weight of a node [Simpson]."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
-        data = np.column_stack([(k + 0.5) / n, np.full(n, 4 / (6 * n))])
+        data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._marks(2 * k + 1)]
         columns, lower, upper = self._columns(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
-        return replace(nodes, columns=columns, data=data, lower=lower, upper=upper)
+        return replace(nodes, columns=columns, data=np.column_stack(data), lower=lower, upper=upper)
+
+    def _marks(self, points: Index) -> Array:
+        """Return further numbers of nodes and midpoints, (n, k); none by default."""
+        return np.zeros((len(points), 0))
+
+    def _marked(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
+        """Return the sample of a node or midpoint with these numbers, (k,)."""
+        del marks
+        return self.sample(t, x, p)
 
     def _columns(self, points: Index) -> Index:
         """Return the unknowns of nodes (even numbers) or midpoints (odd ones), and the duration."""
@@ -247,6 +260,16 @@ class Collocation(Transcription):
         return constraint_block(
             "coupling", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns
         )
+
+    def at_point(
+        self, name: str, point: int, stated: Callable[[NodeSample], Sequence[Bound]]
+    ) -> ConstraintBlock:
+        """Return the block of bounds at one point: 2 k is node k, 2 k + 1 the midpoint after it."""
+        w, k, p = self._symbols(self.node + 1)
+        m = self.sample(k * w[-1] / self.horizon.steps, w[:-1], p)
+        nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(np.array([point], np.intp))
+        block = constraint_block(name, (w, k, p), stated(m), nothing, columns)
+        return replace(block, data=np.array([[point / 2]]))
 
     def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return unknowns, the number of the instance, and parameters."""
@@ -332,19 +355,6 @@ class Collocation(Transcription):
             fine.a[1::2],
             *self._reintegration.over_steps(fine, p),
         )
-
-
-def no_accelerations(d: Dynamics) -> str:
-    """Return the reason why a mechanism has no independent accelerations; empty if it has."""
-    if d.contact_names:
-        return f"contact {d.contact_names[0]!r} has no acceleration"
-    if d.closure_names:
-        return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
-    if d.nonholonomic_names:
-        return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
-    if d.nq != d.nv or d.internal_names:
-        return "free bodies that turn, ball joints and bristles have coordinates of another kind"
-    return ""
 
 
 def _accepted(

@@ -49,12 +49,14 @@ class Resimulation(NamedTuple):
         Largest distance of a coordinate from that of the optimum.
     until : float [s]
         Time that the simulation reached.
-    seconds : float
+    compile_seconds, seconds : float
+        To make or find the code of its steps, and to simulate.
     """
 
     q: Array
     defect: float
     until: float
+    compile_seconds: float
     seconds: float
 
 
@@ -116,28 +118,32 @@ def resimulate(
         controls = motion.controls(now)
         return np.array([controls[index[x]] if x in index else values[x] for x in names])
 
+    attempt = StepAttempt(
+        StepProgram(full, scheme, Acceptance()), LargestStep(contacts=None), Newton()
+    )
+    call = Evaluator(compile_native(attempt.function).function)
+    built = perf_counter()
     simulated = np.full_like(motion.nodes.q, np.nan)
     simulated[0] = motion.nodes.q[0]
     until = float(motion.t[0])
-    for k, q in _steps(full, motion, numbers, scheme, finer):
+    for k, q in _steps(full, (attempt, call), motion, numbers, finer):
         simulated[k], until = q, float(motion.t[k])
     off = np.abs(simulated - motion.nodes.q)
-    return Resimulation(simulated, float(np.nanmax(off)), until, perf_counter() - begin)
+    return Resimulation(
+        simulated, float(np.nanmax(off)), until, built - begin, perf_counter() - built
+    )
 
 
 def _steps(
     d: Dynamics,
+    step: tuple[StepAttempt, Evaluator],
     motion: TranscribedMotion,
     numbers: Callable[[float], Array],
-    scheme: Scheme,
     finer: int,
 ) -> Iterator[tuple[int, Array]]:
     """Yield the index and the coordinates of each node, until a step fails."""
     t, nodes = motion.t, motion.nodes
-    attempt = StepAttempt(
-        StepProgram(d, scheme, Acceptance()), LargestStep(contacts=None), Newton()
-    )
-    call = Evaluator(compile_native(attempt.function).function)
+    attempt, call = step
     start = Start(nodes.q[0], nodes.v[0], float(t[0]))
     h = float(np.diff(t).max()) / finer
     scales = Scales.of(d, start, numbers(t[0]), h, float(t[-1] - t[0])).numbers

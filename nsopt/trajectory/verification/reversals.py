@@ -36,7 +36,7 @@ def reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | N
     owners = np.array(d.slip_contacts, dtype=int)
     if not owners.size:
         return None
-    held, slips = _held(d, motion, p, owners), _slips(d, motion, p)
+    (held, _), slips = parts_of_limits(d, motion, p), _slips(d, motion, p)
     found = []
     for contact in np.unique(owners):
         mine = owners == contact
@@ -55,16 +55,20 @@ def reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | N
     return Reversals(len(found), d.contact_names[contact], t, change)
 
 
-def _held(d: Dynamics, motion: TranscribedMotion, p: Array, owners: Array) -> Array:
-    """Return the tangential impulses of steps over what dry friction can hold, (n, ns)."""
-    steps, q = motion.accepted, motion.nodes.q
+def parts_of_limits(d: Dynamics, motion: TranscribedMotion, p: Array) -> tuple[Array, Array]:
+    """Return tangential impulses of steps over what dry friction can hold, and that, (n, ns) each.
+
+    Both are zero where next to nothing presses.
+    """
+    steps, q, owners = motion.accepted, motion.nodes.q, np.array(d.slip_contacts, dtype=int)
     slopes = np.array(
         [np.asarray(d.slope(t, x, p)).ravel() for t, x in zip(motion.t[:-1], q[:-1], strict=True)]
     )
     holds = np.asarray(d.friction(p)).ravel() * slopes * steps.impulse
     least = PRESSED * np.max(holds, initial=0.0)
-    limits = holds[:, owners]
-    return np.where(limits > least, steps.slip_impulse / np.where(limits > least, limits, 1), 0.0)
+    limits = np.where(holds > least, holds, 0.0)[:, owners]
+    parts = np.divide(steps.slip_impulse, limits, out=np.zeros_like(limits), where=limits > 0)
+    return parts, limits
 
 
 def _slips(d: Dynamics, motion: TranscribedMotion, p: Array) -> Array:

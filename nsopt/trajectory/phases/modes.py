@@ -1,0 +1,261 @@
+"""What a contact does throughout a phase, and the forces that it gives."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import casadi as ca
+
+from nsopt.mechanics import (
+    Contact,
+    Dynamics,
+    Force,
+    Frame,
+    Gap,
+    Load,
+    Outline,
+    Pressed,
+    State,
+    assemble,
+)
+from nsopt.parameter import Parameter, number
+from nsopt.trajectory.node_sample import NodeSample
+
+
+class ContactMode(ABC):
+    """What a contact does throughout a phase."""
+
+    closed: ClassVar[bool] = True
+    """Whether it touches."""
+
+    sticks: ClassVar[bool] = False
+    """Whether it does not slip either, its friction within the cone."""
+
+    @abstractmethod
+    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
+        """Return the friction of a gap along its tangents.
+
+        Parameters
+        ----------
+        normal : SX scalar [N] or [N s]
+        held : SX (n,)
+            What holds a contact that sticks; of others its size counts alone.
+        mu : SX scalar
+        """
+
+
+@dataclass(frozen=True)
+class Open(ContactMode):
+    """The gap is open, or closed without a force; it does not close below zero."""
+
+    closed: ClassVar[bool] = False
+
+    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
+        del normal, mu
+        return ca.SX.zeros(held.numel())
+
+
+@dataclass(frozen=True)
+class Sticking(ContactMode):
+    """The gap is closed and does not slip; the force presses, its friction within the cone."""
+
+    sticks: ClassVar[bool] = True
+
+    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
+        del normal, mu
+        return held
+
+
+@dataclass(frozen=True)
+class Sliding(ContactMode):
+    """The gap is closed and slips in one direction, against friction times the normal force.
+
+    Parameters
+    ----------
+    forwards : bool
+        Whether the last frame of the contact moves along its tangent, the x of the plane of a
+        `PlaneContact`, or against it. Of no account without friction.
+    """
+
+    forwards: bool = True
+
+    @property
+    def sign(self) -> float:
+        """Of the slip."""
+        return 1.0 if self.forwards else -1.0
+
+    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
+        return -self.sign * mu * normal * ca.SX.ones(held.numel())
+
+
+@dataclass(frozen=True, eq=False)
+class ModeForces(Force):
+    """The forces of a contact in a mode, each an input of the phase.
+
+    Parameters
+    ----------
+    name : str
+        Of the contact.
+    contact : Contact
+    mode : ContactMode
+    normal : sequence of Parameter [N]
+        One for each gap of a closed contact.
+    tangential : sequence of Parameter [N]
+        Of one gap after another where it sticks.
+    """
+
+    name: str
+    contact: Contact
+    mode: ContactMode
+    normal: tuple[Parameter, ...]
+    tangential: tuple[Parameter, ...]
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return self.contact.frames
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of its inputs."""
+        return tuple(x.name for x in (*self.normal, *self.tangential))
+
+    def outline(self) -> list[Outline]:
+        return self.contact.outline()
+
+    def loads(self, s: State) -> list[Load]:
+        gaps = self.contact.gaps(s)
+        velocities, forces = self.velocities(s, gaps), self.forces(s, gaps)
+        return [Load(u, f) for u, f in zip(velocities, forces, strict=True) if u.numel()]
+
+    def pressed(self, s: State) -> list[Pressed]:
+        gaps, pressed = self.contact.gaps(s), list[Pressed]()
+        forces = self.forces(s, gaps)
+        for k, gap in enumerate(gaps):
+            normal, friction = forces[2 * k : 2 * k + 2]
+            losing = [Load(gap.slip, friction)] if gap.slip.numel() else []
+            pressed.append(Pressed(gap, normal * gap.normal + gap.tangents @ friction, losing))
+        return pressed
+
+    def velocities(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
+        """Return opening and slip of each gap, one after the other [m/s]."""
+        a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
+        found = []
+        for gap in gaps:
+            away = b.velocity_at(gap.point) - a.velocity_at(gap.point)
+            found += [ca.dot(gap.normal, away), gap.slip]
+        return found
+
+    def forces(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
+        """Return normal force and friction of each gap, one after the other [N]."""
+        given = ca.vertcat(ca.SX(0, 1), *(s.value(x) for x in (*self.normal, *self.tangential)))
+        return self.of_unknowns(s, gaps, given)
+
+    def of_unknowns(self, s: State, gaps: list[Gap], unknowns: ca.SX) -> list[ca.SX]:
+        """Return normal and tangential part of each gap from its inputs, or from impulses."""
+        found, at = list[ca.SX](), len(gaps)
+        for k, gap in enumerate(gaps):
+            n = gap.slip.numel()
+            normal = unknowns[k] if self.mode.closed else ca.SX(0)
+            held = unknowns[at : at + n] if self.mode.sticks else ca.SX.zeros(n)
+            found += [normal, self.mode.friction(normal, held, s.value(gap.law.friction))]
+            at += n
+        return found
+
+    def within(self, s: State, gaps: list[Gap], unknowns: ca.SX) -> ca.SX:
+        """Return what is not negative: normal parts, and friction or its impulse in the cone."""
+        rows, parts = [unknowns[: len(gaps)]], self.of_unknowns(s, gaps, unknowns)
+        for k, gap in enumerate(gaps if self.mode.sticks else []):
+            most, along = s.value(gap.law.friction) * parts[2 * k], parts[2 * k + 1]
+            if along.numel() == 1:
+                rows += [most - along, most + along]
+            else:
+                rows.append(most - ca.sqrt(ca.sumsqr(along) + CONE**2) + CONE)
+        return ca.vertcat(*rows)
+
+
+CONE = 1e-6
+"""Rounding of the tip of the cone of friction in space [N, N s]."""
+
+
+def sample(d: Dynamics) -> NodeSample:
+    """Return a sample of symbols, of which p is that of a mechanism."""
+    t, p = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters))
+    q, v, a = (ca.SX.sym(x, d.nv) for x in "qva")
+    return NodeSample(d, t, q, v, a, p)
+
+
+def with_modes(
+    d: Dynamics, modes: Mapping[str, ContactMode]
+) -> tuple[Dynamics, tuple[ModeForces, ...]]:
+    """Return a mechanism whose contacts are forces in given modes, and these forces.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a contact has no mode, a mode has no contact or is none, or a contact does not fit it.
+    """
+    known = {x.name: x for x in d.contacts}
+    for name, mode in modes.items():
+        if not isinstance(mode, ContactMode):
+            raise TypeError(
+                f"mode of contact {name!r} must be Open(), Sticking() or Sliding(), got {mode!r}"
+            )
+        if name not in known:
+            raise ValueError(
+                f"modes name the contact {name!r}, which is not in the mechanism: "
+                f"{', '.join(known) or 'there are none'}"
+            )
+    if not modes:
+        return d, ()
+    for name in known:
+        if name not in modes:
+            raise ValueError(f"modes leave out contact {name!r}: give it Open(), if it is open")
+    held = {name: _forces(d, contact, modes[name]) for name, contact in known.items()}
+    elements = [held.get(x.name, x) for x in d.elements]
+    return assemble(d.mechanism, elements, d.gravity), tuple(held.values())
+
+
+def _forces(d: Dynamics, contact: Contact, mode: ContactMode) -> ModeForces:
+    """Return the forces of a contact, which fits its mode."""
+    if contact.name in {x.name for x in d.mechanism.joints}:
+        raise ValueError(
+            f"{contact.name!r} is a joint with clearance, which changes its modes within a phase: "
+            "give optimize a scheme, Variational()"
+        )
+    s = sample(d).state
+    gaps = contact.gaps(s)
+    if ca.depends_on(ca.vertcat(*(ca.vertcat(x.distance, x.slip) for x in gaps)), s.t):
+        raise ValueError(
+            f"contact {contact.name!r} moves with time: phases have times of their own"
+        )
+    for law, what in (("restitution", "impacts without it"), ("viscous", "dry friction")):
+        for gap in gaps if mode.closed else []:
+            if float(number(getattr(gap.law, law))) != 0:
+                raise ValueError(
+                    f"contact {contact.name!r} has {law}, phases have {what}: give its ContactLaw "
+                    f"{law}=0, or give optimize a scheme"
+                )
+    slips = [gap.slip.numel() for gap in gaps]
+    if mode.sticks and not all(slips):
+        raise ValueError(
+            f"contact {contact.name!r} has no friction, so it cannot stick: give it friction by "
+            "its ContactLaw, or Sliding()"
+        )
+    if mode.closed and not mode.sticks and max(slips) > 1:
+        raise ValueError(
+            f"contact {contact.name!r} slips in two directions, Sliding() is for one: state it "
+            "with planar=True, or give it Sticking()"
+        )
+    word = re.sub(r"\W", "_", contact.name)
+    names = [word if len(gaps) == 1 else f"{word}_{k}" for k in range(len(gaps))]
+    normal = tuple(Parameter(f"{x}_normal", 0.0) for x in names) if mode.closed else ()
+    tangential = [
+        Parameter(f"{x}_friction" + (f"_{'xy'[i]}" if n > 1 else ""), 0.0)
+        for x, n in zip(names, slips, strict=True)
+        for i in range(n)
+    ]
+    return ModeForces(contact.name, contact, mode, normal, tuple(tangential) if mode.sticks else ())

@@ -1,0 +1,64 @@
+"""What contacts in given modes did, as attributes of the result of a phase."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nsopt.contact_modes import FREE, LASTING, joint_of
+from nsopt.result import Result
+from nsopt.trajectory.phases.mode_conditions import ContactMotion, InMode
+from nsopt.trajectory.phases.phase import PhaseProgram
+from nsopt.trajectory.transcription.base import Array
+
+
+def recorded_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
+    """Return the modes of the contacts of a phase, what they leave, and impulses at its start.
+
+    Parameters
+    ----------
+    phase : PhaseProgram
+    x : (n,)
+        Its unknowns.
+    impulses : (k,) [N s]
+        Of the contacts that are closed, one after another; none without an impact.
+    """
+    if not phase.in_modes:
+        return {}
+    attrs: dict[str, Any] = {
+        "modes": json.dumps({y.forces.name: repr(y.forces.mode) for y in phase.in_modes})
+    }
+    closed = phase.closed
+    if closed:
+        left = np.array([_left(phase, y, x) for y in closed.values()])
+        attrs["modes_gap"], attrs["modes_slip"] = (float(z) for z in left.max(axis=0))
+    if impulses.size:
+        ends = np.cumsum([len(y.forces.inputs) for y in closed.values()])[:-1]
+        parts = zip(closed, np.split(impulses, ends), strict=True)
+        attrs["impact"] = json.dumps({name: part.tolist() for name, part in parts})
+    return attrs
+
+
+def in_given_modes(result: Result, in_modes: Sequence[InMode]) -> Result:
+    """Return a result whose contacts have their given modes, for no gap is closed exactly."""
+    data = result.data.copy()
+    closed = {x.forces.name: x.forces.mode.closed for x in in_modes}
+    for k, contact in enumerate(data["contact"].values):
+        name = str(contact)
+        lasting = closed.get(name, closed.get(joint_of(name)))
+        if lasting is not None:
+            data["contact_mode"].values[1:, k] = LASTING if lasting else FREE
+    return Result(data)
+
+
+def _left(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[float, float]:
+    """Return the largest gap [m], and the largest slip [m/s] of one that sticks, at all points."""
+    _, fine = phase.transcription.trajectory(x)
+    p, n = np.tile(phase.p[:, None], len(fine.q)), len(fine.q)
+    motion = contact.motion.map(n)(np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, p)
+    found = dict(zip(ContactMotion._fields, motion, strict=True))
+    gap, slip = (float(np.abs(np.asarray(found[y])).max(initial=0.0)) for y in ("distance", "slip"))
+    return gap, slip if contact.forces.mode.sticks else 0.0

@@ -1,0 +1,18 @@
+"""Mechanisms that move by polynomials: those whose accelerations are independent."""
+
+from __future__ import annotations
+
+from nsopt.mechanics import Dynamics
+
+
+def no_accelerations(d: Dynamics) -> str:
+    """Return the reason why a mechanism has no independent accelerations; empty if it has."""
+    if d.contact_names:
+        return f"contact {d.contact_names[0]!r} has no acceleration"
+    if d.closure_names:
+        return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
+    if d.nonholonomic_names:
+        return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
+    if d.nq != d.nv or d.internal_names:
+        return "free bodies that turn, ball joints and bristles have coordinates of another kind"
+    return ""

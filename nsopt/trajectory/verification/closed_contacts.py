@@ -1,0 +1,61 @@
+"""Which contacts of an optimum are closed, and which press by what a solver leaves alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.contact_modes import FREE, LASTING
+from nsopt.mechanics import Dynamics
+from nsopt.result import Result
+from nsopt.trajectory.transcription.base import Transcription
+from nsopt.trajectory.transcription.stepped import Stepped
+
+Array = NDArray[np.float64]
+
+ROUND_OFF = 1e-8
+"""Of the typical impulse of a program, what its solver leaves of one that is zero."""
+
+CLOSED = 1e-2
+"""Of a typical opening, the gap beyond which no contact is closed."""
+
+LIGHT = 1e-12
+"""Mobility [1/kg] of what nothing with a mass takes part in."""
+
+
+def closed_modes(x: Transcription, result: Result, p: Array) -> Array:
+    """Return the modes of contacts over steps, those free whose gap is open.
+
+    Of a gap and its impulse, whose product a relaxation lets be a little above zero, the smaller
+    one is meant to be zero: the gap over a typical opening, the impulse over that of the weight of
+    what the contact moves, so that a light contact is not judged by heavy ones beside it.
+
+    Parameters
+    ----------
+    x : Transcription
+    result : Result
+        Its modes are of impulses alone.
+    p : (np,)
+        Parameters of the mechanism.
+    """
+    mode = result["contact_mode"].values.copy()
+    rigid = len(x.dynamics.contact_names)
+    if not isinstance(x, Stepped) or not rigid:
+        return mode
+    scales, impulse = x.model.scales, result["impulse"].values[:, :rigid]
+    gap = result["gap"].values[:, :rigid] / np.asarray(scales.gap)
+    weight = float(scales.force) / float(scales.mass) * float(scales.time)
+    own = weight * _masses(x.dynamics, result, p)
+    left = (impulse <= ROUND_OFF * float(scales.impulse)) | (gap > CLOSED) | (impulse <= own * gap)
+    mode[:, :rigid][(mode[:, :rigid] == LASTING) & left] = FREE
+    return mode
+
+
+def _masses(d: Dynamics, result: Result, p: Array) -> Array:
+    """Return the mass that each rigid contact moves along its normal at each time [kg]."""
+    found = []
+    for t, q in zip(result["time"].values, result["q"].values, strict=True):
+        W, M = np.asarray(d.gap_matrix(t, q, p)), np.asarray(d.mass(q, p))
+        mobility = np.einsum("ij,ij->j", W, np.linalg.lstsq(M, W, rcond=None)[0])
+        found.append(1 / np.maximum(mobility, LIGHT))
+    return np.array(found)

@@ -1,0 +1,193 @@
+"""Modes of contacts by phase, against closed forms and mechanics written by hand."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    assemble,
+)
+from nsopt.trajectory import (
+    Effort,
+    EndAt,
+    Horizon,
+    MotionPhase,
+    Open,
+    Quintic,
+    Sliding,
+    StartAt,
+    Sticking,
+    optimize_phases,
+)
+
+G = 9.81
+UP = np.column_stack([(1, 0, 0), (0, 0, -1), (0, 1, 0)])  # z of the floor is y of the world
+MU, MASS = 0.4, 2.0
+UNIT = (1.0, 1.0, 1.0)
+
+
+def block(law=None):
+    """A block that a motor draws along x, free to rise, above a floor."""
+    sled, body = Body("sled", 1e-3, UNIT), Body("block", MASS, UNIT)
+    joints = [
+        Prismatic("along", Frame(GROUND, axes=(1, 0, 0)), Frame(sled, axes=(1, 0, 0))),
+        Prismatic("rise", Frame(sled, axes=(0, 1, 0)), Frame(body, axes=(0, 1, 0))),
+    ]
+    law = law or ContactLaw(friction=MU)
+    floor = PlaneContact("floor", Frame(GROUND, axes=UP), Frame(body), law=law, planar=True)
+    mechanism = Mechanism([sled, body], joints, "relative", [Actuator("along")])
+    return assemble(mechanism, [floor], (0.0, -G, 0.0))
+
+
+def slide(d, mode, conditions=(), horizon=None, modes=None):
+    """A phase over 1 m, or at rest."""
+    guess = Quintic([0, 0], [1, 0])
+    within = horizon or Horizon(1.0, 10)
+    return MotionPhase(
+        d, within, [Effort()], conditions, guess, modes={"floor": mode} if modes is None else modes
+    )
+
+
+REST = [0.0, 0.0]
+START, END = StartAt([0, 0], REST), EndAt([1, 0], REST)
+
+
+def test_a_block_slides_and_stays_where_it_is_put():
+    """Squared m (a + mu g) over 1 s and 1 m from rest to rest; held at rest without an effort."""
+    d = block()
+    stays = replace(slide(d, Sticking(), horizon=Horizon(0.5, 4)), guess=Quintic([1, 0], [1, 0]))
+    result = optimize_phases([slide(d, Sliding(), [START, END]), stays])
+    assert result.completed, result.stop_reason
+    mass = MASS + 1e-3
+    expected = 12 * mass**2 + (MU * MASS * G) ** 2
+    assert result.objective == pytest.approx(expected, rel=1e-6)
+    moving, held = result.phases
+    assert moving["contact_force"].values[1:, 0] == pytest.approx(
+        np.tile([-MU * MASS * G, MASS * G, 0], (10, 1)), rel=1e-6
+    )
+    assert held["q"].values[:, 0] == pytest.approx(1.0, abs=1e-9)
+    assert np.abs(held["drive"].values[:, 0]).max() < 1e-4
+    assert json.loads(moving.data.attrs["modes"]) == {"floor": "Sliding(forwards=True)"}
+    assert "impact" not in held.data.attrs  # it was closed before
+    assert np.all(moving["contact_mode"].values[1:] == 1)
+
+
+def test_it_does_not_slide_backwards_where_it_is_to_slide_forwards():
+    d, back = block(), EndAt([-1, 0], REST)
+    guess, stays = Quintic([0, 0], [-1, 0]), Quintic([-1, 0], [-1, 0])
+    for forwards in (True, False):
+        first = replace(slide(d, Sliding(forwards), [START, back]), guess=guess)
+        second = replace(slide(d, Sticking(), horizon=Horizon(0.5, 4)), guess=stays)
+        result = optimize_phases([first, second])
+        assert result.completed != forwards
+    assert result.objective == pytest.approx(12 * (MASS + 1e-3) ** 2 + (MU * MASS * G) ** 2)
+
+
+def test_a_fall_ends_in_an_impact_of_its_momentum():
+    """From 0.2 m: what it has downwards goes into the floor, and friction takes its part of that.
+
+    Along the floor it has 0.6 of its speed down, of which friction takes 0.4: it slides on.
+    """
+    d, height = block(), 0.2
+    fall, speed = np.sqrt(2 * height / G), np.sqrt(2 * height * G)
+    along = 0.6 * speed
+    start = StartAt([0, height], [along, 0])
+    reach = along * fall
+    free = replace(
+        slide(d, Open(), [start], Horizon((0.05, 1.0), 10)),
+        guess=Quintic([0, height], [reach, 0]),
+    )
+    later = Quintic(None, [reach + 0.1, 0])
+    onwards = replace(slide(d, Sliding(), [], Horizon(0.1, 5)), guess=later)
+    result = optimize_phases([free, onwards])
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(0.0, abs=1e-6)
+    assert result.borders[1] == pytest.approx(fall, rel=1e-6)
+    (impulse,) = json.loads(result.phases[1].data.attrs["impact"])["floor"]
+    assert impulse == pytest.approx(MASS * speed, rel=1e-6)
+    before, after = result.phases[0]["v"].values[-1], result.phases[1]["v"].values[0]
+    assert before == pytest.approx([along, -speed], rel=1e-6)
+    lost = MU * MASS * speed / (MASS + 1e-3)
+    assert after == pytest.approx([along - lost, 0.0], rel=1e-6, abs=1e-9)
+    # To stick it is braked in the air, evenly, to what friction can take.
+    sticks = optimize_phases([free, replace(onwards, modes={"floor": Sticking()})])
+    assert sticks.completed, sticks.stop_reason
+    taken = (MASS + 1e-3) * along - MU * MASS * speed
+    assert sticks.objective == pytest.approx(taken**2 / fall, rel=1e-6)
+    normal, friction = json.loads(sticks.phases[1].data.attrs["impact"])["floor"]
+    assert friction == pytest.approx(-MU * normal, rel=1e-6)
+    assert np.abs(sticks.phases[1]["v"].values).max() < 1e-8
+
+
+def test_friction_in_space_is_within_its_cone():
+    """As above, along both axes of the floor: 0.6 and 0.8 of the speed along it."""
+    carts = [Body(f"cart {k}", 1e-3, UNIT) for k in range(2)]
+    body, axes = Body("block", MASS, UNIT), ((1, 0, 0), (0, 0, 1), (0, 1, 0))
+    links = [None, *carts, body]
+    joints = [
+        Prismatic(f"slide {k}", Frame(links[k], axes=axis), Frame(links[k + 1], axes=axis))
+        for k, axis in enumerate(axes)
+    ]
+    floor = PlaneContact("floor", Frame(GROUND, axes=UP), Frame(body), law=ContactLaw(friction=MU))
+    drives = [Actuator("slide 0"), Actuator("slide 1")]
+    d = assemble(Mechanism([*carts, body], joints, "relative", drives), [floor], (0.0, -G, 0.0))
+    height, direction = 0.2, np.array([0.6, 0.8])
+    fall, speed = np.sqrt(2 * height / G), np.sqrt(2 * height * G)
+    along = 0.6 * speed * direction
+    stated = (d, Horizon((0.05, 1.0), 10), [Effort()])
+    start, landed = StartAt([0, 0, height], [*along, 0]), (*(along * fall), 0)
+    air, hold = Quintic([0, 0, height], landed), Quintic(None, landed)
+    result = optimize_phases(
+        [
+            MotionPhase(*stated, [start], air, modes={"floor": Open()}),
+            MotionPhase(d, Horizon(0.1, 5), [Effort()], [], hold, modes={"floor": Sticking()}),
+        ]
+    )
+    assert result.completed, result.stop_reason
+    normal, *friction = json.loads(result.phases[1].data.attrs["impact"])["floor"]
+    assert normal == pytest.approx(MASS * speed, rel=1e-6)
+    assert -UP[:, :2] @ friction == pytest.approx(MU * normal * np.array([0.6, 0.0, 0.8]), rel=1e-3)
+    with pytest.raises(ValueError, match="phase 0: contact 'floor' slips in two directions"):
+        optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
+
+
+@pytest.mark.parametrize(
+    ("phase", "says"),
+    [
+        (lambda d: slide(d, None, modes={}), "'floor' has no acceleration: .*'floor': Open"),
+        (lambda d: slide(d, None, modes={"wall": Open()}), "modes name the contact 'wall', which"),
+        (
+            lambda d: slide(d, Sticking(), [StartAt([0, 0.1], REST)]),
+            r"Sticking\(\) of contact 'floor' does not fit .*: its distance is 0.1 m, not zero",
+        ),
+        (
+            lambda d: slide(d, Sticking(), [StartAt([0, 0], [0.3, 0])]),
+            "its slip is 0.3 m/s, not zero",
+        ),
+        (
+            lambda d: slide(block(ContactLaw(restitution=0.5, friction=MU)), Sliding()),
+            "'floor' has restitution, phases have impacts without it",
+        ),
+        (lambda d: slide(block(ContactLaw()), Sticking()), "'floor' has no friction, so it cannot"),
+    ],
+)
+def test_modes_that_do_not_fit_are_refused(phase, says):
+    d = block()
+    with pytest.raises(ValueError, match="phase 0: .*" + says):
+        optimize_phases([phase(d), slide(d, Sticking())])
+
+
+def test_what_is_no_mode_is_refused():
+    d = block()
+    with pytest.raises(TypeError, match=r"mode of contact 'floor' must be Open\(\), Sticking"):
+        optimize_phases([slide(d, "open"), slide(d, Sticking())])
