@@ -31,7 +31,9 @@ class Ipopt(Backend):
     """The interior-point method IPOPT with the settings that suit complementarity.
 
     Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
-    1e-6). A single program is not scaled again, for the Mpcc states its scales.
+    1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems of
+    compiled motions without complementarity are solved by `nsopt.mpcc.linear_solver`, others by
+    MUMPS, unless ``options`` choose another solver.
 
     Parameters
     ----------

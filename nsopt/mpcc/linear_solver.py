@@ -20,10 +20,10 @@ _INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 def library() -> Path | None:
     """Return the compiled library with the functions of HSL_MA97; None without a compiler.
 
-    IPOPT loads its linear solvers under these names. For matrices that come from steps one after
-    the other it takes about half the time of MUMPS, which is in CasADi: unknowns are eliminated in
-    pairs with the equations that give them, so that few pivots have to be delayed, and memory is
-    kept from one factorization to the next.
+    IPOPT loads its linear solvers under these names. With this one an iteration over many steps
+    takes about three fifths of what it takes with MUMPS, which is in CasADi: unknowns are
+    eliminated in pairs with the equations that give them, so that few pivots have to be delayed,
+    and memory is kept from one factorization to the next.
     """
     units = [_with_headers(path) for path in sorted(SOURCES.glob("*.c"))]
     flags = ("-pthread", *vectors().flags)

@@ -11,8 +11,8 @@
 static const double PREFERRED = 0.01; /* threshold of pivots of one that are taken first */
 static const double PAIRED = 1e-5;    /* of those of two that the order was found for */
 static const double NOTHING = 1e-300;
-static const double CANCELLED = 1e-14; /* pivot beside the terms it is left of, that is round-off */
-enum { THIN = 3 };                     /* a column is thin if so many times its entries fit */
+static const double CANCELLED = 1e-14; /* what round-off leaves of the largest term in a sum */
+enum { THIN = 3 }; /* a column is thin if it has at most this part, 1 / THIN, of its entries */
 
 static double *column(const Front *f, int j) { return f->a + (size_t)j * (size_t)f->size; }
 
