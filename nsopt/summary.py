@@ -9,7 +9,7 @@ import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, held_slip, turned_in_steps
-from nsopt.contact_modes import statistics_of_modes
+from nsopt.contact_modes import IMPACT, statistics_of_modes, step_modes
 
 Row = tuple[str, str]
 
@@ -236,12 +236,14 @@ def contacts(data: xr.Dataset) -> list[Row]:
 
 def impacts(data: xr.Dataset) -> list[Row]:
     """Return the number of impacts of rigid contacts, and their impulses."""
-    count, total, most = 0, 0.0, (0.0, 0, 0)
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    count = int(np.count_nonzero(step_modes(data)[:, :rigid] == IMPACT))
+    total, most = 0.0, (0.0, 0, 0)
     for begin, x in blocks(data["impact_impulse"]):
         impulse = np.nan_to_num(x)
         k, j = np.unravel_index(int(np.argmax(impulse)), impulse.shape)
         most = max(most, (float(impulse[k, j]), -(begin + int(k)), int(j)))
-        count, total = count + int(np.count_nonzero(impulse)), total + float(impulse.sum())
+        total += float(impulse.sum())
     if not count:
         return []
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]

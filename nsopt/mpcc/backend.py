@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -99,6 +100,8 @@ class Nlp:
         Largest entry of the gradient of f at a typical start, infinite where it is not known.
     compiled : bool
         Whether the program is solved by compiled code where there can be some.
+    built : dict
+        What backends have built for programs that differ in their limits alone.
     """
 
     name: str
@@ -114,6 +117,7 @@ class Nlp:
     starts: WarmStart | None = None
     slope: float = np.inf
     compiled: bool = False
+    built: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +215,12 @@ class NlpsolCall:
     def __init__(self, solver: ca.Function, nlp: Nlp, callback: ca.Callback | None = None) -> None:
         self._solve, self._callback = Evaluator(solver), callback
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
+
+    def restated(self, nlp: Nlp) -> NlpsolCall:
+        """Return the call of a program with other limits of its rows."""
+        other = copy.copy(self)
+        other._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
+        return other
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         """Solve from ``start``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -32,8 +32,8 @@ class Ipopt(Backend):
 
     Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
     1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems of
-    compiled motions without complementarity are solved by `nsopt.mpcc.linear_solver`, others by
-    MUMPS, unless ``options`` choose another solver.
+    compiled motions are solved by `nsopt.mpcc.linear_solver`, others, and those that it gives up,
+    by MUMPS, unless ``options`` choose another solver.
 
     Parameters
     ----------
@@ -83,7 +83,12 @@ class Ipopt(Backend):
     def build(self, nlp: Nlp) -> Call:
         """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
-            return self._solver(nlp, self._structured(nlp, nlp.derivatives))
+            chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
+            own = linear_solver.options() if nlp.compiled and not chosen else {}
+            other = partial(self._over_horizon, nlp, nlp.derivatives, {})
+            return (
+                _OwnFirst(self._over_horizon(nlp, nlp.derivatives, own), other) if own else other()
+            )
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
@@ -91,14 +96,18 @@ class Ipopt(Backend):
         suited = {**SINGLE, **_warm(self.warm_start)}
         return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
 
+    def _over_horizon(self, nlp: Nlp, own: Derivatives, linear: Mapping[str, Any]) -> NlpsolCall:
+        """Return the call of a structured program, by options of a linear solver."""
+        like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, bool(linear))
+        if like not in nlp.built:
+            nlp.built[like] = self._solver(nlp, {**self._structured(nlp, own), **linear})
+        call: NlpsolCall = nlp.built[like]
+        return call.restated(nlp)
+
     def _structured(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
         given = ("grad_f", "jac_g", "hess_lag")
         options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
         options["cache"] = {"nlp_grad": _lagrangian(nlp, derivatives)}
-        chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
-        # With complementarity it may fail where MUMPS does not, as of `bounce`.
-        if nlp.compiled and not nlp.complementary and not chosen:
-            options |= linear_solver.options()
         if nlp.complementary:  # with bounds relaxed products end far above sigma
             options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
         if nlp.slope < FLAT:
@@ -129,6 +138,9 @@ class Ipopt(Backend):
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
         return NlpsolCall(solver, nlp, callback)
 
+
+GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
+"""What IPOPT says where a linear system could not be solved, among other things."""
 
 OF_LINEAR_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
 """Options by which a user chooses another linear solver."""
@@ -207,6 +219,25 @@ def _warm(start: WarmStart) -> dict[str, Any]:
         "ipopt.warm_start_slack_bound_frac": start.push,
         "ipopt.warm_start_mult_bound_push": start.push,
     }
+
+
+class _OwnFirst:
+    """A Call by our linear solver; by another one where that gives up.
+
+    It does where pivots are delayed so often that fronts grow, as with complementarity that is
+    degenerate.
+    """
+
+    def __init__(self, own: Call, make_other: Callable[[], Call]) -> None:
+        self._own, self._make_other = own, make_other
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        first = self._own(start, p, lower, upper)
+        if first.success or first.interrupted or first.status not in GAVE_UP:
+            return first
+        again = self._make_other()(start, p, lower, upper)
+        iterations, time = first.iterations + again.iterations, first.time + again.time
+        return replace(again, iterations=iterations, time=time)
 
 
 class _ColdOrWarm:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
 from nsopt.mpcc.block_functions import Code
+from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
 from nsopt.mpcc.homotopy import Trial, ended, follow
@@ -70,7 +72,7 @@ class StructuredProgram:
         start: Vector | None = None,
     ) -> None:
         self._backend, self._settings, self._slope = backend, settings, np.inf
-        self._compiled = compiled is not None
+        self._compiled, self._built = compiled is not None, dict[Hashable, Any]()
         self._p = np.full(nlp.p.numel(), np.nan) if p is None else p
         split = SimpleBounds.of(nlp)
         self._of_rest = split.rest.derivatives(compiled=compiled)
@@ -143,9 +145,14 @@ class StructuredProgram:
             schedules = (schedules[0][-1:], *schedules)
         final = schedules[0][-1]
 
+        exact = replace(case, p=np.append(p, final))
+
         def followed(call: Call) -> list[Trial]:
             def trial(stage: Stage, now: Point, last: bool) -> Trial:
-                return self._try(call, stage, now, case, final, last=last)
+                tried = self._try(call, stage, now, case, final, last=last)
+                if tried.ok or not last or tried.outcome.interrupted or not now.warm:
+                    return tried
+                return self._branch_beside(tried, now, exact) or tried
 
             return follow(schedules, start, start, self._settings.retries, trial)
 
@@ -156,7 +163,6 @@ class StructuredProgram:
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
-            exact = replace(case, p=np.append(p, final))
             trials, found = self._improved(options, trials, exact)
         status = _status(trials, found)
         return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
@@ -167,7 +173,8 @@ class StructuredProgram:
         return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
 
     def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
-        return replace(nlp, slope=self._slope, starts=starts, compiled=self._compiled)
+        known = replace(nlp, slope=self._slope, compiled=self._compiled, built=self._built)
+        return replace(known, starts=starts)
 
     def _try(
         self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool
@@ -176,6 +183,30 @@ class StructuredProgram:
         residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
         ok = outcome.success and (not last or residuals.largest <= 1)
         return Trial(stage, ok, outcome.point, outcome, residuals, f)
+
+    def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial | None:
+        """Return the end of the branch of the point before a last stage that failed, if it is one.
+
+        Where products are hardly allowed anything, steps of an interior-point method are lost in
+        round-off; in one branch nothing is relaxed.
+        """
+        if self._settings.active_set is None or not self.nlp.halves.size:
+            return None
+        branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
+        start = branches.lifted(near, case)
+        G, H = branches.G, branches.H
+        outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
+        point = branches.stated(outcome.point)
+        residuals, f = self._judge.report(point, case.p, case)
+        if not outcome.success or not residuals.largest <= 1:
+            return None
+        both = replace(
+            outcome,
+            point=point,
+            iterations=failed.outcome.iterations + outcome.iterations,
+            time=failed.outcome.time + outcome.time,
+        )
+        return Trial(failed.stage, True, point, both, residuals, f)
 
     def _improved(
         self, options: ActiveSet, trials: list[Trial], case: Case

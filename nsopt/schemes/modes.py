@@ -166,11 +166,10 @@ def zero_where_pressed(
     labels: tuple[str, ...],
 ) -> ca.SX:
     """State rate = 0 where lam > 0, and nothing elsewhere; return the negative part of rate."""
-    parts = [mpcc.variable(f"{name}_{x}", lam.numel(), scale=scale[0]) for x in ("up", "down")]
-    mpcc.equal(name, rate - parts[0] + parts[1], scale=scale[0])
-    for x, part in zip(("up", "down"), parts, strict=True):
-        mpcc.complement(f"{name}_{x}_pair", part, lam, scale=scale, labels=labels)
-    return parts[1]
+    up, down = parts(mpcc, name, rate, scale[0])
+    mpcc.complement(f"{name}_parts", up, down, scale=(scale[0], scale[0]), labels=labels)
+    mpcc.complement(f"{name}_size", up + down, lam, scale=scale, labels=labels)
+    return down
 
 
 def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
@@ -210,10 +209,22 @@ def positive_part(
     scale : SX
         Size of x.
     """
-    above, below = (
-        mpcc.variable(f"{name}_{k}", x.numel(), scale=scale, guess=ca.fmax(sign * guess, 0))
-        for k, sign in (("above", 1), ("below", -1))
-    )
-    mpcc.equal(name, x - above + below, scale=scale)
+    above, below = parts(mpcc, name, x, scale, guess)
     mpcc.complement(f"{name}_parts", above, below, scale=(scale, scale), labels=d.contact_names)
     return above
+
+
+def parts(
+    mpcc: Mpcc, name: str, x: ca.SX, scale: ca.SX, guess: ca.SX | float = 0.0
+) -> tuple[ca.SX, ca.SX]:
+    """Return unknowns of zero or more whose difference is x.
+
+    They are to be complementary to something, or to each other: where nothing holds them both grow
+    without end, an optimum that is no point.
+    """
+    above, below = (
+        mpcc.variable(f"{name}_{part}", x.numel(), scale=scale, guess=ca.fmax(sign * guess, 0))
+        for part, sign in (("above", 1), ("below", -1))
+    )
+    mpcc.equal(name, x - above + below, scale=scale)
+    return above, below

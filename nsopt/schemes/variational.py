@@ -18,7 +18,7 @@ from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.friction import Friction
 from nsopt.schemes.impact import Impact, NewtonImpact
 from nsopt.schemes.lasting import StepContacts, contacts_of_step
-from nsopt.schemes.modes import KnownModes, rate_sizes, touching, zero_where_pressed
+from nsopt.schemes.modes import KnownModes, parts, rate_sizes, touching
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
@@ -317,7 +317,12 @@ class Variational(Scheme):
         lam = interval.impulse
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
         if not (last.at_rest and last.drift.is_zero()):  # else rates are zero, and nothing is left
-            zero_where_pressed(mpcc, "rest", last.gap_rate(v), lam, rate_sizes(scales), names)
+            # At rest on a wall one may press or not. As parts that do not exclude each other may
+            # grow where nothing presses, solvers find that it does.
+            sizes = rate_sizes(scales)
+            up, down = parts(mpcc, "rest", last.gap_rate(v), sizes[0])
+            mpcc.complement("rest_up", up, lam, scale=sizes, labels=names)
+            mpcc.complement("rest_down", down, lam, scale=sizes, labels=names)
         return replace(interval, at_node=v)
 
     def _node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:

@@ -28,7 +28,7 @@ from nsopt.simulation.control import (
     StepFigures,
 )
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.record.evaluation import losses_of_forces
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import check_run
@@ -57,6 +57,7 @@ __all__ = [
     "check_run",
     "losses_of_forces",
     "objects",
+    "significant_impulses",
     "simulate",
     "until_end",
 ]

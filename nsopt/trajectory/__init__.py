@@ -36,9 +36,11 @@ from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
 from nsopt.trajectory.schedules import (
     DAMPED,
+    DAMPED_START,
     FINE,
     FROM_AFAR,
     FROM_AFAR_SLOWLY,
+    FROM_NEARBY,
     GRADUAL,
     STRAIGHT,
     WARM_START,
@@ -58,9 +60,11 @@ from nsopt.trajectory.sensitivity import (
 
 __all__ = [
     "DAMPED",
+    "DAMPED_START",
     "FINE",
     "FROM_AFAR",
     "FROM_AFAR_SLOWLY",
+    "FROM_NEARBY",
     "GRADUAL",
     "STRAIGHT",
     "WARM_START",

@@ -135,6 +135,12 @@ def solved(
     return last if last.interrupted else program.solve(p, *limits, start, schedules).after(last)
 
 
+def cost_of(result: Result) -> float:
+    """Return the cost by the exact sign of dry friction, which smoothing hides a part of."""
+    exact: dict[str, float] = json.loads(result.data.attrs.get("exact_cost", "{}"))
+    return sum(exact.values()) if exact else result.objective
+
+
 def of_result(transcription: Transcription, result: Result) -> Transcription:
     """Return the motion of which a result is an optimum, with friction smoothed as there."""
     stated = result.data.attrs.get("friction_smoothed")

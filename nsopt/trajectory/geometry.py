@@ -79,36 +79,3 @@ def halved(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
         up = rises(middle)
         low, high = ca.if_else(up, low, middle), ca.if_else(up, middle, high)
     return low, high
-
-
-def least_along(
-    distance: Callable[[ca.SX, ca.SX], ca.SX], place: ca.SX, a: ca.SX, b: ca.SX
-) -> ca.SX:
-    """Return the least over the segment from a to b of a convex function of points.
-
-    The nearest point is found by halving; a last step of Newton makes it move with the segment, so
-    that second derivatives are right too.
-
-    Parameters
-    ----------
-    distance : (place, point) -> value
-        Convex in the point.
-    place : SX (k,)
-        Numbers that it depends on as well.
-    a, b : SX (3,) [m]
-    """
-    share, where = ca.SX.sym("share"), ca.SX.sym("place", place.numel())
-    near, far = ca.SX.sym("near", 3), ca.SX.sym("far", 3)
-    value = distance(where, near + share * (far - near))
-    slope = ca.gradient(value, share)
-    known = [share, where, near, far]
-    along = ca.Function("along", known, [slope, ca.gradient(slope, share)], {"cse": True})
-    low, high = halved(lambda x: along(x, place, a, b)[0] > 0)
-    middle = (low + high) / 2
-    slope, bend = along(middle, place, a, b)
-    curved = bend > TINY
-    moved = middle - ca.if_else(curved, slope, 0) / ca.if_else(curved, bend, 1)
-    inner = ca.fmin(ca.fmax(moved, low), high)
-    nearest = ca.if_else(low <= 0, 0, ca.if_else(high >= 1, 1, inner))
-    least: ca.SX = distance(place, a + nearest * (b - a))
-    return least

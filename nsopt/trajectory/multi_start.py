@@ -11,6 +11,7 @@ import numpy as np
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import stopped
+from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Perturbed
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.schedules import horizon_settings
@@ -79,12 +80,12 @@ def multi_start(
                 raise
     solved = [result for result in results if result.completed]
     if solved:
-        best = min(solved, key=_cost)
+        best = min(solved, key=cost_of)
     else:
         tolerances = horizon_settings(stated.solver).tolerances
         limit = min(tolerances.equality, tolerances.inequality)
         best = min(results, key=lambda x: _rank(x, limit))
-    objectives = [_cost(x) if x.completed else None for x in results]
+    objectives = [cost_of(x) if x.completed else None for x in results]
     objectives += [None] * (starts - len(results))
     done = sum(not result.interrupted for result in results)
     if done < starts and not best.interrupted:
@@ -92,13 +93,7 @@ def multi_start(
     return Result(best.data.assign_attrs(starts=json.dumps(objectives)))
 
 
-def _cost(result: Result) -> float:
-    """Return the cost by the exact sign of dry friction, which smoothing hides a part of."""
-    exact = json.loads(result.data.attrs.get("exact_cost", "{}"))
-    return sum(exact.values()) if exact else result.objective
-
-
 def _rank(result: Result, limit: float) -> tuple[float, float]:
     """Return violation beyond the limit, then objective."""
     violation = float(result.data.attrs["violation"])
-    return (0.0 if violation <= limit else violation), _cost(result)
+    return (0.0 if violation <= limit else violation), cost_of(result)

@@ -65,7 +65,7 @@ def record(
             "unplaced_energy": 0.0,
             "checkpoint": "",
             "status": REFUSED
-            if solution.ok and attrs["stop_reason"]
+            if attrs["stop_reason"] and (solution.ok or _claimed(solution))
             else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
@@ -98,6 +98,11 @@ def record(
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     labels = {"input_name": list(transcription.inputs), "part": PARTS}
     return Result(result.data.assign(more | labels))
+
+
+def _claimed(solution: Solution) -> bool:
+    """Return whether IPOPT says that it solved a program, which rows evaluated again may deny."""
+    return solution.status.solver_status.startswith("Solve")
 
 
 def _once(lines: Iterable[Outline]) -> list[Outline]:

@@ -50,6 +50,28 @@ def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
     return ca.if_else(first < last, -depth(solid, a + deepest * (b - a)), away)
 
 
+def rounded_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) -> ca.SX:
+    """Return `segment_distance` less a little: smooth where another edge or end becomes nearest.
+
+    Beside a face along which it lies a segment is nearest at one end, or at the next: an optimum
+    that goes by there is on a kink of the distance, about which solvers go to and fro. By
+    -width log(sum of exp(-distance / width)) over n edges and ends, never more than the least of
+    them and less by width log(n) at most.
+
+    Parameters
+    ----------
+    solid : Polytope
+        With few edges: derivatives are those of all of them.
+    a, b : SX (3,) [m]
+    width : float [m]
+    """
+    edges = [between_segments(a, b, ca.SX(c), ca.SX(d)) for c, d in solid.edges]
+    away = ca.vertcat(outside(solid, a), outside(solid, b), *edges)
+    least, sharp = ca.mmin(away), segment_distance(solid, a, b)
+    less = width * ca.log(ca.sum1(ca.exp((least - away) / width)))
+    return ca.if_else(sharp < 0, sharp, least) - less
+
+
 def _deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
     """Return the share of a segment where it is deepest, from depths (f,) at its ends.
 

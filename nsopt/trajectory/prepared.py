@@ -291,8 +291,10 @@ class PreparedOptimization:
         tie = tie_breaker(transcription, nlp, depends, guess, p)
         smoothed = isinstance(transcription, Collocation) and any(transcription.creep)
         bend = step_bend(transcription, nlp, guess, p) if smoothed else None
-        transcription = with_cost(with_cost(transcription, bend), tie)
-        return self._search.program(statement, transcription, tie, guess)
+        if tie is not None or bend is not None:
+            transcription = with_cost(with_cost(transcription, bend), tie)
+            nlp = transcription.nlp()
+        return self._search.program(statement, transcription, tie, guess, nlp)
 
     def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
         """Return the program of other conditions and parameters, as much of it as is the same."""

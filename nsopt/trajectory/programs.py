@@ -27,7 +27,14 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import relaxed_in_space
-from nsopt.trajectory.schedules import FROM_AFAR, SETTINGS, WARM_START, horizon_settings
+from nsopt.trajectory.schedules import (
+    DAMPED_START,
+    FROM_AFAR,
+    FROM_NEARBY,
+    SETTINGS,
+    WARM_START,
+    horizon_settings,
+)
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -127,7 +134,14 @@ def schedules_from(
     guess: Guess, start: Point, transcription: Transcription, settings: Settings
 ) -> tuple[Schedule, ...]:
     """Return the schedules of a solve from a guess."""
-    earlier = isinstance(guess, Earlier) and guess.result.completed and not start.warm
-    if not (earlier and transcription.unilateral):
+    if not (isinstance(guess, Earlier) and guess.result.completed and not start.warm):
         return settings.schedules
-    return (WARM_START, *settings.schedules)
+    if not transcription.unilateral:
+        return settings.schedules
+    other_grid = guess.result.data.sizes["unknown_index"] != transcription.size
+    known = WARM_START
+    if transcription.dynamics.bores:
+        known = DAMPED_START
+    elif other_grid and _opens_far(transcription.dynamics):
+        known = FROM_NEARBY
+    return (known, *settings.schedules)

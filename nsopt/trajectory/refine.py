@@ -14,6 +14,7 @@ from nsopt.checks import between, positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import stopped
+from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
@@ -22,7 +23,11 @@ from nsopt.trajectory.transcription.accelerations import no_accelerations
 
 
 class GridSolve(NamedTuple):
-    """The solve on one grid of the series; ``accuracy``: what solvers leave of the objective."""
+    """The solve on one grid of the series.
+
+    The objective is that by the exact sign of friction where the program has it smoothed, to a
+    speed that differs between grids; ``accuracy``: what solvers leave of it.
+    """
 
     steps: int
     objective: float
@@ -230,16 +235,17 @@ def _halved(horizon: Horizon) -> Horizon:
 
 def _grid(result: Result, steps: int) -> GridSolve:
     attrs = result.data.attrs
+    objective = cost_of(result)
     iterations, seconds = (
         float(np.nansum(result[name].values)) for name in ("iterations", "solve_time")
     )
     return GridSolve(
         steps,
-        float(attrs["objective"]),
+        objective,
         float(attrs.get("defect", np.nan)),
         round(iterations),
         seconds,
-        SOLVED * abs(float(attrs["objective"])),
+        SOLVED * abs(objective),
     )
 
 

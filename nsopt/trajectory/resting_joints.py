@@ -8,6 +8,7 @@ homotopy.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ from nsopt.trajectory.transcription.resting import RestingCollocation, friction_
 NOTABLE = 0.1
 """Of the cost by the exact sign of friction, what smoothing leaves out from which rests are sought.
 """
+
+SOME = 0.01
+"""The same, from which joints that have come to rest where they were to slide are taken to rest."""
 
 CREEPS = 0.7
 """Of the speed up to which friction is smoothed, the mean speed in a step below which a joint that
@@ -81,6 +85,19 @@ class Found(NamedTuple):
         """Whether it is a solution that keeps its limits between nodes."""
         return self.end.ok and (self.kept is None or not self.kept.fault)
 
+    def having_spent(self, last: Found) -> Found:
+        """Return it with the iterations and the time of all that was solved, to the last."""
+        if last is self:
+            return self
+        # What is found stays so where a trial after it was interrupted.
+        runs = tuple(replace(run, interrupted=self.end.interrupted) for run in last.end.stages)
+        solution = replace(self.solution, stages=runs, time=last.end.time)
+        kept = self.kept
+        if kept is not None:
+            ended = replace(kept.solution, stages=runs, time=last.end.time)
+            kept = kept._replace(solution=ended)
+        return Found(self.program, solution, kept)
+
 
 def cheaper(one: Found, other: Found, p: Array) -> Found:
     """Return the second motion where it is good and costs less by the exact sign of friction."""
@@ -91,10 +108,19 @@ def cheaper(one: Found, other: Found, p: Array) -> Found:
 def rests_sought(found: Found, p: Array) -> bool:
     """Return whether friction that is smoothed leaves out a notable part of the cost."""
     x = found.program.transcription
-    if not (found.good and isinstance(x, Collocation) and any(x.creep)):
-        return False
-    sharp, smooth = found.exact(p)
-    return sharp - smooth > NOTABLE * abs(sharp)
+    smoothed = found.good and isinstance(x, Collocation) and any(x.creep)
+    return smoothed and _left_out(found, p) > NOTABLE
+
+
+def halts_sought(found: Found, p: Array) -> bool:
+    """Return whether the sign of joints that have come to rest leaves out some of the cost."""
+    return _left_out(found, p) > SOME
+
+
+def _left_out(found: Found, p: Array) -> float:
+    """Return how much a program leaves out of the cost by the exact sign, over that cost."""
+    sharp, known = found.exact(p)
+    return (sharp - known) / max(abs(sharp), TINY)
 
 
 def modes(x: Collocation, unknowns: Array, speed: float) -> Array:
@@ -133,14 +159,16 @@ def modes(x: Collocation, unknowns: Array, speed: float) -> Array:
     return found
 
 
-def halted(x: RestingCollocation, unknowns: Array) -> Array:
-    """Return the modes of a motion whose joints may have come to rest where they were to slide."""
-    fine, found = x.trajectory(unknowns)[1], x.modes.copy()
+def halted(motion: Found) -> RestingCollocation:
+    """Return a motion in which joints rest that have come to rest where they were to slide."""
+    x = motion.program.transcription
+    assert isinstance(x, RestingCollocation)
+    fine, found = x.trajectory(motion.end.x)[1], x.modes.copy()
     for k, column in enumerate(friction_columns(x)):
         speeds = np.abs(fine.v[:, column])
         still = np.maximum(np.maximum(speeds[:-2:2], speeds[1::2]), speeds[2::2])
         found[still <= HALTED * x.creep[k], k] = 0.0 if x.creep[k] else np.nan
-    return found
+    return RestingCollocation.of(x, found)
 
 
 def _moving(speeds: Array, creep: float) -> NDArray[np.bool_]:

@@ -71,6 +71,19 @@ FINE: Schedule = (
 WARM_START: Schedule = (Stage(1e-4), Stage(1e-6), Stage(1e-8))
 """From an earlier solution, whose contact modes are taken as known."""
 
+DAMPED_START: Schedule = (
+    Stage(1e-4, normal_implicitness=1.0),
+    Stage(1e-4, normal_implicitness=0.2),
+    *WARM_START,
+)
+"""The same within clearances, where a motion on another grid would rattle at first."""
+
+FROM_NEARBY: Schedule = tuple(
+    Stage(sigma) for sigma in (1e-1, 1e-2, *(10.0**-k for k in (3, 5, 6, 7, 8)))
+)
+"""From a motion on another grid, where contacts open by more than a clearance: between its nodes
+feet are beside the ground, and what presses in one step there presses in another here."""
+
 _RELEASE: Schedule = (
     Stage(1e-8, normal_implicitness=0.5),
     Stage(1e-8, normal_implicitness=0.2),

@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nsopt.interrupt import interrupted
-from nsopt.mpcc import BESIDE, Code, Point, Schedule, Solution, Solver, StructuredProgram
+from nsopt.mpcc import (
+    BESIDE,
+    ROUGHLY,
+    Code,
+    Point,
+    Schedule,
+    Solution,
+    Solver,
+    StructuredNlp,
+    StructuredProgram,
+)
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement
 from nsopt.trajectory.from_afar import solved_from_afar, sought_from_afar
@@ -16,7 +26,15 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.motion_search import MotionSearch
 from nsopt.trajectory.programs import program_settings
-from nsopt.trajectory.resting_joints import SPEEDS, Found, cheaper, halted, modes, rests_sought
+from nsopt.trajectory.resting_joints import (
+    SPEEDS,
+    Found,
+    cheaper,
+    halted,
+    halts_sought,
+    modes,
+    rests_sought,
+)
 from nsopt.trajectory.stated_program import StatedProgram
 from nsopt.trajectory.step_bend import bends, step_bend
 from nsopt.trajectory.tie_breaker import smaller
@@ -47,9 +65,11 @@ class SingleMotion(MotionSearch[StatedProgram]):
         transcription: Transcription,
         tie: Smoothness | None,
         guess: Guess,
+        nlp: StructuredNlp | None = None,
     ) -> StatedProgram:
-        """Return the program of a motion with its tie-breaker, if there is one."""
-        nlp, settings = transcription.nlp(), program_settings(transcription, self.solver)
+        """Return the program of a motion, with its tie-breaker if any; ``nlp`` where known."""
+        nlp = transcription.nlp() if nlp is None else nlp
+        settings = program_settings(transcription, self.solver)
         # Motions through contacts begin far from where they end.
         start = None if transcription.unilateral else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
@@ -80,7 +100,7 @@ class SingleMotion(MotionSearch[StatedProgram]):
 
     def resolved(self, now: StatedProgram, solution: Solution, p: Array) -> bool:
         x = now.transcription
-        return not (isinstance(x, Collocation) and x.defect(solution.x, p) > self.horizon.defect)
+        return not isinstance(x, Collocation) or x.resolved(solution.x, p)
 
     def bent(self, now: StatedProgram, solution: Solution, p: Array) -> StatedProgram | None:
         x = now.transcription
@@ -91,36 +111,55 @@ class SingleMotion(MotionSearch[StatedProgram]):
         return self.program(now.statement, transcription, now.tie, now.guess)
 
     def rested(self, found: Found, p: Array) -> Found:
-        """Return a motion in which joints rest that crept, if it costs less by exact friction."""
+        """Return a motion in which joints rest that crept, if it costs less by exact friction.
+
+        Trials are solved roughly, to be compared; the best of them then to its end.
+        """
         if interrupted() or not rests_sought(found, p):
             return found
-        best, x, known = found, found.program.transcription, found.end.x
+        best = last = found
+        x, known = found.program.transcription, found.end.x
         assert isinstance(x, Collocation)
         for speed in SPEEDS:
-            rests = RestingCollocation.of(x, modes(x, known, speed))
-            tried = self._in_modes(rests, best, p)
+            before = best
+            tried = self._in_modes(RestingCollocation.of(x, modes(x, known, speed)), best, last, p)
             if tried is not None:
-                rests = rests.of(x, halted(rests, tried.end.x))
-                again = self._in_modes(rests, tried, p)
-                tried = tried if again is None else cheaper(tried, again, p)
-            if interrupted():
+                best, last = self._cheaper(best, tried, p), tried
+            if interrupted() or (best is before and best is not found):
                 break
-            if tried is not None and cheaper(best, tried, p) is tried:
-                best = tried
-            elif best is not found:
+        best, rough = found, best
+        while rough is not found and not interrupted():
+            last = self._ended_in_modes(rough, last, p)
+            before, best = best, self._cheaper(best, last, p)
+            if best is before or not halts_sought(best, p):
                 break
-        return best
+            again = self._in_modes(halted(best), best, last, p)
+            if again is None:
+                break
+            rough = last = again
+        return best.having_spent(last)
 
-    def _in_modes(self, rests: RestingCollocation, near: Found, p: Array) -> Found | None:
-        """Return the best motion of known modes near another; None if there is none, or no new."""
+    def _in_modes(
+        self, rests: RestingCollocation, near: Found, last: Found, p: Array
+    ) -> Found | None:
+        """Return a rough motion of known modes near another, after the last; None if no new one."""
         now, backend = near.program, self.solver.backend.brief
         if isinstance(now.transcription, RestingCollocation) and rests.alike(now.transcription):
             return None
         brief = replace(self, solver=replace(self.solver, backend=backend))
         other = brief.program(now.statement, rests, now.tie, now.guess)
-        beside = other.program.restated(other.nlp, BESIDE)
-        solution = beside.solve(p, *rests.limits(), near.end.point).after(near.end)
-        if not solution.ok:
-            return None
-        ended = Found(other, solution, other.kept(solution, p))
-        return ended if rests.defect(ended.end.x, p) <= self.horizon.defect else None
+        beside = other.program.rough.restated(other.nlp, BESIDE)
+        solution = beside.solve(p, *rests.limits(), near.end.point)
+        return Found(other, solution.after(last.end), None)
+
+    def _ended_in_modes(self, rough: Found, last: Found, p: Array) -> Found:
+        """Return a rough motion solved to its end, its limits kept between nodes."""
+        now = rough.program
+        further = now.program.restated(now.nlp, ROUGHLY)
+        solution = further.solve(p, *now.limits(), rough.end.point).after(last.end)
+        return Found(now, solution, now.kept(solution, p))
+
+    def _cheaper(self, one: Found, other: Found, p: Array) -> Found:
+        """Return the second motion where it is better, and its steps are resolved."""
+        better = cheaper(one, other, p) is other
+        return other if better and self.resolved(other.program, other.end, p) else one

@@ -34,5 +34,5 @@ optimization = Optimization(
     ],
     Quintic(),
     # As by default but for the last stages: friction of four feet that land is sharpened by tenths.
-    solver=Solver(compiled=True, schedules=[(10.0, 1e-1, 1e-3, 1e-5, 1e-6, 1e-7, 1e-8)]),
+    solver=Solver(compiled=True, schedules=[(10.0, 1e-1, 1e-3, 1e-5, 1e-6, 1e-7, 3e-8, 1e-8)]),
 )

@@ -91,8 +91,8 @@ def test_bounce_by_the_command_line(e, tmp_path):
 
 def test_a_solution_is_a_guess_with_its_multipliers(bounce):
     """Started from its own end a solve has next to nothing to do."""
-    first = bounce.solve({"restitution": 1.0}, 40)
-    again = replace(bounce, guess=Earlier(first)).solve({"restitution": 1.0}, 40)
+    first = bounce.solve({"restitution": 1.0}, 100)
+    again = replace(bounce, guess=Earlier(first)).solve({"restitution": 1.0}, 100)
     assert again.completed
     assert again.objective == pytest.approx(first.objective, rel=1e-7)
     counts = [int(r.data.attrs["solver_name"].split()[1]) for r in (first, again)]

@@ -65,15 +65,16 @@ def random_ends(random, count, scales=(0.2, 0.4, 0.8)):
 
 
 def test_a_box_stated_by_its_corners_is_the_box():
-    """Of points and of segments, inside and outside, and every derivative of points."""
+    """Of points, with every derivative, and of segments, which a box sees a little rounded."""
     inside = CORNERS[::2] * 0.5  # which do not matter
     pair = Box(TILTED, SIZE), ConvexHull(TILTED, np.vstack([CORNERS, inside]))
     random = np.random.default_rng(1)
-    for count in (1, 2):
+    rounded = 2e-3 * np.prod(SIZE) ** (1 / 3) * np.log(14)  # of 12 edges and two ends
+    for count, most in ((1, 0.0), (2, rounded)):
         box, hull = (measured(shape, count) for shape in pair)
         for ends in random_ends(random, 30):
             points = TILTED.origin + ends[:count]
-            assert float(hull(*points)) == pytest.approx(float(box(*points)), abs=1e-8)
+            assert -1e-8 < float(hull(*points)) - float(box(*points)) < most + 1e-8
     x = ca.SX.sym("x", 3)
     seconds = [ca.Function("s", [x], list(ca.hessian(measured(s, 1)(x), x))) for s in pair]
     for a, _ in random_ends(random, 20):

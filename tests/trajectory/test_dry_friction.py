@@ -18,17 +18,25 @@ from nsopt import (
     ViscousLaw,
     assemble,
 )
+from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
     ActuatorLimits,
+    DriveWithin,
     Duration,
+    During,
     Effort,
     EndAt,
     Horizon,
+    ObjectiveChange,
     Optimization,
     Quintic,
     StartAt,
     dry_friction,
+    refine,
+    resting_joints,
 )
+from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.transcription.resting import RestingCollocation
 
 MASS, FRICTION, EFFORT, WAY = 2.0, 1.5, 6.0, 1.0
 
@@ -188,3 +196,45 @@ def test_nothing_is_smoothed_where_friction_is_viscous():
     assert "exact_cost" not in result.data.attrs
     drive = MASS * result["acceleration"].values + 2.0 * result["v"].values
     assert result["drive"].values == pytest.approx(drive, abs=1e-9)
+
+
+def test_a_drive_that_is_limited_during_a_part_has_the_sign_of_the_way_that_is_known():
+    """Where the cart starts to slide too: m a + F, not m a."""
+    stated = [During(DriveWithin("rail", -EFFORT, EFFORT), 0.0, 0.5)]
+    smoothed = Collocation(cart(), Horizon(1.0, 10), (Effort(),), tuple(stated), ())
+    rests = RestingCollocation.of(smoothed.with_creep((0.3,)), np.ones((10, 1)))
+    blocks = [x for x in rests.nlp().blocks if x.name.startswith("during")]
+    assert [x.count for x in blocks] == [6, 5]
+    for block in blocks:
+        n = block.count
+        x = np.array([0.2, 0.0, 0.7, 1.0])  # posture, speed, acceleration, duration
+        given = np.tile(x[:, None], n), block.data.T, np.full((1, n), 0.3)
+        drives = np.asarray(block.function.map(n)(*given)[0])
+        assert drives == pytest.approx(np.full((1, n), MASS * 0.7 + FRICTION), rel=1e-6)
+
+
+def test_iterations_are_those_of_all_that_was_solved(monkeypatch):
+    """Rests that were tried and not taken are among them."""
+    solved, solve = [], StructuredProgram.solve
+
+    def counted(*given):
+        solved.append(solve(*given))
+        return solved[-1]
+
+    monkeypatch.setattr(StructuredProgram, "solve", counted)
+    monkeypatch.setattr(resting_joints, "NOTABLE", -1.0)
+    result = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7).solve()
+    assert result.completed, result.stop_reason
+    assert "friction_modes" not in result.data.attrs
+    assert len(solved) > 2
+    assert float(result["iterations"].sum()) == pytest.approx(sum(x.iterations for x in solved))
+
+
+def test_grids_are_compared_by_the_exact_sign_of_friction():
+    """That the cart rests in 6 s, with exact friction, is no change of the grid's."""
+    stated = moved(cart(), Effort(), Horizon(6.0, 25))
+    result = refine(stated, 0.05, by=ObjectiveChange(), most=50)
+    rows = json.loads(result.data.attrs["grids"])
+    (exact,) = json.loads(result.data.attrs["exact_cost"]).values()
+    assert rows[-1]["objective"] == exact
+    assert all(least_with_rest()[0] <= x["objective"] for x in rows)

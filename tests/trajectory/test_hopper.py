@@ -1,14 +1,25 @@
 """A hop from a quintic that slides, against mechanics written by hand."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
+from nsopt import Ipopt, Solver
 from nsopt.caveats import caveats
 from nsopt.problem import load_optimization
-from nsopt.trajectory import Horizon, MotionPhase, Open, Quintic, Sticking, optimize_phases
+from nsopt.trajectory import (
+    FROM_AFAR,
+    Horizon,
+    MotionPhase,
+    Open,
+    Quintic,
+    Stage,
+    Sticking,
+    optimize_phases,
+)
 
 MASSES = np.array([6.0, 1.0, 0.5])  # kg: body, upper leg, lower leg
 BELOW = np.array([0.0, 0.1, 0.3])  # m, from the hip along the leg
@@ -46,6 +57,21 @@ def test_it_hops_from_a_quintic():
     t, ground = result["time"].values, foot[:, 1] < 1e-6
     assert np.diff(t[ground]).max() > 0.2  # the flight
     assert np.all(result["contact_mode"].values[1:, 0][~ground[1:]] == 0)
+
+
+def test_a_last_stage_that_fails_is_replaced_by_its_branch():
+    """Products of 1e-16 take more iterations than are allowed; the exact branch has the optimum."""
+    stages = (*FROM_AFAR[:-1], Stage(1e-16))
+    stated, backend = load_optimization("hopper"), Ipopt(max_iter=60)
+    with_branch, without = (
+        replace(stated, solver=Solver(backend=backend, schedules=[stages], phase_two=on)).solve()
+        for on in (True, False)
+    )
+    assert not without.completed
+    assert with_branch.completed, with_branch.stop_reason
+    assert with_branch.objective == pytest.approx(hop().objective, rel=1e-5)
+    gap = with_branch["gap"].values[1:, 0]
+    assert np.max(gap * with_branch["impulse"].values[1:, 0]) < 1e-10
 
 
 def test_momentum_changes_by_weight_and_ground():

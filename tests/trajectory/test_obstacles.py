@@ -1,5 +1,7 @@
 """Distances of links from obstacles and from each other, against NumPy and SciPy."""
 
+from importlib import metadata
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from nsopt import Actuator, Body, Frame, Mechanism, Revolute, assemble
+from nsopt.robots import load_urdf
 from nsopt.trajectory import (
+    ActuatorLimits,
     Box,
     Capsule,
     ClearOf,
@@ -15,6 +19,7 @@ from nsopt.trajectory import (
     EndAt,
     HalfSpace,
     Horizon,
+    JointLoad,
     LinksApart,
     NodeSample,
     Quintic,
@@ -36,6 +41,7 @@ SHAPES = {
     "half-space": HalfSpace(Frame(None, WHERE, TILTED)),
 }
 LAST = 0.29  # m, of the last of three links
+ROUNDED = 2e-3 * np.log(14)  # of 12 edges and two ends, over the cube root of a box's volume
 S = np.linspace(0, 1, 4001)[:, None]
 
 
@@ -80,10 +86,11 @@ def test_distances_of_bars_are_those_of_their_points(kind):
         away = float(distances(SHAPES[kind], ends)(q))
         points = a + S * (b - a) + [*q, 0.0]
         least = nearest(kind, points)
+        less = ROUNDED * np.prod(SIZE) ** (1 / 3) if kind == "box" else 0.0
         if kind == "box" and least < 0:
-            assert least - 1e-6 < away <= 0.63 * least
+            assert least - less - 1e-6 < away <= 0.63 * least
         else:
-            assert away == pytest.approx(least, abs=2e-4)
+            assert least - less - 2e-4 < away
             # Sampled points are no nearer than the nearest one.
             assert away <= least + 1e-6
 
@@ -114,7 +121,10 @@ def test_derivatives_of_the_distance_from_a_box_are_its_differences():
 
 
 def test_a_bar_goes_round_a_box_that_is_in_its_way():
-    """Straight ahead it would cut the box; kept off it is 0.03 m away, at one time hardly more."""
+    """Straight ahead it would cut the box; kept off it is 0.03 m away, at one time hardly more.
+
+    That it is longer than the face is wide leaves its ends and two edges to be nearest.
+    """
     d, hand = gantry()
     bar = [Frame(hand.body, (x, 0.02, 0)) for x in (-0.15, 0.15)]
     box = Box(Frame(None, (0.5, 0.05, 0), (0, 0, 1)), (0.2, 0.3, 0.1))
@@ -134,7 +144,40 @@ def test_a_bar_goes_round_a_box_that_is_in_its_way():
         return np.where(beyond.max(axis=2) < 0, beyond.max(axis=2), outside).min()
 
     assert least(ends) == pytest.approx(-0.1, abs=1e-3)
-    assert 0.03 - 2e-6 < least([*ends, clear]) < 0.031
+    most = 0.031 + ROUNDED * (0.2 * 0.3 * 0.1) ** (1 / 3)
+    assert 0.03 - 2e-6 < least([*ends, clear]) < most
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:ur10_robot.urdf")
+def test_an_arm_goes_round_a_post_whose_faces_its_links_lie_along():
+    """ur10, with speeds at their limits; distances of points along its forearm by NumPy.
+
+    With the distance itself, which has a kink there, it was not found in 1200 iterations.
+    """
+    path = next(x for x in metadata.files("example-robot-data") if x.name == "ur10_robot.urdf")
+    arm = load_urdf(path.locate())
+    start, end = [-0.8, -0.6, 0.9, -0.3, 0.4, 0.0], [0.9, -0.5, 0.7, -0.6, -0.5, 0.5]
+    rest, size, middle = np.zeros(6), (0.1, 0.1, 0.6), (0.35, 0.0, 0.1)
+    links = [("forearm_link", 0.06), ("wrist_2_link", 0.05)]
+    post = Box(Frame(None, middle), size)
+    clear = [ClearOf(link_capsule(arm, *x), post, by=0.02) for x in links]
+    conditions = [StartAt(start, rest), EndAt(end, rest), ActuatorLimits(), *clear]
+    d = assemble(arm, gravity=(0, 0, -9.81))
+    result = optimize(d, Horizon(1.5, 30), [JointLoad()], conditions, Quintic())
+    assert result.completed, result.stop_reason
+    assert np.nansum(result["iterations"].values) < 200
+    forearm = link_capsule(arm, "forearm_link", 0.06)
+    q = ca.SX.sym("q", 6)
+    m = NodeSample(d, ca.SX(0), q, ca.SX.zeros(6), ca.SX.zeros(6), ca.SX(0, 1))
+    ends = ca.Function("ends", [q], [m.motion(x).r for x in forearm.frames])
+    away = []
+    for at in result.sample(5e-3)["q"].values:
+        a, b = (np.asarray(x).ravel() for x in ends(at))
+        beyond = np.abs(a + S * (b - a) - middle) - np.array(size) / 2
+        away.append(np.linalg.norm(np.maximum(beyond, 0), axis=1).min())
+    rounded = ROUNDED * np.prod(size) ** (1 / 3)
+    assert 0.08 - 2e-6 < min(away) < 0.08 + rounded
 
 
 def chain():

@@ -13,6 +13,7 @@ from nsopt import (
     ContactLaw,
     Frame,
     Mechanism,
+    Parameter,
     PlaneContact,
     Prismatic,
     assemble,
@@ -191,3 +192,27 @@ def test_what_is_no_mode_is_refused():
     d = block()
     with pytest.raises(TypeError, match=r"mode of contact 'floor' must be Open\(\), Sticking"):
         optimize_phases([slide(d, "open"), slide(d, Sticking())])
+
+
+def two_blocks(names, floor_height=0.0):
+    """A block above two floors at the same place, their height a number or a Parameter."""
+    d = block()
+    (_, body), law = d.mechanism.bodies, ContactLaw(friction=MU)
+    floor = Frame(GROUND, (0, floor_height, 0), axes=UP)
+    floors = [PlaneContact(x, floor, Frame(body), law=law, planar=True) for x in names]
+    return assemble(d.mechanism, floors, (0.0, -G, 0.0))
+
+
+def test_a_gap_that_an_input_moves_is_refused():
+    d = two_blocks(["floor"], Parameter("height", 0.0))
+    still = slide(d, Sticking(), [START], Horizon(0.5, 4))
+    with pytest.raises(ValueError, match="phase 0: contact 'floor' moves with the input 'height'"):
+        optimize_phases([replace(still, inputs=["height"])] * 2)
+
+
+def test_contacts_of_which_forces_would_share_a_name_are_refused():
+    d = two_blocks(["heel.l", "heel_l"])
+    stands = slide(d, None, [START], Horizon(0.5, 4), {x.name: Sticking() for x in d.contacts})
+    says = "'heel_l_normal' would be an input of contact 'heel_l' and one of contact 'heel.l'"
+    with pytest.raises(ValueError, match="phase 0: " + says):
+        optimize_phases([stands] * 2)

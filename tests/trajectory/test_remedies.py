@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nsopt import Actuator, Body, Frame, Ipopt, Mechanism, Revolute, Solver, Variational, assemble
+from nsopt.mpcc import Tolerances
 from nsopt.plots import overview
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
@@ -91,7 +92,7 @@ def test_a_duration_at_its_end_comes_before_rows():
 
 
 THROUGH_CONTACTS = (
-    "more steps",
+    "half as many steps first",
     "Through",
     "Earlier",
     "multi_start",
@@ -138,6 +139,16 @@ def test_remedies_for_contacts_where_the_cost_may_not_be_least():
     )
     assert all(remedy in text for remedy in THROUGH_CONTACTS)
     assert "scale the costs" not in text
+
+
+def test_a_solver_is_not_quoted_as_successful_where_rows_are_not_met():
+    """Rows are evaluated again: to less than round-off they are not met, whatever IPOPT says."""
+    least = Tolerances(equality=1e-30, inequality=1e-30, bounds=1e-30)
+    ends = [StartAt([0.1], [0.0]), EndAt([1.0], [0.0])]
+    horizon, guess = Horizon(1.1, 7), Straight([0.1], [1.0])
+    result = optimize(cart(), horizon, [Effort()], ends, guess, solver=Solver(tolerances=least))
+    assert not result.completed
+    assert result.status == "refused after the solve"
 
 
 def test_remedies_where_nothing_touches():

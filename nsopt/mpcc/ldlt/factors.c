@@ -18,8 +18,11 @@ typedef struct {
     size_t bytes;
 } Buffer;
 
+enum { MORE = 4, ANYWAY = 100 }; /* times the largest front as planned, and some, that one may have */
+
 struct Factors {
     const Tree *tree;
+    int most; /* unknowns of a front */
     Arena *memory;
     Columns *columns; /* (nodes,) */
     Rest *rest;       /* (nodes,) */
@@ -33,6 +36,10 @@ Factors *new_factors(const Tree *tree) {
     size_t n = (size_t)tree->nodes;
     f->tree = tree, f->memory = new_arena();
     f->columns = zeros(n, sizeof(Columns)), f->rest = zeros(n, sizeof(Rest));
+    for (int s = 0; s < tree->nodes; s++) {
+        int most = MORE * (tree->node[s].own + tree->node[s].border) + ANYWAY;
+        if (most > f->most) f->most = most;
+    }
     f->waiting = zeros(n, sizeof(int)), f->height = zeros((size_t)tree->n, sizeof(double));
     return f;
 }
@@ -60,7 +67,7 @@ static Front new_front(Factors *f, int delayed, const Node *node) {
     front.a = room(&f->front, sizeof(double) * m * m);
     front.scaled = room(&f->scaled, sizeof(double) * m * n);
     front.inverse = room(&f->inverse, sizeof(double) * 2 * n);
-    front.height = room(&f->heights, sizeof(double) * n);
+    front.height = room(&f->heights, sizeof(double) * m);
     int *places = room(&f->places, sizeof(int) * (4 * m + 2 * n + 3));
     front.unknowns = places + m, front.where = places + 2 * m, front.which = places + 3 * m + 1;
     front.later = places + 4 * m + 2, front.thin = places + 4 * m + 2 + n;
@@ -98,7 +105,7 @@ static Front assemble(Factors *f, const Node *node, const double *value) {
         first += f->rest[child[t]].delayed;
     }
     memcpy(front.unknowns + delayed, node->unknowns, sizeof(int) * (size_t)(node->own + node->border));
-    for (int i = 0; i < front.whole; i++) front.height[i] = f->height[front.unknowns[i]];
+    for (int i = 0; i < front.size; i++) front.height[i] = f->height[front.unknowns[i]];
     return front;
 }
 
@@ -148,7 +155,10 @@ Report factorize(Factors *f, const double *value, double threshold) {
         const Node *node = tree->node + s;
         f->top -= node->children;
         Front front = assemble(f, node, value);
+        report.overgrown = front.size > f->most;
+        if (report.overgrown) break;
         eliminate(&front, tree->mate, node->parent < 0 ? 0 : threshold, &report);
+        if (report.missing) break;
         f->columns[s] = keep(&front, f->memory, &report);
         if (front.size > report.largest) report.largest = front.size;
         if (node->parent < 0) {

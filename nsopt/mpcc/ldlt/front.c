@@ -218,12 +218,21 @@ static void complete(Front *f) {
         }
 }
 
+/* Whether no later elimination can give column j an entry: all that is left of it is round-off. */
+static int vanished(const Front *f, int j) {
+    if (meant(f, j)) return 0;
+    for (int i = f->pivots; i < f->size; i++)
+        if (i != j && fabs(at(f, i, j)) > CANCELLED * sqrt(f->height[i] * f->height[j])) return 0;
+    return 1;
+}
+
 void eliminate(Front *f, const int *mate, double threshold, Report *report) {
     double first = threshold > PREFERRED ? threshold : PREFERRED;
     note_heights(f);
     while (take_all(f, mate, threshold, report)) {}
     while (f->pivots < f->whole && take_any(f, first, report)) {}
     while (f->pivots < f->whole && take_any(f, threshold, report)) {}
+    for (int j = f->pivots; j < f->whole; j++) report->missing += vanished(f, j);
     complete(f);
 }
 

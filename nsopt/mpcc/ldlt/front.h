@@ -24,7 +24,7 @@ typedef struct {
     double *a;
     int size, whole, pivots; /* whole: columns to which all has been added */
     int *unknowns;           /* (size,) */
-    double *height;          /* (whole,): the largest that diagonals were */
+    double *height;          /* (size,): the largest that diagonals were */
     double *scaled;          /* (size, whole): L D */
     double *inverse;         /* (2, whole) */
     int *later, laters;      /* pivots that the border has not had yet */

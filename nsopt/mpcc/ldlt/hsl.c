@@ -31,7 +31,7 @@ struct ma97_info_d {
     double rspare[10];
 };
 
-enum { SINGULAR = -7, MINIMUM_DEGREE = 1 };
+enum { SINGULAR = -7, FAILED = -1, MINIMUM_DEGREE = 1 };
 
 /* A pattern, and its tree once there are values. The last ones are kept for programs like them. */
 typedef struct {
@@ -106,7 +106,8 @@ EXPORT void ma97_factor_d(int matrix_type, const int ptr[], const int row[], con
     if (!*fkeep) *fkeep = new_factors(p->tree);
     Report report = factorize(*fkeep, val, control->u);
     memset(info, 0, sizeof *info);
-    info->flag = report.missing ? SINGULAR : 0, info->matrix_rank = p->n - report.missing;
+    info->flag = report.missing ? SINGULAR : report.overgrown ? FAILED : 0;
+    info->matrix_rank = p->n - report.missing;
     info->num_neg = report.negative, info->num_delay = report.delayed;
     info->num_two = report.pairs, info->maxfront = report.largest;
     info->num_factor = (long)report.stored, info->num_sup = p->tree->nodes;

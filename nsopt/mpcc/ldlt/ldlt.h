@@ -37,6 +37,7 @@ typedef struct {
 typedef struct {
     int negative; /* eigenvalues */
     int missing;  /* pivots: the matrix is singular */
+    int overgrown; /* fronts, by unknowns that were delayed again and again */
     int delayed, pairs, largest;
     int64_t stored;
 } Report;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -107,11 +106,8 @@ class ConvexHull(Shape):
         x = in_axes(place, point)
         return outside(self.solid, x) - depth(self.solid, x)
 
-    def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
-        if len(points) == 1:
-            return super().distances(m, points)
-        place = self.place(m)
-        return segment_distance(self.solid, *(in_axes(place, x) for x in points))
+    def segment_distance(self, place: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
+        return segment_distance(self.solid, *(in_axes(place, x) for x in (a, b)))
 
     def outline(self) -> list[Outline]:
         return [Outline(self.frame, edge) for edge in self.solid.edges]

@@ -134,11 +134,15 @@ def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
     remedies = []
     dynamics = ending.statement.dynamics
     if dynamics.contact_names:
-        walks = "; where feet walk Solver(schedules=[FROM_AFAR_SLOWLY]), or fewer steps"
+        coarse = "more steps, a guess by Through, or Earlier of a result with fewer steps or larger"
+        walks = (
+            "half as many steps first, then these from Earlier(result), a guess by Through, "
+            "Solver(schedules=[FROM_AFAR_SLOWLY]) where feet walk"
+        )
         remedies.append(
-            "a motion through contacts takes a good start: try more steps, a guess by Through, or "
-            "Earlier of a result with fewer steps or larger clearances, several guesses by "
-            f"multi_start, or more iterations per stage, {MORE}{'' if dynamics.bores else walks}"
+            "a motion through contacts takes a good start: try "
+            f"{f'{coarse} clearances' if dynamics.bores else walks}, several guesses by "
+            f"multi_start, or more iterations per stage, {MORE}"
         )
     if ending.remedy:
         remedies.append(ending.remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -189,14 +189,22 @@ def sample(d: Dynamics) -> NodeSample:
 
 
 def with_modes(
-    d: Dynamics, modes: Mapping[str, ContactMode]
+    d: Dynamics, modes: Mapping[str, ContactMode], inputs: Sequence[str] = ()
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism whose contacts are forces in given modes, and these forces.
+
+    Parameters
+    ----------
+    d : Dynamics
+    modes : mapping of name to ContactMode
+    inputs : sequence of str
+        Parameters that the phase chooses over time.
 
     Raises
     ------
     TypeError, ValueError
-        If a contact has no mode, a mode has no contact or is none, or a contact does not fit it.
+        If a contact has no mode, a mode has no contact or is none, a contact does not fit it, or
+        forces of two contacts, or a parameter, have the same name.
     """
     known = {x.name: x for x in d.contacts}
     for name, mode in modes.items():
@@ -214,24 +222,46 @@ def with_modes(
     for name in known:
         if name not in modes:
             raise ValueError(f"modes leave out contact {name!r}: give it Open(), if it is open")
-    held = {name: _forces(d, contact, modes[name]) for name, contact in known.items()}
+    held = {name: _forces(d, contact, modes[name], inputs) for name, contact in known.items()}
+    _check_names(d, held.values())
     elements = [held.get(x.name, x) for x in d.elements]
     return assemble(d.mechanism, elements, d.gravity), tuple(held.values())
 
 
-def _forces(d: Dynamics, contact: Contact, mode: ContactMode) -> ModeForces:
+def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
+    """Refuse forces of two contacts, or a force and a parameter, that have the same name."""
+    owners = {x.name: "a Parameter of the mechanism" for x in d.parameters}
+    for x in forces:
+        for name in x.inputs:
+            if name in owners:
+                raise ValueError(
+                    f"{name!r} would be an input of contact {x.name!r} and {owners[name]}: "
+                    "give one of them a name that differs in a letter or a digit"
+                )
+            owners[name] = f"one of contact {x.name!r}"
+
+
+def _forces(d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str]) -> ModeForces:
     """Return the forces of a contact, which fits its mode."""
     if contact.name in {x.name for x in d.mechanism.joints}:
         raise ValueError(
             f"{contact.name!r} is a joint with clearance, which changes its modes within a phase: "
             "give optimize a scheme, Variational()"
         )
-    s = sample(d).state
+    m = sample(d)
+    s = m.state
     gaps = contact.gaps(s)
-    if ca.depends_on(ca.vertcat(*(ca.vertcat(x.distance, x.slip) for x in gaps)), s.t):
+    motion = ca.vertcat(*(ca.vertcat(x.distance, x.slip) for x in gaps))
+    if ca.depends_on(motion, s.t):
         raise ValueError(
             f"contact {contact.name!r} moves with time: phases have times of their own"
         )
+    for k, parameter in enumerate(d.parameters):
+        if parameter.name in inputs and ca.depends_on(motion, m.p[k]):
+            raise ValueError(
+                f"contact {contact.name!r} moves with the input {parameter.name!r}, whose rate no "
+                "phase knows: give what moves a joint with an actuator, or give optimize a scheme"
+            )
     for law, what in (("restitution", "impacts without it"), ("viscous", "dry friction")):
         for gap in gaps if mode.closed else []:
             if float(number(getattr(gap.law, law))) != 0:

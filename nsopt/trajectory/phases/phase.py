@@ -125,7 +125,7 @@ class PhaseProgram:
         d, horizon, inputs, parameters = (
             getattr(phase, x) for x in ("dynamics", "horizon", "inputs", "parameters")
         )
-        d, forces = with_modes(d, phase.modes)
+        d, forces = with_modes(d, phase.modes, inputs)
         inputs = (*inputs, *(name for x in forces for name in x.inputs))
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):

@@ -62,7 +62,7 @@ class LinkedPhases:
     def resolved(self, x: Array) -> list[bool]:
         """Return of each phase whether its steps, under their forces, end at the next node."""
         return [
-            not phase.transcription.defect(x[own], phase.p) > phase.phase.horizon.defect
+            phase.transcription.resolved(x[own], phase.p)
             for phase, own in zip(self.phases, self.unknowns, strict=True)
         ]
 

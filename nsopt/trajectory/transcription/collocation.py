@@ -22,12 +22,16 @@ from numpy.typing import NDArray
 
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, quadratic, states
-from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
+from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.accelerations import no_accelerations
+from nsopt.trajectory.transcription.accepted_steps import accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.reintegration import Reintegration
+from nsopt.trajectory.verification.reintegration import EXACT, Reintegration
+
+ENOUGH = 1e-2
+"""Accuracy of a distance, over its limit, by which it is compared with that."""
 
 MOMENT = "moment"
 """Name of the blocks that have the rates of costs."""
@@ -209,41 +213,44 @@ class Collocation(Transcription):
         return np.hstack([own, np.full((len(points), 1), self.size - 1)])
 
     def _start(self) -> ConstraintBlock:
-        w, k, p = self._symbols(self.node + 1)
-        m = self.sample(ca.SX(0), w[:-1], p)
+        (w, k, p), first = self._symbols(self.node + 1, 1), np.zeros(1, np.intp)
+        m = self._marked(ca.SX(0), w[:-1], p, k[1:])
         bounds = [b for condition in self.conditions for b in condition.start(m)]
-        nothing = ca.SX.zeros(len(self.costs))
-        return constraint_block("start", (w, k, p), bounds, nothing, self._columns(np.arange(1)))
+        nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
+        block = constraint_block("start", (w, k, p), bounds, nothing, columns)
+        return replace(block, data=self._numbered(first))
 
     def _end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
-        w, k, p = self._symbols(self.node + 1)
-        m, n = self.sample(w[-1], w[:-1], p), self.horizon.steps
+        (w, k, p), last = (
+            self._symbols(self.node + 1, 1),
+            np.array([2 * self.horizon.steps], np.intp),
+        )
+        m = self._marked(w[-1], w[:-1], p, k[1:])
         bounds = [b for condition in self.conditions for b in condition.end(m)]
         terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
-        columns = self._columns(np.array([2 * n], dtype=np.intp))
-        block = constraint_block("end", (w, k, p), bounds, terms, columns)
-        return replace(block, data=np.array([[float(n)]]))
+        block = constraint_block("end", (w, k, p), bounds, terms, self._columns(last))
+        return replace(block, data=self._numbered(last))
 
     def _during(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
-        w, k, p = self._symbols(self.node + 1)
-        h = w[-1] / self.horizon.steps
-        m = self.sample(k * h, w[:-1], p)
+        w, k, p = self._symbols(self.node + 1, 1)
+        m = self._marked(k[0] * w[-1] / self.horizon.steps, w[:-1], p, k[1:])
         spans = [span for condition in self.conditions for span in condition.during(m)]
         blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
-            nodes = np.arange(span.first, span.last + 1, dtype=np.intp)
+            nodes = 2 * np.arange(span.first, span.last + 1, dtype=np.intp)
+            middles = nodes[:-1] + 1
             nothing = ca.SX.zeros(len(self.costs))
             block = constraint_block(
-                f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(2 * nodes)
+                f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(nodes)
             )
-            blocks.append(replace(block, data=nodes[:, None].astype(float)))
+            blocks.append(replace(block, data=self._numbered(nodes)))
             blocks.append(
                 replace(
                     block,
-                    columns=self._columns(2 * nodes[:-1] + 1),
-                    data=nodes[:-1, None].astype(float) + 0.5,
+                    columns=self._columns(middles),
+                    data=self._numbered(middles),
                     lower=block.lower[:-1],
                     upper=block.upper[:-1],
                 )
@@ -252,14 +259,16 @@ class Collocation(Transcription):
 
     def _coupling(self) -> ConstraintBlock:
         """Return the block of the conditions that couple start and end."""
-        n = self.node
-        w, k, p = self._symbols(2 * n + 1)
-        first, last = self.sample(ca.SX(0), w[:n], p), self.sample(w[-1], w[n : 2 * n], p)
+        n, ends = self.node, np.array([0, 2 * self.horizon.steps], np.intp)
+        (w, k, p), marks = self._symbols(2 * n + 1, 2), self._marks(ends)
+        of_first, of_last = ca.vertsplit(k[1:], marks.shape[1]) if marks.size else (k[1:], k[1:])
+        first = self._marked(ca.SX(0), w[:n], p, of_first)
+        last = self._marked(w[-1], w[n : 2 * n], p, of_last)
         bounds = [b for condition in self.conditions for b in condition.couple(first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
-        return constraint_block(
-            "coupling", (w, k, p), bounds, ca.SX.zeros(len(self.costs)), columns
-        )
+        nothing = ca.SX.zeros(len(self.costs))
+        block = constraint_block("coupling", (w, k, p), bounds, nothing, columns)
+        return replace(block, data=np.append(0.0, marks)[None])
 
     def at_point(
         self, name: str, point: int, stated: Callable[[NodeSample], Sequence[Bound]]
@@ -271,10 +280,15 @@ class Collocation(Transcription):
         block = constraint_block(name, (w, k, p), stated(m), nothing, columns)
         return replace(block, data=np.array([[point / 2]]))
 
-    def _symbols(self, n: int) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return unknowns, the number of the instance, and parameters."""
+    def _symbols(self, n: int, points: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return unknowns, the number of the instance and the marks of points, and parameters."""
         p = ca.SX.sym("p", len(self.dynamics.parameters) + len(self.creep))
-        return ca.SX.sym("w", n), ca.SX.sym("k"), p
+        marks = points * self._marks(np.zeros(1, np.intp)).shape[1]
+        return ca.SX.sym("w", n), ca.SX.sym("k", 1 + marks), p
+
+    def _numbered(self, points: Index) -> Array:
+        """Return the numbers of nodes, of midpoints halves between, and their marks, (n, 1 + k)."""
+        return np.column_stack([points / 2, self._marks(points)])
 
     # Numbers
 
@@ -325,17 +339,23 @@ class Collocation(Transcription):
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
 
-    def defect(self, x: Array, p: Array) -> float:
+    def resolved(self, x: Array, p: Array) -> bool:
+        """Return whether reintegrated steps end at the next node, as far as the horizon asks."""
+        most = self.horizon.defect
+        return not self.defect(x, p, float(np.clip(ENOUGH * most, EXACT, ENOUGH))) > most
+
+    def defect(self, x: Array, p: Array, accuracy: float = EXACT) -> float:
         """Return the largest distance of a reintegrated step from the next node [m, rad]."""
         fine = self.trajectory(x)[1]
-        return self._reintegration.defect(fine, self._reintegration.net_forces(fine, p), p)
+        forces = self._reintegration.net_forces(fine, p)
+        return self._reintegration.defect(fine, forces, p, accuracy)
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
         drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
-        accepted = _accepted(nodes, t, power, loss, solution)
+        accepted = accepted_steps(nodes, t, power, loss, solution)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:
@@ -355,44 +375,3 @@ class Collocation(Transcription):
             fine.a[1::2],
             *self._reintegration.over_steps(fine, p),
         )
-
-
-def _accepted(
-    trajectory: Trajectory, t: Array, power: Array, loss: Array, solution: Solution
-) -> AcceptedSteps:
-    """Return the steps between nodes.
-
-    Parameters
-    ----------
-    trajectory : Trajectory
-    t : (n + 1,) [s]
-    power : (2 n + 1,) [W]
-        Of external forces at nodes and midpoints.
-    loss : (n, ns) [J]
-        Of forces at surfaces.
-    solution : Solution
-    """
-    n = len(t) - 1
-    none = np.zeros((n, 0))
-    return AcceptedSteps(
-        t=t[1:],
-        h=np.diff(t),
-        q=trajectory.q[1:],
-        v=trajectory.v[1:],
-        impulse=none,
-        impact_impulse=none,
-        joint_impulse=none,
-        slip_impulse=none,
-        motion_residual=np.full(n, solution.residuals.violation),
-        loss=loss,
-        work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
-        projection_work=np.zeros(n),
-        iterations=np.full(n, solution.iterations / n),
-        solve_time=np.full(n, solution.time / n),
-        retries=np.zeros(n),
-        reason=objects(["optimum"] * n),
-        tried=objects([()] * n),
-        at_end=np.ones(n, dtype=bool),
-        depth=np.zeros(n),
-        unplaced=np.zeros(n),
-    )

@@ -26,7 +26,7 @@ from nsopt.mpcc import (
     constraint_block,
 )
 from nsopt.schemes import Scales, Scheme, internal
-from nsopt.simulation import AcceptedSteps, losses_of_forces, objects
+from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.schedules import LAST, Stage
@@ -173,9 +173,8 @@ class Stepped(Transcription):
         bounds += [b for c in self.conditions for b in c.along(x.sample)]
         bounds += [b for c in self.conditions for b in c.end(x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
-        terms = self._cost_terms(x) + ca.vertcat(
-            *(c.weight * c.final(x.sample) for c in self.costs)
-        )
+        final = ca.vertcat(*(c.weight * c.final(x.sample) for c in self.costs))
+        terms = self._cost_terms(x) + final
         block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
         return replace(block, data=self._last_data)
 
@@ -313,15 +312,17 @@ class Stepped(Transcription):
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         n, parameters = self.horizon.steps, self.parameters(p)
-        x, x_last = solution.x[self._columns()], solution.x[self._last_columns()]
+        x, end = solution.x[self._columns()], solution.x[self._last_columns()]
         inner = self.inner.recorded(self.inputs, x, self._data(), parameters)
-        last = self.last.recorded(self.inputs, x_last, self._last_data, parameters)
+        last = self.last.recorded(self.inputs, end, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
         loss, impact_loss, work, impact_work, projection_work = more
         h = np.diff(t, axis=0)
         # Impulses at nodes are of half of both steps beside them; the record has those of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
+        size = float(self.model.scales.impulse)
+        lam, impact = (significant_impulses(x, size) for x in (lam, impact))
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
@@ -355,8 +356,7 @@ class Stepped(Transcription):
         def controls(now: float) -> Array:
             """Return the constant value over the step, or interpolate between its nodes."""
             if self.scheme.holds_inputs:
-                constant: Array = table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1]
-                return constant
+                return np.array(table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1])
             return np.array([np.interp(now, t[:, 0], column) for column in table.T])
 
         ends = (table[:-1], table[:-1] if self.scheme.holds_inputs else table[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import FREE, LASTING
+from nsopt.contact_modes import FREE
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.transcription.base import Transcription
@@ -47,7 +47,7 @@ def closed_modes(x: Transcription, result: Result, p: Array) -> Array:
     weight = float(scales.force) / float(scales.mass) * float(scales.time)
     own = weight * _masses(x.dynamics, result, p)
     left = (impulse <= ROUND_OFF * float(scales.impulse)) | (gap > CLOSED) | (impulse <= own * gap)
-    mode[:, :rigid][(mode[:, :rigid] == LASTING) & left] = FREE
+    mode[:, :rigid][left] = FREE
     return mode
 
 

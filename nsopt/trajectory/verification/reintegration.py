@@ -19,8 +19,8 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
 from nsopt.trajectory.transcription.base import Array
 
-RELATIVE, ABSOLUTE = 1e-8, 1e-10
-"""Tolerances of the integrators."""
+EXACT, ABSOLUTE = 1e-8, 1e-2
+"""Relative tolerance of the integrators by default, and the absolute one over it."""
 
 MOST = 1000
 """Evaluations of all steps at once, from which an implicit integrator takes them one by one."""
@@ -105,7 +105,7 @@ class Reintegration:
         forces, powers, net = (np.asarray(x).T.reshape(n, -1) for x in columns)
         return forces, powers, net
 
-    def defect(self, fine: Trajectory, drive: Array, p: Array) -> float:
+    def defect(self, fine: Trajectory, drive: Array, p: Array, accuracy: float = EXACT) -> float:
         """Return the largest distance between a reintegrated step and the next node [rad or m].
 
         Each step is integrated from its own node under the same forces, so that errors of an
@@ -119,18 +119,22 @@ class Reintegration:
             At the nodes and the middles of the steps.
         drive : (2 n + 1, nv)
             `net_forces`.
+        accuracy : float
+            Relative tolerance of the integrator.
         """
         n, steps = self.transcription.dynamics.nv, self.transcription.horizon.steps
         h, known = fine.duration / steps, np.hstack([drive, fine.inputs])
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
         try:
-            ends = self._at_once(begin, along, h, p)
+            ends = self._at_once(begin, along, h, p, accuracy)
         except _TooStiffError:
-            ends = self._one_by_one(begin, along, h, p)
+            ends = self._one_by_one(begin, along, h, p, accuracy)
         return float(np.max(np.abs(ends[:, :n] - fine.q[2::2])))
 
-    def _at_once(self, begin: Array, along: tuple[Array, ...], h: float, p: Array) -> Array:
+    def _at_once(
+        self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
+    ) -> Array:
         steps = len(begin)
         change, firsts = Evaluator(self._motion.map(steps)), h * np.arange(float(steps))
         numbers, count = np.tile(p, steps), 0
@@ -145,12 +149,14 @@ class Reintegration:
             return h * value
 
         # Its error is the mean over all steps, of which one may have it all.
-        end = _end(rate, begin.ravel(), "DOP853", 1 / np.sqrt(steps))
+        end = _end(rate, begin.ravel(), "DOP853", accuracy / np.sqrt(steps))
         if not np.isfinite(end).all():
             raise _TooStiffError
         return end.reshape(begin.shape)
 
-    def _one_by_one(self, begin: Array, along: tuple[Array, ...], h: float, p: Array) -> Array:
+    def _one_by_one(
+        self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
+    ) -> Array:
         change, ends = Evaluator(self._motion), []
         for k, state in enumerate(begin):
             of_step = tuple(x[k] for x in along)
@@ -159,7 +165,7 @@ class Reintegration:
                 value: Array = change(np.array([(k + s) * h]), y, quadratic(of_step, s), p)[0]
                 return h * value
 
-            ends.append(_end(rate, state, "LSODA", 1.0))
+            ends.append(_end(rate, state, "LSODA", accuracy))
         return np.array(ends)
 
     @property
@@ -212,16 +218,16 @@ def explain_defect(defect: float, limit: float) -> str:
     )
 
 
-def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], share: float) -> Array:
-    """Return the state at s = 1, by a share of the tolerances; infinite where it is not reached."""
+def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy: float) -> Array:
+    """Return the state at s = 1, infinite where it is not reached."""
     solution = scipy.integrate.solve_ivp(
         rate,
         (0, 1),
         begin,
         method=method,
         first_step=1.0 if method == "DOP853" else None,  # of its order one is mostly enough
-        rtol=share * RELATIVE,
-        atol=share * ABSOLUTE,
+        rtol=accuracy,
+        atol=ABSOLUTE * accuracy,
     )
     end: Array = solution.y[:, -1]
     return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)
