@@ -99,10 +99,13 @@ class Ipopt(Backend):
     def _over_horizon(self, nlp: Nlp, own: Derivatives, linear: Mapping[str, Any]) -> NlpsolCall:
         """Return the call of a structured program, by options of a linear solver."""
         like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, bool(linear))
-        if like not in nlp.built:
-            nlp.built[like] = self._solver(nlp, {**self._structured(nlp, own), **linear})
-        call: NlpsolCall = nlp.built[like]
-        return call.restated(nlp)
+        call: NlpsolCall | None = nlp.built.get(like)
+        if call is not None:
+            return call.restated(nlp)
+        call = self._solver(nlp, {**self._structured(nlp, own), **linear})
+        if nlp.x.numel() <= KEPT:
+            nlp.built[like] = call
+        return call
 
     def _structured(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
         given = ("grad_f", "jac_g", "hess_lag")
@@ -138,6 +141,9 @@ class Ipopt(Backend):
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
         return NlpsolCall(solver, nlp, callback)
 
+
+KEPT = 20_000
+"""Unknowns up to which solvers are kept; of more they take little of the time, much memory."""
 
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
 """What IPOPT says where a linear system could not be solved, among other things."""

@@ -18,7 +18,7 @@ typedef struct {
     size_t bytes;
 } Buffer;
 
-enum { MORE = 4, ANYWAY = 100 }; /* times the largest front as planned, and some, that one may have */
+enum { MORE = 2, ANYWAY = 16 }; /* times the largest front as planned, and some, that one may have */
 
 struct Factors {
     const Tree *tree;
