@@ -85,10 +85,8 @@ class Ipopt(Backend):
         if nlp.derivatives is not None:
             chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
             own = linear_solver.options() if nlp.compiled and not chosen else {}
-            other = partial(self._over_horizon, nlp, nlp.derivatives, {})
-            return (
-                _OwnFirst(self._over_horizon(nlp, nlp.derivatives, own), other) if own else other()
-            )
+            by = partial(self._over_horizon, nlp, nlp.derivatives)
+            return _OwnFirst(by(own), lambda: by({})) if own else by({})
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:

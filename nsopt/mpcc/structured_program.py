@@ -173,8 +173,9 @@ class StructuredProgram:
         return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
 
     def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
-        known = replace(nlp, slope=self._slope, compiled=self._compiled, built=self._built)
-        return replace(known, starts=starts)
+        return replace(
+            nlp, slope=self._slope, starts=starts, compiled=self._compiled, built=self._built
+        )
 
     def _try(
         self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool

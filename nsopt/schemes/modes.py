@@ -217,10 +217,10 @@ def positive_part(
 def parts(
     mpcc: Mpcc, name: str, x: ca.SX, scale: ca.SX, guess: ca.SX | float = 0.0
 ) -> tuple[ca.SX, ca.SX]:
-    """Return unknowns of zero or more whose difference is x.
+    """Return two unknowns of zero or more whose difference is x.
 
-    They are to be complementary to something, or to each other: where nothing holds them both grow
-    without end, an optimum that is no point.
+    What states them makes them complementary to each other, or to something else: where neither
+    holds, a solver lets both grow without end.
     """
     above, below = (
         mpcc.variable(f"{name}_{part}", x.numel(), scale=scale, guess=ca.fmax(sign * guess, 0))

@@ -317,8 +317,8 @@ class Variational(Scheme):
         lam = interval.impulse
         mpcc.complement("ended", last.gap, lam, scale=(scales.gap, scales.impulse), labels=names)
         if not (last.at_rest and last.drift.is_zero()):  # else rates are zero, and nothing is left
-            # At rest on a wall one may press or not. As parts that do not exclude each other may
-            # grow where nothing presses, solvers find that it does.
+            # A contact at rest on its wall may press here or not. Interior points prefer that it
+            # presses if both parts of its rate are free to grow where it does not.
             sizes = rate_sizes(scales)
             up, down = parts(mpcc, "rest", last.gap_rate(v), sizes[0])
             mpcc.complement("rest_up", up, lam, scale=sizes, labels=names)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from nsopt import Solver, assemble
-from nsopt.mpcc import Ipopt, linear_solver
+from nsopt.mpcc import Ipopt, ipopt, linear_solver
 from nsopt.trajectory import (
     ActuatorLimits,
     Effort,
@@ -230,3 +230,16 @@ def test_without_a_compiler_the_one_of_casadi_is_taken(monkeypatch):
     with pytest.warns(RuntimeWarning, match="ldlt is not compiled.*no C compiler"):
         assert not linear_solver.options()
     linear_solver.library.cache_clear()
+
+
+@needs_compiler
+def test_where_it_gives_up_mumps_takes_its_place(monkeypatch):
+    """Stopped after an iteration, as if a system could not be solved."""
+    own = linear_solver.options()
+    monkeypatch.setattr(linear_solver, "options", lambda: {**own, "ipopt.max_iter": 1})
+    monkeypatch.setattr(ipopt, "GAVE_UP", ("Maximum_Iterations_Exceeded",))
+    mumps = Ipopt(options={"ipopt.linear_solver": "mumps"})
+    first, second = reached(Ipopt()), reached(mumps)
+    assert first.completed, first.stop_reason
+    assert first.objective == second.objective
+    assert first["iterations"].sum() > second["iterations"].sum()

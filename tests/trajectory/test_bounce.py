@@ -1,5 +1,6 @@
 """Motions through blows: optima in closed form, modes that are given, simulations of optima."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,13 @@ def test_bounce_by_the_command_line(e, tmp_path):
     k = int(np.nanargmax(result["impulse"].values[:, 0]))
     assert result["time"].values[k] == pytest.approx(time, abs=1e-4)
     assert np.nanmax(result["impulse"].values) == pytest.approx((1 + e) * speed, abs=4e-4)
+
+
+def test_a_summary_counts_what_strikes_alone(bounce):
+    """One blow; what a relaxation leaves in flight is neither an impact nor a lasting force."""
+    text = bounce.solve({"restitution": 1.0}, 40).summary()
+    assert re.search(r"impacts +1 of up to 3\.00\d N s \(at wall, t = 1\.000\d+ s\)", text)
+    assert re.search("largest lasting force +no lasting contact", text)
 
 
 def test_a_solution_is_a_guess_with_its_multipliers(bounce):

@@ -69,7 +69,7 @@ def test_a_box_stated_by_its_corners_is_the_box():
     inside = CORNERS[::2] * 0.5  # which do not matter
     pair = Box(TILTED, SIZE), ConvexHull(TILTED, np.vstack([CORNERS, inside]))
     random = np.random.default_rng(1)
-    rounded = 2e-3 * np.prod(SIZE) ** (1 / 3) * np.log(14)  # of 12 edges and two ends
+    rounded = 2e-4 * np.prod(SIZE) ** (1 / 3) * np.log(14)  # of 12 edges and two ends
     for count, most in ((1, 0.0), (2, rounded)):
         box, hull = (measured(shape, count) for shape in pair)
         for ends in random_ends(random, 30):

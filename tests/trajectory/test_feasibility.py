@@ -176,14 +176,10 @@ def test_a_start_inside_an_obstacle():
     ],
 )
 def test_a_start_inside_an_obstacle_of_any_shape(mover, obstacle, by, says):
-    """All are on the line y = 0, the link 0.02 m thick; all are 0.02 m too near.
-
-    The distance of a link from a box is rounded, less by a thousandth of the box here.
-    """
-    off = "0.0203" if says == "box" else "0.02"
+    """All are on the line y = 0, the link 0.02 m thick; all are 0.02 m too near."""
     refused(
         [StartAt((0, 0)), ClearOf(mover, obstacle, by)],
-        f"ClearOf of body 'lower': distance from the {says}.*, off by {off}; move the start",
+        f"ClearOf of body 'lower': distance from the {says}.*, off by 0.02; move the start",
     )
 
 

@@ -18,7 +18,8 @@ typedef struct {
     size_t bytes;
 } Buffer;
 
-enum { MORE = 2, ANYWAY = 16 }; /* times the largest front as planned, and some, that one may have */
+/* A front may have twice the unknowns of the largest one as planned, and a few more. */
+enum { MORE = 2, ANYWAY = 16 };
 
 struct Factors {
     const Tree *tree;

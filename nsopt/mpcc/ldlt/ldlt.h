@@ -37,7 +37,7 @@ typedef struct {
 typedef struct {
     int negative; /* eigenvalues */
     int missing;  /* pivots: the matrix is singular */
-    int overgrown; /* fronts, by unknowns that were delayed again and again */
+    int overgrown; /* whether a front grew too large by delayed unknowns */
     int delayed, pairs, largest;
     int64_t stored;
 } Report;

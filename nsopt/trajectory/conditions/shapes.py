@@ -22,7 +22,7 @@ from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.polytope import Polytope, polytope_of
 from nsopt.trajectory.polytope_distance import rounded_segment_distance
 
-ROUND = 2e-3
+ROUND = 2e-4
 """Of the cube root of a box's volume, the width by which its distance from segments is smooth."""
 
 
@@ -179,8 +179,8 @@ class Box(Shape):
 
     Notes
     -----
-    Outside the distance of points is exact, that of segments less by a few thousandths of the cube
-    root of the volume at most, and smooth where another edge becomes nearest. Inside it is minus a
+    Outside the distance of points is exact, that of segments less by 6e-4 of the cube root of the
+    volume at most, and smooth where another edge becomes nearest. Inside it is minus a
     mean of the depths below the faces, smooth where the nearest face changes, and between 0.6 and 1
     times the least of them.
     """

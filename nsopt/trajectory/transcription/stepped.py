@@ -322,7 +322,7 @@ class Stepped(Transcription):
         # Impulses at nodes are of half of both steps beside them; the record has those of steps.
         lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
         size = float(self.model.scales.impulse)
-        lam, impact = (significant_impulses(x, size) for x in (lam, impact))
+        lam, impact = (significant_impulses(value, size) for value in (lam, impact))
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
