@@ -4,6 +4,8 @@ python3 dev.py run [options]        simulate the revolute pendulum into results/
 python3 dev.py test [pytest args]   run the tests in parallel, but for those marked slow
 python3 dev.py test --all [...]     run all tests
 python3 dev.py test -m unit [...]   run the quick ones that compile nothing, while one types
+python3 dev.py docs [options]       build the documentation, docs/_build/html/index.html, with its
+                                    lessons executed; -D nb_execution_mode=off leaves them out
 python3 dev.py lint                 ruff check, ruff format --check, mypy
 python3 dev.py nsopt ARGS...        any call of the command line, in the current folder
 python3 dev.py install              only make .venv
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "nsopt-installed"
+DOCS_STAMP = VENV / "nsopt-docs-installed"
 # Nothing may leak into .venv (ROS sets PYTHONPATH), and no install go to the user's folder.
 ENV = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
 ENV["PIP_USER"] = "0"
@@ -95,17 +98,17 @@ def find_pip() -> list[str]:
     sys.exit(NO_INSTALLER)
 
 
-def install() -> None:
-    """Make .venv hold nsopt (editable, with its tools), unless its stamp says that it does."""
+def install(extra: str = "dev", stamp: Path = STAMP) -> None:
+    """Make .venv hold nsopt (editable, with tools), unless its stamp says that it does."""
     expected = expected_stamp()
-    if expected and STAMP.is_file() and STAMP.read_text(encoding="utf-8") == expected:
+    if expected and stamp.is_file() and stamp.read_text(encoding="utf-8") == expected:
         return
-    say("installing nsopt into .venv (once, about a minute) ...")
-    STAMP.unlink(missing_ok=True)
+    say(f"installing nsopt[{extra}] into .venv (once, about a minute) ...")
+    stamp.unlink(missing_ok=True)
     uv = shutil.which("uv")
     if not expected:
         create(uv)
-    project = ["install", "--quiet", "--editable", ".[dev]"]
+    project = ["install", "--quiet", "--editable", f".[{extra}]"]
     ok = False
     if uv:
         ok, told = quiet(uv, "pip", *project, "--python", PYTHON)
@@ -116,7 +119,7 @@ def install() -> None:
         if not ok:
             tail = "\n".join(told.splitlines()[-20:])
             sys.exit(f"{tail}\nnsopt: the install failed (above); run this again to retry.")
-    STAMP.write_text(expected_stamp(), encoding="utf-8")
+    stamp.write_text(expected_stamp(), encoding="utf-8")
 
 
 def parallel_tests(*args: str) -> list[str]:
@@ -130,6 +133,10 @@ def parallel_tests(*args: str) -> list[str]:
 FIRST_RUN = ["revolute_pendulum", "--h-min", "1e-6", "--h-max", "2e-4"]
 
 
+# Every warning is an error, such as a link that leads nowhere; all are told.
+SITE = ["sphinx", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-b", "html"]
+
+
 def main(command: str, *args: str) -> int:
     """Install where needed, run the command in .venv, and return its exit code."""
     # Anew each time, but only where it always is.
@@ -139,6 +146,7 @@ def main(command: str, *args: str) -> int:
     modules: dict[str, list[list[str]]] = {
         "run": [[*run, *args]],
         "test": [parallel_tests(*args)],
+        "docs": [[*SITE, *args, "docs", "docs/_build/html"]],
         "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
         "nsopt": [["nsopt", *args]],
         "install": [],
@@ -147,6 +155,8 @@ def main(command: str, *args: str) -> int:
         print(__doc__.strip())
         return 0 if command in ("-h", "--help") else 2
     install()
+    if command == "docs":
+        install("docs", DOCS_STAMP)
     # -P: as with an installed command, the current folder is no place to import from.
     calls = [[PYTHON, "-P", "-m", *module] for module in modules[command]]
     if command != "nsopt":

@@ -28,6 +28,7 @@ from nsopt.problem import load_optimization
 from nsopt.robots import load_urdf
 from nsopt.trajectory import (
     ActuatorLimits,
+    Earlier,
     Effort,
     EndAt,
     Horizon,
@@ -69,8 +70,11 @@ def timed(stated: Optimization, parameters: dict[str, float] | None = None) -> F
     return of(*cpu_seconds(lambda: stated.solve(parameters)))
 
 
-def ur5(steps: int) -> Figures:
-    """Return a motion from pose to pose, solved for another target once it is stated."""
+def ur5(steps: int, warm: bool = True) -> Figures:
+    """Return a motion from pose to pose, solved for another target once it is stated.
+
+    From the motion to the first target, or from the quintic to the other one.
+    """
     files = metadata.files("example-robot-data") or []
     path = next(str(x.locate()) for x in files if x.name == "ur5_robot.urdf")
     robot = load_urdf(path, merge_fixed=True)
@@ -93,8 +97,9 @@ def ur5(steps: int) -> Figures:
     if not PREPARES:
         return of(*cpu_seconds(second.solve))
     motion = first.prepared()
-    motion.solve()
-    again = partial(motion.solve, conditions=second.conditions, guess=second.guess)
+    known = motion.solve()
+    guess = Earlier(known) if warm else second.guess
+    again = partial(motion.solve, conditions=second.conditions, guess=guess)
     return of(*cpu_seconds(again))
 
 
@@ -136,6 +141,7 @@ CASES: dict[str, Callable[[], Figures]] = {
     "7-DOF arm, N = 1600": lambda: timed(arm(1600)),
     "urdf_least_resistance": lambda: timed(load_optimization("urdf_least_resistance")),
     "ur5, N = 50, another target": partial(ur5, 50),
+    "ur5, N = 50, another target, from its quintic": partial(ur5, 50, warm=False),
     "ur5, N = 100, another target": partial(ur5, 100),
     **{
         f"pendulum, c = {c:g}, N = 1600": partial(lambda c: timed(planar("pendulum", c, 1600)), c)

@@ -119,16 +119,41 @@ class Arm:
             R[k, owners.index(mimic.of if mimic else name)] = mimic.ratio if mimic else 1.0
         return R
 
+    @cached_property
+    def losses(self) -> tuple[Array, Array]:
+        """Damping and friction of the coordinates (nv,), with those of joints that follow them."""
+        own = {x.joint: x for x in self.dynamics.mechanism.actuators}
+        of = [own.get(name) for name in self.model.names[1:]]
+        damping = np.array([float(x.damping) if x else 0.0 for x in of])
+        friction = np.array([float(x.friction) if x else 0.0 for x in of])
+        return damping @ self.ratios**2, friction @ np.abs(self.ratios)
+
     def drives(self, q: Array, v: Array, a: Array) -> Array:
         """Return the forces of the motors (n, nv) [N m, N]: links by pinocchio, and losses."""
         data, R = self.model.createData(), self.ratios
         rows = zip(q @ R.T, v @ R.T, a @ R.T, strict=True)
         tau = np.array([pin.rnea(self.model, data, self._turned(x), y, z) for x, y, z in rows]) @ R
-        damping, friction = (
-            np.array([float(getattr(x, name)) for x in self.actuators])
-            for name in ("damping", "friction")
-        )
+        damping, friction = self.losses
         return tau + damping * v + friction * np.sign(v)
+
+    def rate(self, q: Array, v: Array, tau: Array) -> Array:
+        """Return the accelerations (nv,) under forces of the motors, without dry friction."""
+        R, data, x = self.ratios, self.data, self._turned(self.ratios @ q)
+        M = pin.crba(self.model, data, x)
+        M = np.triu(M) + np.triu(M, 1).T
+        bias = R.T @ pin.nle(self.model, data, x, R @ v) + self.losses[0] * v
+        found: Array = np.linalg.solve(R.T @ M @ R, tau - bias)
+        return found
+
+    def pose(self, q: Array) -> Array:
+        """Return position [m] and rotation of the last joint's frame, (4, 4)."""
+        pin.forwardKinematics(self.model, self.data, self._turned(self.ratios @ q))
+        found: Array = self.data.oMi[-1].homogeneous.copy()
+        return found
+
+    @cached_property
+    def data(self) -> pin.Data:
+        return self.model.createData()
 
     def _turned(self, q: Array) -> Array:
         """Return angles as pinocchio has them: of joints without end by cosine and sine."""

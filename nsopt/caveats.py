@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from nsopt.blocks import blocks, largest
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FEW = 0.01
 """Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""

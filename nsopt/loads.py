@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
 from nsopt.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -40,6 +42,8 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     ValueError
         If there is no joint of a name.
     """
+    import xarray as xr
+
     known = loaded_joints(result)
     chosen = known if joints is None else list(joints)
     for name in chosen:
@@ -101,6 +105,8 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
     ValueError
         If there are no results, or no joint of a name.
     """
+    import pandas as pd
+
     if not results:
         raise ValueError("rms_loads needs at least one result: rms_loads({'label': result})")
     known = [loaded_joints(result) for result in results.values()]

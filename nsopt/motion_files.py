@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 KINDS = ("q", "v", "a", "tau")
 """Variables of a sampled motion that a controller needs."""
@@ -49,9 +51,11 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     arrays = [_array(f"{name}_time", motion["time"].values)]
     arrays += [_array(f"{name}_{x}", motion[x].values) for x in KINDS]
     upper = name.upper()
+    head = f"{_plain(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI"
+    head += f", tau for {motion.attrs['hold']}" if "hold" in motion.attrs else ""
     return "\n".join(
         [
-            f"/* {_plain(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI. */",
+            f"/* {head}. */",
             f"#define {upper}_SAMPLES {samples}",
             f"#define {upper}_JOINTS {joints}",
             f"static const char *const {name}_joints[{joints}] = {{{quoted}}};",

@@ -6,20 +6,22 @@ import io
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5netcdf
-import pandas as pd
-import xarray as xr
 from numpy.typing import ArrayLike
 
 from nsopt import motion_files
 from nsopt.caveats import caveats
 from nsopt.checks import positive
 from nsopt.files import check_writable, replacing
+from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import HASH, add_hash, check_complete, decoded, encoded
 from nsopt.summary import summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 
 class Result:
@@ -167,6 +169,8 @@ class Result:
         ValueError
             If the file is no result of nsopt.
         """
+        import xarray as xr
+
         path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"no result file {str(path)!r}")
@@ -192,6 +196,8 @@ class Result:
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return all variables over time as one table, ``variable[label]`` for each component."""
+        import pandas as pd
+
         columns: dict[str, Any] = {}
         for name, variable in self.data.variables.items():
             if "time" not in variable.dims or name == "time":
@@ -202,7 +208,13 @@ class Result:
             columns |= {f"{name}{label}": table[:, k] for k, label in enumerate(labels)}
         return pd.DataFrame(columns, index=pd.Index(self.data["time"].values, name="time"))
 
-    def sample(self, dt: float | None = None, *, times: ArrayLike | None = None) -> xr.Dataset:
+    def sample(
+        self,
+        dt: float | None = None,
+        *,
+        times: ArrayLike | None = None,
+        hold: Hold | None = None,
+    ) -> xr.Dataset:
         """Return an optimal motion between its nodes, by the polynomials of its steps.
 
         Parameters
@@ -211,6 +223,10 @@ class Result:
             Every dt from the first time on, and the last time.
         times : (n,) [s]
             In place of dt.
+        hold : Hold, optional
+            What a controller does with forces and inputs between the samples: held by
+            `ZeroOrderHold`, linear by `FirstOrderHold`. Then they are not those of the times, but
+            such that the controller moves the mechanism as the motion does.
 
         Returns
         -------
@@ -224,11 +240,11 @@ class Result:
         ------
         ValueError
             If it is a simulation, has coordinates of free bodies or ball joints, or the times are
-            not within the motion.
+            not within the motion, or do not rise where there is a ``hold``.
         """
-        return sample(self.data, dt, times)
+        return sample(self.data, dt, times, hold)
 
-    def to_csv(self, path: str | Path, *, rate: float) -> Path:
+    def to_csv(self, path: str | Path, *, rate: float, hold: Hold | None = None) -> Path:
         """Write an optimal motion as comma-separated values: time, q, v, a, tau by joint.
 
         Parameters
@@ -237,6 +253,8 @@ class Result:
             The file appears whole or not at all.
         rate : float [Hz]
             Of rows, as for `sample` with dt = 1 / rate.
+        hold : Hold, optional
+            As for `sample`: give it where tau is to be played back.
 
         Raises
         ------
@@ -245,18 +263,20 @@ class Result:
         ValueError
             As for `sample`.
         """
-        table = Result(self._at_rate(rate)).to_dataframe()
+        table = Result(self._at_rate(rate, hold)).to_dataframe()
         exact = f"%.{motion_files.DIGITS}g"
         return _written(path, table.to_csv(float_format=exact, lineterminator="\n"))
 
-    def to_c(self, path: str | Path, *, rate: float, name: str = "motion") -> Path:
+    def to_c(
+        self, path: str | Path, *, rate: float, name: str = "motion", hold: Hold | None = None
+    ) -> Path:
         """Write an optimal motion as a header in C, arrays ``name_time``, ``name_q`` and so on.
 
         Parameters, errors as for `to_csv`; ValueError too if ``name`` is no identifier.
         """
-        return _written(path, motion_files.c_table(self._at_rate(rate), name))
+        return _written(path, motion_files.c_table(self._at_rate(rate, hold), name))
 
-    def to_joint_trajectory(self, *, rate: float) -> dict[str, Any]:
+    def to_joint_trajectory(self, *, rate: float, hold: Hold | None = None) -> dict[str, Any]:
         """Return an optimal motion with the fields of a ROS trajectory_msgs/JointTrajectory.
 
         Joint names, and points of positions, velocities, accelerations, effort, time_from_start.
@@ -265,18 +285,22 @@ class Result:
         ----------
         rate : float [Hz]
             Of points, as for `sample` with dt = 1 / rate.
+        hold : Hold, optional
+            As for `sample`.
 
         Raises
         ------
         ValueError
             As for `sample`.
         """
-        return motion_files.joint_trajectory(self._at_rate(rate))
+        return motion_files.joint_trajectory(self._at_rate(rate, hold))
 
-    def _at_rate(self, rate: float) -> xr.Dataset:
-        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate))
+    def _at_rate(self, rate: float, hold: Hold | None) -> xr.Dataset:
+        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate), hold=hold)
 
     def _labels(self, dims: list[str]) -> list[str]:
+        import pandas as pd
+
         names = [self.data[f"{d}_name" if f"{d}_name" in self.data else d].values for d in dims]
         return [f"[{', '.join(map(str, entry))}]" for entry in pd.MultiIndex.from_product(names)]
 
@@ -310,6 +334,9 @@ def netcdf(data: xr.Dataset) -> bytes:
 
     Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
     """
+    import h5netcdf
+    import xarray as xr
+
     buffer = io.BytesIO()
     with h5netcdf.File(buffer, "w") as file:
         data.dump_to_store(xr.backends.H5NetCDFStore(file))

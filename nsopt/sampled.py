@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.checks import numbers, positive
+from nsopt.hold import Hold
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Array = NDArray[np.float64]
 
@@ -93,15 +97,24 @@ def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
     return found
 
 
-def sample(data: xr.Dataset, dt: float | None, times: ArrayLike | None) -> xr.Dataset:
+def sample(
+    data: xr.Dataset, dt: float | None, times: ArrayLike | None, hold: Hold | None
+) -> xr.Dataset:
     """Return an optimal motion at given times; see `Result.sample`."""
     if "step_drive" not in data or not np.isfinite(data["step_acceleration"].values[1:]).all():
         raise ValueError(
             f"{data.attrs['title']!r} has no accelerations over its steps: sample() is of results "
             "of optimize whose coordinates are angles and lengths of joints; take its nodes"
         )
+    at = _times(data["time"].values, dt, times)
+    return _at(data, at) if hold is None else _held(data, at, hold)
+
+
+def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
+    """Return an optimal motion at times within it."""
+    import xarray as xr
+
     t = data["time"].values
-    at = _times(t, dt, times)
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = np.diff(t)[k]
     s = (at - t[k]) / h
@@ -129,6 +142,45 @@ def sample(data: xr.Dataset, dt: float | None, times: ArrayLike | None) -> xr.Da
         | {name: data[name] for name in ("q_name", "v_name", "input_name")},
         {"title": data.attrs["title"], "completed": data.attrs["completed"]},
     )
+
+
+def _held(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
+    """Return an optimal motion at times within it, with forces and inputs for a controller."""
+    if len(at) < 2 or not np.all(np.diff(at) > 0):
+        raise ValueError(f"times must rise, two or more, for a {type(hold).__name__}")
+    motion = _at(data, at)
+    points, weights = _quadrature(_cuts(data, at, motion["v"].values))
+    within_steps = _at(data, points)
+    rows = {
+        name: motion[name].copy(data=hold.rows(at, points, weights, within_steps[name].values))
+        for name in ("tau", "input")
+    }
+    return motion.assign(rows).assign_attrs(hold=repr(hold))
+
+
+def _cuts(data: xr.Dataset, at: Array, v: Array) -> Array:
+    """Return the times between which forces have no kinks and no jumps, those of rows among them.
+
+    Dry friction jumps where a joint turns round between rows.
+    """
+    t = data["time"].values
+    parts = (t[:-1, None] + np.diff(t)[:, None] * PARTS).ravel()
+    cuts = [at, parts[(parts > at[0]) & (parts < at[-1])]]
+    if "step_friction" in data:
+        row, joint = np.nonzero(v[:-1] * v[1:] < 0)
+        slope = (v[row + 1, joint] - v[row, joint]) / np.diff(at)[row]
+        turn = at[row] - v[row, joint] / slope  # by a chord, then by what that is off
+        turn -= _at(data, turn)["v"].values[np.arange(len(turn)), joint] / slope
+        cuts.append(np.clip(turn, at[row], at[row + 1]))
+    found: Array = np.unique(np.concatenate(cuts))
+    return found
+
+
+def _quadrature(cuts: Array) -> tuple[Array, Array]:
+    """Return points and weights [s] of Gauss between cuts, exact for polynomials of degree 9."""
+    points, weights = np.polynomial.legendre.leggauss(5)
+    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
+    return (middle[:, None] + half[:, None] * points).ravel(), np.outer(half, weights).ravel()
 
 
 def _times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:

@@ -7,12 +7,13 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
-import pandas as pd
-import xarray as xr
+
+if TYPE_CHECKING:
+    import h5py
+    import xarray as xr
 
 HASH = "data_hash"
 """Attribute of a saved result."""
@@ -271,6 +272,8 @@ def _is(value: Any, kind: type, many: bool) -> bool:
 
 def encoded(data: xr.Dataset) -> xr.Dataset:
     """Return a dataset whose texts over time are numbers, the rows of tables of different texts."""
+    import pandas as pd
+
     for name in _TEXTS:
         rows, table = pd.factorize(data[name].values)
         attrs = data[name].attrs | {ENCODED: f"{name}_texts"}
@@ -298,6 +301,8 @@ def decoded(data: xr.Dataset) -> xr.Dataset:
 
 def add_hash(content: Any) -> None:
     """Add the hash of a file, a file object that can be read and written, to its attributes."""
+    import h5py
+
     with h5py.File(content, "r+") as file:
         file.attrs[HASH] = _hash(file)
 
@@ -310,6 +315,8 @@ def check_hash(path: Path) -> str:
     ValueError
         If its data have another one.
     """
+    import h5py
+
     with h5py.File(path, "r") as file:
         stated = str(file.attrs.get(HASH, ""))
         found = _hash(file) if stated else ""

@@ -1,15 +1,19 @@
 """The summary of a result, in a few lines."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, held_slip, turned_in_steps
 from nsopt.contact_modes import IMPACT, statistics_of_modes, step_modes
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Row = tuple[str, str]
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Whatever else the machine does: no example fails by its time.
 settings.register_profile("nsopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nsopt")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Where pyplot is imported, as by pages of the docs, it keeps figures until they are closed."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -67,6 +67,7 @@ def test_it_is_held_once_in_a_process(tmp_path):
 # Two runs at once, 50 times over: the one that simulates waits until the other has ended.
 PAIRS = """
 import json, multiprocessing, os, sys
+import multiprocessing.connection
 from pathlib import Path
 from nsopt import Result, plots
 from nsopt.cli import app

@@ -89,6 +89,16 @@ def test_installer(dev, monkeypatch, present, last):
     assert any(" install " in call for call in machine.calls)
 
 
+def test_the_documentation_needs_an_install_of_its_own(dev, monkeypatch):
+    machine = Machine(dev, "venv", "ensurepip", "network")
+    monkeypatch.setattr(dev, "quiet", machine)
+    monkeypatch.setattr(dev.shutil, "which", lambda _: None)
+    for extra, stamp in [("dev", dev.STAMP), ("docs", dev.DOCS_STAMP)] * 2:
+        dev.install(extra, stamp)
+    installs = [call for call in machine.calls if " install " in call]
+    assert [call.split("--editable ")[1].split()[0] for call in installs] == [".[dev]", ".[docs]"]
+
+
 @pytest.mark.parametrize("present", ["venv", "venv ensurepip", "", "uv-venv"])
 def test_a_failed_install_leaves_no_stamp(dev, monkeypatch, present):
     monkeypatch.setattr(dev, "quiet", Machine(dev, *(p.replace("-", " ") for p in present.split())))

@@ -30,6 +30,7 @@ LAYERS = [
     "caveats",
     "summary",
     "stored",
+    "hold",
     "sampled",
     "motion_files",
     "result",
@@ -60,9 +61,12 @@ ONLY = {
     "contact_modes": ["blocks"],
     "summary": ["blocks", "caveats", "contact_modes"],
     "stored": [],
-    "sampled": ["checks"],
+    "hold": [],
+    "sampled": ["checks", "hold"],
     "motion_files": [],
-    "result": ["caveats", "checks", "files", "motion_files", "sampled", "stored", "summary"],
+    "result": [
+        *("caveats", "checks", "files", "hold", "motion_files", "sampled", "stored", "summary"),
+    ],
     "loads": ["algebra", "result"],
     "elements": [
         "algebra",

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def repeated(step: ca.Function, count: int, base: int = 10) -> ca.Function:
-    """Return ``count`` calls, one or more, of (z, *given) -> (z, *records), records side by side.
+    """Return ``count`` calls, one or more, of ``(z, *given) -> (z, *records)``, records together.
 
     Nested by powers of ``base``, so that generated code stays short.
     """

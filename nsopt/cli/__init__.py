@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -30,6 +32,23 @@ app = typer.Typer(
         "what was computed is saved."
     ),
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"nsopt {version('nsopt')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    told: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_tell_version, help="Tell the version."),
+    ] = False,
+) -> None:
+    pass
+
 
 _commands: dict[str, Callable[..., None]] = {
     "list": list_problems,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-import xarray as xr
 
 from nsopt.cli.common import plain_errors
 from nsopt.cli.look import PICTURES, SWEEP_PICTURES
@@ -92,6 +91,8 @@ def plot(
     end: Annotated[float | None, typer.Option("--to", help="Up to this time [s].")] = None,
 ) -> None:
     """Draw a picture of one or several saved results, or of sweeps."""
+    import xarray as xr
+
     from nsopt.animation import animate
     from nsopt.plots import FIGURES, SWEEP_FIGURES, save
 
@@ -202,6 +203,8 @@ def _section(text: str, result: Result) -> PoincareSection:
 
 def _is_sweep(path: Path) -> bool:
     """Return whether a file is the table of a sweep; what cannot be read is told by others."""
+    import xarray as xr
+
     try:
         with xr.open_dataset(path) as data:
             return "completed" in data.data_vars and "time" not in data.dims

@@ -2,8 +2,10 @@
 
 from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import (
+    AT_ONCE,
     BESIDE,
     ENDED,
+    FAIRLY,
     ROUGHLY,
     Backend,
     Derivatives,
@@ -68,8 +70,10 @@ from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNl
 from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
+    "AT_ONCE",
     "BESIDE",
     "ENDED",
+    "FAIRLY",
     "GENERAL",
     "QUIET",
     "ROUGHLY",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +56,9 @@ class ActiveSet:
         Of the tree of a mixed-integer linear program that looks for a branch, at most; a hundred
         times as many of the one that shows that there is no descent.
     time_limit : float [s]
-        After which no branch and no linear program is begun, and the linear program under way ends.
+        Of the thread's processor, so that what is found does not depend on other work beside it;
+        after which no branch and no linear program is begun. By the clock for the linear program
+        under way.
     """
 
     radius: float = 1.0
@@ -119,7 +121,7 @@ class ActiveSetRun:
 
     def run(self, start: Trial) -> ActiveSetEnd:
         """Improve on a point that meets the program, or nearly."""
-        self.begun, x = perf_counter(), start.point.x
+        self.begun, x = thread_time(), start.point.x
         steepest = self.branches.steepness(self.case.guess, self.case)
         if start.ok:
             steepest = max(steepest, self.branches.steepness(x, self.case))
@@ -183,7 +185,7 @@ class ActiveSetRun:
     @property
     def _left(self) -> float:
         """Seconds that are left."""
-        return self.options.time_limit - (perf_counter() - self.begun)
+        return self.options.time_limit - (thread_time() - self.begun)
 
     @property
     def _stopped(self) -> bool:

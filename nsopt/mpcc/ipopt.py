@@ -80,13 +80,20 @@ class Ipopt(Backend):
         """With ``tol`` 1e-3 at least."""
         return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
 
+    @property
+    def fair(self) -> Ipopt:
+        """With ``tol`` 1e-4 at least."""
+        return replace(self, tol=FAIR if self.tol is None else max(self.tol, FAIR))
+
     def build(self, nlp: Nlp) -> Call:
         """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
             chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
             own = linear_solver.options() if nlp.compiled and not chosen else {}
             by = partial(self._over_horizon, nlp, nlp.derivatives)
-            return _OwnFirst(by(own), lambda: by({})) if own else by({})
+            chosen = "ipopt.mu_strategy" in self.options or nlp.starts is not None
+            otherwise = {} if nlp.complementary or chosen else ADAPTIVE
+            return by(own) if own == otherwise else _AgainOtherwise(by(own), lambda: by(otherwise))
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
@@ -94,13 +101,13 @@ class Ipopt(Backend):
         suited = {**SINGLE, **_warm(self.warm_start)}
         return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
 
-    def _over_horizon(self, nlp: Nlp, own: Derivatives, linear: Mapping[str, Any]) -> NlpsolCall:
-        """Return the call of a structured program, by options of a linear solver."""
-        like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, bool(linear))
+    def _over_horizon(self, nlp: Nlp, own: Derivatives, more: Mapping[str, Any]) -> NlpsolCall:
+        """Return the call of a structured program, by more options."""
+        like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, *more)
         call: NlpsolCall | None = nlp.built.get(like)
         if call is not None:
             return call.restated(nlp)
-        call = self._solver(nlp, {**self._structured(nlp, own), **linear})
+        call = self._solver(nlp, {**self._structured(nlp, own), **more})
         if nlp.x.numel() <= KEPT:
             nlp.built[like] = call
         return call
@@ -143,6 +150,9 @@ class Ipopt(Backend):
 KEPT = 20_000
 """Unknowns up to which solvers are kept; of more they take little of the time, much memory."""
 
+ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"})
+"""Options of a program without complementarity where no step was found by others."""
+
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
 """What IPOPT says where a linear system could not be solved, among other things."""
 
@@ -156,6 +166,10 @@ times as many iterations."""
 
 ROUGH = 1e-3
 """Tolerance of optimality of a motion that is only the start of another."""
+
+FAIR = 1.5e-5
+"""Tolerance of optimality of a motion whose cost and limits can be told from those of others: that
+to which IPOPT solves with the barrier parameter of `BESIDE`, before it makes that smaller."""
 
 BRIEF = 60
 """Iterations within which a program near one that is solved is found, if at all."""
@@ -225,18 +239,18 @@ def _warm(start: WarmStart) -> dict[str, Any]:
     }
 
 
-class _OwnFirst:
-    """A Call by our linear solver; by another one where that gives up.
+class _AgainOtherwise:
+    """A Call, and another one where that finds no step.
 
-    It does where pivots are delayed so often that fronts grow, as with complementarity that is
-    degenerate.
+    Our linear solver gives up where pivots are delayed so often that fronts grow, as with
+    complementarity that is degenerate; a monotone barrier may lead to the tip of a cone.
     """
 
-    def __init__(self, own: Call, make_other: Callable[[], Call]) -> None:
-        self._own, self._make_other = own, make_other
+    def __init__(self, first: Call, make_other: Callable[[], Call]) -> None:
+        self._first, self._make_other = first, make_other
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        first = self._own(start, p, lower, upper)
+        first = self._first(start, p, lower, upper)
         if first.success or first.interrupted or first.status not in GAVE_UP:
             return first
         again = self._make_other()(start, p, lower, upper)

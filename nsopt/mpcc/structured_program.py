@@ -106,9 +106,18 @@ class StructuredProgram:
     @property
     def rough(self) -> StructuredProgram:
         """The program solved roughly, for a start of one like it."""
+        return self._by(self._backend.rough)
+
+    @property
+    def fair(self) -> StructuredProgram:
+        """The program solved fairly, to be compared with others or solved further."""
+        return self._by(self._backend.fair)
+
+    def _by(self, backend: Backend) -> StructuredProgram:
+        """Return the program solved by another backend."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._backend = self._backend.rough
+        other._backend = backend
         other._take(self._split)
         return other
 
@@ -152,7 +161,7 @@ class StructuredProgram:
                 tried = self._try(call, stage, now, case, final, last=last)
                 if tried.ok or not last or tried.outcome.interrupted or not now.warm:
                     return tried
-                return self._branch_beside(tried, now, exact) or tried
+                return self._branch_beside(tried, now, exact)
 
             return follow(schedules, start, start, self._settings.retries, trial)
 
@@ -185,28 +194,27 @@ class StructuredProgram:
         ok = outcome.success and (not last or residuals.largest <= 1)
         return Trial(stage, ok, outcome.point, outcome, residuals, f)
 
-    def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial | None:
+    def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial:
         """Return the end of the branch of the point before a last stage that failed, if it is one.
 
         Where products are hardly allowed anything, steps of an interior-point method are lost in
-        round-off; in one branch nothing is relaxed.
+        round-off; in one branch nothing is relaxed. If it is none, the stage that failed, with the
+        iterations and the time of both.
         """
         if self._settings.active_set is None or not self.nlp.halves.size:
-            return None
+            return failed
         branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
         start = branches.lifted(near, case)
         G, H = branches.G, branches.H
         outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
-        point = branches.stated(outcome.point)
+        point, first = branches.stated(outcome.point), failed.outcome
         residuals, f = self._judge.report(point, case.p, case)
+        iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
         if not outcome.success or not residuals.largest <= 1:
-            return None
-        both = replace(
-            outcome,
-            point=point,
-            iterations=failed.outcome.iterations + outcome.iterations,
-            time=failed.outcome.time + outcome.time,
-        )
+            stopped = outcome.interrupted
+            first = replace(first, iterations=iterations, time=time, interrupted=stopped)
+            return replace(failed, outcome=first)
+        both = replace(outcome, point=point, iterations=iterations, time=time)
         return Trial(failed.stage, True, point, both, residuals, f)
 
     def _improved(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from nsopt.stored import NOTES
 from nsopt.sweep.points import Points
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _KINDS: dict[str, type] = {"O": str, "i": int}
 
@@ -33,6 +35,8 @@ def gather(
     ValueError
         If a measure has other dimensions at other points.
     """
+    import xarray as xr
+
     measures = [name for name in (*NOTES, *names) if any(name in point for point in points)]
     variables = [_gather(name, over, points) for name in measures]
     data = xr.merge(variables, join="outer", compat="no_conflicts", combine_attrs="override")
@@ -41,6 +45,8 @@ def gather(
 
 
 def _gather(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArray:
+    import xarray as xr
+
     given = {k: point[name] for k, point in enumerate(points) if name in point}
     try:
         aligned = xr.align(*given.values(), join="outer", copy=False)

@@ -6,9 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from nsopt.problem import Problem, Variants
 from nsopt.result import Result
@@ -16,6 +14,9 @@ from nsopt.simulation import simulate
 from nsopt.stored import NOTES
 from nsopt.sweep.measures import Measure, measured, notes
 from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}
 OF_ONE_RUN = {"checkpoint"}  # a folder that several runs cannot share

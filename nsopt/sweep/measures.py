@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from nsopt.result import Result
 from nsopt.stored import NOTES
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Measure = Callable[[Result], Any]
 
@@ -39,6 +41,8 @@ def _largest_gap_violation(result: Result) -> xr.DataArray:
 
 def _largest_outputs(result: Result) -> xr.DataArray:
     """Return the largest value of each output of forces, by its name."""
+    import xarray as xr
+
     names = [str(name) for name, x in result.data.data_vars.items() if "most" in x.attrs]
     values = [float(np.fmax.reduce(result[name].values)) for name in names]
     meaning = {"units": "", "long_name": "largest value of each output of forces"}
@@ -47,6 +51,8 @@ def _largest_outputs(result: Result) -> xr.DataArray:
 
 def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
     """Return the largest of x (time, contact) over time, NaN where it is never known."""
+    import xarray as xr
+
     contact, attrs = result["contact"].values, {"units": units, "long_name": meaning}
     largest = np.fmax.reduce(x, axis=0)
     return xr.DataArray(largest, {"contact": contact}, ("contact",), attrs=attrs)
@@ -69,6 +75,8 @@ PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "s
 
 def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
     """Return the `NOTES` on a run, also on one that never began."""
+    import xarray as xr
+
     nothing = {"time": np.array([np.nan]), "retries": np.array([]), "solve_time": np.array([])}
     run = nothing if result is None else {name: result[name].values for name in nothing}
     attrs = {} if result is None else result.data.attrs
@@ -111,6 +119,8 @@ def measured(
 
 def _labelled(value: Any) -> xr.DataArray:
     """Return floats with labels along dimensions, as few coordinates as that takes."""
+    import xarray as xr
+
     x = xr.DataArray(value).astype(float, keep_attrs=True)
     names = {d: x[f"{d}_name"].values for d in x.dims if f"{d}_name" in x.coords}
     x = x.drop_vars([c for c in x.coords if c not in x.dims or c in names])

@@ -7,9 +7,8 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xarray as xr
 from tqdm import tqdm
 
 from nsopt.files import check_writable
@@ -21,8 +20,10 @@ from nsopt.sweep.interrupt import heard_between
 from nsopt.sweep.job import Job
 from nsopt.sweep.measures import MEASURES, Measure
 from nsopt.sweep.points import Points, Row, settings
-from nsopt.sweep.pool import run_all
 from nsopt.sweep.store import Store, digest, made_by, made_with, write
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 KEYS = "point_keys"
 """Attribute of a sweep: what each of its points is known by in the folder."""
@@ -135,6 +136,8 @@ def _keys(job: Job, rows: list[Row]) -> list[str]:
 
 def _check_continues(target: Path, keys: list[str]) -> None:
     """Raise ValueError if the points of a finished sweep are not all among those of ``keys``."""
+    import xarray as xr
+
     if not target.exists():
         return
     try:
@@ -153,6 +156,8 @@ def _points(
     job: Job, rows: list[Row], keys: list[str], store: Store, workers: int | None, progress: bool
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
+    from nsopt.sweep.pool import run_all  # joblib takes long to import
+
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}
     todo = {k: row for k, row in enumerate(rows) if k not in done}

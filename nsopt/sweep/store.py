@@ -10,14 +10,16 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 import numpy as np
-import xarray as xr
 
 from nsopt.files import NotWrittenError, replacing
 from nsopt.result import netcdf
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Engine = Literal["h5netcdf", "scipy"]
 SOURCES = ("algebra", "mpcc", "mechanics", "elements", "schemes", "simulation", "sweep")
@@ -101,6 +103,8 @@ class Store:
 
     def load(self, key: str) -> xr.Dataset | None:
         """Return a finished point; None if there is none, or its file is damaged."""
+        import xarray as xr
+
         if self.folder is None or not self._file(key).is_file():
             return None
         try:

@@ -1,6 +1,11 @@
 """A sweep as a table that a person can read."""
 
-import xarray as xr
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 MOST_ROWS = 40
 MOST_REASONS = 5

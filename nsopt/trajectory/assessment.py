@@ -14,7 +14,14 @@ from nsopt.mpcc import Kind, Point, Solution, StructuredNlp, Tolerances
 from nsopt.result import Result
 from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.costs import Cost
-from nsopt.trajectory.diagnosis import Ending, Statement, explain, scaling
+from nsopt.trajectory.diagnosis import (
+    Ending,
+    LeastViolation,
+    Statement,
+    explain,
+    least_violation,
+    scaling,
+)
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.resimulation import resimulate
 
@@ -102,13 +109,22 @@ def fault(
     motion: TranscribedMotion,
     p: Array,
     limits: Tolerances,
+    least: LeastViolation | None = None,
 ) -> str:
-    """Return why a motion is no solution; nothing where it is one."""
+    """Return why a motion is no solution; nothing where it is one.
+
+    Parameters
+    ----------
+    least : LeastViolation, optional
+        What the rows could come to nearby, if it is not only theirs to tell.
+    """
     if solution.ok:
         return ""
     if solution.interrupted or (solution.feasible and solution.stationarity is not None):
         return solution.status.reason
-    x = transcription
+    x, numbers = transcription, transcription.parameters(p)
+    if least is None:
+        least = least_violation(nlp, solution.x, numbers, x.limits(), x.durations.tolist())
     ending = Ending(
         Statement(x.dynamics, x.conditions, x.inputs, p),
         x.horizon,
@@ -117,8 +133,8 @@ def fault(
         solution.status.solver_status,
         solution.iterations,
         x.remedy,
+        least,
     )
-    numbers = x.parameters(p)
     parts = shares(x.costs, nlp.terms(solution.x, numbers))
     undefined = [f"{name} is {value:g}" for name, value in parts.items() if not np.isfinite(value)]
     if undefined:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import BESIDE, Point, Schedule, Solution, StructuredNlp, StructuredProgram
+from nsopt.mpcc import BESIDE, FAIRLY, Point, Schedule, Solution, StructuredNlp, StructuredProgram
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -122,17 +122,57 @@ def solved(
     start, schedules
         Of the solve.
     """
-    x, limits = transcription, transcription.limits()
-    if not (isinstance(x, Collocation) and any(x.creep)) or start.warm:
-        return program.solve(p, *limits, start, schedules)
-    wide = tuple(WIDER * speed for speed in x.creep)
-    last = program.rough.solve(p, *limits, start, ((wide,),))
+    if not in_stages(transcription, start):
+        return program.solve(p, *transcription.limits(), start, schedules)
+    fair = fairly_solved(program, transcription, p, start, schedules)
+    return solved_further(program, transcription, p, start, schedules, fair)
+
+
+def in_stages(transcription: Transcription, start: Point) -> bool:
+    """Return whether friction is smoothed by the grid, and there is no solution to start from."""
+    return isinstance(transcription, Collocation) and any(transcription.creep) and not start.warm
+
+
+def fairly_solved(
+    program: StructuredProgram,
+    transcription: Transcription,
+    p: Array,
+    start: Point,
+    schedules: Sequence[Schedule],
+) -> Solution:
+    """Return a fair solution of dry friction smoothed by the grid, of both stages.
+
+    Arguments as of `solved`.
+    """
+    limits = transcription.limits()
+    assert isinstance(transcription, Collocation)
+    wide = tuple(WIDER * speed for speed in transcription.creep)
+    rough = program.rough.solve(p, *limits, start, ((wide,),))
+    if not rough.ok:
+        return rough
+    beside = program.fair.restated(program.nlp, BESIDE)
+    return beside.solve(p, *limits, rough.point, schedules).after(rough)
+
+
+def solved_further(
+    program: StructuredProgram,
+    transcription: Transcription,
+    p: Array,
+    start: Point,
+    schedules: Sequence[Schedule],
+    fair: Solution,
+) -> Solution:
+    """Return the solution from a fair one; from the start where there is none.
+
+    Arguments as of `solved`.
+    """
+    limits, last = transcription.limits(), fair
     if last.ok:
-        beside = program.restated(program.nlp, BESIDE)
-        last = beside.solve(p, *limits, last.point, schedules).after(last)
-        if last.ok:
-            return last
-    return last if last.interrupted else program.solve(p, *limits, start, schedules).after(last)
+        further = program.restated(program.nlp, FAIRLY)
+        last = further.solve(p, *limits, last.point, schedules).after(last)
+    if last.ok or last.interrupted:
+        return last
+    return program.solve(p, *limits, start, schedules).after(last)
 
 
 def cost_of(result: Result) -> float:

@@ -97,14 +97,19 @@ class MotionSearch(ABC, Generic[P]):
         if last is None or not (last.ok or last.interrupted):
             again = self.first(now, p, *given)
             last = again if last is None else again.after(last)
-        last = self._finished(now, last, p, schedules)
-        return self._ended(now, last, p)
+        return self._completed(now, last, p, schedules)
 
     def near(
         self, now: P, p: Array, start: Point, schedules: Sequence[Schedule]
     ) -> tuple[P, Solution]:
         """Return program and solution from a start that is near."""
         return self._ended(now, now.program.solve(p, *now.limits(), start, schedules), p)
+
+    def _completed(
+        self, now: P, solution: Solution, p: Array, schedules: Sequence[Schedule]
+    ) -> tuple[P, Solution]:
+        """Return program and solution, with costs that settle and bound what it leaves open."""
+        return self._ended(now, self._finished(now, solution, p, schedules), p)
 
     def _ended(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
         return self._resolved(*self._settled(now, solution, p), p)

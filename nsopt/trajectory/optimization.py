@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
@@ -25,6 +25,9 @@ from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.tie_breaker import of_result, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +164,8 @@ class Optimization:
             If no derivative exists: a limit is reached with zero multiplier, or the optimum is not
             unique.
         """
+        import xarray as xr
+
         program, nlp, p = self._program(result)
         constants = self._constants()
         if program.unilateral:

@@ -26,6 +26,7 @@ from nsopt.trajectory.diagnosis import (
     check_costs,
     check_feasible,
     dependence,
+    warn_outside_bores,
 )
 from nsopt.trajectory.dry_friction import exact_costs, smoothed_by_grid
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
@@ -147,6 +148,7 @@ class PreparedOptimization:
             now = self._program = self._restated(conditions, guess, p).smoothed(guess, self._solver)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
+            warn_outside_bores(transcription, start.x, p)
             schedules = schedules_from(guess, start, transcription, settings)
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
@@ -157,11 +159,11 @@ class PreparedOptimization:
                 begun = starting_point(transcription, nlp, coarser_one)
                 stages = schedules_from(coarser_one, begun, transcription, settings)
                 now, solution = self._search.near(now, p, begun, stages)
+                ended = Found(now, solution, now.kept(solution, p))
             else:
-                now, solution = self._search.found(now, p, start, schedules)
-            solution = after(solution, coarse)
-            ended = Found(now, solution, now.kept(solution, p))
-            ended = self._search.rested(ended, p)
+                ended = self._search.motion(now, p, start, schedules)
+            if coarse:  # of motions with contacts, of which nothing is known between nodes
+                ended = ended._replace(solution=after(ended.solution, coarse))
             now, kept, solution = ended.program, ended.kept, ended.end
             transcription, nlp = now.transcription, now.nlp
             motion = transcription.motion(solution, p)

@@ -94,7 +94,8 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     if not same_unknowns or data.sizes["unknown_index"] != transcription.size:
         return cold
     names = ("unknown", "bound_multiplier", "row_multiplier")
-    x, lam_x, lam_g = (data[name].values for name in names)
+    unknown, lam_x, lam_g = (data[name].values for name in names)
+    x = unknown + x - transcription.start_from(replace(guess, shift=None))
     same_rows = len(lam_g) == len(nlp.lower)
     same_rows &= data.attrs["scheme"] == transcription.description[1]
     # Where there are no multipliers of the signs of limits, those of a branch lead astray.

@@ -31,6 +31,10 @@ NOTABLE = 0.1
 SOME = 0.01
 """The same, from which joints that have come to rest where they were to slide are taken to rest."""
 
+CLEAR = 0.01
+"""Of the cost of a fair solution, what a motion saves at least in whose place it is not solved
+further."""
+
 CREEPS = 0.7
 """Of the speed up to which friction is smoothed, the mean speed in a step below which a joint that
 moves faster elsewhere creeps there."""
@@ -58,6 +62,10 @@ TINY = 1e-300
 
 STRAY = 1e-6
 """Of the way of the fastest joint, one that is none [rad, m]."""
+
+PART = 0.02
+"""Of the longest way of a joint in one direction, one on which it does not move: it wavers there
+while it creeps."""
 
 
 class Found(NamedTuple):
@@ -105,6 +113,11 @@ def cheaper(one: Found, other: Found, p: Array) -> Found:
     return other if less else one
 
 
+def clearly_cheaper(one: Found, other: Found, p: Array) -> bool:
+    """Return whether a second motion is good and costs clearly less than a fair one."""
+    return other is not one and other.good and other.exact(p)[0] < (1 - CLEAR) * one.exact(p)[0]
+
+
 def rests_sought(found: Found, p: Array) -> bool:
     """Return whether friction that is smoothed leaves out a notable part of the cost."""
     x = found.program.transcription
@@ -147,9 +160,12 @@ def modes(x: Collocation, unknowns: Array, speed: float) -> Array:
         v = np.stack([fine.v[:-2:2, column], fine.v[1::2, column], fine.v[2::2, column]])
         mean = np.array([1, 4, 1]) @ v / 6
         moves, edges = np.zeros(len(mean), dtype=bool), np.diff(np.sign(mean), prepend=9, append=9)
-        for begin, end in pairwise(np.flatnonzero(edges).tolist()):
+        stretches = list(pairwise(np.flatnonzero(edges).tolist()))
+        ways = [h * np.abs(mean[begin:end]).sum() for begin, end in stretches]
+        least = max(stray, PART * max(ways))
+        for (begin, end), way in zip(stretches, ways, strict=True):
             speeds = np.abs(mean[begin:end])
-            if h * speeds.sum() <= stray:
+            if way <= least:
                 continue
             fast = _moving(speeds, CREEPS * creep)
             creeps = speeds[fast].sum() < CREPT * speeds.sum()

@@ -9,8 +9,8 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc import (
+    AT_ONCE,
     BESIDE,
-    ROUGHLY,
     Code,
     Point,
     Schedule,
@@ -21,6 +21,7 @@ from nsopt.mpcc import (
 )
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement
+from nsopt.trajectory.dry_friction import fairly_solved, in_stages, solved_further
 from nsopt.trajectory.from_afar import solved_from_afar, sought_from_afar
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -30,6 +31,7 @@ from nsopt.trajectory.resting_joints import (
     SPEEDS,
     Found,
     cheaper,
+    clearly_cheaper,
     halted,
     halts_sought,
     modes,
@@ -110,6 +112,30 @@ class SingleMotion(MotionSearch[StatedProgram]):
         transcription = replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
         return self.program(now.statement, transcription, now.tie, now.guess)
 
+    def motion(
+        self, now: StatedProgram, p: Array, start: Point, schedules: Sequence[Schedule]
+    ) -> Found:
+        """Return the best motion, its limits kept between nodes.
+
+        Where joints creep in a fair solution rests are sought from there, and it is solved further
+        only where they do not cost clearly less.
+        """
+        x = now.transcription
+        if not in_stages(x, start) or sought_from_afar(x, self.solver, start):
+            return self.rested(_kept(*self.found(now, p, start, schedules), p), p)
+        given = now.program, x, p, start, schedules
+        crept = Found(now, fairly_solved(*given), None)
+        settled = crept.good and self.settled(now, crept.end, p) is None
+        sought = settled and rests_sought(crept, p)
+        rests = self.rested(crept, p) if sought else crept
+        if clearly_cheaper(crept, rests, p):
+            return rests
+        solution = solved_further(*given, crept.having_spent(rests).end)
+        ended = _kept(*self._completed(now, solution, p, schedules), p)
+        if rests.program is not now:
+            return cheaper(ended, rests, p).having_spent(ended)
+        return ended if sought else self.rested(ended, p)
+
     def rested(self, found: Found, p: Array) -> Found:
         """Return a motion in which joints rest that crept, if it costs less by exact friction.
 
@@ -122,9 +148,10 @@ class SingleMotion(MotionSearch[StatedProgram]):
         assert isinstance(x, Collocation)
         for speed in SPEEDS:
             before = best
-            tried = self._in_modes(RestingCollocation.of(x, modes(x, known, speed)), best, last, p)
-            if tried is not None:
-                best, last = self._cheaper(best, tried, p), tried
+            rests = RestingCollocation.of(x, modes(x, known, speed))
+            if not rests.alike(best.program.transcription):
+                last = self._in_modes(rests, found, last, p)
+                best = self._cheaper(best, last, p)
             if interrupted() or (best is before and best is not found):
                 break
         best, rough = found, best
@@ -133,19 +160,15 @@ class SingleMotion(MotionSearch[StatedProgram]):
             before, best = best, self._cheaper(best, last, p)
             if best is before or not halts_sought(best, p):
                 break
-            again = self._in_modes(halted(best), best, last, p)
-            if again is None:
+            rests = halted(best)
+            if rests.alike(best.program.transcription):
                 break
-            rough = last = again
+            rough = last = self._in_modes(rests, best, last, p)
         return best.having_spent(last)
 
-    def _in_modes(
-        self, rests: RestingCollocation, near: Found, last: Found, p: Array
-    ) -> Found | None:
-        """Return a rough motion of known modes near another, after the last; None if no new one."""
+    def _in_modes(self, rests: RestingCollocation, near: Found, last: Found, p: Array) -> Found:
+        """Return a rough motion of known modes near another, after the last."""
         now, backend = near.program, self.solver.backend.brief
-        if isinstance(now.transcription, RestingCollocation) and rests.alike(now.transcription):
-            return None
         brief = replace(self, solver=replace(self.solver, backend=backend))
         other = brief.program(now.statement, rests, now.tie, now.guess)
         beside = other.program.rough.restated(other.nlp, BESIDE)
@@ -155,11 +178,16 @@ class SingleMotion(MotionSearch[StatedProgram]):
     def _ended_in_modes(self, rough: Found, last: Found, p: Array) -> Found:
         """Return a rough motion solved to its end, its limits kept between nodes."""
         now = rough.program
-        further = now.program.restated(now.nlp, ROUGHLY)
+        further = now.program.restated(now.nlp, AT_ONCE)
         solution = further.solve(p, *now.limits(), rough.end.point).after(last.end)
-        return Found(now, solution, now.kept(solution, p))
+        return _kept(now, solution, p)
 
     def _cheaper(self, one: Found, other: Found, p: Array) -> Found:
         """Return the second motion where it is better, and its steps are resolved."""
         better = cheaper(one, other, p) is other
         return other if better and self.resolved(other.program, other.end, p) else one
+
+
+def _kept(now: StatedProgram, solution: Solution, p: Array) -> Found:
+    """Return a motion with its limits kept between nodes."""
+    return Found(now, solution, now.kept(solution, p))

@@ -63,7 +63,10 @@ def model() -> Dynamics:
 
 
 class EvenTurn(Guess):
-    """A turn at constant speed, the pin in the middle of its bore."""
+    """A turn at constant speed, the slider off by its distance from the main bearing at the start.
+
+    From there the optimum costs less than half of that (0.386) from the pin in its bore.
+    """
 
     def trajectory(
         self, share: NDArray[np.float64], bounds: tuple[float, float], inputs: Sequence[str]

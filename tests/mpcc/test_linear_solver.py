@@ -2,6 +2,7 @@
 
 import ctypes
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -196,6 +197,27 @@ def test_an_equation_stated_twice_is_regular_by_what_ipopt_adds(weight):
         assert (factored.info.flag, factored.info.neg) == (0, 4)
 
 
+@needs_compiler
+def test_a_front_that_grows_by_delayed_unknowns_is_given_up():
+    """One unknown beside each two of 24: by their diagonals they are pivots, or all delayed."""
+    pairs = np.array(list(combinations(range(24), 2)))
+    n, m = len(pairs), 24
+    beside = sp.csr_matrix((np.ones(2 * n), (np.repeat(range(n), 2), pairs.ravel())), shape=(n, m))
+    stated = [np.full(n, 2.0), np.full(n, 1e-12), np.linspace(-3, 4, n)]
+    first, small, other = (
+        sp.bmat([[sp.diags(d), beside], [beside.T, 3 * sp.eye(m)]]).tocsc() for d in stated
+    )
+    right = np.arange(n + m, dtype=float)
+    with Factored(first) as factored:
+        assert factored.info.flag == 0
+        factored.values(sp.tril(small).tocsc().data)
+        assert factored.info.flag == -1
+        factored.values(sp.tril(other).tocsc().data)
+        assert factored.info.flag == 0
+        assert factored.info.neg == np.sum(np.linalg.eigvalsh(other.toarray()) < 0)
+        assert backward_error(other, factored.solve(right), right) < 1e-12
+
+
 def reached(backend, compiled=True):
     """Two links from posture to posture, one of their drives at its limit."""
     rest, far = [0.0, 0.0], [1.2, -0.9]
@@ -241,5 +263,6 @@ def test_where_it_gives_up_mumps_takes_its_place(monkeypatch):
     mumps = Ipopt(options={"ipopt.linear_solver": "mumps"})
     first, second = reached(Ipopt()), reached(mumps)
     assert first.completed, first.stop_reason
-    assert first.objective == second.objective
+    # By another strategy of the barrier, so not bit by bit.
+    assert first.objective == pytest.approx(second.objective, rel=1e-8)
     assert first["iterations"].sum() > second["iterations"].sum()

@@ -37,6 +37,7 @@ from nsopt.trajectory import (
 )
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.least_violation import least_violation
 from nsopt.trajectory.diagnosis.scaling import scaling
 from nsopt.trajectory.diagnosis.statement import Statement
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -99,6 +100,7 @@ def tried(dynamics, horizon, costs, conditions, guess, max_iter=200):
         collocation.trajectory(x)[0],
         outcome.status,
         outcome.iterations,
+        least=least_violation(nlp, x, p, (low, high), collocation.durations),
     )
     names = [type(cost).__name__ for cost in costs]
     sizes = scaling(nlp, x, p, collocation.names(), names)

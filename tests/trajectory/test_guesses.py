@@ -85,6 +85,22 @@ def test_an_earlier_optimum_without_an_input_is_told():
         Earlier(result).trajectory(FINE, BOUNDS, ["u"])
 
 
+def test_an_earlier_optimum_is_moved_to_other_ends():
+    """Least effort is a cubic; the way to other ends is added with least jerk."""
+    known = [StartAt([0], [0]), EndAt([1], [0])]
+    earlier = Earlier(optimize(cart(), Horizon(2.0, 50), [Effort()], known, Straight([0], [1])))
+    assert earlier.placed(cart(), known, None) is earlier
+    moved = earlier.placed(cart(), [StartAt([0.2], [0]), EndAt([-1], [0])], None)
+    cubic, quintic = Polynomial([0, 0, 3, -2]), Polynomial([0, 0, 0, 10, -15, 6])
+    q = cubic + 0.2 * (1 - quintic) - 2 * quintic
+    share = np.linspace(0, 1, 51)
+    trajectory = moved.trajectory(share, BOUNDS, ())
+    for k, x in enumerate(trajectory[:3]):
+        assert x[:, 0] == pytest.approx(q.deriv(k)(share) / 2**k, abs=1e-9)
+    free = earlier.placed(cart(), [StartAt([0], [0]), EndAt(v=[0])], None)
+    assert free is earlier
+
+
 def test_detours_keep_the_ends_and_are_the_same_again():
     known = Quintic([0.0, 1.0], [1.0, -1.0])
     trajectory = Perturbed(known, seed=3, size=0.5).trajectory(FINE, BOUNDS, ())

@@ -9,6 +9,7 @@ import pytest
 
 from nsopt import Ipopt, Solver
 from nsopt.caveats import caveats
+from nsopt.mpcc.structured_branch import StructuredBranches
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     FROM_AFAR,
@@ -59,19 +60,38 @@ def test_it_hops_from_a_quintic():
     assert np.all(result["contact_mode"].values[1:, 0][~ground[1:]] == 0)
 
 
+def at_most(iterations, phase_two):
+    """Return the hop whose last stage allows products of 1e-24, and must be solved exactly."""
+    backend = Ipopt(max_iter=iterations, options={"ipopt.acceptable_tol": 1e-20})
+    stages = (*FROM_AFAR[:-1], Stage(1e-24))
+    solver = Solver(backend=backend, schedules=[stages], phase_two=phase_two)
+    return replace(load_optimization("hopper"), solver=solver).solve()
+
+
 def test_a_last_stage_that_fails_is_replaced_by_its_branch():
-    """Products of 1e-16 take more iterations than are allowed; the exact branch has the optimum."""
-    stages = (*FROM_AFAR[:-1], Stage(1e-16))
-    stated, backend = load_optimization("hopper"), Ipopt(max_iter=60)
-    with_branch, without = (
-        replace(stated, solver=Solver(backend=backend, schedules=[stages], phase_two=on)).solve()
-        for on in (True, False)
-    )
+    """Such products take more iterations than are allowed; the exact branch has the optimum."""
+    with_branch, without = (at_most(60, phase_two=on) for on in (True, False))
     assert not without.completed
     assert with_branch.completed, with_branch.stop_reason
     assert with_branch.objective == pytest.approx(hop().objective, rel=1e-5)
     gap = with_branch["gap"].values[1:, 0]
     assert np.max(gap * with_branch["impulse"].values[1:, 0]) < 1e-10
+
+
+def test_a_branch_that_is_none_counts_among_the_iterations(monkeypatch):
+    """The stage that failed stays the result."""
+    tried, solve = [], StructuredBranches.solve
+
+    def fails(*given):
+        tried.append(solve(*given))
+        return replace(tried[-1], success=False)
+
+    monkeypatch.setattr(StructuredBranches, "solve", fails)
+    with_branch, without = (at_most(60, phase_two=on) for on in (True, False))
+    assert not with_branch.completed
+    assert tried
+    counts = [float(x["iterations"].sum()) for x in (with_branch, without)]
+    assert counts[0] == pytest.approx(counts[1] + sum(x.iterations for x in tried))
 
 
 def test_momentum_changes_by_weight_and_ground():

@@ -11,11 +11,13 @@ from nsopt import (
     Parameter,
     PlaneContact,
     Prismatic,
+    Revolute,
     Solver,
     assemble,
 )
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
+    ActuatorLimits,
     Duration,
     Earlier,
     Effort,
@@ -187,6 +189,19 @@ def test_a_motion_of_before_is_a_guess(built):
     assert again.objective == pytest.approx(12 * 1.1**2, abs=1e-8)
     assert np.array_equal(first["q"].values, known)
     assert len(built) == 1
+
+
+def test_a_motion_of_before_is_nearer_than_a_straight_one():
+    rod = Body("rod", 1.0, (0.1, 0.1, 0.1), position=(1.0, 0.0, 0.0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
+    driven = Mechanism([rod], [hinge], "relative", [Actuator("hinge", effort=20.0)])
+    strong = ActuatorLimits()
+    motion = prepared(assemble(driven, gravity=(0, -9.81, 0)), [*between(0, 2.0), strong])
+    first, other = motion.solve(), [*between(0.1, 2.2), strong]
+    near = motion.solve(conditions=other, guess=Earlier(first))
+    far = motion.solve(conditions=other, guess=Straight([0.1], [2.2]))
+    assert near.objective == pytest.approx(far.objective, rel=1e-7)
+    assert near["iterations"].sum() < far["iterations"].sum()
 
 
 def puck():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -167,15 +168,27 @@ class RangeOfMotion(ResistingPair):
         By the envelope theorem the edge counts as fixed in the gradient of the potential.
         """
         u = self._pointer(s)
-        close = nearest(self.cone.curve(s.value), direction := ca.SX.sym("u", 3))
-        point = ca.vertcat(close.edge, close.b, close.n)
-        known = [x for x in ca.symvar(point) if not ca.depends_on(direction, x)]
-        p = ca.vertcat(ca.SX(0, 1), *known)
-        search = ca.Function("search", [direction, p], [point], {"cse": True})
-        bounded = not parameters_in(self.cone)
-        call = _unless_inside(search, self.cone) if bounded else search
-        edge, b, n = ca.vertsplit(s.frozen(call(u, p)), [0, 2, 5, 8])
+        if parameters_in(self.cone):
+            search, p = _search(self.cone, s)
+        else:
+            search, p = _bounded_search(self.cone), ca.SX(0, 1)
+        edge, b, n = ca.vertsplit(s.frozen(search(u, p)), [0, 2, 5, 8])
         return Nearest(u, edge, b, n)
+
+
+def _search(cone: Cone, s: State) -> tuple[ca.Function, ca.SX]:
+    """Return (u, p) -> edge, b, n of `Nearest` in a row, and p, the parameters of the cone."""
+    close = nearest(cone.curve(s.value), direction := ca.SX.sym("u", 3))
+    point = ca.vertcat(close.edge, close.b, close.n)
+    known = [x for x in ca.symvar(point) if not ca.depends_on(direction, x)]
+    p = ca.vertcat(ca.SX(0, 1), *known)
+    return ca.Function("search", [direction, p], [point], {"cse": True}), p
+
+
+@cache
+def _bounded_search(cone: Cone) -> ca.Function:
+    """Return the search of a cone without parameters, built once for all that ask for it."""
+    return _unless_inside(_search(cone, State(ca.SX(0), {}, {}))[0], cone)
 
 
 def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:

@@ -93,10 +93,16 @@ static void add_rest(Factors *f, Front *front, int child, int first, int delayed
     }
 }
 
-static Front assemble(Factors *f, const Node *node, const double *value) {
-    int delayed = 0, first = 0;
+/* How many unknowns the children of a node leave to it, which are on top of those that wait. */
+static int delayed_below(const Factors *f, const Node *node) {
+    int delayed = 0;
+    for (int t = 0; t < node->children; t++) delayed += f->rest[f->waiting[f->top + t]].delayed;
+    return delayed;
+}
+
+static Front assemble(Factors *f, const Node *node, int delayed, const double *value) {
     const int *child = f->waiting + f->top;
-    for (int t = 0; t < node->children; t++) delayed += f->rest[child[t]].delayed;
+    int first = 0;
     Front front = new_front(f, delayed, node);
     size_t m = (size_t)front.size, d = (size_t)delayed;
     for (int e = 0; e < node->entries; e++)
@@ -155,9 +161,10 @@ Report factorize(Factors *f, const double *value, double threshold) {
     for (int s = 0; s < tree->nodes; s++) {
         const Node *node = tree->node + s;
         f->top -= node->children;
-        Front front = assemble(f, node, value);
-        report.overgrown = front.size > f->most;
-        if (report.overgrown) break;
+        int delayed = delayed_below(f, node);
+        report.overgrown = delayed + node->own + node->border > f->most;
+        if (report.overgrown) break; /* before its front takes memory */
+        Front front = assemble(f, node, delayed, value);
         eliminate(&front, tree->mate, node->parent < 0 ? 0 : threshold, &report);
         if (report.missing) break;
         f->columns[s] = keep(&front, f->memory, &report);

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,8 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
     OSError
         Only where ``path`` is as it was before.
     """
+    import h5py
+
     text = json.dumps({**facts, "name": path.name}).encode()
     # In memory, for HDF5 cannot close a file on a full disk.
     buffer = io.BytesIO()
@@ -46,6 +47,8 @@ def read(path: Path) -> tuple[Arrays, Facts]:
     ValueError
         If it is missing or damaged, or another file under this name.
     """
+    import h5py
+
     try:
         with h5py.File(io.BytesIO(path.read_bytes()), "r") as file:
             arrays: Arrays = {name: x[()] for name, x in file.items()}

@@ -12,7 +12,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start
@@ -123,6 +122,8 @@ class History:
 
         ``lines`` are those of obstacles, drawn beside those of elements and bodies.
         """
+        import xarray as xr
+
         table = Record(
             self.dynamics,
             self.start,

@@ -5,6 +5,8 @@ from nsopt.trajectory.diagnosis.block_rows import stated_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
+from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
+from nsopt.trajectory.diagnosis.outside_bores import warn_outside_bores
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
 from nsopt.trajectory.diagnosis.statement import ALONG, PARTLY, Row, Stated, Statement
 
@@ -12,6 +14,7 @@ __all__ = [
     "ALONG",
     "PARTLY",
     "Ending",
+    "LeastViolation",
     "Row",
     "Scaling",
     "Stated",
@@ -21,6 +24,8 @@ __all__ = [
     "check_feasible",
     "dependence",
     "explain",
+    "least_violation",
     "scaling",
     "stated_row",
+    "warn_outside_bores",
 ]

@@ -14,6 +14,7 @@ from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.block_rows import alike_before, stated_row
+from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
 from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Statement
 from nsopt.trajectory.guesses import Trajectory
@@ -45,6 +46,8 @@ class Ending:
     iterations : int
     remedy : str
         A further remedy for the message; may be empty.
+    least : LeastViolation, optional
+        What the rows could come to near the last motion, if that is known.
     """
 
     statement: Statement
@@ -54,6 +57,7 @@ class Ending:
     status: str
     iterations: int
     remedy: str = ""
+    least: LeastViolation | None = None
 
 
 class _RowLocation(NamedTuple):
@@ -109,13 +113,39 @@ def explain(
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
     causes = list(_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
     remedies = _remedies(ending, scaling)
-    if not causes and not remedies:
+    conflict = [] if causes else _conflict(nlp, ending)
+    if not causes and not conflict and not remedies:
+        more = "more time or iterations" if ending.horizon.fixed else "more iterations"
         remedies = [
-            "check that they can be met together, allow more time or iterations, "
-            f"{MORE}, or start from a better guess"
+            f"check that they can be met together, allow {more}, {MORE}, or start from a better "
+            "guess"
         ]
     # The first line, often the only one read, names the likeliest cause.
-    return "\n- ".join([*causes, head, *lines[1:], *tail, *remedies])
+    return "\n- ".join([*causes, head, *lines[1:], *tail, *conflict, *remedies])
+
+
+def _conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
+    """Return the conditions that cannot all be met near the last motion, as a line or none."""
+    if ending.least is None:
+        return []
+    found: dict[str, list[float]] = {}
+    for row in ending.least.opposed:
+        location, steps = _locate(nlp, int(row)), ending.horizon.steps
+        stated = stated_row(location.block, location.row, ending.statement, steps)
+        if stated is not None:
+            name = f"{stated.owner}: {stated.name} (must be {stated.wanted})"
+            found.setdefault(name, []).append(location.time(ending.t))
+    if not found:
+        return []
+    names = [f"{name} {_when(times)}" for name, times in found.items()]
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    text = "; ".join([*names[:SHOWN], *more])
+    return [f"in conflict, as far as small changes of the motion show: {text}"]
+
+
+def _when(times: list[float]) -> str:
+    first, last = min(times), max(times)
+    return f"at t = {first:.4g} s" if first == last else f"from t = {first:.4g} to {last:.4g} s"
 
 
 def _not_optimal(ending: Ending, scaling: Scaling | None) -> str:
@@ -137,7 +167,7 @@ def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
         coarse = "more steps, a guess by Through, or Earlier of a result with fewer steps or larger"
         walks = (
             "half as many steps first, then these from Earlier(result), a guess by Through, "
-            "Solver(schedules=[FROM_AFAR_SLOWLY]) where feet walk"
+            "Solver(schedules=[FROM_AFAR_SLOWLY]) for feet that walk, boxes that slide"
         )
         remedies.append(
             "a motion through contacts takes a good start: try "
@@ -206,9 +236,8 @@ def _causes(when: float, ending: Ending) -> Iterator[str]:
     finite = bool(np.isfinite(ending.trajectory.q).all())
     if finite:
         yield from _holding(when, ending)
-    low, high = ending.horizon.bounds
-    if low < high and abs(ending.t[-1] - high) < 1e-4 * high:
-        yield f"the duration is the longest allowed, {high:g} s: allow more"
+    if ending.least is not None and ending.least.longer:
+        yield f"the duration is the longest allowed, {ending.horizon.bounds[1]:g} s: allow more"
     if finite:
         yield from _singular(when, ending)
         yield from _reaching(ending)

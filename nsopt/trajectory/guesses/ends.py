@@ -13,6 +13,22 @@ from nsopt.trajectory.guesses.base import Array
 from nsopt.trajectory.postures import find_posture
 
 
+def stated_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
+    """Return the coordinates that `StartAt` and `EndAt` ask for, (2, nq), NaN where they are free.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    conditions : sequence of Condition
+    """
+    ends = np.full((2, dynamics.nq), np.nan)
+    for condition in conditions:
+        for k, kind in enumerate((StartAt, EndAt)):
+            if isinstance(condition, kind):
+                ends[k] = _filled(ends[k], condition.coordinates(dynamics))
+    return ends
+
+
 def start_posture(
     guess: str, given: Targets | None, dynamics: Dynamics, conditions: Sequence[Condition]
 ) -> Array:
@@ -34,9 +50,7 @@ def start_posture(
         For an unknown name.
     """
     posture = _named(f"start of {guess}", given, dynamics)
-    for condition in conditions:
-        if isinstance(condition, StartAt):
-            posture = _filled(posture, condition.coordinates(dynamics))
+    posture = _filled(posture, stated_ends(dynamics, conditions)[0])
     if not np.isnan(posture).any():
         return posture
     return _filled(posture, dynamics.stated_start(refuse=False)[0])
@@ -68,9 +82,7 @@ def end_posture(
         For an unknown name, or if no posture is found.
     """
     posture = _named(f"end of {guess}", given, dynamics)
-    for condition in conditions:
-        if isinstance(condition, EndAt):
-            posture = _filled(posture, condition.coordinates(dynamics))
+    posture = _filled(posture, stated_ends(dynamics, conditions)[1])
     kinds = [type(x) for x in conditions]
     tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
     if not np.isnan(posture).any() or not tasks:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from nsopt.checks import finite
+from nsopt.mechanics import Dynamics
 from nsopt.result import Result
+from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Array, Guess, Trajectory, constant_inputs
+from nsopt.trajectory.guesses.ends import stated_ends
+from nsopt.trajectory.guesses.paths import Quintic
+
+MOVED = 1e-6
+"""Least difference of a coordinate at an end for which an earlier motion is moved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Earlier(Guess):
     """An earlier optimum, resampled from any grid.
 
+    Where `StartAt` or `EndAt` ask for other coordinates than it has there, the minimum-jerk motion
+    between the differences is added, unless some coordinates are Euler parameters.
+
     Parameters
     ----------
     result : Result
         From `optimize`, of the same mechanism.
+    shift : (2, nq), optional
+        What is added to coordinates at the start and the end; set by `placed`.
 
     Raises
     ------
@@ -30,6 +43,7 @@ class Earlier(Guess):
     """
 
     result: Result
+    shift: Array | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_result("Earlier", self.result)
@@ -38,10 +52,23 @@ class Earlier(Guess):
                 f"{self.result.name} is no result of optimize: take Simulated for a simulation"
             )
 
+    def placed(
+        self,
+        dynamics: Dynamics,
+        conditions: Sequence[Condition],
+        parameters: Mapping[str, float] | None,
+    ) -> Self:
+        del parameters
+        q = self.result.data["q"].values
+        if q.shape[1] != dynamics.nq or dynamics.nq != dynamics.nv:
+            return self
+        shift = stated_ends(dynamics, conditions) - q[[0, -1]]
+        shift = np.where(np.abs(shift) > MOVED, shift, 0.0)  # free ones, not a number, stay
+        return replace(self, shift=shift) if shift.any() else self
+
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        del bounds
         data = self.result.data
         known = [str(name) for name in data["input_name"].values]
         for name in inputs:
@@ -50,7 +77,13 @@ class Earlier(Guess):
                     f"{self.result.name} has no input {name!r}: it has {', '.join(known) or 'none'}"
                 )
         recorded = data["input"].values[:, [known.index(name) for name in inputs]]
-        return _resampled(self.result, share, recorded)
+        motion = _resampled(self.result, share, recorded)
+        if self.shift is None:
+            return motion
+        start, end = self.shift
+        added = Quintic(start, end, motion.duration).trajectory(share, bounds, ())
+        q, v, a = (x + more for x, more in zip(motion[:3], added[:3], strict=True))
+        return motion._replace(q=q, v=v, a=a)
 
 
 @dataclass(frozen=True, eq=False)

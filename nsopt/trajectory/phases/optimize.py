@@ -23,13 +23,14 @@ from nsopt.mpcc import (
 from nsopt.result import Result
 from nsopt.trajectory.assessment import fault, figures, verified
 from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.dry_friction import exact_costs
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes
+from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, slid
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesMotion
 from nsopt.trajectory.programs import compiled_from, program_settings
@@ -100,8 +101,9 @@ def optimize_phases(
         kept = _kept(linked, now.program, solution, settings)
         solution = solution if kept is None else kept.solution
         attrs = {"title": title, "solver": repr(solver), "compile_time": built}
+        least = None if solution.ok else linked.least_violation(solution.x)
         results = [
-            _recorded(linked, k, solution, kept, start, settings, solver, attrs)
+            _recorded(linked, k, solution, kept, start, settings, solver, attrs, least)
             for k in range(len(phases))
         ]
         if verify and not solution.interrupted:
@@ -110,6 +112,11 @@ def optimize_phases(
         labels = [x.label for x in linked.phases]
         why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
         why += _apart(linked, solution)
+        if least is not None and least.total:
+            longest = f"{linked.duration[1]:g} s"
+            why.insert(
+                0, f"the duration of all phases is the longest allowed, {longest}: allow more"
+            )
         if not (why or solution.ok):
             why = [solution.status.reason]
         return PhasedResult(results, labels, "\n".join(why))
@@ -203,6 +210,7 @@ def _recorded(
     settings: Settings,
     solver: Solver,
     attrs: dict[str, object],
+    least: LeastViolation | None,
 ) -> Result:
     """Return the result of one phase."""
     own = linked.phases[k]
@@ -213,7 +221,10 @@ def _recorded(
     begun = Point.cold(start[linked.unknowns[k]], len(own.nlp.lower))
     violated = _violation(linked, k, solution)
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
-    why = fault(x, own.nlp, part, motion, p, settings.tolerances) if violated > limit else ""
+    mine_alone = None if least is None else least.of_part(linked.rows[k], k)
+    why = ""
+    if violated > limit:
+        why = fault(x, own.nlp, part, motion, p, settings.tolerances, mine_alone)
     found = figures(x, own.costs, own.nlp, part, begun, own.numbers)
     costs = json.loads(found["detailed_cost"])
     result = record(
@@ -235,6 +246,7 @@ def _recorded(
             **({} if mine is None else mine.attrs),
             "stop_reason": why
             or ("" if mine is None else mine.fault)
+            or (solution.ok and slid(own, part.x))
             or (explain_defect(motion.defect, horizon.defect) if solution.ok else ""),
         },
     )

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc import Bound, ConstraintBlock, StructuredNlp, constraint_block
+from nsopt.trajectory.diagnosis import LeastViolation, least_violation
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.transcription.base import Array
 
@@ -99,6 +100,21 @@ class LinkedPhases:
         if np.isfinite(self.duration).any():
             blocks.append(self._total())
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
+
+    def least_violation(self, x: Array) -> LeastViolation | None:
+        """Return what the rows could come to near a point; durations count by phase."""
+        free = {k: own.stop - 1 for k, own in enumerate(self.unknowns) if self._free(k)}
+        total = len(self.nlp.lower) - 1 if np.isfinite(self.duration).any() else None
+        found = least_violation(
+            self.nlp, x, self.parameters, self.limits(), list(free.values()), total
+        )
+        if found is None:
+            return None
+        return replace(found, longer=[list(free)[i] for i in found.longer])
+
+    def _free(self, k: int) -> bool:
+        low, high = self.phases[k].phase.horizon.bounds
+        return low < high
 
     @cached_property
     def _counts(self) -> list[slice]:

@@ -14,6 +14,9 @@ from nsopt.trajectory.phases.mode_conditions import ContactMotion, InMode
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.transcription.base import Array
 
+SLID = 1e-3
+"""By how much a contact that sticks may be elsewhere at the end [m]: steps leave far less."""
+
 
 def recorded_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
     """Return the modes of the contacts of a phase, what they leave, and impulses at its start.
@@ -54,11 +57,40 @@ def in_given_modes(result: Result, in_modes: Sequence[InMode]) -> Result:
     return Result(data)
 
 
-def _left(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[float, float]:
-    """Return the largest gap [m], and the largest slip [m/s] of one that sticks, at all points."""
+def slid(phase: PhaseProgram, x: Array) -> str:
+    """Return which contact that is to stick is elsewhere at the end of a phase; none by default.
+
+    Where the postures at both ends are given, nothing else keeps it in its place in the last step.
+    """
+    for name, contact in phase.closed.items():
+        if not contact.forces.mode.sticks:
+            continue
+        t, found = _points(phase, contact, x)
+        slip = found["slip"]
+        h = np.diff(t)[::2] * 2
+        ways = h * (slip[:, :-2:2] + 4 * slip[:, 1::2] + slip[:, 2::2]) / 6
+        way, k = float(np.linalg.norm(ways.sum(axis=1))), int(np.abs(ways).max(axis=0).argmax())
+        if way > SLID:
+            return (
+                f"contact {name!r} is to stick, but slides by {way:.3g} m, most of it in step "
+                f"{k + 1}, to t = {t[2 * k + 2]:.4g} s: the postures at the start and end of the "
+                "phase put it elsewhere; change one, or its mode"
+            )
+    return ""
+
+
+def _points(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[Array, dict[str, Array]]:
+    """Return times of nodes and midpoints [s], and the motion of a contact there, (., points)."""
     _, fine = phase.transcription.trajectory(x)
     p, n = np.tile(phase.p[:, None], len(fine.q)), len(fine.q)
     motion = contact.motion.map(n)(np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, p)
-    found = dict(zip(ContactMotion._fields, motion, strict=True))
-    gap, slip = (float(np.abs(np.asarray(found[y])).max(initial=0.0)) for y in ("distance", "slip"))
+    values = (np.asarray(y) for y in motion)
+    found = dict(zip(ContactMotion._fields, values, strict=True))
+    return np.linspace(0, fine.duration, n), found
+
+
+def _left(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[float, float]:
+    """Return the largest gap [m], and the largest slip [m/s] of one that sticks, at all points."""
+    _, found = _points(phase, contact, x)
+    gap, slip = (float(np.abs(found[y]).max(initial=0.0)) for y in ("distance", "slip"))
     return gap, slip if contact.forces.mode.sticks else 0.0

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from nsopt.checks import positive
 from nsopt.result import Result
 from nsopt.trajectory.transcription.base import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,8 @@ class PhasedResult:
             Over ``time``: q, v, a, tau as by `Result.sample`, and ``phase``, the number of the
             phase; a border belongs to the phase that begins there.
         """
+        import xarray as xr
+
         borders = self.borders
         even = positive("dt of sample", dt) * np.arange(int(borders[-1] / dt * (1 + 1e-9)) + 1)
         t = np.append(even[even < borders[-1] * (1 - 1e-9)], borders[-1])

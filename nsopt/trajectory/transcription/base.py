@@ -189,6 +189,13 @@ class Transcription(ABC):
         return ""
 
     @property
+    def durations(self) -> Index:
+        """Indices of the unknowns that the longest duration bounds; none where it is given."""
+        low, high = self.horizon.bounds
+        timed = np.array([name in ("time", "duration") for name in self.names()])
+        return np.flatnonzero(timed & (self.limits()[1] == high) & (low < high))
+
+    @property
     def free_unknowns(self) -> Index:
         """Indices of the unknowns on which no equation and no cost depends; none by default."""
         return np.zeros(0, dtype=np.intp)

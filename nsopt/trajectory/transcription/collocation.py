@@ -30,7 +30,7 @@ from nsopt.trajectory.transcription.accepted_steps import accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.reintegration import EXACT, Reintegration
 
-ENOUGH = 1e-2
+ENOUGH = 0.1
 """Accuracy of a distance, over its limit, by which it is compared with that."""
 
 MOMENT = "moment"

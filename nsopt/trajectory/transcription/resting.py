@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.mpcc import ConstraintBlock
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.transcription.base import Array, Index
+from nsopt.trajectory.transcription.base import Array, Index, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 
 OFF = 1e-4
@@ -43,8 +43,10 @@ class RestingCollocation(Collocation):
         stated = (x.dynamics, x.horizon, x.costs, x.conditions, x.inputs)
         return cls(*stated, creep=x.creep, modes=modes)
 
-    def alike(self, other: RestingCollocation) -> bool:
+    def alike(self, other: Transcription) -> bool:
         """Return whether another motion has the same modes."""
+        if not isinstance(other, RestingCollocation):
+            return False
         return np.array_equal(self.modes, other.modes, equal_nan=True)
 
     def limits(self) -> tuple[Array, Array]:

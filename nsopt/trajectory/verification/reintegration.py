@@ -19,8 +19,8 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
 from nsopt.trajectory.transcription.base import Array
 
-EXACT, ABSOLUTE = 1e-8, 1e-2
-"""Relative tolerance of the integrators by default, and the absolute one over it."""
+EXACT = 1e-8
+"""Tolerance of the integrators by default [m, rad, m/s, rad/s]."""
 
 MOST = 1000
 """Evaluations of all steps at once, from which an implicit integrator takes them one by one."""
@@ -120,7 +120,7 @@ class Reintegration:
         drive : (2 n + 1, nv)
             `net_forces`.
         accuracy : float
-            Relative tolerance of the integrator.
+            Tolerance of the integrator, absolute.
         """
         n, steps = self.transcription.dynamics.nv, self.transcription.horizon.steps
         h, known = fine.duration / steps, np.hstack([drive, fine.inputs])
@@ -226,8 +226,8 @@ def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy:
         begin,
         method=method,
         first_step=1.0 if method == "DOP853" else None,  # of its order one is mostly enough
-        rtol=accuracy,
-        atol=ABSOLUTE * accuracy,
+        rtol=accuracy / max(1.0, float(np.abs(begin).max())),
+        atol=accuracy,
     )
     end: Array = solution.y[:, -1]
     return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)

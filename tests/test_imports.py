@@ -1,0 +1,50 @@
+"""What an import of nsopt does not load, so that short commands stay short."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "IPython",
+    "PIL",
+    "dask",
+    "distributed",
+    "h5netcdf",
+    "h5py",
+    "joblib",
+    "matplotlib",
+    "mujoco",
+    "pandas",
+    "pinocchio",
+    "scipy.interpolate",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.spatial",
+    "sympy",
+    "viser",
+    "xarray",
+}
+"""Modules that take long to import and are of use to a part of the work only."""
+
+
+@pytest.mark.parametrize("statement", ["import nsopt", "import nsopt.cli", "import nsopt.robots"])
+def test_heavy_modules_are_left_to_what_uses_them(statement):
+    code = f"{statement}; import sys; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "casadi" in loaded  # the names are those of modules
+    assert not HEAVY & loaded, f"{statement} loads {', '.join(sorted(HEAVY & loaded))}"
+
+
+def test_the_list_of_problems_loads_no_more():
+    code = (
+        "import sys; sys.argv = ['nsopt', 'list']\n"
+        "from nsopt.cli import app\n"
+        "app(standalone_mode=False)\n"
+        "print('modules', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *problems, modules = done.stdout.splitlines()
+    assert any("revolute_pendulum" in line for line in problems)
+    assert not HEAVY & set(modules.split())
