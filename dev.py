@@ -4,8 +4,9 @@ python3 dev.py run [options]        simulate the revolute pendulum into results/
 python3 dev.py test [pytest args]   run the tests in parallel, but for those marked slow
 python3 dev.py test --all [...]     run all tests
 python3 dev.py test -m unit [...]   run the quick ones that compile nothing, while one types
-python3 dev.py docs [options]       build the documentation, docs/_build/html/index.html, with its
-                                    lessons executed; -D nb_execution_mode=off leaves them out
+python3 dev.py docs [options]       build the documentation, docs/_build/html/index.html
+python3 dev.py notebooks [names]    execute the lessons anew and write them as notebooks/*.ipynb
+python3 dev.py package [options]    build the package, install it elsewhere and use it there; --help
 python3 dev.py lint                 ruff check, ruff format --check, mypy
 python3 dev.py nsopt ARGS...        any call of the command line, in the current folder
 python3 dev.py install              only make .venv
@@ -133,6 +134,8 @@ def parallel_tests(*args: str) -> list[str]:
 FIRST_RUN = ["revolute_pendulum", "--h-min", "1e-6", "--h-max", "2e-4"]
 
 
+LINTERS = ["ruff check .", "ruff format --check .", "mypy"]
+
 # Every warning is an error, such as a link that leads nowhere; all are told.
 SITE = ["sphinx", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-b", "html"]
 
@@ -142,23 +145,25 @@ def main(command: str, *args: str) -> int:
     # Anew each time, but only where it always is.
     elsewhere = any(arg.partition("=")[0] == "--out" for arg in args)
     place = [] if elsewhere else ["--out", "results/revolute_pendulum.nc", "--overwrite"]
-    run = ["nsopt", "run", *FIRST_RUN, *place]
-    modules: dict[str, list[list[str]]] = {
+    run = ["-m", "nsopt", "run", *FIRST_RUN, *place]
+    programs: dict[str, list[list[str]]] = {
         "run": [[*run, *args]],
-        "test": [parallel_tests(*args)],
-        "docs": [[*SITE, *args, "docs", "docs/_build/html"]],
-        "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]],
-        "nsopt": [["nsopt", *args]],
+        "test": [["-m", *parallel_tests(*args)]],
+        "docs": [["-m", *SITE, *args, "docs", "docs/_build/html"]],
+        "notebooks": [["docs/execute_notebooks.py", *args]],
+        "package": [[".ci/package.py", *args]],
+        "lint": [["-m", *tool.split()] for tool in LINTERS],
+        "nsopt": [["-m", "nsopt", *args]],
         "install": [],
     }
-    if command not in modules or (args and command in ("lint", "install")):
+    if command not in programs or (args and command in ("lint", "install")):
         print(__doc__.strip())
         return 0 if command in ("-h", "--help") else 2
     install()
-    if command == "docs":
+    if command in ("docs", "notebooks"):
         install("docs", DOCS_STAMP)
     # -P: as with an installed command, the current folder is no place to import from.
-    calls = [[PYTHON, "-P", "-m", *module] for module in modules[command]]
+    calls = [[PYTHON, "-P", *program] for program in programs[command]]
     if command != "nsopt":
         os.chdir(ROOT)
     if len(calls) == 1 and os.name == "posix":

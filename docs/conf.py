@@ -13,6 +13,7 @@ version = release = installed("nsopt")
 extensions = [
     "copied_pages",
     "notebook_pages",
+    "gallery_pages",
     "api_pages",
     "name_links",
     "check_links",
@@ -22,7 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "tutorials/download"]
+exclude_patterns = ["_build", "gallery/**.ipynb", "gallery/**.py"]
 default_role = "literal"
 highlight_language = "none"
 
@@ -37,15 +38,24 @@ html_show_copyright = False
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
-nb_execution_mode = "cache"
-nb_execution_raise_on_error = True
-nb_execution_timeout = 900
-nb_execution_in_temp = True
+nb_execution_mode = "off"  # notebooks hold their outputs
 nb_merge_streams = True
-nb_output_stderr = "remove"
-# Cells that draw end with a legend or a label, whose names say nothing.
-nb_mime_priority_overrides = [("html", "text/plain", None)]
-suppress_warnings = ["mystnb.mime_priority"]
+
+GALLERY = ("clearance", "contact", "linkages", "bodies", "optima", "pictures")
+sphinx_gallery_conf = {
+    "examples_dirs": "../notebooks/gallery",
+    "gallery_dirs": "gallery",
+    "subsection_order": [f"../notebooks/gallery/{name}" for name in GALLERY],
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "capture_repr": (),
+    "image_scrapers": ("matplotlib", "gallery_pages.films"),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 3600,  # s: how long a script took says little
+}
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

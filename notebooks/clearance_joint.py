@@ -9,10 +9,12 @@ This lesson states such a pendulum, simulates it with two bounds of the step siz
 in the five figures that a joint with clearance needs: the path of the pin in its bushing, the gap,
 the force, the energy, and the difference from the same pendulum on an ideal hinge.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
+from matplotlib import pyplot as plt
+
 from nsopt import (
     GROUND,
     Body,
@@ -27,7 +29,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.plots import contact_forces, contact_paths, deviations, energies, gaps, residuals
+from nsopt.plots import contact_forces, contact_paths, deviations, energies, gaps, residuals, save
 
 # %% [markdown]
 """
@@ -168,3 +170,8 @@ own, `step_bounds.py`.
 
 # %%
 residuals(coarse, fine, ideal)
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/clearance_joint_{k}.png")

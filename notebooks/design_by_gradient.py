@@ -7,7 +7,7 @@ solution of equations, so its derivative follows from theirs, and the derivative
 chained. This lesson looks at such derivatives through an impact, finds a clearance and a damping
 from a noisy measurement, and chooses the clearances of a chain at least cost within a tolerance.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script. The first run
+As a notebook it shows its pictures; as a script it leaves them in `results/`. The first run
 compiles for some seconds.
 """
 
@@ -33,6 +33,7 @@ from nsopt import (
     TorsionSpringDamper,
     assemble,
 )
+from nsopt.plots import save
 from nsopt.trajectory import (
     FullWindow,
     GrowingWindow,
@@ -287,3 +288,8 @@ ax.plot(*(1e3 * best.values), "o", color="black", label="found")
 ax.set(xlim=(0.1, 1), ylim=(0.1, 1), xlabel="c1 [mm]", ylabel="c2 [mm]", title="cost")
 ax.set_aspect("equal")
 ax.legend(loc="upper right")
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/design_by_gradient_{k}.png")

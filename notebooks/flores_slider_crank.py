@@ -7,7 +7,7 @@ bore. Papers on joints with clearance begin with this mechanism [Flores 2010, No
 When does the pin fly, hit and slide, what does the drive feel, when is the motion periodic? This
 lesson asks so of a rigid pin and of one that presses by a compliant law.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -50,7 +50,7 @@ from nsopt.analysis import (
     poincare,
     quantity,
 )
-from nsopt.plots import contact_modes, orbits
+from nsopt.plots import contact_modes, orbits, save
 
 # %% [markdown]
 """
@@ -298,3 +298,8 @@ for mu, marker in ((0.01, "."), (0.1, "x")):
 ax.set(xlabel="speed [rpm]", ylabel="slider's speed / crank's")
 ax.legend(loc="upper left", ncols=2)
 ax.set_ylim(top=0.11)
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/flores_slider_crank_{k}.png")

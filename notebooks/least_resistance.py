@@ -7,7 +7,7 @@ answer is a polynomial between the two poses. It keeps its limits, but it loads 
 it must. This lesson reads the arm from its file, says what its joints resist with, and looks for
 the motion in which they resist least.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -20,6 +20,7 @@ from matplotlib import pyplot as plt
 
 from nsopt import CubicLaw, Frame, assemble
 from nsopt.animation import animate
+from nsopt.plots import save
 from nsopt.problem import problem_folder
 from nsopt.robots import forward_kinematics, load_urdf, resistances
 from nsopt.trajectory import (
@@ -208,3 +209,8 @@ film(best)
 The same from the command line, with cones for shoulder and wrist besides the pads:
 `nsopt optimize urdf_least_resistance`.
 """
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/least_resistance_{k}.png")

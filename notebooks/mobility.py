@@ -7,7 +7,7 @@ at what mechanisms with loops can really do: redundant rows by name, freedom ord
 that meet in singular postures, mechanisms that move a little and no further, and the derivatives of
 constraints behind it all.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -17,6 +17,7 @@ from matplotlib import pyplot as plt
 from nsopt import GROUND, Body, Frame, Mechanism, PinInSlot, PointOnLine, Relative, Revolute
 from nsopt.mobility import LoopConstraints, linkage, mobility
 from nsopt.plots import mobility as draw
+from nsopt.plots import save
 
 # %% [markdown]
 """
@@ -69,7 +70,6 @@ lines are left: on one it goes on as a parallelogram, on the other as an antipar
 flat = mobility(linkage(hinges((0, 0), (1, 0), (3, 0), (2, 0))), order=3)
 print(flat)
 draw(flat)
-plt.show()
 
 # %% [markdown]
 """
@@ -108,7 +108,6 @@ def held_coupler():
 shaky = mobility(held_coupler())
 print(shaky)
 draw(shaky)
-plt.show()
 
 # %% [markdown]
 """
@@ -131,3 +130,8 @@ for order in range(1, 7):
     rows = loops.derivatives(*motion)[-1]
     print(f"order {order}: joint 5 {np.abs(rows[4:]).max():.1e}, slot {rows[0]:.6g}")
 print(f"6! 8 sqrt(3) = {720 * 8 * np.sqrt(3):.6g}")
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/mobility_{k}.png")

@@ -7,7 +7,7 @@ the slip or what friction could still hold. This lesson states such programs (MP
 mechanism: a bilevel problem in ten lines, what relaxing the pairs does, how phase II leaves a point
 that is not optimal, what the statuses mean, and a program that is solved again and again.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -19,6 +19,7 @@ from matplotlib import pyplot as plt
 
 from nsopt import Mpcc, Solver, Sqp
 from nsopt.mpcc import ActiveSet, FischerBurmeister, MultiStart, Scholtes
+from nsopt.plots import save
 
 # %% [markdown]
 """
@@ -194,3 +195,8 @@ axes.legend()
 """
 All statements, kinds of stationary points, options and figures measured are in `docs/mpcc.md`.
 """
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/mpcc_{k}.png")

@@ -5,11 +5,12 @@
 The tip of an arm of two links goes round corners: first with rigid links, then with one that bends.
 What changes is not the path but the load of the joints. The first run compiles for some seconds.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
 import numpy as np
+from matplotlib import pyplot as plt
 
 from nsopt import (
     GROUND,
@@ -28,7 +29,7 @@ from nsopt import (
     rms_loads,
     simulate,
 )
-from nsopt.plots import joint_forces, joint_rms, link_shapes, programmed_paths
+from nsopt.plots import joint_forces, joint_rms, link_shapes, programmed_paths, save
 from nsopt.robots import CrossSection, LinkMaterial, flexible_link, replace_link
 
 # %% [markdown]
@@ -106,3 +107,8 @@ joint_rms(*cases, joints=["shoulder", "elbow"])
 
 # %%
 link_shapes(*cases)
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/programmed_motion_{k}.png")

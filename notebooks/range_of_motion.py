@@ -7,7 +7,7 @@ cone. We look at one run, then at what the three numbers of the restriction do: 
 how strong, how much it dissipates. The first run compiles for some seconds; all others use the
 same code, for the numbers are Parameters.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from nsopt import Compiled, StepBounds, Variational, load_problem, simulate
-from nsopt.plots import range_of_motion
+from nsopt.plots import range_of_motion, save
 
 pendulum = load_problem("rom_pendulum_elastic").dynamics
 
@@ -83,3 +83,8 @@ pendulum comes to rest hanging.
 # %%
 dampings = [0.1, 1.0, 3.39, 10.0]
 range_of_motion(*(run(5.0, damping=damping) for damping in dampings))
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/range_of_motion_{k}.png")

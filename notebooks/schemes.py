@@ -6,7 +6,7 @@ The same pendulum on a hinge with clearance, with the same step size, by the pap
 variational one: the first is of first order, the second of second order and without energy drift.
 The first run of the second compiles for some seconds; after that it comes from the cache.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -23,7 +23,7 @@ from nsopt import (
     load_problem,
     simulate,
 )
-from nsopt.plots import contact_paths, energies
+from nsopt.plots import contact_paths, energies, save
 
 # %% [markdown]
 """
@@ -100,3 +100,8 @@ Both keep the pin in its bushing to round-off: either scheme closes gaps at the 
 
 # %%
 contact_paths(paper, variational)
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/schemes_{k}.png")

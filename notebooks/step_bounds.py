@@ -7,7 +7,7 @@ moves both bounds on a pendulum with clearance, first for the paper's step, whic
 each step, then for the variational step, which takes what an error estimate allows, and looks at
 what each choice costs and how right the result is.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script. The variational step
+As a notebook it shows its pictures; as a script it leaves them in `results/`. The variational step
 is compiled in the first run, which takes some seconds more.
 """
 
@@ -26,7 +26,7 @@ from nsopt import (
     load_problem,
     simulate,
 )
-from nsopt.plots import step_size
+from nsopt.plots import save, step_size
 
 # %% [markdown]
 """
@@ -207,3 +207,8 @@ What to take from this:
   cost, and look at the reasons of steps afterwards.
 - A tolerance is a length. Well below the clearance is where the error follows it.
 """
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/step_bounds_{k}.png")

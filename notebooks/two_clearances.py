@@ -7,7 +7,7 @@ other three; with two the coupler is led by contacts alone, and each joint flies
 nine modes together. This lesson runs the linkage with ideal joints, with either joint worn and with
 both, and asks whether the effects of two clearances add up.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -35,7 +35,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.analysis import mode_statistics, quantity
-from nsopt.plots import contact_modes, orbits
+from nsopt.plots import contact_modes, orbits, save
 
 # %% [markdown]
 """
@@ -235,3 +235,8 @@ for result in (both, ideal):
 ax.set(xlabel="turns of the crank", ylabel="moment of the drive [N m]", xlim=(3, 5))
 ax.set_ylim(-280, 120)
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/two_clearances_{k}.png")

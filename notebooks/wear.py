@@ -7,7 +7,7 @@ closes that circle. A slider-crank at 5000 rpm runs a few turns; Archard's law [
 Appl. Phys. 24] tells what force and sliding have worn off the pin and its bore; some million turns
 like these later the same mechanism runs again with the clearance that is left.
 
-Open this file as a notebook (jupytext, percent format) or run it as a script.
+As a notebook it shows its pictures; as a script it leaves them in `results/`.
 """
 
 # %%
@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 from nsopt import Compiled, Result, StepBounds, Variational, load_problem, simulate
 from nsopt.analysis import mode_statistics, wear
-from nsopt.plots import orbits
+from nsopt.plots import orbits, save
 
 # %% [markdown]
 """
@@ -148,3 +148,8 @@ for each in runs:
         f"{each.name}: {100 * modes.free:.1f} % free, {modes.impacts} impacts, lasting force up to "
         f"{force:.0f} N"
     )
+
+# %%
+# What a script has drawn; a notebook has shown it by now.
+for k in plt.get_fignums():
+    save(plt.figure(k), f"results/wear_{k}.png")

@@ -126,6 +126,18 @@ def _reversals(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _crossed_bores(data: xr.Dataset) -> Iterator[str]:
+    count = data.attrs.get("crossed_steps", 0)
+    if count:
+        a = data.attrs
+        yield (
+            f"the pin of contact {a['crossed_contact']!r} crosses its bore and presses within a "
+            f"step (t = {a['crossed_time']:.4g} s, {count} of {a['steps']} in all): its force has "
+            "any direction there, and normal_force no meaning; state where the pin starts, at the "
+            "wall that it presses, take more steps, or normal_implicitness=1"
+        )
+
+
 def _held_slip(data: xr.Dataset) -> Iterator[str]:
     way = data.attrs.get("held_slip", 0.0)
     if "body_position" not in data or not data.sizes["body"]:
@@ -335,6 +347,7 @@ CHECKS = (
     _departs,
     _closing,
     _reversals,
+    _crossed_bores,
     _held_slip,
     _other_laws,
     _other_schemes,

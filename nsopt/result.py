@@ -49,6 +49,10 @@ class Result:
             raise KeyError(f"no variable {name!r}; there are {known}")
         return self.data[name]
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a variable of a name."""
+        return name in self.data.variables
+
     def sel(self, **labels: Any) -> xr.Dataset:
         """Return the parts of all variables that have some labels.
 

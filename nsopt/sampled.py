@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 SAME = 1e-9
 """Of a sampling interval, how far the last sample may be from the end and count as that."""
 
+AT_REST = 1e-9
+"""Part of the largest speed of a joint up to which it is at rest: what round-off leaves of zero."""
+
 PARTS: Array = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
 """Of a step, where its accelerations, drives and inputs are on record: Chebyshev's points."""
 
@@ -97,6 +100,12 @@ def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
     return found
 
 
+def _directions(data: xr.Dataset, v: Array) -> Array:
+    """Return the signs of velocities (n, nv), zero at rest."""
+    resting = np.abs(v) <= AT_REST * np.abs(data["v"].values).max(axis=0)
+    return np.where(resting, 0.0, np.sign(v))
+
+
 def sample(
     data: xr.Dataset, dt: float | None, times: ArrayLike | None, hold: Hold | None
 ) -> xr.Dataset:
@@ -124,7 +133,7 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     now = s[:, None]
     a = a[:, THREE]
     q, v = states(data["q"].values[k], data["v"].values[k], a, h, s)
-    rubbing = 0.0 if "step_friction" not in data else np.sign(v) * dry(data, k, s)
+    rubbing = 0.0 if "step_friction" not in data else _directions(data, v) * dry(data, k, s)
     angle, rate = (data[x].attrs for x in ("q", "v"))
     return xr.Dataset(
         {

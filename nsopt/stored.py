@@ -351,7 +351,12 @@ def _blocks(x: h5py.Dataset) -> Iterator[Any]:
 
 def _attributes(x: Any) -> dict[str, Any]:
     own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
-    return {name: np.asarray(x.attrs[name], dtype=None).tolist() for name in own}
+    return {name: _listed(np.asarray(x.attrs[name])) for name in own}
+
+
+def _listed(x: Any) -> Any:
+    # Of one number, versions of h5netcdf write a scalar or an array with one element.
+    return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
 
 
 def _text(x: Any) -> bytes:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Whatever else the machine does: no example fails by its time.
 settings.register_profile("nsopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nsopt")
+
+KEPT = 500_000_000
+"""Bytes of compiled code that are kept from run to run; a run of all tests makes 160 million."""
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +51,33 @@ def share(tests, k, processes):
     return tests[first:last]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compiled_code(tmp_path_factory):
-    """One cache of compiled code for all processes of a run, and no other run's."""
+def code_folder(config, tmp_path_factory):
+    """With what pytest keeps from run to run, which ``--cache-clear`` empties; or of this run."""
+    if kept := getattr(config, "cache", None):
+        return Path(kept.mkdir("nsopt"), "compiled")
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return Path(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base, "compiled")
+
+
+def pytest_sessionfinish(session):
+    """Keep the latest of the compiled code: old code makes way for new."""
+    kept, total = getattr(session.config, "cache", None), 0
+    if kept is None or hasattr(session.config, "workerinput"):
+        return
+    libraries = Path(kept.mkdir("nsopt"), "compiled").glob("*.so")
+    with suppress(FileNotFoundError):  # what another run has removed
+        for path in sorted(libraries, key=lambda x: x.stat().st_mtime, reverse=True):
+            total += path.stat().st_size
+            if total > KEPT:
+                path.unlink()
+                path.with_suffix(".json").unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_code(pytestconfig, tmp_path_factory):
+    """One cache of compiled code for all processes of a run, and for the runs after it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NSOPT_CACHE", str(Path(shared, "compiled")))
+        patch.setenv("NSOPT_CACHE", str(code_folder(pytestconfig, tmp_path_factory)))
         # A third of the time of the compiler, the same numbers; steps take three times as long.
         patch.setenv("NSOPT_CFLAGS", "-O0")
         yield

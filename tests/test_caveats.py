@@ -1,5 +1,7 @@
 """What a reader must know of a result comes first, in its summary and its print."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -31,6 +33,7 @@ def run(dynamics, duration, bounds, scheme=None):
     )
 
 
+@cache
 def rod(w):
     """A rod that turns about a pin 1 mm thinner than its hole."""
     body = Body(
@@ -45,6 +48,7 @@ def rod(w):
     return assemble(Mechanism([body]), [hinge], gravity=(0, -9.81, 0))
 
 
+@cache
 def top(w):
     return assemble(Mechanism([Body("top", 1.0, (1e-3, 2e-3, 2.9e-3), angular_velocity=w)]))
 

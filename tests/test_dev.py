@@ -147,6 +147,27 @@ def test_run_replaces_its_own_result_alone(dev, monkeypatch, args):
     assert ("results/revolute_pendulum.nc" in called) == (not args)
 
 
+@pytest.mark.parametrize(
+    ("command", "extras"), [("notebooks", ["dev", "docs"]), ("package", ["dev"])]
+)
+def test_scripts_beside_it_are_called_with_what_they_need(dev, monkeypatch, command, extras):
+    installed, called = [], []
+
+    def becomes(_python, call, _environment):
+        called.extend(call)
+        raise SystemExit
+
+    monkeypatch.setattr(dev, "install", lambda extra="dev", stamp=None: installed.append(extra))
+    monkeypatch.setattr("os.execve", becomes)
+    monkeypatch.chdir(dev.ROOT)
+    with pytest.raises(SystemExit):
+        dev.main(command, "given")
+    *_, script, last = called
+    assert (DEV.parent / script).is_file()
+    assert last == "given"
+    assert installed == extras
+
+
 @pytest.mark.parametrize(("args", "code"), [([], 0), (["--help"], 0), (["tset"], 2)])
 def test_usage(dev, args, code):
     done = subprocess.run(

@@ -8,6 +8,7 @@ import pytest
 HEAVY = {
     "IPython",
     "PIL",
+    "collada",
     "dask",
     "distributed",
     "h5netcdf",

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # From low to high: a package may import itself and everything above it in this list ...
 LAYERS = [
     "interrupt",
+    "parallel",
     "files",
     "claim",
     "algebra",
@@ -52,6 +53,7 @@ LAYERS = [
 # ... but these only what is named here: of mechanics, elements see the contracts alone.
 ONLY = {
     "interrupt": [],
+    "parallel": ["interrupt"],
     "files": [],
     "claim": [],
     "algebra": [],

@@ -154,6 +154,15 @@ def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
     assert f"as saved, sha256 {check_hash(path)}" in told.stdout
 
 
+@pytest.mark.parametrize("write", [float, lambda x: np.full(1, x)], ids=["scalar", "array"])
+def test_the_hash_is_the_same_however_a_number_is_written(result, tmp_path, write):
+    """Versions of h5netcdf write a number as a scalar or as an array with one element."""
+    path = result.save(tmp_path / "x.nc")
+    with h5py.File(path, "r+") as file:
+        file.attrs["h_max"] = write(result.data.attrs["h_max"])
+    assert len(check_hash(path)) == 64
+
+
 @pytest.mark.parametrize("name", [*VARIABLES, "time", "contact", "q_name"])
 def test_a_missing_variable_is_one_clear_error(result, name):
     with pytest.raises(ValueError, match=rf"^variable '{name}' is missing"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -239,6 +240,13 @@ def test_a_measure_may_not_bring_a_swept_dimension():
     assert "measure 'm' has a dimension 'mass'" in str(data["stop_reason"].values)
 
 
+def test_a_measure_that_cannot_be_sent_to_other_processes_is_refused(runs):
+    lock = threading.Lock()
+    with pytest.raises(TypeError, match=r"cannot be sent there: .*lock.*make them within"):
+        run(drop(), Grid({"mass": [1.0]}), measure={"m": lambda r: lock.locked()})
+    assert not runs
+
+
 def test_measures_of_other_shapes_without_labels_are_refused():
     measure = {"m": lambda r: r["gap"].values[:, 0]}
     with pytest.raises(ValueError, match="measure 'm' differs in shape"):
@@ -351,7 +359,7 @@ def test_the_same_call_on_a_dask_cluster(case_a, tmp_path):
         return os.getpid()
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):

@@ -74,7 +74,7 @@ def compare(figure: Figure) -> Comparison:
     """Return what nsopt finds for a figure, next to it; nan, with a word on stderr, if nothing."""
     try:
         value = float(figure.ours())
-    except Exception as error:
+    except Exception as error:  # whatever failed, the figure falls short and is said
         print(f"{figure.what}: {type(error).__name__}: {error}", file=sys.stderr)
         value = math.nan
     return Comparison(figure, value)

@@ -20,15 +20,14 @@ from nsopt import (
     MoreauJean,
     NewtonImpact,
     Parameter,
-    PlanarPrismaticClearance,
     PlaneContact,
     PoissonImpact,
     Result,
-    Revolute,
     SphereContact,
     assemble,
 )
 from nsopt.schemes import Impact
+from problems.slider_crank.slider_crank import with_play
 
 from .figure import Figure, Subject
 from .runs import G, at, events, run
@@ -114,34 +113,8 @@ def turn_of_stick() -> float:
 
 @cache
 def slider_crank() -> Dynamics:
-    """Return crank, rod and slider of the publication, without friction."""
-    l1, l2, a, b, c = 0.153, 0.306, 0.05, 0.025, 0.001
-    masses, inertias, w = (0.038, 0.038, 0.076), (7.4e-5, 5.9e-4, 2.7e-6), (150.0, -75.0, 0.0)
-    places = (l1 / 2, l1 + l2 / 2, l1 + l2)
-    ups = (w[0] * l1 / 2, w[0] * l1 + w[1] * l2 / 2, w[0] * l1 + w[1] * l2)
-    bodies = [
-        Body(
-            name,
-            m,
-            (J, J, J),
-            position=(x, 0, 0),
-            velocity=(0, up, 0),
-            angular_velocity=(0, 0, rate),
-        )
-        for name, m, J, x, up, rate in zip(
-            ("crank", "rod", "slider"), masses, inertias, places, ups, w, strict=True
-        )
-    ]
-    ends = (GROUND, *bodies)
-    hinges = [
-        Revolute(f"hinge{k}", Frame.at(ends[k], (x, 0, 0)), Frame.at(ends[k + 1], (x, 0, 0)))
-        for k, x in enumerate((0.0, l1, l1 + l2))
-    ]
-    law = ContactLaw(restitution=Parameter("restitution", 0.0))
-    guide = PlanarPrismaticClearance(
-        "guide", Frame(GROUND), Frame(bodies[2]), 2 * a, 2 * b, c, law=law
-    )
-    return assemble(Mechanism(bodies, hinges, "relative"), [guide], (0, -G, 0))
+    """Return crank, rod and slider of the publication, in joint coordinates."""
+    return with_play(Parameter("restitution", 0.0), "relative")
 
 
 @cache

@@ -20,7 +20,7 @@ Screw = tuple[float, float, float, float, float, float]
 
 def hinge(axis: tuple[float, float, float], point: tuple[float, float, float]) -> Screw:
     """Return the joint screw (omega, v) of a hinge through a point."""
-    return tuple(np.concatenate([axis, np.cross(point, axis)]))  # type: ignore[return-value]
+    return tuple(np.concatenate([axis, np.cross(point, axis)]))
 
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)

@@ -24,7 +24,6 @@ from nsopt.robots import (
 )
 
 from .figure import Figure, Subject
-from .runs import Array, G
 
 CORKE = "Robotics Toolbox, Puma 560 at qn (Corke)"
 PINOCCHIO = "pinocchio"
@@ -69,7 +68,8 @@ def planar(what: str) -> float:
     arm, down, worst = module.planar_2r(), module.DOWN, 0.0
     inverse, mass = inverse_dynamics(arm, down), mass_matrix(arm)
     for q, v, a in np.random.default_rng(0).uniform(-3, 3, (20, 3, 2)):
-        M, bias = closed_form(module, q, v)
+        M, coriolis, weight = module.closed_form(q, v)
+        bias = coriolis + weight
         pairs = {
             "torque": (inverse(q, v, a), M @ a + bias),
             "mass": (mass(q), M),
@@ -78,21 +78,6 @@ def planar(what: str) -> float:
         mine, known = pairs[what]
         worst = max(worst, float(np.max(np.abs(np.array(mine).squeeze() - known))))
     return worst
-
-
-def closed_form(module: Any, q: Array, v: Array) -> tuple[Array, Array]:
-    """Return mass matrix and bias of two uniform links [Siciliano 2009, eq. 7.82]."""
-    (l1, l2), (m1, m2), radius = module.LENGTHS, module.MASSES, module.RADIUS
-    i1, i2 = (m * (x**2 / 12 + radius**2 / 4) for m, x in ((m1, l1), (m2, l2)))
-    c2, s2 = np.cos(q[1]), np.sin(q[1])
-    far = i2 + m2 * l2**2 / 4
-    share = far + m2 * l1 * l2 * c2 / 2
-    own = i1 + m1 * l1**2 / 4 + far + m2 * (l1**2 + l1 * l2 * c2)
-    whirl = m2 * l1 * l2 * s2 / 2
-    coriolis = np.array([-whirl * (2 * v[0] + v[1]) * v[1], whirl * v[0] ** 2])
-    tip = m2 * G * l2 / 2 * np.cos(q[0] + q[1])
-    weight = np.array([(m1 / 2 + m2) * G * l1 * np.cos(q[0]) + tip, tip])
-    return np.array([[own, share], [share, far]]), coriolis + weight
 
 
 # Robots of other people's files, against pinocchio

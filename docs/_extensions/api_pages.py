@@ -6,6 +6,7 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
+from example_links import examples
 from name_links import plain
 from public_names import PublicName, exports, public_names
 from sphinx.application import Sphinx
@@ -147,11 +148,18 @@ def description(public: PublicName) -> list[str]:
         value = repr(thing)
         shown = [f"   :value: {value}"] if len(value) < 60 and " at 0x" not in value else []
         body = [f"   {line}".rstrip() for line in text]
-        return [f".. py:data:: {public.path}", *shown, "", *body, ""]
+        return [f".. py:data:: {public.path}", *shown, "", *body, "", *used_on(public)]
     if inspect.isfunction(thing):
-        return [f".. autofunction:: {public.path}", ""]
+        return [f".. autofunction:: {public.path}", "", *used_on(public)]
     kind = "autoexception" if issubclass(thing, BaseException) else "autoclass"
-    return [f".. {kind}:: {public.path}", "   :members:", "   :show-inheritance:", ""]
+    options = ["   :members:", "   :show-inheritance:"]
+    return [f".. {kind}:: {public.path}", *options, "", *used_on(public)]
+
+
+def used_on(public: PublicName) -> list[str]:
+    """Return the lines that name the pages on which a thing is used."""
+    sentence = examples(public)
+    return [f"   {sentence}", ""] if sentence else []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -9,6 +9,7 @@ from sphinx.config import Config
 LINKS = (
     (r"\]\((?:\.\./)*problems/?\)", "](/problems/index.md)"),
     (r"\]\((?:\.\./)*problems/(\w+)(?:/README\.md|/)?(#[\w-]+)?\)", r"](/problems/\1.md\2)"),
+    (r"\]\((?:\.\./)*notebooks/(gallery/\w+/\w+)\.py\)", r"](/\1.rst)"),
     (r"\]\((?:\.\./)*notebooks/(\w+)\.py\)", r"](/tutorials/\1.ipynb)"),
     (r"\]\((?:\.\./)*docs/([\w/]+\.md)(#[\w-]+)?\)", r"](/\1\2)"),
     (r"\]\((?:\.\./)*CONTRIBUTING\.md(#[\w-]+)?\)", r"](/contributing.md\1)"),

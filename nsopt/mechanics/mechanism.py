@@ -97,7 +97,8 @@ class Mechanism:
             if not isinstance(joint, Constraint):
                 raise TypeError(
                     f"{type(joint).__name__} {getattr(joint, 'name', joint)!r} is no ideal joint: "
-                    "give contacts, clearance joints and forces to assemble(mechanism, elements)"
+                    "give contacts, clearance joints, forces and constraints on velocities to "
+                    "assemble(mechanism, elements)"
                 )
         self.check_members(joints)
         self._check_drives()

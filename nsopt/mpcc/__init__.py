@@ -14,7 +14,7 @@ from nsopt.mpcc.backend import (
     Point,
     WarmStart,
 )
-from nsopt.mpcc.block_functions import Code, Statements, Tables
+from nsopt.mpcc.block_functions import Code, Statements, Tables, over_instances
 from nsopt.mpcc.blocks import Rows, Slopes
 from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
@@ -145,6 +145,7 @@ __all__ = [
     "constraint_block",
     "has_compiler",
     "min_rows",
+    "over_instances",
     "relax_discs",
     "smooth_discs",
     "split_into_pairs",

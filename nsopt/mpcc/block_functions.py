@@ -8,7 +8,7 @@ steps and any mass, clearance or scale, and where it is there, nothing is differ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -149,21 +149,67 @@ def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
     if writer is None:
         return interpreted(function, True)
     general, numbers = lifted_numbers(function)
+    names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
+    library = _library(
+        writer, general, names, lambda: zip(_derived(general, True), OWN, strict=True)
+    )
+    if library is None:
+        return interpreted(function, True)
+    return BlockFunctions(*(InstanceFunction(f, writer.lanes, numbers) for f in library))
+
+
+def over_instances(
+    function: ca.Function, own: int, count: int, compiled: Code | None = None
+) -> ca.Function:
+    """Return a function of many instances, whose inputs and outputs have a column for each.
+
+    Parameters
+    ----------
+    function : Function
+        Of vectors.
+    own : int
+        How many of its inputs, the first, each instance has for itself; the others are common.
+    count : int
+        Of instances.
+    compiled : Code, optional
+        None interprets it.
+    """
+    one = InstanceFunction(function) if compiled is None else _alone(function, own, compiled, count)
+    sizes = enumerate(function.numel_in(i) for i in range(function.n_in()))
+    given = [ca.MX.sym("x", n, count if i < own else 1) for i, n in sizes]
+    return ca.Function(function.name(), given, one(given[:own], given[own:], count))
+
+
+def _alone(function: ca.Function, own: int, code: Code, count: int) -> InstanceFunction:
+    """Return a compiled function without derivatives; interpreted where it cannot be compiled."""
+    writer = code.writer(function, count)
+    if writer is None:
+        return InstanceFunction(function)
+    general, numbers = lifted_numbers(function)
+    library = _library(writer, general, [function.name()], lambda: [(general, own)])
+    if library is None:
+        return InstanceFunction(function)
+    return InstanceFunction(library[0], writer.lanes, numbers)
+
+
+def _library(
+    writer: VectorCode | VectorProgram,
+    general: ca.Function,
+    names: Sequence[str],
+    functions: Callable[[], Iterable[tuple[ca.Function, int]]],
+) -> tuple[ca.Function, ...] | None:
+    """Return functions made from a general one, compiled; None where they cannot be."""
 
     def units() -> list[str]:
-        for f, own in zip(_derived(general, True), OWN, strict=True):
+        for f, own in functions():
             writer.add(f, own)
         return writer.units(processes())
 
     made_from = f"{hash_of(GENERATORS)} {writer.lanes} {general.serialize()}"
-    names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
     try:
-        library = compile_library(names, made_from, units, vectors().flags)
+        return compile_library(names, made_from, units, vectors().flags)
     except NotImplementedError:
-        library = None
-    if library is None:
-        return interpreted(function, True)
-    return BlockFunctions(*(InstanceFunction(f, writer.lanes, numbers) for f in library))
+        return None
 
 
 def _derived(function: ca.Function, often: bool) -> list[ca.Function]:

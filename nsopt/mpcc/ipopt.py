@@ -33,7 +33,8 @@ class Ipopt(Backend):
     Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
     1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems of
     compiled motions are solved by `nsopt.mpcc.linear_solver`, others, and those that it gives up,
-    by MUMPS, unless ``options`` choose another solver.
+    by MUMPS, unless ``options`` choose another solver. A motion without complementarity for which
+    no step is found is solved again with an adaptive barrier, unless ``options`` choose a strategy.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Ipopt(Backend):
 
     @property
     def fair(self) -> Ipopt:
-        """With ``tol`` 1e-4 at least."""
+        """With ``tol`` 1.5e-5 at least."""
         return replace(self, tol=FAIR if self.tol is None else max(self.tol, FAIR))
 
     def build(self, nlp: Nlp) -> Call:
@@ -91,8 +92,8 @@ class Ipopt(Backend):
             chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
             own = linear_solver.options() if nlp.compiled and not chosen else {}
             by = partial(self._over_horizon, nlp, nlp.derivatives)
-            chosen = "ipopt.mu_strategy" in self.options or nlp.starts is not None
-            otherwise = {} if nlp.complementary or chosen else ADAPTIVE
+            barrier = "ipopt.mu_strategy" in self.options or nlp.starts is not None
+            otherwise = {} if nlp.complementary or barrier else ADAPTIVE
             return by(own) if own == otherwise else _AgainOtherwise(by(own), lambda: by(otherwise))
         padded = pad(nlp)
         cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
@@ -154,7 +155,7 @@ ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"}
 """Options of a program without complementarity where no step was found by others."""
 
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
-"""What IPOPT says where a linear system could not be solved, among other things."""
+"""What IPOPT says where it finds no step, or a linear system could not be solved."""
 
 OF_LINEAR_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
 """Options by which a user chooses another linear solver."""
@@ -168,8 +169,8 @@ ROUGH = 1e-3
 """Tolerance of optimality of a motion that is only the start of another."""
 
 FAIR = 1.5e-5
-"""Tolerance of optimality of a motion whose cost and limits can be told from those of others: that
-to which IPOPT solves with the barrier parameter of `BESIDE`, before it makes that smaller."""
+"""Tolerance of optimality at which costs of motions can be compared: the one that IPOPT reaches
+before it reduces the barrier parameter of `BESIDE`."""
 
 BRIEF = 60
 """Iterations within which a program near one that is solved is found, if at all."""

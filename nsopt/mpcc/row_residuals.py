@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 
-import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.backend import Derivatives, Point
+from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Kind, Layout, Section, Tolerances, Vector
 from nsopt.mpcc.solution import Residuals
@@ -32,23 +33,35 @@ class RowResiduals:
     def __init__(
         self, nlp: StructuredNlp, derivatives: Derivatives, tolerances: Tolerances
     ) -> None:
-        self._nlp, self._derivatives = nlp, derivatives
-        self.layout = _layout(nlp)
-        self._sections = _sections(nlp, tolerances)
+        self._rows, self._slope = (Evaluator(x) for x in (derivatives.jac_g, derivatives.grad_f))
+        pattern = derivatives.jac_g.sparsity_out(1)
+        self._row, self._column = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
+        self._sloping = derivatives.grad_f.sparsity_out(1).row()
+        self._tolerances = tolerances
+        self._take(nlp)
+
+    def _take(self, nlp: StructuredNlp) -> None:
+        self._nlp, self.layout = nlp, _layout(nlp)
+        self._sections = _sections(nlp, self._tolerances)
         self._limits = np.concatenate([section.limit for section in self._sections])
+
+    def restated(self, nlp: StructuredNlp) -> RowResiduals:
+        """Return those of the program with other limits of its rows."""
+        other = copy.copy(self)
+        other._take(nlp)
+        return other
 
     def report(self, end: Point, p: Vector, case: Case) -> tuple[Residuals, float]:
         """Return the residuals at parameters p with homotopy numbers, and the objective."""
-        nlp = self._nlp
-        g, J = self._derivatives.jac_g(end.x, p)
-        rows = np.asarray(g).ravel()
-        slope = np.asarray(self._derivatives.grad_f(end.x, p)[1]).ravel()
-        gradient = slope + np.asarray(ca.DM(end.lam_g).T @ J).ravel() + end.lam_x
+        rows, entries = self._rows(end.x, p)
+        f, slope = self._slope(end.x, p)  # a solver may report zero for what is not a number
+        pressed = np.bincount(self._column, entries * end.lam_g[self._row], end.x.size)
+        gradient = pressed + end.lam_x
+        gradient[self._sloping] += slope
         outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
-        ratio = np.concatenate([nlp.violations(rows), outside]) / self._limits
+        ratio = np.concatenate([self._nlp.violations(rows), outside]) / self._limits
         residuals = Residuals(self.layout, self._sections, ratio, rows, gradient)
-        # A solver may report zero for an objective that is not a number.
-        return residuals, float(np.sum(np.asarray(nlp.terms(end.x, p))))
+        return residuals, float(f[0])
 
 
 def _layout(nlp: StructuredNlp) -> Layout:

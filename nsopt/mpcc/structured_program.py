@@ -81,6 +81,7 @@ class StructuredProgram:
             slope = np.asarray(self._derivatives.grad_f(start, self._p)[1])
             largest = float(np.abs(slope).max(initial=0.0))
             self._slope = largest if 0 < largest < np.inf else np.inf
+        self._judge = RowResiduals(nlp, self._derivatives, settings.tolerances)
         self._take(split)
 
     def _take(self, split: SimpleBounds, starts: WarmStart | None = None) -> None:
@@ -94,7 +95,7 @@ class StructuredProgram:
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
-        self._judge = RowResiduals(self.nlp, self._derivatives, self._settings.tolerances)
+        self._judge = self._judge.restated(self.nlp)
 
     def restated(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
         """Return the program with other limits of its rows, from `StructuredNlp.restated`."""

@@ -1,10 +1,14 @@
-"""Vertices of meshes, from STL and OBJ files."""
+"""Vertices of meshes, from STL, OBJ and COLLADA files."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -20,14 +24,22 @@ def mesh_vertices(path: str | os.PathLike[str], scale: float = 1.0) -> Array:
     Parameters
     ----------
     path : path
-        Of a file in STL, binary or as text, or in OBJ.
+        Of a file in STL, binary or as text, in OBJ or in COLLADA (.dae), which needs pycollada.
     scale : float
-        Metres of a unit of the file, such as 1e-3 for millimetres.
+        Metres of a unit of the file, such as 1e-3 for millimetres. COLLADA states its unit itself,
+        a metre where it states none; the scale multiplies it.
+
+    Notes
+    -----
+    Of COLLADA these are the vertices of all geometry of the scene, placed by its nodes. Its
+    ``up_axis`` turns nothing, as in RViz: the axes of the file are those of the link.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
+    ImportError
+        Of COLLADA without pycollada: ``pip install nsopt[meshes]``.
     ValueError
         Naming the file, if it is of another format, broken or empty.
     """
@@ -84,4 +96,45 @@ def _lines(data: bytes, word: bytes) -> Array:
     return np.reshape(np.array(points, dtype=float), (-1, 3))
 
 
-READERS: Mapping[str, Callable[[bytes], Array]] = {".stl": _stl, ".obj": _obj}
+def _dae(data: bytes) -> Array:
+    """Return the vertices of a COLLADA file [m]."""
+    collada = _collada()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # of NumPy, for its matrices
+        try:
+            return _scene_vertices(collada.Collada(BytesIO(_without_looks(data))))
+        except (ElementTree.ParseError, collada.DaeError) as error:
+            raise ValueError(f"cannot be read as COLLADA ({error}): export it again") from None
+
+
+def _scene_vertices(document: Any) -> Array:
+    if document.scene is None:
+        raise ValueError("a COLLADA file needs a <scene>, which places its meshes: export it again")
+    placed = document.scene.objects("geometry")
+    meshes = [x for geometry in placed for x in geometry.primitives() if len(x)]
+    used = [x.vertex[np.unique(x.vertex_index)] for x in meshes]
+    points: Array = np.concatenate([np.zeros((0, 3)), *used]) * (document.assetInfo.unitmeter or 1)
+    return points
+
+
+def _without_looks(data: bytes) -> bytes:
+    """Return a COLLADA file without materials, which may refer to pictures that are missing."""
+    root = ElementTree.fromstring(data)
+    looks = [f"{{*}}library_{x}" for x in ("images", "effects", "materials")]
+    for parent in list(root.iter()):
+        for child in [y for x in (*looks, "{*}bind_material") for y in parent.findall(x)]:
+            parent.remove(child)
+    return ElementTree.tostring(root)
+
+
+def _collada() -> Any:
+    try:
+        import collada
+    except ImportError:
+        raise ImportError(
+            "meshes in COLLADA (.dae) need pycollada: pip install nsopt[meshes]"
+        ) from None
+    return collada
+
+
+READERS: Mapping[str, Callable[[bytes], Array]] = {".stl": _stl, ".obj": _obj, ".dae": _dae}

@@ -59,7 +59,7 @@ class _Code(NamedTuple):
     native: NativeFunction
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _code(
     dynamics: Dynamics,
     scheme: Scheme,

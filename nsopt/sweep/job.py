@@ -14,6 +14,7 @@ from nsopt.simulation import simulate
 from nsopt.stored import NOTES
 from nsopt.sweep.measures import Measure, measured, notes
 from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
+from nsopt.sweep.store import program
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,8 +54,8 @@ class Job:
         Those of `simulate` that no point changes.
     measures : mapping of name to function
     title : str
-    process : int
-        Which process started the sweep.
+    program : str
+        What makes the numbers, by `program`.
 
     Raises
     ------
@@ -69,7 +70,7 @@ class Job:
     options: Mapping[str, Any]
     measures: Mapping[str, Measure]
     title: str
-    process: int
+    program: str
     _longer: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +99,13 @@ class Job:
         ------
         KeyboardInterrupt
             If the run was interrupted: it is no point then.
+        RuntimeError
+            In a process with another version of nsopt, CasADi or NumPy.
         """
+        if program() != self.program:
+            raise RuntimeError(
+                f"a worker has {program()}, but the sweep {self.program}: install the same there"
+            )
         begin, result = perf_counter(), None
         measures: dict[str, xr.DataArray] = {}
         final = True

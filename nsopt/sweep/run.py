@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -16,11 +15,10 @@ from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
 from nsopt.sweep.gather import gather
-from nsopt.sweep.interrupt import heard_between
-from nsopt.sweep.job import Job
-from nsopt.sweep.measures import MEASURES, Measure
+from nsopt.sweep.job import Job, SweepPoint
+from nsopt.sweep.measures import MEASURES, Measure, notes
 from nsopt.sweep.points import Points, Row, settings
-from nsopt.sweep.store import Store, digest, made_by, made_with, write
+from nsopt.sweep.store import Store, digest, made_with, program, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,8 +53,8 @@ def sweep(
     workers : int
         Processes; one for each core by default. With one, all runs in this process. Within
         ``joblib.parallel_config(...)`` that configuration decides: with "dask" the points run on
-        the cluster of the current Client. Its workers should have one thread each; and there
-        joblib waits without end for a run that kills its worker, which elsewhere is a failed point.
+        the cluster of the current Client, whose workers must have one thread each and the same
+        versions as this process.
     folder : path
         Where each point is kept as it finishes, and the whole at last as ``sweep.nc``. Points of
         the same model, options, measures and program that are there already are not run again,
@@ -102,7 +100,7 @@ def sweep(
     if isinstance(problem, str | Path):
         title, problem = title or Path(problem).stem, load_stated(str(problem))
     measures = {**MEASURES, **(measure or {})}
-    job = Job(problem, duration, options, measures, title or "mechanism", os.getpid())
+    job = Job(problem, duration, options, measures, title or "mechanism", program())
     over.check(problem, {*NOTES, *job.measures})
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
     rows = over.rows()
@@ -121,7 +119,7 @@ def sweep(
 
 def _keys(job: Job, rows: list[Row]) -> list[str]:
     """Return a hash of all that the numbers of each point depend on."""
-    shared = digest(job.options, job.measures, made_with(), made_by())
+    shared = digest(job.options, job.measures, job.program)
     problems = [job.at(row) for row in rows]
     models = {id(x.dynamics): x.dynamics for x in problems}  # one of many points is hashed once
     hashes = {number: digest(dynamics) for number, dynamics in models.items()}
@@ -156,7 +154,7 @@ def _points(
     job: Job, rows: list[Row], keys: list[str], store: Store, workers: int | None, progress: bool
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
-    from nsopt.sweep.pool import run_all  # joblib takes long to import
+    from nsopt.parallel import DIED, heard_between, run_all  # joblib takes long to import
 
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}
@@ -165,9 +163,10 @@ def _points(
     bar: tqdm[Any]
     with (
         tqdm(total=len(rows), initial=len(done), unit="run", disable=not progress) as bar,
-        closing(heard_between(run_all(job, todo, workers))) as arriving,
+        closing(heard_between(run_all(job.run, todo, workers))) as arriving,
     ):
-        for k, point in arriving:
+        for k, value in arriving:
+            point = value or SweepPoint(notes(None, DIED, float("nan")), final=False)
             done[k] = point.data
             if point.final:
                 store.save(keys[k], point.data)

@@ -61,6 +61,7 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+@lru_cache
 def made_with() -> str:
     """Return the versions of the programs that make the numbers."""
     return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
@@ -72,6 +73,11 @@ def made_by() -> str:
     package = Path(__file__).parents[1]
     files = sorted(file for name in SOURCES for file in (package / name).rglob("*.py"))
     return digest([file.read_text(encoding="utf-8") for file in files])
+
+
+def program() -> str:
+    """Return the versions and the source code that make the numbers, as a text."""
+    return f"{made_with()}, source code {made_by()}"
 
 
 def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:

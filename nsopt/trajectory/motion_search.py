@@ -23,6 +23,11 @@ from nsopt.trajectory.transcription.base import Array
 ACCEPTABLE = "Solved_To_Acceptable_Level"
 """What IPOPT says of a point from which it makes no more progress."""
 
+SIGN = 0.25
+"""Part of the distance allowed between reintegrated steps and nodes, beyond which a rough motion is
+a sign that its optimum is not resolved. Of forty motions of a light arm 15 were between this part
+and all, and ten of these not resolved at their optimum; none of 38 of heavier arms was beyond."""
+
 
 class Solvable(Protocol):
     """A motion, or phases of one, as a program."""
@@ -67,12 +72,15 @@ class MotionSearch(ABC, Generic[P]):
         """Return a program whose tie-breakers decide between equals alone; None if they do."""
 
     @abstractmethod
-    def resolved(self, now: P, solution: Solution, p: Array) -> bool:
-        """Return whether each step, under its forces, ends at the next node."""
+    def resolved(self, now: P, solution: Solution, p: Array, part: float = 1.0) -> bool:
+        """Return whether each step, under its forces, ends at the next node.
+
+        As near as the horizon allows, or within ``part`` of that.
+        """
 
     @abstractmethod
-    def bent(self, now: P, solution: Solution, p: Array) -> P | None:
-        """Return a program with a little cost of bends where steps are not resolved.
+    def bent(self, now: P, solution: Solution, p: Array, part: float = 1.0) -> P | None:
+        """Return a program with a little cost of bends where steps are not `resolved`.
 
         Without it light joints may move between the points that costs are taken at. None if all
         steps are resolved, or the program has this cost already.
@@ -90,7 +98,7 @@ class MotionSearch(ABC, Generic[P]):
             first = now.program.rough.solve(p, *now.limits(), *given)
             if not first.ok:
                 return now, first
-            now, last = self._resolved(now, first, p)
+            now, last = self._resolved(now, first, p, SIGN)
             if last is first:
                 further = now.program.restated(now.nlp, ROUGHLY)
                 last = further.solve(p, *now.limits(), first.point, schedules).after(first)
@@ -145,11 +153,13 @@ class MotionSearch(ABC, Generic[P]):
         found = other.program.solve(p, *other.limits(), start)
         return (other, found) if found.ok else (now, solution)
 
-    def _resolved(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
-        """Return program and solution of which steps are resolved."""
+    def _resolved(
+        self, now: P, solution: Solution, p: Array, part: float = 1.0
+    ) -> tuple[P, Solution]:
+        """Return program and solution of which steps are resolved, if need be by `bent`."""
         if not solution.feasible or solution.interrupted or not self.by_polynomials(now):
             return now, solution
-        other = self.bent(now, solution, p)
+        other = self.bent(now, solution, p, part)
         if other is None:
             return now, solution
         cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -12,8 +16,9 @@ from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import stopped
 from nsopt.trajectory.dry_friction import cost_of
-from nsopt.trajectory.guesses import Perturbed
+from nsopt.trajectory.guesses import Guess, Perturbed
 from nsopt.trajectory.optimization import Optimization
+from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.schedules import horizon_settings
 
 
@@ -26,6 +31,7 @@ def multi_start(
     parameters: Mapping[str, float] | None = None,
     steps: int | None = None,
     title: str = "optimum",
+    workers: int | None = 1,
 ) -> Result:
     """Return the best of several optima, found from a guess and perturbations of it.
 
@@ -40,6 +46,10 @@ def multi_start(
         Of the perturbations.
     parameters, steps, title
         As for `Optimization.solve`.
+    workers : int, optional
+        Processes. With one, all starts in this process, one after the other. None for one on each
+        core, or within ``joblib.parallel_config(...)`` for those of that configuration: with "dask"
+        the starts run on the cluster of the current Client. The result is the same.
 
     Returns
     -------
@@ -47,14 +57,17 @@ def multi_start(
         The solution of least cost, by the exact sign of dry friction; where no start leads to one,
         not completed, the cheapest motion of those that meet all conditions, or else that of least
         violation. ``attrs["starts"]`` (JSON) has the cost of each start, null where it led to no
-        solution, or none was made. After Ctrl-C the best so far, not completed.
+        solution, none was made, or its process died. After Ctrl-C the best so far, not completed.
 
     Raises
     ------
     TypeError, ValueError
         If ``starts`` is less than one; and as for `optimize`.
     KeyboardInterrupt
-        After Ctrl-C or SIGTERM before the first solver has begun.
+        After Ctrl-C or SIGTERM before the first solver has begun; of several processes, before the
+        first start is finished.
+    RuntimeError
+        If each process died.
     """
     if isinstance(starts, bool) or not isinstance(starts, Integral):
         raise TypeError(
@@ -69,15 +82,11 @@ def multi_start(
     guesses = [first, *perturbed]
     for guess in guesses:  # refused before the first solve
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
-    results: list[Result] = []
-    with uninterrupted():  # an interrupt is heard by each solve
-        try:
-            prepared = stated.prepared(parameters, steps, often=False)
-            for guess in guesses:
-                results.append(prepared.solve(guess=guess, title=title))
-        except KeyboardInterrupt:
-            if not results:
-                raise
+    start = _Start(stated, parameters, steps, title)
+    by_number = _in_turn(start, guesses) if workers == 1 else _beside(start, guesses, workers)
+    results = [x for _, x in sorted(by_number.items()) if x is not None]
+    if not results:
+        raise RuntimeError(f"each of the {starts} starts ended its process")
     solved = [result for result in results if result.completed]
     if solved:
         best = min(solved, key=cost_of)
@@ -85,12 +94,62 @@ def multi_start(
         tolerances = horizon_settings(stated.solver).tolerances
         limit = min(tolerances.equality, tolerances.inequality)
         best = min(results, key=lambda x: _rank(x, limit))
-    objectives = [cost_of(x) if x.completed else None for x in results]
-    objectives += [None] * (starts - len(results))
-    done = sum(not result.interrupted for result in results)
+    found = {k: cost_of(x) for k, x in by_number.items() if x is not None and x.completed}
+    objectives = [found.get(k) for k in range(starts)]
+    done = sum(x is None or not x.interrupted for x in by_number.values())
     if done < starts and not best.interrupted:
         best = stopped(best, f"interrupted after {done} of {starts} starts")
     return Result(best.data.assign_attrs(starts=json.dumps(objectives)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """A start from any guess, by a program that a process states once."""
+
+    stated: Optimization
+    parameters: Mapping[str, float] | None
+    steps: int | None
+    title: str
+
+    @cached_property
+    def prepared(self) -> PreparedOptimization:
+        return self.stated.prepared(self.parameters, self.steps, often=False)
+
+    def solve(self, guess: Guess) -> Result:
+        return self.prepared.solve(guess=guess, title=self.title)
+
+
+def _in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None]:
+    """Return the results by number; an interrupt is heard by each solve."""
+    results: dict[int, Result | None] = {}
+    with uninterrupted():
+        try:
+            for k, guess in enumerate(guesses):
+                results[k] = start.solve(guess)
+        except KeyboardInterrupt:
+            if not results:
+                raise
+    return results
+
+
+def _beside(
+    start: _Start, guesses: Sequence[Guess], workers: int | None
+) -> dict[int, Result | None]:
+    """Return the results by number, None where the process died; after Ctrl-C those so far."""
+    from nsopt.parallel import heard_between, run_all  # joblib takes long to import
+
+    results: dict[int, Result | None] = {}
+    todo = dict(enumerate(guesses))
+    try:
+        with closing(heard_between(run_all(start.solve, todo, workers))) as arriving:
+            for k, result in arriving:
+                results[k] = result
+                if result is None:
+                    warnings.warn(f"start {k} ended its process: it counts as none", stacklevel=3)
+    except KeyboardInterrupt:
+        if all(x is None for x in results.values()):
+            raise
+    return results
 
 
 def _rank(result: Result, limit: float) -> tuple[float, float]:

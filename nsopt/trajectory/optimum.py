@@ -16,6 +16,7 @@ from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.stepped import Stepped
 from nsopt.trajectory.verification.closed_contacts import closed_modes
+from nsopt.trajectory.verification.crossed_bores import crossed_bores
 from nsopt.trajectory.verification.held_slip import held_slip
 from nsopt.trajectory.verification.reversals import reversals
 
@@ -71,6 +72,7 @@ def record(
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
             **_friction(transcription, motion, p),
+            **_crossed(transcription, solution.x, motion),
             **attrs,
         },
         at_nodes=(_with_inputs(transcription, nodes.inputs, p), motion.drive),
@@ -145,6 +147,11 @@ def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str
         slid |= {"slip_creep": x.scheme.slip_creep}
     turned = {} if found is None else found._asdict()
     return slid | {f"reversal_{name}": value for name, value in turned.items()}
+
+
+def _crossed(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
+    """Return attributes of pins that cross their bores within a step."""
+    return crossed_bores(x, unknowns, motion) if isinstance(x, Stepped) else {}
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -283,6 +283,7 @@ class PreparedOptimization:
             p=p,
             scheme=self._scheme,
             relaxation=horizon_settings(self._solver).relaxation,
+            compiled=self._search.compiled,
         )
         statement = Statement(self._dynamics, conditions, self._inputs, p)
         check_feasible(statement, self._horizon)

@@ -70,11 +70,15 @@ def transcribed(
     p: Array,
     scheme: Scheme | None,
     relaxation: Relaxation = SETTINGS.relaxation,
+    compiled: Code | None = None,
 ) -> Transcription:
-    """Return the program of a motion, arguments as for `optimize`."""
+    """Return the program of a motion, arguments as for `optimize`.
+
+    What verifies it is ``compiled``.
+    """
     stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
     if scheme is None and not no_accelerations(dynamics):
-        return Collocation(*stated)
+        return Collocation(*stated, compiled=compiled)
     return Stepped(*stated, scheme or Variational(), p, relaxation)
 
 
@@ -95,7 +99,10 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
         return cold
     names = ("unknown", "bound_multiplier", "row_multiplier")
     unknown, lam_x, lam_g = (data[name].values for name in names)
-    x = unknown + x - transcription.start_from(replace(guess, shift=None))
+    if guess.shift is None:
+        x = unknown
+    else:
+        x = unknown + x - transcription.start_from(replace(guess, shift=None))
     same_rows = len(lam_g) == len(nlp.lower)
     same_rows &= data.attrs["scheme"] == transcription.description[1]
     # Where there are no multipliers of the signs of limits, those of a branch lead astray.

@@ -32,8 +32,8 @@ SOME = 0.01
 """The same, from which joints that have come to rest where they were to slide are taken to rest."""
 
 CLEAR = 0.01
-"""Of the cost of a fair solution, what a motion saves at least in whose place it is not solved
-further."""
+"""Part of the cost of a fair solution that a motion with rests must save for the fair one not to be
+solved further."""
 
 CREEPS = 0.7
 """Of the speed up to which friction is smoothed, the mean speed in a step below which a joint that
@@ -64,8 +64,8 @@ STRAY = 1e-6
 """Of the way of the fastest joint, one that is none [rad, m]."""
 
 PART = 0.02
-"""Of the longest way of a joint in one direction, one on which it does not move: it wavers there
-while it creeps."""
+"""Part of the longest way of a joint in one direction, up to which a shorter way counts as rest:
+the joint wavers there while it creeps."""
 
 
 class Found(NamedTuple):

@@ -100,13 +100,15 @@ class SingleMotion(MotionSearch[StatedProgram]):
         transcription = replace(now.transcription, costs=costs)
         return self.program(now.statement, transcription, tie, now.guess)
 
-    def resolved(self, now: StatedProgram, solution: Solution, p: Array) -> bool:
+    def resolved(self, now: StatedProgram, solution: Solution, p: Array, part: float = 1.0) -> bool:
         x = now.transcription
-        return not isinstance(x, Collocation) or x.resolved(solution.x, p)
+        return not isinstance(x, Collocation) or x.resolved(solution.x, p, part)
 
-    def bent(self, now: StatedProgram, solution: Solution, p: Array) -> StatedProgram | None:
+    def bent(
+        self, now: StatedProgram, solution: Solution, p: Array, part: float = 1.0
+    ) -> StatedProgram | None:
         x = now.transcription
-        if bends(x) or self.resolved(now, solution, p):
+        if bends(x) or self.resolved(now, solution, p, part):
             return None
         bend, k = step_bend(x, now.nlp, now.guess, p), len(x.costs) - (now.tie is not None)
         transcription = replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))

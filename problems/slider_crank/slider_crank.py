@@ -1,14 +1,16 @@
 """A slider-crank mechanism with ideal joints, fast enough for gravity not to matter.
 
-Crank, rod and slider of [Flores, Leine, Glocker 2010], without the clearance of their guide.
+Crank, rod and slider of [Flores, Leine, Glocker 2010], whose guide has play in `with_play` alone.
 """
 
 from nsopt import (
     GROUND,
     Body,
+    ContactLaw,
     Dynamics,
     Frame,
     Mechanism,
+    PlanarPrismaticClearance,
     PointOnLine,
     Prismatic,
     Problem,
@@ -18,6 +20,7 @@ from nsopt import (
     box_outline,
     link_outline,
 )
+from nsopt.parameter import Scalar
 
 CRANK, ROD = 0.153, 0.306  # m
 WIDTH = 0.02  # m, of crank and rod in pictures; the slider is 0.1 m long and 0.05 m high
@@ -90,6 +93,30 @@ def model(
 ) -> Dynamics:
     """Return the assembled mechanism."""
     return assemble(mechanism(coordinates, closing), gravity=GRAVITY)
+
+
+def with_play(restitution: Scalar = 0.0, coordinates: str = "absolute") -> Dynamics:
+    """Return the mechanism of the publication, whose slider has 1 mm of play in its guide.
+
+    Parameters
+    ----------
+    restitution : float or Parameter
+        Of the four corners; there is no friction.
+    coordinates
+    """
+    crank, rod, slider = members()
+    knee, piston = (CRANK, 0.0, 0.0), (CRANK + ROD, 0.0, 0.0)
+    joints = [
+        Revolute("main bearing", Frame(GROUND), Frame.at(crank, (0.0, 0.0, 0.0))),
+        Revolute("crank pin", Frame.at(crank, knee), Frame.at(rod, knee)),
+        Revolute("piston pin", Frame.at(rod, piston), Frame.at(slider, piston)),
+    ]
+    law = ContactLaw(restitution=restitution)
+    guide = PlanarPrismaticClearance(
+        "guide", Frame(GROUND), Frame(slider), length=0.1, height=0.05, clearance=1e-3, law=law
+    )
+    mechanism = Mechanism([crank, rod, slider], joints, coordinates=coordinates)
+    return assemble(mechanism, [guide], GRAVITY)
 
 
 problem = Problem(model(), duration=0.1, steps=StepBounds(5e-6, 1e-5))

@@ -20,7 +20,6 @@ from nsopt import (
     Screw,
     Spherical,
     SphericalClearance,
-    SpringDamper,
     Start,
     StepBounds,
     assemble,
@@ -29,9 +28,9 @@ from nsopt import (
 )
 from nsopt.robots import forward_kinematics
 from tests.catalog import JOINTS
-from tests.states import array, axes_of, quaternion, reactions, turn
+from tests.mechanics.pair import pair_of
+from tests.states import array, axes_of, quaternion, reactions
 
-GRAVITY = (0.4, -9.81, 1.0)
 TREE = [
     row for row in JOINTS if row.build(Frame(None), Frame(Body("x", 1.0))).freedom() is not None
 ]
@@ -39,59 +38,10 @@ each_joint = pytest.mark.parametrize("row", TREE, ids=str)
 ways = pytest.mark.parametrize("inward", [False, True], ids=["outward", "inward"])
 
 
-class Pair:
-    """A body on a hinge and one beyond a joint of the catalog, in both kinds of coordinates."""
-
-    def __init__(self, row, inward, seed=0):
-        self.rng = np.random.default_rng(seed)
-        point, axes = (0.4, 0.1, -0.2), turn(0.3, -0.5, 0.4)
-        a = Body("a", 2.0, (0.03, 0.02, 0.025), position=(0.2, 0, 0.1), orientation=turn(0.3))
-        b = Body("b", 1.5, (0.02, 0.03, 0.04), position=(0.5, 0.2, 0), orientation=turn(0, 0.7))
-        self.bodies = [a, b]
-        frames = [Frame.at(a, point, axes), Frame.at(b, point, axes)]
-        hinge = Revolute("hinge", Frame(None, axes=turn(0.2)), Frame.at(a, (0, 0, 0), turn(0.2)))
-        self.joints = [row.build(*(frames[::-1] if inward else frames)), hinge]
-        spring = SpringDamper(
-            "s", Frame(None, (0, 1.0, 0)), Frame(b, (0.1, 0, 0)), stiffness=30.0, damping=2.0
-        )
-        between = SpringDamper("t", Frame(a, (0, 0.1, 0)), Frame(b, (0, 0.1, 0)), 50.0, 0.1, 1.0)
-        self.elements = [spring, between]
-        self.relative = self.assembled(self.bodies, "relative")
-        self.absolute = self.assembled(self.bodies, "absolute")
-
-    def assembled(self, bodies, coordinates):
-        return assemble(Mechanism(bodies, self.joints, coordinates), self.elements, GRAVITY)
-
-    def sample(self):
-        """Coordinates and velocities of the joints, any and consistent."""
-        d = self.relative
-        q, _ = d.stated_start()
-        q = array(d.retract(q, self.rng.uniform(-0.7, 0.7, d.nv)))
-        return q, self.rng.uniform(-2, 2, d.nv)
-
-    def in_absolute(self, q, v):
-        """The same state by poses and twists."""
-        r, p, *_ = (np.asarray(x).T for x in self.relative.poses(q, v, []))
-        frames = [Frame(body) for body in self.bodies]
-        twists = np.asarray(forward_kinematics(self.relative.mechanism, frames)(q, v, 0 * v)[2]).T
-        rates = [[*u[:3], *(axes_of(x).T @ u[3:])] for x, u in zip(p, twists, strict=True)]
-        return np.hstack([r, p]).ravel(), np.ravel(rates)
-
-    def acceleration(self, dynamics, q, v):
-        """Accelerations and impulses over a second of the equations of motion."""
-        M, C = np.asarray(dynamics.mass(q, [])), np.asarray(dynamics.closure_matrix(0, q, []))
-        K = array(dynamics.applied(0, q, v, [])) - array(dynamics.bias(q, v, []))
-        n = len(C)
-        matrix = np.block([[M, -C.T], [C, np.zeros((n, n))]])
-        right = np.concatenate([K, -array(dynamics.closure_bias(0, q, v, []))])
-        x = np.linalg.lstsq(matrix, right, rcond=None)[0]
-        return x[: dynamics.nv], x[dynamics.nv :]
-
-
 @each_joint
 @ways
 def test_same_accelerations(row, inward):
-    pair = Pair(row, inward)
+    pair = pair_of(row, inward)
     q, v = pair.sample()
     x, u = pair.in_absolute(q, v)
     assert array(pair.absolute.closure(0, x, [])) == pytest.approx(0, abs=1e-14)
@@ -110,7 +60,7 @@ def test_same_accelerations(row, inward):
 @ways
 @pytest.mark.parametrize("h", [0.1, -0.1])
 def test_steady_moves_have_the_momenta_of_the_free_bodies_as_joints_feel_them(row, inward, h):
-    pair = Pair(row, inward)
+    pair = pair_of(row, inward)
     d, (q, v) = pair.relative, pair.sample()
     x, _ = pair.in_absolute(q, v)
     moved, _ = pair.in_absolute(array(d.retract(q, h * v)), v)
@@ -127,7 +77,7 @@ def test_steady_moves_have_the_momenta_of_the_free_bodies_as_joints_feel_them(ro
 
 
 def test_a_move_of_no_time_has_the_momentum_of_the_mass_matrix():
-    pair = Pair(TREE[0], inward=False)
+    pair = pair_of(TREE[0], False)
     d, (q, v) = pair.relative, pair.sample()
     momentum = array(d.momentum(q, d.twists(q, v, 0, []), 0, []))
     assert momentum == pytest.approx(array(d.mass(q, []) @ v), abs=1e-14)
@@ -136,8 +86,8 @@ def test_a_move_of_no_time_has_the_momentum_of_the_mass_matrix():
 @each_joint
 @ways
 def test_same_reactions(row, inward):
-    pair = Pair(row, inward, 1)
-    q, v = pair.sample()
+    pair = pair_of(row, inward)
+    q, v = pair.sample(1)
     x, u = pair.in_absolute(q, v)
     inner, _ = pair.acceleration(pair.relative, q, v)
     _, mu = pair.acceleration(pair.absolute, x, u)
@@ -149,8 +99,8 @@ def test_same_reactions(row, inward):
 @each_joint
 @ways
 def test_same_energies_and_forces(row, inward):
-    pair = Pair(row, inward, 2)
-    q, v = pair.sample()
+    pair = pair_of(row, inward)
+    q, v = pair.sample(2)
     x, u = pair.in_absolute(q, v)
     for name in ("kinetic", "potential"):
         energies = [getattr(d, name) for d in (pair.relative, pair.absolute)]
@@ -170,8 +120,8 @@ def test_same_energies_and_forces(row, inward):
 @each_joint
 @ways
 def test_bodies_that_state_a_posture_start_there(row, inward):
-    pair = Pair(row, inward, 3)
-    q, v = pair.sample()
+    pair = pair_of(row, inward)
+    q, v = pair.sample(3)
     x, u = (np.reshape(y, (2, -1)) for y in pair.in_absolute(q, v))
     bodies = [
         replace(b, position=y[:3], orientation=y[3:], velocity=w[:3], angular_velocity=w[3:])
@@ -195,8 +145,8 @@ def _balls(d):
 
 @each_joint
 def test_poses_are_those_of_the_motions(row):
-    pair = Pair(row, False, 4)
-    q, v = pair.sample()
+    pair = pair_of(row, False)
+    q, v = pair.sample(4)
     r, p, u, _ = pair.relative.poses(q, v, [])
     kinematics = forward_kinematics(pair.relative.mechanism, [Frame(b) for b in pair.bodies])
     position, axes, twists, _ = kinematics(q, v, v)

@@ -51,7 +51,7 @@ def test_vertices_are_read_once_each(tmp_path, name, data):
         ("a.obj", b"v 1 2", "a.obj: line 1 must hold three numbers, got 'v 1 2'"),
         ("a.obj", b"v 1 2 inf", "a.obj has a vertex that is not finite"),
         ("a.stl", b"solid nothing", "a.stl has no vertices"),
-        ("a.dae", b"<COLLADA/>", "a.dae: meshes are read in .stl, .obj: convert it"),
+        ("a.ply", b"ply", "a.ply: meshes are read in .stl, .obj, .dae: convert it"),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, data, says):

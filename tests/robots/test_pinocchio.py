@@ -7,6 +7,7 @@ pinocchio's own, and with them against the projection of the free model; `pytest
 import re
 import warnings
 from dataclasses import replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 
@@ -207,20 +208,32 @@ def relative(error, size):
     return np.abs(error).max() / max(np.abs(size).max(), 1e-300)
 
 
-def errors(mechanism, reference, floating=False, count=STATES):
+class Computed:
+    """The functions of a mechanism."""
+
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
+        self.inverse, self.mass = inverse_dynamics(mechanism), mass_matrix(mechanism)
+
+    @cached_property
+    def forward(self):
+        return forward_dynamics(self.mechanism)
+
+
+def errors(own, reference, floating=False, count=STATES):
     """Largest relative errors of inverse dynamics and mass matrix, backward error of forward."""
-    n, (q, v, a) = reference.nv, random_states(mechanism, floating, count)
-    forces = np.array(inverse_dynamics(mechanism)(q, v, a))
-    masses = np.array(mass_matrix(mechanism)(q)).reshape(n, count, n)
+    n, (q, v, a) = reference.nv, random_states(own.mechanism, floating, count)
+    forces = np.array(own.inverse(q, v, a))
+    masses = np.array(own.mass(q)).reshape(n, count, n)
     wanted = np.stack([reference.forces(*x) for x in zip(q.T, v.T, a.T, strict=True)], axis=1)
     M = [reference.mass(x) for x in q.T]
     inverse = max(relative(forces[:, k] - wanted[:, k], wanted[:, k]) for k in range(count))
     mass = max(relative(masses[:, k] - M[k], M[k]) for k in range(count))
     if any(not np.diag(X).all() for X in M):  # joints that move no mass
         with pytest.raises(ValueError, match="mass"):
-            forward_dynamics(mechanism)
+            forward_dynamics(own.mechanism)
         return inverse, mass, np.nan
-    vdot = np.array(forward_dynamics(mechanism)(q, v, wanted))
+    vdot = np.array(own.forward(q, v, wanted))
     back = [reference.forces(*x) for x in zip(q.T, v.T, vdot.T, strict=True)]
     forward = max(relative(back[k] - wanted[:, k], wanted[:, k]) for k in range(count))
     return inverse, mass, forward
@@ -231,7 +244,11 @@ def check(table, name, model, mechanism, reference, **options):
         table.append((name, model, 0, 0.0, 0.0, 0.0))
         assert not movable(mechanism)
         return
-    row = errors(mechanism, reference, **options)
+    compare(table, name, model, Computed(mechanism), reference, **options)
+
+
+def compare(table, name, model, own, reference, **options):
+    row = errors(own, reference, **options)
     table.append((name, model, reference.nv, *row))
     assert row[:2] == pytest.approx((0, 0), abs=LIMIT)
     assert np.isnan(row[2]) or row[2] <= LIMIT
@@ -256,18 +273,15 @@ def test_robot_on_a_floating_base(name, file, table):
 
 
 @each(MIMICS)
-def test_robot_with_mimics_is_the_projection_of_one_without(name, file, table):
+def test_robot_with_mimics(name, file, table):
+    """It is the projection of one without, and what pinocchio makes of it where it loads it."""
     mechanism = load(file)
     joints = movable(replace(mechanism, mimics=()))
     tree = Tree(pin.buildModelFromUrdf(str(file)), joints)
-    reference = Projected(tree, joints, movable(mechanism), mechanism.mimics)
+    own = Computed(mechanism)
     assert mechanism.mimics
-    check(table, name, "projected", mechanism, reference)
-
-
-@each(MIMICS)
-def test_robot_with_mimics_is_that_of_pinocchio(name, file, table):
-    mechanism = load(file)
+    projected = Projected(tree, joints, movable(mechanism), mechanism.mimics)
+    compare(table, name, "projected", own, projected)
     if name.partition("/")[2] in LATE:
         with pytest.raises(ValueError, match="parent joint of the mimic joint is not in the"):
             pin.buildModelFromUrdf(str(file), mimic=True)
@@ -275,7 +289,7 @@ def test_robot_with_mimics_is_that_of_pinocchio(name, file, table):
     model = pin.buildModelFromUrdf(str(file), mimic=True)
     reference = Tree(model, movable(mechanism))
     assert sorted(reference.at) == list(range(model.nv))
-    check(table, name, "mimic", mechanism, reference)
+    compare(table, name, "mimic", own, reference)
 
 
 @each([n for n in WHOLE if Path(n).name in (*FAST, "tiago_no_hand", "icub")])

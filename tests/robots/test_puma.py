@@ -116,27 +116,11 @@ def test_data_of_the_motors_reach_the_joints():
     assert drive.friction == pytest.approx(0.415 * 62.6111)
 
 
-def closed_form(q, v):
-    """Mass matrix, Coriolis terms and weight of two uniform links [Siciliano 2009, eq. 7.82]."""
-    (l1, l2), (m1, m2) = module("planar_2r").LENGTHS, module("planar_2r").MASSES
-    radius, g = module("planar_2r").RADIUS, 9.81
-    i1, i2 = (m * (x**2 / 12 + radius**2 / 4) for m, x in ((m1, l1), (m2, l2)))
-    c2, s2 = np.cos(q[1]), np.sin(q[1])
-    far = i2 + m2 * l2**2 / 4
-    share = far + m2 * l1 * l2 * c2 / 2
-    own = i1 + m1 * l1**2 / 4 + far + m2 * (l1**2 + l1 * l2 * c2)
-    whirl = m2 * l1 * l2 * s2 / 2
-    coriolis = np.array([-whirl * (2 * v[0] + v[1]) * v[1], whirl * v[0] ** 2])
-    tip = m2 * g * l2 / 2 * np.cos(q[0] + q[1])
-    weight = np.array([(m1 / 2 + m2) * g * l1 * np.cos(q[0]) + tip, tip])
-    return np.array([[own, share], [share, far]]), coriolis, weight
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_planar_arm_is_its_closed_form(seed):
     planar = module("planar_2r")
     q, v, a = np.random.default_rng(seed).uniform(-3, 3, (3, 2))
-    M, coriolis, weight = closed_form(q, v)
+    M, coriolis, weight = planar.closed_form(q, v)
     arm, down = planar.planar_2r(), planar.DOWN
     tau = M @ a + coriolis + weight
     assert evaluated(mass_matrix(arm), q) == pytest.approx(M, rel=1e-13)

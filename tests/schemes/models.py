@@ -1,6 +1,7 @@
 """Mechanisms with a known answer, that several test files run."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -12,11 +13,10 @@ from nsopt import (
     Frame,
     Mechanism,
     Parameter,
-    PlanarPrismaticClearance,
     PlaneContact,
-    Revolute,
     SpringDamper,
     assemble,
+    load_problem,
 )
 from nsopt.mechanics import ContactPair, Gap, State
 from nsopt.parameter import Scalar
@@ -38,6 +38,13 @@ def wrapped(angle):
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
+@cache
+def case_a_dynamics():
+    """The reference case, assembled and its steps compiled once in a process."""
+    return load_problem("case_a").dynamics
+
+
+@cache
 def ball(restitution=0.9, height=1.0):
     """A particle above a floor."""
     body = Body("ball", 1.0, position=(0, 0, height), point_mass=True)
@@ -65,41 +72,6 @@ def impacting_stick():
     return assemble(Mechanism([rod]), [floor], (0, -10, 0))
 
 
-def slider_crank(restitution=0.0):
-    """Crank, rod and slider in a guide with clearance [Flores, Leine, Glocker 2010]."""
-    l1, l2, a, b, c = 0.153, 0.306, 0.05, 0.025, 0.001
-    masses, inertias, speeds = (0.038, 0.038, 0.076), (7.4e-5, 5.9e-4, 2.7e-6), (150.0, -75.0, 0)
-    centres = (l1 / 2, l1 + l2 / 2, l1 + l2)
-    ups = (speeds[0] * l1 / 2, speeds[0] * l1 + speeds[1] * l2 / 2, speeds[0] * l1 + speeds[1] * l2)
-    bodies = [
-        Body(
-            name,
-            m,
-            (J, J, J),
-            position=(x, 0, 0),
-            velocity=(0, up, 0),
-            angular_velocity=(0, 0, w),
-        )
-        for name, m, J, x, up, w in zip(
-            ("crank", "rod", "slider"), masses, inertias, centres, ups, speeds, strict=True
-        )
-    ]
-    ends = (None, *bodies)
-    hinges = [
-        Revolute(
-            f"hinge{k}",
-            Frame.at(ends[k], (x, 0, 0)) if ends[k] else Frame(None, (x, 0, 0)),
-            Frame.at(ends[k + 1], (x, 0, 0)),
-        )
-        for k, x in enumerate((0.0, l1, l1 + l2))
-    ]
-    law = ContactLaw(restitution=restitution)
-    guide = PlanarPrismaticClearance(
-        "guide", Frame(None), Frame(bodies[2]), 2 * a, 2 * b, c, law=law
-    )
-    return assemble(Mechanism(bodies, hinges), [guide], (0, -G, 0))
-
-
 @dataclass(frozen=True, eq=False)
 class Piston(ContactPair):
     """A floor under a point at height speed t + amplitude sin(rate t), as a user states it."""
@@ -116,6 +88,7 @@ class Piston(ContactPair):
         return self.with_law(s, [Gap(gap, gap, point, up, ca.SX(1e-3))])
 
 
+@cache
 def ball_on_piston(coordinates="absolute", stiffness=0.0, **values):
     """A ball of 2 kg on a piston, at rest unless Parameters get other values.
 

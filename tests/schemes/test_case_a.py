@@ -14,10 +14,9 @@ from nsopt import (
     StepBounds,
     Variational,
     assemble,
-    load_problem,
     simulate,
 )
-from tests.schemes.models import G, turned, wrapped
+from tests.schemes.models import G, case_a_dynamics, turned, wrapped
 
 IMPACT, LOSS = 0.014278431, 2.59676e-3  # s, J
 ANGLE_2, SPEED_2, ANGLE_10 = -0.0137398064, -0.6619807182, -0.3765733367  # rad, rad/s, rad
@@ -25,7 +24,7 @@ ANGLE_2, SPEED_2, ANGLE_10 = -0.0137398064, -0.6619807182, -0.3765733367  # rad,
 
 def run(h, scheme, duration=2.0, dynamics=None, **options):
     result = simulate(
-        dynamics or load_problem("case_a").dynamics,
+        dynamics or case_a_dynamics(),
         duration=duration,
         steps=StepBounds(h, h),
         scheme=scheme,

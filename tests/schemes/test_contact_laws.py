@@ -1,5 +1,7 @@
 """Restitution and friction in motion, against solutions by hand."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,7 @@ def run(dynamics, duration, scheme, h=1e-3, solver=None):
     return result.data
 
 
+@cache
 def block(friction, tilt=0.0, speed=0.0, planar=True, viscous=0.0):
     """A particle on a slope that rises along x; gravity is tilted instead of the slope."""
     body = Body("block", 2.0, position=(0, 0, 0), velocity=(speed, 0, 0), point_mass=True)

@@ -1,5 +1,7 @@
 """Coulomb's cone in space: sticking without creep, sliding, spinning and rolling in closed form."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,7 @@ def on_feet(feet, mu, tilt, inertia=(0.01, 0.02, 0.025), coordinates="absolute",
     return assemble(Mechanism([body], coordinates=coordinates), floors, tuple(gravity))
 
 
+@cache
 def ball(velocity, spin=(0.0, 0.0, 0.0), mu=0.1):
     """A ball of 1 kg and 0.1 m that touches the floor."""
     body = Body(

@@ -43,9 +43,13 @@ loops = pytest.mark.parametrize(
 
 
 @cache
-def built(problem, *options):
-    """A model, assembled and so compiled once."""
+def modelled(problem, *options):
     return problem.model(*options)
+
+
+def built(problem, coordinates, *closing):
+    """A model, assembled and so compiled once: pins are points on lines unless stated."""
+    return modelled(problem, coordinates, *(x for x in closing if x is not PointOnLine))
 
 
 def run(dynamics, duration, h, scheme=None, start=None, **options):

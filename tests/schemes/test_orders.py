@@ -21,11 +21,10 @@ from nsopt import (
     StepBounds,
     Variational,
     assemble,
-    load_problem,
     simulate,
 )
 from tests.catalog import SCHEMES, SMOOTH_SCHEMES
-from tests.schemes.models import G, turned, wrapped
+from tests.schemes.models import G, case_a_dynamics, turned, wrapped
 
 SIZES = np.array([5e-4, 2.5e-4, 1.25e-4, 6.25e-5])
 CASE_A_ANGLE = -0.0137398064  # rad, at 2 s, event-driven
@@ -133,9 +132,8 @@ def body_sliding_in_a_socket():
 
 
 def case_a():
-    dynamics = load_problem("case_a").dynamics
     return (
-        dynamics,
+        case_a_dynamics(),
         None,
         2.0,
         lambda data: abs(wrapped(turned(data["q"].values[-1]) - CASE_A_ANGLE)),
@@ -206,7 +204,7 @@ def test_moreau_jean_is_of_first_order_across_impacts(project, most):
 
 def tilted_case_a():
     """Case A tilted and turning: its two bushing ends hit the pin one after the other."""
-    dynamics = load_problem("case_a").dynamics
+    dynamics = case_a_dynamics()
     q, v = dynamics.stated_start()
     q[3:7] = np.array([1, 2e-3, 0, 0]) / np.hypot(1, 2e-3)
     v += [0, 0.25, 0.01, 0.3, 0, 0.5]

@@ -7,6 +7,7 @@ A/Solids 18].
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ UP = np.array([0.0, 0.0, 1.0])
 SCHEMES = [Variational(), MoreauJean(), MoreauJean(project=True)]
 
 
+@cache
 def sliding_rod(heading, tilt, coordinates="absolute", height=0.0):
     """Return a rod that slides towards its tip in a direction of the floor, and the arm of the tip.
 

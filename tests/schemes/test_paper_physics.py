@@ -20,9 +20,9 @@ from nsopt import (
     Spherical,
     Start,
     StepBounds,
-    load_problem,
     simulate,
 )
+from tests.schemes.models import case_a_dynamics
 from tests.states import assembled, axes_of, run
 
 G = 9.81
@@ -213,6 +213,10 @@ CASES = {
 }
 
 
+GIVEN = {"scheme": PaperStep(finds_h=False), "solver": Compiled()}
+"""The same steps, h given, by Newton in compiled code, for many of them: see the test of both."""
+
+
 def adams_errors(case, h, until):
     """Distances from the published positions, velocities and attitudes, rows by time."""
     kind, joint, axis, p, published = CASES[case]
@@ -221,7 +225,7 @@ def adams_errors(case, h, until):
     dynamics = assembled(
         [body], [kind("j", Frame(None, joint, axis), Frame.at(body, joint, axis))], (0, 0, -9.80665)
     )
-    result, rows = run(dynamics, until, h), []
+    result, rows = run(dynamics, until, h, **GIVEN), []
     for t, r, v, e in published:
         if t <= until:
             k = int(np.argmin(np.abs(result["time"].values - t)))
@@ -252,7 +256,7 @@ CASE_A = {"theta": -0.0137398064, "omega": -0.6619807182}
 
 
 def case_a_error(h):
-    result = run(load_problem("case_a").dynamics, 2.0, h)
+    result = run(case_a_dynamics(), 2.0, h, **GIVEN)
     q, v = result["q"].values[-1], result["v"].values[-1]
     turned = 2 * np.arctan2(q[6], q[3]) - CASE_A["theta"]
     return abs((turned + np.pi) % (2 * np.pi) - np.pi), abs(v[5] - CASE_A["omega"])
@@ -326,7 +330,7 @@ def test_a_drop_rests_on_the_plane(h):
 )
 def test_steps_of_a_given_size_are_those_of_the_nonlinear_program(form):
     """Chained by Newton's method they end where the programs do whose h has nowhere to go."""
-    case, h = load_problem("case_a").dynamics, 2e-4
+    case, h = case_a_dynamics(), 2e-4
     found = run(case, 0.2, h, scheme=PaperStep(**form))
     given = run(case, 0.2, h, scheme=PaperStep(finds_h=False, **form), solver=Compiled(chunk=100))
     assert np.nanmax(found["impulse"].values) > 1e-4

@@ -1,5 +1,7 @@
 """What projections cost: what they add to the energy is on record, what they take is told."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -17,16 +19,14 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.problem import load_problem
+from tests.schemes.models import case_a_dynamics
 
 
 @pytest.mark.parametrize("h", [1e-3, 2e-4])
 def test_energy_of_projection_closes_the_balance(h):
-    problem = load_problem("case_a")
     result = simulate(
-        problem.dynamics,
-        problem.start,
-        1.0,
+        case_a_dynamics(),
+        duration=1.0,
         steps=StepBounds(h, h),
         scheme=MoreauJean(project=True),
         solver=Compiled(),
@@ -38,6 +38,7 @@ def test_energy_of_projection_closes_the_balance(h):
     assert lost + added == pytest.approx(taken, abs=1e-12)
 
 
+@cache
 def top():
     """A top whose ball rolls in its socket."""
     tilt, arm, c = 0.3, 0.06, 1e-3

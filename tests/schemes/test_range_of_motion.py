@@ -40,6 +40,7 @@ deg = np.radians
 G = (0.0, 0.0, -9.81)
 
 
+@cache
 def model(name="rom_pendulum_damped"):
     return load_problem(name).dynamics
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nsopt import Compiled, ContactAligned, MoreauJean, Parameter, StepBounds, simulate
-from tests.schemes.models import ball, impacting_stick, slider_crank, turned
+from problems.slider_crank import slider_crank
+from tests.schemes.models import ball, impacting_stick, turned
 
 # Siconos, Moreau-Jean theta = 1/2: t, q, v (bouncing ball, h = 5 ms, e = 0.9)
 BALL = [
@@ -85,7 +86,7 @@ def test_impacting_stick_of_siconos():
 @pytest.fixture(scope="module")
 def crank():
     """One model, and so one compiled step, of all restitutions."""
-    return slider_crank(Parameter("restitution", 0.0))
+    return slider_crank.with_play(Parameter("restitution", 0.0))
 
 
 @pytest.mark.slow

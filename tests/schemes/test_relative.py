@@ -1,6 +1,7 @@
 """Motions in relative coordinates against those of the same mechanism in absolute ones."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from tests.schemes.models import slider_crank
+from problems.slider_crank import slider_crank
 from tests.states import turn
 
 COORDINATES = ("absolute", "relative")
@@ -63,6 +64,7 @@ def both(build, names, duration, h, scheme=None):
 
 
 def joint_friction(law):
+    @cache
     def build(coordinates):
         body = arm()
         a, b = Frame(None), Frame.at(body, (0, 0, 0))
@@ -79,12 +81,14 @@ def joint_friction(law):
 def test_friction_under_the_reaction_of_a_joint_of_the_tree(law):
     """The reaction comes from the recursion, not from multipliers; order two in both."""
     names = ("body_position", "joint_resistance")
-    coarse, fine = (both(joint_friction(law), names, 1.0, h) for h in (2e-3, 1e-3))
+    build = joint_friction(law)
+    coarse, fine = (both(build, names, 1.0, h) for h in (2e-3, 1e-3))
     assert fine[0] < 2e-6
     assert coarse[0] / fine[0] > 3
     assert fine[1] < 0.02
 
 
+@cache
 def striking(coordinates):
     """A chain that hits a floor, then a stop of its hinge."""
     first, second = arm("first"), arm("second", 1.0)
@@ -99,6 +103,7 @@ def striking(coordinates):
     return assemble(Mechanism([first, second], joints, coordinates), [floor, stop], GRAVITY)
 
 
+@cache
 def striking_pair(coordinates):
     """Two spheres on a ball joint that spin and drop on a floor, e = 0."""
     spin, v = np.array([2.0, -3.0, 1.0]), np.array([0.5, -1.0, 0.2])
@@ -143,6 +148,7 @@ def test_contacts_and_stops_on_a_tree():
         assert both(striking, names, 0.6, h)[0] < 0.2 * h
 
 
+@cache
 def loose(coordinates):
     """An ideal shoulder, then an elbow with clearance: the link beyond is free."""
     first, second = arm("first"), arm("second", 1.0)
@@ -165,6 +171,7 @@ def test_a_clearance_joint_within_a_chain():
     assert fine[1] < 2e-3
 
 
+@cache
 def spun(coordinates):
     """A top on a ball joint, on a body that falls freely and turns."""
     base = Body("base", 3.0, (0.2, 0.3, 0.25), velocity=(0, 2.0, 0), angular_velocity=(1, 2, -1))
@@ -194,6 +201,7 @@ def test_free_bodies_and_balls():
 HEAVY, DOWN = (0.234375, 0.46875, 0.234375), (0.0, 0.0, -9.81)
 
 
+@cache
 def heavy_top(coordinates):
     """A top on its tip, its axis level, that spins at 150 rad/s."""
     offset, spin = np.array([0, 1.0, 0]), np.array([0, 150.0, -4.61538])
@@ -223,6 +231,7 @@ def exact_top(duration):
     return end[:9].reshape(3, 3) @ offset
 
 
+@cache
 def balls(coordinates):
     """Three bodies on ball joints, one after the other, thrown about."""
     bodies, joints, end, v = [], [], Frame(None), np.zeros(3)
@@ -258,7 +267,7 @@ def test_a_heavy_top_against_eulers_equations():
 @pytest.mark.slow
 def test_a_slider_that_bounces_in_its_guide_needs_no_retries():
     """In relative coordinates as in absolute ones, up to the dozens of impacts of 0.03 s."""
-    model = slider_crank(0.4)
+    model = slider_crank.with_play(0.4)
     ends = []
     for coordinates in COORDINATES:
         mechanism = replace(model.mechanism, coordinates=coordinates)
@@ -287,6 +296,7 @@ def test_momentum_is_kept_in_relative_coordinates():
     assert np.ptp(energy) < 1e-4 * np.abs(energy[0])
 
 
+@cache
 def crank(coordinates):
     """A slider-crank whose slide is cut and rubs, and whose crank rubs under its own reaction."""
     rod, link = arm("rod"), Body("link", 0.5, (0.01, 0.04, 0.04), position=(1.5, 0, 0))
@@ -318,6 +328,7 @@ def test_friction_of_a_cut_joint_is_carried_by_those_of_the_tree():
     assert coarse[1] / fine[1] > 1.8  # reactions in a tree are of first order
 
 
+@cache
 def scraping(coordinates):
     """A pendulum on a bearing that rubs, its tip rubbing in a clearance."""
     rod, law = arm("rod"), ContactLaw(friction=0.5)

@@ -1,5 +1,7 @@
 """Every scheme converges, rests under weight and hits without rebound."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -37,6 +39,7 @@ def run(dynamics, duration, h, scheme):
     return result
 
 
+@cache
 def physical_pendulum(coordinates="absolute"):
     """A body on a tilted axis, its principal axes aligned with nothing."""
     arm = Body("arm", 1.0, (0.02, 0.05, 0.06), position=(0.4, 0.0, 0.1))

@@ -1,5 +1,7 @@
 """What every control of the step size must show."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -13,21 +15,26 @@ from nsopt import (
     StepBounds,
     Variational,
     assemble,
-    load_problem,
     simulate,
 )
 from tests.catalog import CONTROLS
-from tests.schemes.models import G, turned
+from tests.schemes.models import G, case_a_dynamics, turned
 
 controls = pytest.mark.parametrize("control", CONTROLS, ids=repr)
 
 
-def pendulum(control, bounds=(1e-5, 5e-3)):
-    """A rod of 1 m let go level, by steps of a control."""
+@cache
+def level_rod():
+    """A rod of 1 m, level."""
     rod = Body("rod", 1.0, (1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 0))
     hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
+    return assemble(Mechanism([rod], [hinge]), gravity=(0, -G, 0))
+
+
+def pendulum(control, bounds=(1e-5, 5e-3)):
+    """The rod let go, by steps of a control."""
     result = simulate(
-        assemble(Mechanism([rod], [hinge]), gravity=(0, -G, 0)),
+        level_rod(),
         duration=0.5,
         steps=StepBounds(*bounds),
         scheme=Variational(),
@@ -62,7 +69,7 @@ def test_a_fixed_step_that_the_control_would_shorten_is_kept_up_to_the_end():
     """The last ones, longer by round-off, are those of h_min as well: none is tried for ever."""
     h = 5e-3  # contacts in the bore could not follow
     result = simulate(
-        load_problem("case_a").dynamics,
+        case_a_dynamics(),
         duration=100 * h * (1 + 1e-6),
         steps=StepBounds(h, h),
         scheme=Variational(),

@@ -85,10 +85,12 @@ PROGRAMMED = ["olkc", "rpsup"]
 
 SETTLED = 0.2  # s
 
+load = cache(load_problem)
+
 
 @cache
 def run(name, backend="sqp", steps=None, duration=None, **parameters):
-    problem = load_problem(name)
+    problem = load(name)
     return simulate(
         problem.dynamics,
         problem.start,
@@ -131,7 +133,7 @@ def test_optimizations_are_found_by_name(name):
 @pytest.mark.parametrize("name", few(RANGES, "rom_pendulum_damped"))
 def test_ranges_of_motion_by_the_variational_step(name):
     """Within the softness of the law, residuals at round-off, no energy but from outside."""
-    problem = load_problem(name)
+    problem = load(name)
     result = simulate(
         problem.dynamics,
         problem.start,
@@ -168,7 +170,7 @@ def test_residuals(name, backend):
     result = run(name, backend)
     data = result.data
     assert result.completed, data.attrs["stop_reason"]
-    assert data["time"].values[-1] == load_problem(name).duration
+    assert data["time"].values[-1] == load(name).duration
     limits = {
         "motion_residual": 1e-9,
         "complementarity_residual": 1e-9,
@@ -179,7 +181,7 @@ def test_residuals(name, backend):
     for variable, limit in limits.items():
         assert np.all(data[variable].values[1:] <= limit), variable
     h = data["h"].values[1:]
-    below = h < load_problem(name).steps.h_min * (1 - 1e-4)
+    below = h < load(name).steps.h_min * (1 - 1e-4)
     below[-1] = False  # the last step may be short without a retry
     assert np.all(data["retries"].values[1:][below] > 0)
     assert data.attrs["steps_below_h_min"] <= 0.01 * len(h)
@@ -282,7 +284,7 @@ def test_smaller_bounds_lose_less_energy():
 )
 def test_loops_and_robots_run_by_the_step_of_the_paper(name):
     """Their motions are tested elsewhere; here that the named problem itself runs and closes."""
-    problem = load_problem(name)
+    problem = load(name)
     h = problem.steps.h_max
     result = simulate(
         problem.dynamics,

@@ -130,9 +130,15 @@ def test_every_contact(row, law):
     assert apart(*runs) < 5e-4
 
 
+VELOCITY_LEVEL = [
+    *((row, law) for row in CLEARANCES + CONTACTS + IN_PLANE for law in ({}, {"friction": 0.3})),
+    *((rows[0], {"viscous": 2.0}) for rows in (CLEARANCES, CONTACTS, IN_PLANE)),
+]
+"""Viscous friction is of the same slip as dry friction: one row of each kind."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("row", CLEARANCES + CONTACTS + IN_PLANE, ids=str)
-@pytest.mark.parametrize("law", [{}, {"friction": 0.3}, {"viscous": 2.0}], ids=str)
+@pytest.mark.parametrize(("row", "law"), VELOCITY_LEVEL, ids=str)
 def test_every_contact_at_the_velocity_level(row, law):
     """Contacts that are switched on by where they are; the switch has a width over a horizon."""
     d = hung(row, **law)

@@ -17,6 +17,8 @@ from nsopt import (
     Mechanism,
     Prismatic,
     Result,
+    SlideFriction,
+    StribeckLaw,
     Variational,
     assemble,
 )
@@ -57,6 +59,26 @@ def test_samples_are_those_of_the_closed_form(best, asked):
     if "dt" in asked:
         assert np.diff(t)[:-1] == pytest.approx(0.013)
         assert len(t) == 78
+
+
+def test_dry_friction_is_none_at_rest():
+    body = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    friction = SlideFriction("friction", rail.a, rail.b, StribeckLaw(0.2), load=10.0)
+    best = optimize(
+        assemble(Mechanism([body], [rail], "relative", [Actuator("rail")]), [friction]),
+        Horizon(1.0, 8),
+        [Effort()],
+        [StartAt([0], [0]), EndAt([1], [0])],
+        Straight([0], [1]),
+    )
+    motion = best.sample(0.01)
+    sliding, tau, a = (
+        0 * motion["time"].values + 2.0,
+        *(motion[x].values[:, 0] for x in ("tau", "a")),
+    )
+    sliding[[0, -1]] = 0
+    assert tau - a == pytest.approx(sliding, abs=1e-6)  # m a + mu N, at rest m a
 
 
 def test_stepped_motions_go_through_their_nodes_with_their_forces():

@@ -12,10 +12,13 @@ from nsopt import (
     Cone,
     ContactAligned,
     CubicLaw,
+    Distance,
+    Driven,
     Frame,
     Mechanism,
     PaperStep,
     Parameter,
+    Prismatic,
     RangeOfMotion,
     Revolute,
     RevoluteClearance,
@@ -310,3 +313,29 @@ def test_functions_of_what_is_the_same_everywhere(count):
     a, b, same = (random.normal(size=n) for n in ((count, 2), count, 2))
     (product,) = made(count, [a, b, same])
     assert product[:, 0] == pytest.approx(np.column_stack([a @ same, b]))
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_a_start_that_a_parameter_opens_is_told_unless_drives_fix_all(driven):
+    along_x = ((0, 0, 1), (0, 1, 0), (-1, 0, 0))
+    crank = Body("crank", 1.0, (0.01, 0.01, 0.01), position=(0.36, 0.48, 0))
+    slide = Body("slide", 1.0, (0.01, 0.01, 0.01), position=(0.72, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame(crank, (-0.36, -0.48, 0)))
+    guide = Prismatic("guide", Frame(None, axes=along_x), Frame(slide, axes=along_x))
+    rod = Distance("rod", Frame(crank), Frame(slide), Parameter("length", 0.6))
+    joints = [hinge, guide, rod]
+    if driven:
+        joints.append(Driven("motor", hinge, lambda t: 0.3 * t**2))
+    dynamics = assemble(Mechanism([crank, slide], joints), [], (0, 0, 0))
+
+    def found():
+        start, steps = Start.stated(dynamics), StepBounds(1e-6, 1e-3)
+        return sensitivities(dynamics, start, 1e-2, steps=steps, by_start=False)
+
+    if driven:  # dx / dl at the angle of the crank, which the length does not move
+        x = float(found().value[0, dynamics.q_names.index("slide.x")])
+        by_length = found().forward().parameters[0, dynamics.q_names.index("slide.x"), 0]
+        assert by_length == pytest.approx(0.6 / (x - 0.6 * np.cos(np.arccos(0.6) + 3e-5)), rel=1e-6)
+    else:
+        with pytest.warns(UserWarning, match="opens joint 'rod' as parameter 'length' changes"):
+            found()

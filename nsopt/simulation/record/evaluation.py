@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Evaluator
+from nsopt.mpcc import Code, Evaluator, over_instances
 
 Array = NDArray[np.float64]
 
@@ -18,20 +18,24 @@ BLOCK = 512
 
 
 @lru_cache(maxsize=128)  # of a sweep, or of runs to compare, all need the same ones
-def _mapped(function: ca.Function, count: int) -> ca.Function:
+def _mapped(function: ca.Function, count: int, compiled: Code | None) -> ca.Function:
     """Return a function with dense outputs, evaluated ``count`` times."""
     inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
     outputs = [ca.densify(out) for out in function.call(inputs)]
-    return ca.Function("dense", inputs, outputs).map(count)
+    dense = ca.Function("dense", inputs, outputs)
+    return over_instances(dense, dense.n_in(), count, compiled) if compiled else dense.map(count)
 
 
 class AtTimes:
-    """An SX function to evaluate at many times, at most ``times`` in one go."""
+    """An SX function to evaluate at many times, at most ``times`` in one go.
 
-    def __init__(self, function: ca.Function, times: int) -> None:
+    It is interpreted unless ``compiled``.
+    """
+
+    def __init__(self, function: ca.Function, times: int, compiled: Code | None = None) -> None:
         least = 1 << max(times - 1, 0).bit_length()  # few different sizes, so that they are shared
         self._function, self._block = function, min(least, BLOCK)
-        self._evaluate = Evaluator(_mapped(function, self._block))
+        self._evaluate = Evaluator(_mapped(function, self._block, compiled))
 
     def __call__(self, *arguments: Array) -> list[Array]:
         """Return the outputs at n times, each (n, size), matrices column by column.
@@ -65,6 +69,8 @@ def losses_of_forces(d: Dynamics, t: Array, q: Array, v: Array, p: Array) -> Arr
     return mean * np.diff(t)[:, None]
 
 
-def evaluate_at_times(function: ca.Function, *arguments: Array) -> list[Array]:
+def evaluate_at_times(
+    function: ca.Function, *arguments: Array, compiled: Code | None = None
+) -> list[Array]:
     """Return the outputs of an SX function at all times, see `AtTimes`."""
-    return AtTimes(function, len(arguments[0]))(*arguments)
+    return AtTimes(function, len(arguments[0]), compiled)(*arguments)

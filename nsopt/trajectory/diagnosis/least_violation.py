@@ -1,4 +1,4 @@
-"""Whether the rows of a program could be met nearby, which oppose each other, if time helps."""
+"""Whether rows could be met nearby, which oppose each other, and if a longer duration helps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nsopt.mpcc import StructuredNlp
 Array = NDArray[np.float64]
 
 REACH = 1.0
-"""Of an unknown's size, and of one, how far it may move. Where rows are opposed to each other it
-does not matter, for the least of linear rows is no less farther away."""
+"""How far an unknown may move, over the larger of its size and one. Rows that oppose each other
+leave the same violation however far that is."""
 LONGER, HELPS = 0.1, 0.1
-"""Part of the longest duration that is added, and the part of a violation that this must take for
-time to count as a remedy."""
+"""Part of the longest duration that is added to it, and the part of the violation that this must
+take away for a longer duration to count as a remedy."""
 STUCK = 0.9
-"""Of a violation, what is left nearby for rows to count as opposed to each other: where a solver
-stops on its way some hundredths are, where it has nowhere to go all is."""
+"""Part of the violation that is left nearby where rows count as opposed to each other: some
+hundredths are left where a solver merely stopped on its way."""
 WEIGHT = 1e-2
 """Of the largest multiplier, the least with which a row counts as opposed to others."""
 LATER = 1e-6

@@ -25,7 +25,8 @@ class Earlier(Guess):
     """An earlier optimum, resampled from any grid.
 
     Where `StartAt` or `EndAt` ask for other coordinates than it has there, the minimum-jerk motion
-    between the differences is added, unless some coordinates are Euler parameters.
+    between the differences is added, unless there are Euler parameters or internal states of
+    friction.
 
     Parameters
     ----------

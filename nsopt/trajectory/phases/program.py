@@ -60,10 +60,10 @@ class LinkedPhases:
         pairs = zip(self.phases, self._counts, strict=True)
         return self._with([phase.settled(terms[own]) for phase, own in pairs])
 
-    def resolved(self, x: Array) -> list[bool]:
-        """Return of each phase whether its steps, under their forces, end at the next node."""
+    def resolved(self, x: Array, part: float) -> list[bool]:
+        """Return of each phase what `MotionSearch.resolved` does."""
         return [
-            phase.transcription.resolved(x[own], phase.p)
+            phase.transcription.resolved(x[own], phase.p, part)
             for phase, own in zip(self.phases, self.unknowns, strict=True)
         ]
 

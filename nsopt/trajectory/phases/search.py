@@ -76,13 +76,15 @@ class PhasesMotion(MotionSearch[PhasesProgram]):
         terms = np.asarray(now.nlp.terms(solution.x, p)).ravel()
         return self._restated(now, now.linked.settled(terms))
 
-    def resolved(self, now: PhasesProgram, solution: Solution, p: Array) -> bool:
+    def resolved(self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0) -> bool:
         del p
-        return all(now.linked.resolved(solution.x))
+        return all(now.linked.resolved(solution.x, part))
 
-    def bent(self, now: PhasesProgram, solution: Solution, p: Array) -> PhasesProgram | None:
+    def bent(
+        self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0
+    ) -> PhasesProgram | None:
         del p
-        return self._restated(now, now.linked.bent(now.linked.resolved(solution.x)))
+        return self._restated(now, now.linked.bent(now.linked.resolved(solution.x, part)))
 
     def _restated(self, now: PhasesProgram, linked: LinkedPhases) -> PhasesProgram | None:
         return None if linked is now.linked else self.program(linked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,6 +24,9 @@ Array = NDArray[np.float64]
 Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
 """(t, q, v, p) -> SX (m,): a function of the state; p are all parameters of the mechanism."""
 
+
+OPENED = 1e-6
+"""Opening of a joint over the change of a parameter, from which a start does not stay closed."""
 
 NUDGE = 1e-6
 """Relative change of a parameter that tests whether the stated start depends on it."""
@@ -205,6 +209,7 @@ def sensitivities(
         start = Start.stated(dynamics, parameters)
     check_run(dynamics, float(times[-1]) - start.t, steps)
     check_start(dynamics, start, p)
+    _warn_of_opening(dynamics, start, which, p)
     check_differentiable(dynamics, scheme, p)
     recorder = _recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
     accepted = recorder.run(start, p, steps, times.tolist())
@@ -259,6 +264,27 @@ def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
             raise ValueError(
                 f"the stated start moves with parameter {names[k]!r}: give start=... to hold it "
                 "there, for instance Start.stated(dynamics)"
+            )
+
+
+def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Array) -> None:
+    """Warn where a parameter opens a joint of a held start, which may close in many ways."""
+    at, n = (start.t, np.asarray(start.q, dtype=float)), dynamics.nv
+    if np.linalg.matrix_rank(np.asarray(dynamics.closure_matrix(*at, p))) == n:
+        return  # one posture is left, which the first step finds
+    here = np.asarray(dynamics.closure(*at, p)).ravel()
+    for k in by:
+        moved = p.copy()
+        moved[k] = p[k] * (1 + NUDGE) if p[k] else NUDGE
+        opened = np.abs(np.asarray(dynamics.closure(*at, moved)).ravel() - here)
+        if opened.max(initial=0.0) > OPENED * abs(moved[k] - p[k]):
+            joint = dynamics.closure_names[int(opened.argmax())]
+            warnings.warn(
+                f"the start is held, but opens joint {joint!r} as parameter "
+                f"{dynamics.parameters[k].name!r} changes: derivatives by it are of a motion whose "
+                "first step closes the joint and moves all bodies. Give both frames of the joint "
+                "the same Parameters, or drive all freedoms",
+                stacklevel=3,
             )
 
 

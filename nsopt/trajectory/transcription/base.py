@@ -232,7 +232,12 @@ class Transcription(ABC):
 
     def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX:
         """Return the parameters p of the mechanism, inputs replaced by u, SX (np,)."""
-        names = [parameter.name for parameter in self.dynamics.parameters]
-        index = {name: k for k, name in enumerate(self.inputs)}
-        entries = [u[index[x]] if x in index else p[i] for i, x in enumerate(names)]
-        return ca.vertcat(ca.SX(0, 1), *entries)
+        return with_inputs(self.dynamics, self.inputs, p, u)
+
+
+def with_inputs(dynamics: Dynamics, inputs: Sequence[str], p: ca.SX, u: ca.SX) -> ca.SX:
+    """Return parameters p, those that are inputs replaced by u, SX (np,)."""
+    names = [parameter.name for parameter in dynamics.parameters]
+    index = {name: k for k, name in enumerate(inputs)}
+    entries = [u[index[x]] if x in index else p[i] for i, x in enumerate(names)]
+    return ca.vertcat(ca.SX(0, 1), *entries)

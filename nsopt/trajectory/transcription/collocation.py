@@ -20,7 +20,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
+from nsopt.mpcc import Bound, Code, ConstraintBlock, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -48,6 +48,8 @@ class Collocation(Transcription):
     ----------
     creep : (number of `JointFriction` elements,), by keyword
         Speeds up to which dry friction is smoothed, `grid_creep`; zero leaves that of the law.
+    compiled : Code, optional, by keyword
+        What functions that verify a motion are compiled from; None to interpret them.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class Collocation(Transcription):
     """
 
     creep: tuple[float, ...] = field(default=(), kw_only=True)
+    compiled: Code | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -339,9 +342,12 @@ class Collocation(Transcription):
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
 
-    def resolved(self, x: Array, p: Array) -> bool:
-        """Return whether reintegrated steps end at the next node, as far as the horizon asks."""
-        most = self.horizon.defect
+    def resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
+        """Return whether reintegrated steps end at the next node, as far as the horizon asks.
+
+        ``part`` is that of the distance that the horizon allows.
+        """
+        most = part * self.horizon.defect
         return not self.defect(x, p, float(np.clip(ENOUGH * most, EXACT, ENOUGH))) > most
 
     def defect(self, x: Array, p: Array, accuracy: float = EXACT) -> float:

@@ -183,9 +183,30 @@ class NodeTemplate:
         open_ = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
         # A condition of one's own may place a contact on its wall, where a bound more is redundant.
         open_ = [k for k in open_ if not _stated(gap[k], given, ca.vertsplit(node.q))]
-        return [zero(*row) for row in rows] + [
+        kept = [zero(*row) for row in rows] + self._on_their_sides(model, open_)
+        return kept + [
             Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high)
             for k in open_
+        ]
+
+    def _on_their_sides(self, model: Model, contacts: Sequence[int]) -> list[Bound]:
+        """Return bounds of pins that start where they like: on the side where the step ends.
+
+        From the opposite wall means of normals would be next to nothing, with forces along them of
+        any direction.
+        """
+        if not 0 < model.scheme.normal_implicitness < 1:
+            return []
+        d, (_, _, begin, end, _) = model.dynamics, model.state_offsets
+        products = self.w[begin:end] * self.w[self.size + begin : self.size + end]
+        return [
+            Bound(
+                f"side of {d.contact_names[k]} at the start",
+                ca.sum(products[3 * i : 3 * i + 3]),
+                *(np.zeros(1), np.full(1, np.inf)),
+            )
+            for i, k in enumerate(d.bores)
+            if k in contacts
         ]
 
     @classmethod

@@ -245,14 +245,10 @@ class Stepped(Transcription):
         if self.horizon.fixed:
             return []
         bounds = [zero("steps alike", x.data[2] * (x.after - x.before))]
-        least, most = (h.h_min, h.h_max) if h is not None else (self._shortest, np.inf)
+        shortest = SHORTEST * self.horizon.bounds[0] / self.horizon.steps
+        least, most = (h.h_min, h.h_max) if h is not None else (shortest, np.inf)
         bounds.append(Bound("step size", x.after, np.array([least]), np.array([most])))
         return bounds
-
-    @property
-    def _shortest(self) -> float:
-        """Lower bound of the step size if the horizon gives none [s]."""
-        return SHORTEST * self.horizon.bounds[0] / self.horizon.steps
 
     # Numbers
 
@@ -309,6 +305,11 @@ class Stepped(Transcription):
         rows = [x[first : first + node.size] for first, node in self._nodes()]
         t, q = (np.array([row[i] for row in rows]) for i in (0, slice(1, 1 + nq)))
         return t, q, np.array([row[len(row) - m :] for row in rows])
+
+    def eccentricities(self, x: Array) -> Array:
+        """Return the eccentricities in bores at the nodes, (n + 1, 3 bores), of unknowns."""
+        edges = self.model.state_offsets
+        return np.array([x[at + edges[2] : at + edges[3]] for at, _ in self._nodes()])
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         n, parameters = self.horizon.steps, self.parameters(p)
@@ -378,8 +379,7 @@ class Stepped(Transcription):
         force : (n, ng) [N]
             Mean normal forces over the steps.
         """
-        n, edges, lifting = len(t), self.model.state_offsets, self.model.lifting
-        u = np.array([x[at + edges[2] : at + edges[3]] for at, _ in self._nodes()])
+        n, lifting, u = len(t), self.model.lifting, self.eccentricities(x)
         of_normal = u[:-1] + self.scheme.normal_implicitness * np.diff(u, axis=0)
         at = ca.SX.sym("t"), ca.SX.sym("q", q.shape[1]), ca.SX.sym("p", len(self.p))
         u_start, u_normal = (ca.SX.sym("u", lifting.size) for _ in range(2))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.sampled import PARTS, lagrange
+from nsopt.simulation import evaluate_at_times
 from nsopt.trajectory.diagnosis import ALONG, PARTLY, Row, Stated, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
@@ -18,6 +19,9 @@ from nsopt.trajectory.transcription.collocation import Collocation
 
 FINE = 64
 """Intervals of a step at whose ends limits are looked at."""
+
+EVEN: Array = np.linspace(0, 1, FINE + 1)
+"""These ends, as shares of the step."""
 
 BESIDE = 1e-3
 """Part of such an interval before and after a joint turns round, where they are looked at too."""
@@ -94,10 +98,10 @@ class LimitsBetweenNodes:
 
     @cached_property
     def _holds(self) -> NDArray[np.bool_]:
-        """Within which steps they hold, (steps, 1, rows)."""
+        """Within which steps they hold, (steps, rows)."""
         step = np.arange(self.transcription.horizon.steps)[:, None]
         first, last = np.array([(x.first, x.last) for _, x in self._limits]).reshape(-1, 2).T
-        holds: NDArray[np.bool_] = ((first <= step) & (step < last))[:, None]
+        holds: NDArray[np.bool_] = (first <= step) & (step < last)
         return holds
 
     @cached_property
@@ -115,44 +119,45 @@ class LimitsBetweenNodes:
         steps = self.transcription.horizon.steps
         lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
 
-        def peaks_of(values: Array) -> Array:
-            return _peaks(np.maximum(lower - values, values - upper)[:, : FINE + 1])
-
         if any(self.transcription.creep):
             shares = self._with_turns(fine)
             values = self._values(fine, shares)
-            peaks = peaks_of(values)
+            peaks, over = _peaks(values, lower, upper)
             at_peaks = np.diagonal(self._values(fine, peaks), axis1=1, axis2=2)
         else:
-            shares = np.tile(np.linspace(0, 1, FINE + 1), (steps, 1))
+            shares = np.tile(EVEN, (steps, 1))
             at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
-            values = np.einsum("sp,npk->nsk", lagrange(shares[0]), at_parts)
-            peaks = peaks_of(values)
+            values = at_parts @ lagrange(EVEN).T
+            peaks, over = _peaks(values, lower, upper)
             of_row = lagrange(peaks.ravel()).reshape(*peaks.shape, -1)
-            at_peaks = np.einsum("nkp,npk->nk", of_row, at_parts)
-        times = np.broadcast_to(shares[:, :, None], values.shape)
-        times, values = (
-            np.concatenate([x, y[:, None]], axis=1) for x, y in ((times, peaks), (values, at_peaks))
+            at_peaks = np.einsum("nkp,nkp->nk", of_row, at_parts)
+        below, above = lower - values.min(axis=2), values.max(axis=2) - upper
+        worst = np.where(over, values.argmax(axis=2), values.argmin(axis=2))
+        at_worst, when = np.where(over, above, below), np.take_along_axis(shares, worst, axis=1)
+        past = np.where(over, at_peaks - upper, lower - at_peaks)
+        when = np.where(past > at_worst, peaks, when)
+        below, above = (
+            np.maximum(x, y) for x, y in ((below, lower - at_peaks), (above, at_peaks - upper))
         )
-        below, above = (np.where(self._holds, x, 0.0) for x in (lower - values, values - upper))
-        h, most = fine.duration / steps, np.maximum(below, above).argmax(axis=1)
-        when = h * (np.arange(steps)[:, None] + np.take_along_axis(times, most[:, None], 1)[:, 0])
-        beyond = np.maximum(np.stack([below.max(axis=1), above.max(axis=1)]), 0)
-        return BeyondLimits(self.rows, beyond, when, _sizes(lower, upper))
+        beyond = np.maximum(np.where(self._holds, np.stack([below, above]), 0.0), 0.0)
+        times = fine.duration / steps * (np.arange(steps)[:, None] + when)
+        return BeyondLimits(self.rows, beyond, times, _sizes(lower, upper))
 
     def _values(self, fine: Trajectory, shares: Array) -> Array:
-        """Return the rows where shares (steps, n) of each step have passed, (steps, n, rows)."""
+        """Return the rows where shares (steps, n) of each step have passed, (steps, rows, n)."""
         steps, n = shares.shape
         t, q, v, a, u = self.transcription.at(fine, np.repeat(np.arange(steps), n), shares.ravel())
-        columns = self.statement.function.map(len(t))(t, q.T, v.T, a.T, u.T)
-        return np.asarray(columns)[[k for k, _ in self._limits]].T.reshape(steps, n, -1)
+        compiled = self.transcription.compiled
+        (rows,) = evaluate_at_times(self.statement.function, t, q, v, a, u, compiled=compiled)
+        wanted = rows[:, [k for k, _ in self._limits]].reshape(steps, n, -1)
+        return np.ascontiguousarray(wanted.transpose(0, 2, 1))
 
     def _with_turns(self, fine: Trajectory) -> Array:
         """Return shares of each step, (steps, n), with those just before and after turns.
 
         Where a joint turns round dry friction jumps, and there are no polynomials through it.
         """
-        steps, even = self.transcription.horizon.steps, np.linspace(0, 1, FINE + 1)
+        steps, even = self.transcription.horizon.steps, EVEN
         k = np.repeat(np.arange(steps), FINE + 1)
         v = self.transcription.at(fine, k, np.tile(even, steps))[2].reshape(steps, FINE + 1, -1)
         before, after = v[:, :-1], v[:, 1:]
@@ -167,25 +172,30 @@ class LimitsBetweenNodes:
         return np.hstack([shares, found - BESIDE / FINE, found + BESIDE / FINE])
 
 
-def _peaks(off: Array) -> Array:
-    """Return where parabolas through the largest of even values of a step and its neighbours peak.
+def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return where parabolas through the worst of even values and its neighbours peak.
 
     Parameters
     ----------
-    off : (steps, FINE + 1, rows)
+    values : (steps, rows, n)
+        The first at `EVEN` shares of each step.
+    lower, upper : (rows,)
 
     Returns
     -------
-    (steps, rows)
+    peaks : (steps, rows)
         As shares of the step.
+    over : (steps, rows)
+        Whether it is the upper limit that the row is beyond by most, or nearer to.
     """
-    i = np.clip(off.argmax(axis=1), 1, FINE - 1)[:, None]
+    over = values.max(axis=2) - upper >= lower - values.min(axis=2)
+    even = np.where(over[:, :, None], values[:, :, : FINE + 1], -values[:, :, : FINE + 1])
+    i = np.clip(even.argmax(axis=2), 1, FINE - 1)[:, :, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        before, most, after = (np.take_along_axis(off, i + j, axis=1)[:, 0] for j in (-1, 0, 1))
+        before, most, after = (np.take_along_axis(even, i + j, axis=2)[:, :, 0] for j in (-1, 0, 1))
         ahead = (before - after) / (before - 2 * most + after) / 2
     ahead = np.clip(np.where(np.isfinite(ahead), ahead, 0.0), -1, 1)
-    shares: Array = (i[:, 0] + ahead) / FINE
-    return shares
+    return (i[:, :, 0] + ahead) / FINE, over
 
 
 def _sizes(lower: Array, upper: Array) -> Array:

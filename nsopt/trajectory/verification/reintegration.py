@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import casadi as ca
@@ -12,12 +12,13 @@ import numpy as np
 import scipy
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Evaluator
+from nsopt.mpcc import Code, Evaluator, over_instances
 from nsopt.sampled import PARTS, quadratic
+from nsopt.simulation import evaluate_at_times
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
-from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.transcription.base import Array, with_inputs
 
 EXACT = 1e-8
 """Tolerance of the integrators by default [m, rad, m/s, rad/s]."""
@@ -47,9 +48,8 @@ class _ByPolynomials(Protocol):
     @property
     def inputs(self) -> Sequence[str]: ...
 
-    def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample: ...
-
-    def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX: ...
+    @property
+    def compiled(self) -> Code | None: ...
 
     def everywhere(self, speed: float) -> Array: ...
 
@@ -99,10 +99,10 @@ class Reintegration:
     def _forces_at(
         self, points: tuple[Array, ...], p: Array, creep: float
     ) -> tuple[Array, Array, Array]:
-        n, (t, q, v, a, inputs) = len(points[0]), points
-        numbers = np.append(p, self.transcription.everywhere(creep))
-        columns = self._forces.map(n)(t, q.T, v.T, a.T, inputs.T, np.tile(numbers[:, None], n))
-        forces, powers, net = (np.asarray(x).T.reshape(n, -1) for x in columns)
+        x, n = self.transcription, len(points[0])
+        given = (*points, np.tile(np.append(p, x.everywhere(creep)), (n, 1)))
+        function = _forces(x.dynamics, tuple(x.inputs))
+        forces, powers, net = evaluate_at_times(function, *given, compiled=x.compiled)
         return forces, powers, net
 
     def defect(self, fine: Trajectory, drive: Array, p: Array, accuracy: float = EXACT) -> float:
@@ -136,8 +136,8 @@ class Reintegration:
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
         steps = len(begin)
-        change, firsts = Evaluator(self._motion.map(steps)), h * np.arange(float(steps))
-        numbers, count = np.tile(p, steps), 0
+        firsts, count = h * np.arange(float(steps)), 0
+        change = self._change(steps)
 
         def rate(s: float, y: Array) -> Array:
             nonlocal count
@@ -145,7 +145,7 @@ class Reintegration:
             if count > MOST:
                 raise _TooStiffError
             forces = quadratic(along, s)
-            (value,) = change(firsts + s * h, y, forces.ravel(), numbers)
+            (value,) = change(firsts + s * h, y, forces.ravel(), p)
             return h * value
 
         # Its error is the mean over all steps, of which one may have it all.
@@ -154,10 +154,15 @@ class Reintegration:
             raise _TooStiffError
         return end.reshape(begin.shape)
 
+    def _change(self, steps: int) -> Evaluator:
+        x = self.transcription
+        compiled = None if steps == 1 else x.compiled
+        return Evaluator(_motion(x.dynamics, tuple(x.inputs), steps, compiled))
+
     def _one_by_one(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
-        change, ends = Evaluator(self._motion), []
+        change, ends = self._change(1), []
         for k, state in enumerate(begin):
             of_step = tuple(x[k] for x in along)
 
@@ -168,43 +173,40 @@ class Reintegration:
             ends.append(_end(rate, state, "LSODA", accuracy))
         return np.array(ends)
 
-    @property
-    def _symbols(self) -> tuple[ca.SX, ...]:
-        d = self.transcription.dynamics
-        inputs = len(self.transcription.inputs)
-        sizes = {"t": 1, "q": d.nq, "v": d.nv, "a": d.nv, "u": inputs, "p": len(d.parameters)}
-        return tuple(ca.SX.sym(name, n) for name, n in sizes.items())
 
-    @cached_property
-    def _forces(self) -> ca.Function:
-        """(t, q, v, a, inputs, p with creep) -> (drives, external power, net forces)."""
-        d = self.transcription.dynamics
-        t, q, v, a, u, _ = self._symbols
-        x, numbers = (
-            ca.vertcat(q, v, a, u),
-            ca.SX.sym("p", len(d.parameters) + len(d.friction_joints)),
-        )
-        m = self.transcription.sample(t, x, numbers)
-        outputs = [m.drive, ca.dot(m.drive + d.external(t, q, v, m.p), v), self._net(m)]
-        return ca.Function("drive", [t, q, v, a, u, numbers], outputs, {"cse": True})
+@lru_cache(maxsize=32)
+def _forces(d: Dynamics, inputs: tuple[str, ...]) -> ca.Function:
+    """(t, q, v, a, inputs, p with creep) -> (drives, external power, net forces)."""
+    t, q, v, a, u, p = _symbols(d, inputs)
+    creep = ca.SX.sym("creep", len(d.friction_joints))
+    m = NodeSample(d, t, q, v, a, with_inputs(d, inputs, p, u), creep=creep)
+    outputs = [m.drive, ca.dot(m.drive + d.external(t, q, v, m.p), v), _net(m)]
+    return ca.Function("drive", [t, q, v, a, u, ca.vertcat(p, creep)], outputs, {"cse": True})
 
-    def _net(self, m: NodeSample) -> ca.SX:
-        """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
-        driven = {x.joint for x in m.dynamics.mechanism.actuators}
-        owners = enumerate(m.dynamics.v_owners)
-        return ca.vertcat(*((m.needed if x in driven else m.drive)[k] for k, x in owners))
 
-    @cached_property
-    def _motion(self) -> ca.Function:
-        """(t, (q, v), (forces, inputs), p) -> (v, acceleration)."""
-        d = self.transcription.dynamics
-        t, q, v, tau, u, p = self._symbols
-        given = self.transcription.with_inputs(p, u)
-        still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
-        R = ca.chol(d.mass(q, given))
-        acceleration = ca.solve(R, ca.solve(R.T, tau - self._net(still)))
-        known, change = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p], ca.vertcat(v, acceleration)
-        return ca.Function("motion", known, [ca.densify(change)], {"cse": True})
+@lru_cache(maxsize=32)
+def _motion(d: Dynamics, inputs: tuple[str, ...], steps: int, compiled: Code | None) -> ca.Function:
+    """(t, (q, v), (forces, inputs)) of all steps and p -> (v, acceleration) of all steps."""
+    t, q, v, tau, u, p = _symbols(d, inputs)
+    given = with_inputs(d, inputs, p, u)
+    R = ca.chol(d.mass(q, given))
+    still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
+    acceleration = ca.solve(R, ca.solve(R.T, tau - _net(still)))
+    known, change = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p], ca.vertcat(v, acceleration)
+    one = ca.Function("motion", known, [ca.densify(change)], {"cse": True})
+    return over_instances(one, 3, steps, compiled)
+
+
+def _symbols(d: Dynamics, inputs: Sequence[str]) -> tuple[ca.SX, ...]:
+    sizes = {"t": 1, "q": d.nq, "v": d.nv, "a": d.nv, "u": len(inputs), "p": len(d.parameters)}
+    return tuple(ca.SX.sym(name, n) for name, n in sizes.items())
+
+
+def _net(m: NodeSample) -> ca.SX:
+    """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
+    driven = {x.joint for x in m.dynamics.mechanism.actuators}
+    owners = enumerate(m.dynamics.v_owners)
+    return ca.vertcat(*((m.needed if x in driven else m.drive)[k] for k, x in owners))
 
 
 def explain_defect(defect: float, limit: float) -> str:

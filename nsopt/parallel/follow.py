@@ -1,4 +1,4 @@
-"""A worker of a sweep: deaf to Ctrl-C, and gone when the process that started it is gone.
+"""A worker of `run_all`: deaf to Ctrl-C, and gone when the process that started it is gone.
 
 Workers run this text before all else, so that only the standard library is imported for it.
 """

@@ -1,4 +1,4 @@
-"""Ctrl-C while many runs are under way."""
+"""Ctrl-C while many calls are under way."""
 
 from collections.abc import Generator
 from typing import TypeVar

@@ -1,73 +1,94 @@
-"""Points by joblib: on the cores of one machine, or on a dask cluster by the same call."""
+"""Calls by joblib: on the cores of one machine, or on a dask cluster by the same call."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from inspect import getsource
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import cloudpickle
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend, get_active_backend
-from tqdm import tqdm
 
 from nsopt.interrupt import SIGNALS, interruptible, uninterrupted
-from nsopt.sweep import follow as following
-from nsopt.sweep.job import Job, SweepPoint
-from nsopt.sweep.measures import notes
-from nsopt.sweep.points import Row
+from nsopt.parallel import follow as following
+from nsopt.parallel.packed import pack, run_packed
 
-AHEAD = 2  # runs handed out for each process
+X = TypeVar("X")
+T = TypeVar("T")
+
+AHEAD = 2  # calls handed out for each process
 DIED = "the process died during this run"
 
-Arrived = tuple[int, SweepPoint]
 
-
-def run_all(job: Job, todo: dict[int, Row], workers: int | None) -> Generator[Arrived]:
-    """Yield points as they finish, ``todo`` becoming empty; one that ends its process has failed.
+def run_all(
+    task: Callable[[X], T], todo: dict[int, X], workers: int | None
+) -> Generator[tuple[int, T | None]]:
+    """Yield what the calls of ``task`` return as they finish, ``todo`` becoming empty.
 
     Parameters
     ----------
-    job : Job
-    todo : values by the number of the point
+    task : function
+        Which does not return None.
+    todo : its arguments by the number of the call
     workers : int, optional
         Processes; None for the user's configuration of joblib, or for one on each core.
+
+    Yields
+    ------
+    tuple of int and what the task returns
+        None where the call ended its process.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler of a dask cluster is lost and does not come back.
     """
-    packed, suspects = _pack(job), 0
+    backend, _ = get_active_backend()
+    if getattr(backend, "client", None) is not None:
+        from nsopt.parallel.cluster import Cluster
+
+        cluster = Cluster(backend.client, backend.submit_kwargs)
+        yield from cluster.run_all(task, todo)
+    else:
+        yield from _on_this_machine(task, todo, workers)
+
+
+def _on_this_machine(
+    task: Callable[[X], T], todo: dict[int, X], workers: int | None
+) -> Generator[tuple[int, T | None]]:
+    packed, arguments = pack(task, todo)
+    suspects = 0
     while todo:
         parallel = _parallel(workers)
-        batch = dict([*todo.items()][: 1 if suspects else None])
-        calls = (delayed(_run_packed)(packed, k, row) for k, row in batch.items())
+        batch = [*todo][: 1 if suspects else None]
+        calls = (delayed(run_packed)(packed, os.getpid(), k, arguments[k]) for k in batch)
         try:
             with _ended(_begun(parallel, calls)) as arriving:
-                for k, point in arriving:
+                for k, value in arriving:
                     del todo[k]
-                    yield k, point
+                    yield k, value
             suspects = max(suspects - 1, 0)
         except TerminatedWorkerError:
             if suspects:
                 (k,) = batch
                 del todo[k]
-                yield k, SweepPoint(notes(None, DIED, float("nan")), final=False)
+                yield k, None
                 suspects = 0
             else:
                 # Run alone, those that were under way show which one it was.
                 suspects = AHEAD * effective_n_jobs(parallel.n_jobs)
 
 
-def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[Arrived]:
-    """Begin runs; processes that are started do not hear Ctrl-C, not even before they `follow`."""
-    arriving: Generator[Arrived]
+def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any]]:
+    """Begin calls; processes that are started do not hear Ctrl-C, not even before they `follow`."""
+    arriving: Generator[tuple[int, Any]]
     with uninterrupted():
         if not hasattr(signal, "pthread_sigmask") or effective_n_jobs(parallel.n_jobs) == 1:
             arriving = parallel(calls)
@@ -85,8 +106,8 @@ def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[Arrived]:
 
 
 @contextmanager
-def _ended(arriving: Generator[Arrived]) -> Iterator[Generator[Arrived]]:
-    """End the runs under way in the end, without joblib's warning that they were in vain."""
+def _ended(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple[int, Any]]]:
+    """End the calls under way in the end, without joblib's warning that they were in vain."""
     try:
         with interruptible():  # what was pressed while the processes were started
             pass
@@ -101,7 +122,7 @@ def _parallel(workers: int | None) -> Parallel:
     """Return joblib's Parallel in the user's configuration, or in our own."""
     options: dict[str, Any] = {
         "return_as": "generator_unordered",
-        "batch_size": 1,  # so that each point is kept as soon as it is finished
+        "batch_size": 1,  # so that each value is kept as soon as it is there
         "pre_dispatch": f"{AHEAD} * n_jobs",
     }
     backend, jobs = get_active_backend()
@@ -114,35 +135,3 @@ def _parallel(workers: int | None) -> Parallel:
     # One thread for each process: the matrices are small.
     with parallel_config("loky", inner_max_num_threads=1):
         return Parallel(n_jobs=-1 if workers is None else workers, **options)
-
-
-def _pack(job: Job) -> bytes:
-    """Return the job for other processes, with the modules that they could not import."""
-    path = {Path(folder).resolve() for folder in sys.path}
-    for module in [*sys.modules.values()]:
-        file = getattr(module, "__file__", None)
-        top = "." not in module.__name__ and not hasattr(module, "__path__")
-        if file and top and Path(file).resolve().parent not in path:
-            cloudpickle.register_pickle_by_value(module)  # beside a problem's file
-    packed: bytes = cloudpickle.dumps(job)
-    return packed
-
-
-@lru_cache(maxsize=2)
-def _unpack(packed: bytes) -> Job:
-    """Return the job, one for all points that a process runs."""
-    job: Job = cloudpickle.loads(packed)
-    return job
-
-
-def _run_packed(packed: bytes, k: int, row: Row) -> Arrived:
-    job = _unpack(packed)
-    if os.getpid() != job.process:
-        _own_lock()
-    return k, job.run(row)
-
-
-@lru_cache
-def _own_lock() -> None:
-    """Give tqdm a lock of this process: one between processes is left over when they are killed."""
-    tqdm.set_lock(threading.RLock())

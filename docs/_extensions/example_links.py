@@ -1,0 +1,90 @@
+"""Which pages use a public name in their code: gallery, lessons, pages, named problems."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from public_names import PublicName, by_bare_name, exports, public_names
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+COPIES = ("contributing", "changelog")
+"""Pages that a build copies there."""
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LITERAL = re.compile(r"(?<!`)`(\w+)(?:\([^`]*)?`(?!`)")
+MOST = 6
+"""Pages that are named with one thing."""
+
+
+def examples(public: PublicName) -> str:
+    """Return the sentence that links pages whose code uses a thing, or at least name it."""
+    used_on, named_on = pages_with()[id(public.thing)], pages_naming().get(public.path, [])
+    pages = ", ".join(f":doc:`/{page}`" for page in (used_on or named_on)[:MOST])
+    return f"{'Used' if used_on else 'Named'} in {pages}." if pages else ""
+
+
+@cache
+def pages_with() -> dict[int, list[str]]:
+    """Return the pages whose code uses a public thing, the most telling first, by its id."""
+    found: dict[int, dict[str, None]] = {id(public.thing): {} for public in public_names()}
+    for page, code in sources():
+        for thing in used(code):
+            if id(thing) in found:
+                found[id(thing)][page] = None
+    return {key: list(pages) for key, pages in found.items()}
+
+
+@cache
+def pages_naming() -> dict[str, list[str]]:
+    """Return the pages that name a public thing in code style, by its path."""
+    found: dict[str, dict[str, None]] = {}
+    for text in sorted(DOCS.glob("*.md")):
+        for name in LITERAL.findall(text.read_text(encoding="utf-8")):
+            if name in by_bare_name() and text.stem not in COPIES:
+                found.setdefault(by_bare_name()[name], {})[text.stem] = None
+    return {path: list(pages) for path, pages in found.items()}
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield pages and their code: gallery and lessons first, named problems last."""
+    notebooks = ROOT / "notebooks"
+    for script in sorted((notebooks / "gallery").rglob("*.py")):
+        page = script.relative_to(notebooks).with_suffix("").as_posix()
+        yield page, script.read_text(encoding="utf-8")
+    for script in sorted(notebooks.glob("*.py")):
+        yield f"tutorials/{script.stem}", script.read_text(encoding="utf-8")
+    for text in sorted([*(DOCS / "howto").glob("*.md"), *DOCS.glob("*.md")]):
+        page = text.relative_to(DOCS).with_suffix("").as_posix()
+        yield page, "\n".join(BLOCK.findall(text.read_text(encoding="utf-8")))
+    for script in sorted((ROOT / "problems").glob("*/*.py")):
+        yield f"problems/{script.parent.name}", script.read_text(encoding="utf-8")
+
+
+def used(code: str) -> Iterator[Any]:
+    """Yield the things of nsopt that a code names, what it only imports left out."""
+    tree = ast.parse(code)
+    known: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "nsopt":
+            known |= imported(node)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in known:
+            yield known[node.id]
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield getattr(known.get(node.value.id), node.attr, None)
+
+
+def imported(node: ast.ImportFrom) -> dict[str, Any]:
+    """Return the things that an import brings, by the names that they get."""
+    module = importlib.import_module(str(node.module))
+    if node.names[0].name == "*":
+        return {name: getattr(module, name) for name in exports()[module.__name__]}
+    for x in node.names:
+        if not hasattr(module, x.name):
+            importlib.import_module(f"{module.__name__}.{x.name}")
+    return {x.asname or x.name: getattr(module, x.name) for x in node.names}

@@ -1,0 +1,139 @@
+"""Calls on a dask cluster: also after its workers died, and after its scheduler came back.
+
+joblib's own backend waits without end for a call that ended its worker, or whose scheduler is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from distributed import CancelledError, Client, KilledWorker, as_completed, get_worker
+
+from nsopt.parallel.packed import pack, run_packed
+
+X = TypeVar("X")
+T = TypeVar("T")
+
+AT_ONCE = 10_000
+"""Calls that the scheduler knows of at a time: each takes some kilobytes of its memory."""
+PAUSE = 0.1  # s between looks at a connection
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The workers of a client.
+
+    Parameters
+    ----------
+    client : Client
+    options : mapping
+        Of ``client.submit``, such as resources that a worker must have.
+    """
+
+    client: Client
+    options: Mapping[str, Any]
+
+    def run_all(
+        self, task: Callable[[X], T], todo: dict[int, X]
+    ) -> Generator[tuple[int, T | None]]:
+        """Yield what the calls return as they finish, as `nsopt.parallel.run_all`."""
+        packed, arguments = pack(task, todo)
+        suspects = dict[int, bytes]()
+        if not self.client.nthreads():
+            warnings.warn(
+                "the dask cluster has no worker yet: runs begin when there is one", stacklevel=2
+            )
+        for k, value in self._attempts(packed, arguments):
+            if value is None:  # or another call was, one after the other in the same workers
+                suspects[k] = arguments[k]
+            else:
+                del todo[k]
+                yield k, value
+        for k, argument in suspects.items():
+            del todo[k]
+            yield from self._attempts(packed, {k: argument})
+
+    def _attempts(
+        self, packed: bytes, arguments: Mapping[int, bytes]
+    ) -> Generator[tuple[int, Any]]:
+        """Yield the values of calls, None where the worker died as often as dask allows."""
+        waiting, under_way = deque(arguments), dict[Any, int]()
+        finished = as_completed(loop=self.client.loop)
+        try:
+            while waiting or under_way:
+                self._connected()
+                room = AT_ONCE - len(under_way) if 2 * len(under_way) <= AT_ONCE else 0
+                new = [waiting.popleft() for _ in range(min(room, len(waiting)))]
+                futures = self._submitted(packed, {k: arguments[k] for k in new})
+                under_way |= dict(zip(futures, new, strict=True))
+                finished.update(futures)
+                future = next(finished)
+                k = under_way.pop(future)
+                known, value = _outcome(future)
+                if known:
+                    yield k, value
+                else:
+                    waiting.append(k)
+        finally:
+            if under_way and self.client.status == "running":
+                self.client.cancel([*under_way])
+
+    def _connected(self) -> None:
+        """Wait for the client, which tries to connect again as long as its timeout."""
+        while self.client.status == "connecting":
+            time.sleep(PAUSE)
+        if self.client.status != "running":
+            raise ConnectionError(
+                "the scheduler of the dask cluster is gone: start one and call again; a sweep with "
+                "a folder goes on with the points that it lacks. Client(timeout=...) waits longer "
+                "for one to come back"
+            )
+
+    def _submitted(self, packed: bytes, arguments: Mapping[int, bytes]) -> list[Any]:
+        if not arguments:
+            return []
+        # A task of its own, which is run again where the worker that had it is gone.
+        shared = self.client.submit(bytes, packed, key=f"task-{uuid4().hex}")
+        count = len(arguments)
+        futures: list[Any] = self.client.map(
+            _run_alone,
+            *([shared] * count, [os.getpid()] * count, [*arguments], [*arguments.values()]),
+            key=[f"run-{k}-{uuid4().hex}" for k in arguments],
+            pure=False,
+            **self.options,
+        )
+        return futures
+
+
+def _run_alone(packed: bytes, parent: int, k: int, argument: bytes) -> Any:
+    """Return a value, in a worker that does nothing else at the time."""
+    worker = get_worker()
+    if worker.state.nthreads > 1:
+        raise ValueError(
+            f"the dask worker {worker.address} has {worker.state.nthreads} threads, and runs need "
+            "a process each: start workers with one, LocalCluster(threads_per_worker=1), "
+            "SLURMCluster(cores=1), dask worker --nthreads 1"
+        )
+    return run_packed(packed, parent, k, argument)[1]
+
+
+def _outcome(future: Any) -> tuple[bool, Any]:
+    """Return whether the scheduler knows the call, and its value, None if it ended its worker.
+
+    What the call raised is raised.
+    """
+    try:
+        return True, future.result()
+    except KilledWorker:
+        return True, None
+    except (Exception, CancelledError):
+        if not future.cancelled():
+            raise
+    return False, None  # the scheduler that knew it is gone

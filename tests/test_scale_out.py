@@ -1,0 +1,164 @@
+"""Sweeps and starts on a dask cluster of which processes end, against the same in this process."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Thread
+
+import dask
+import joblib
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from nsopt import Grid
+from nsopt.problem import load_optimization
+from nsopt.sweep.job import Job
+from nsopt.trajectory import multi_start
+from tests.sweeps import drop, run, same
+
+MASSES = [1.0, 1.5, 2.0, 2.5]
+OVER = Grid({"mass": MASSES})
+LONG = 120  # s that a busy machine may take
+
+
+def mass_of(result):
+    return json.loads(result.data.attrs["parameters"])["mass"]
+
+
+def wait_for(path):
+    for _ in range(LONG * 100):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise TimeoutError(path)
+
+
+@contextmanager
+def workers(count, **options):
+    """Have runs within go to a cluster."""
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"} | options
+    with (
+        LocalCluster(n_workers=count, **options) as cluster,
+        Client(cluster) as client,
+        joblib.parallel_config("dask"),
+    ):
+        yield client
+
+
+@pytest.fixture
+def started():
+    """Return a function that starts a part of dask as a process, which ends after the test."""
+    processes = []
+
+    def start(kind, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, arguments)]
+        processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        return processes[-1]
+
+    yield start
+    for process in reversed(processes):
+        process.terminate()
+    for process in processes:
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_killed_worker_and_a_point_that_kills_each_worker(tmp_path):
+    """Runs of a worker that died are run again; the one that ends each worker has failed."""
+    parent, killed = os.getpid(), tmp_path / "killed"
+
+    def measure(result):
+        if os.getpid() != parent and mass_of(result) == MASSES[1] and not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if os.getpid() != parent and mass_of(result) == MASSES[2]:
+            os._exit(1)
+        return mass_of(result)
+
+    limits = {"distributed.scheduler.allowed-failures": 0}  # each dead worker makes a suspect
+    with dask.config.set(limits), workers(2):
+        data = run(drop(), OVER, workers=None, measure={"seen": measure}, folder=tmp_path)
+    assert killed.exists()
+    assert data["completed"].values.tolist() == [1, 1, 0, 1]
+    assert data["stop_reason"].values[2] == "the process died during this run"
+    whole = [0, 1, 3]
+    alone = run(drop(), OVER, measure={"seen": measure})
+    assert same(data.isel(mass=whole), alone.isel(mass=whole))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_again(tmp_path, started):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address, reached, restarted = f"tcp://127.0.0.1:{port}", tmp_path / "a", tmp_path / "b"
+
+    def begin():
+        scheduler = started("scheduler", "--port", port, "--dashboard-address", ":0")
+        started("worker", address, "--nthreads", 1)
+        return scheduler
+
+    def measure(result):
+        if mass_of(result) == MASSES[1]:
+            reached.touch()
+            wait_for(restarted)
+        return mass_of(result)
+
+    def restart(scheduler):
+        wait_for(reached)
+        scheduler.kill()
+        scheduler.wait()
+        begin()
+        restarted.touch()
+
+    first = begin()
+    with Client(address, timeout=LONG) as client, joblib.parallel_config("dask"):
+        client.wait_for_workers(1, LONG)
+        thread = Thread(target=restart, args=(first,))
+        thread.start()
+        data = run(drop(), OVER, workers=None, measure={"seen": measure})
+        thread.join()
+    assert restarted.exists()
+    assert same(data, run(drop(), OVER, measure={"seen": measure}))
+
+
+@pytest.mark.slow
+def test_workers_of_several_threads_are_refused():
+    with (
+        workers(1, threads_per_worker=2, processes=False),
+        pytest.raises(ValueError, match=r"has 2 threads.*--nthreads 1"),
+    ):
+        run(drop(), OVER, workers=None)
+
+
+def test_workers_with_another_program_are_refused():
+    job = Job(drop(), None, {}, {}, "drop", "nsopt 0.0, casadi 0.0")
+    with pytest.raises(RuntimeError, match=r"a worker has nsopt .* the sweep nsopt 0\.0"):
+        job.run({"mass": 1.0})
+
+
+def short():
+    stated = load_optimization("brachistochrone")
+    return replace(stated, horizon=replace(stated.horizon, steps=20))
+
+
+def alike(one, other):
+    a, b = (x.data.drop_vars("solve_time") for x in (one, other))
+    return a.equals(b) and one.data.attrs["starts"] == other.data.attrs["starts"]
+
+
+@pytest.mark.slow
+def test_starts_in_several_processes_and_on_a_cluster():
+    """The statement is of a file with a module beside it, which workers cannot import."""
+    alone = multi_start(short(), 3)
+    assert alike(multi_start(short(), 3, workers=2), alone)
+    with workers(2):
+        assert alike(multi_start(short(), 3, workers=None), alone)
+    assert np.isfinite(json.loads(alone.data.attrs["starts"])).all()
