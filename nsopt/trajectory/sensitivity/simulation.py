@@ -201,6 +201,11 @@ def sensitivities(
         that rebounds; a stated start that moves with a parameter.
     SensitivityError
         If a step cannot be solved, or the derivative does not exist: a contact that just touches.
+
+    Warns
+    -----
+    UserWarning
+        If a parameter opens a joint of the start, which is held, and drives leave a freedom.
     """
     scheme = scheme or Variational()
     p, which, times = dynamics.values(parameters), _chosen(dynamics, by), _ascending(times)
@@ -270,6 +275,8 @@ def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
 def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Array) -> None:
     """Warn where a parameter opens a joint of a held start, which may close in many ways."""
     at, n = (start.t, np.asarray(start.q, dtype=float)), dynamics.nv
+    if not dynamics.closure_names:
+        return
     if np.linalg.matrix_rank(np.asarray(dynamics.closure_matrix(*at, p))) == n:
         return  # one posture is left, which the first step finds
     here = np.asarray(dynamics.closure(*at, p)).ravel()
