@@ -134,7 +134,7 @@ def pendulum() -> Dynamics:
     """Return th'' + DRAG th' + sin(th) = PUSH cos(RATE t)."""
     bob = Body("bob", 1.0, (1e-9,) * 3, position=(0, -1.0, 0))
     at = Frame(GROUND), Frame.at(bob, (0, 0, 0))
-    damper = TorsionSpringDamper("damper", *at, 0.0, 0.0, DRAG)
+    damper = TorsionSpringDamper("damper", *at, 0.0, damping=DRAG)
     drive = AppliedTorque("drive", Frame(bob), lambda t: (0, 0, PUSH * np.cos(RATE * t)))
     return assemble(
         Mechanism([bob], [Revolute("pivot", *at)], "relative"), [damper, drive], (0, -1.0, 0)

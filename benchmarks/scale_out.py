@@ -155,7 +155,8 @@ def timed(
     """Run the sweep, all being started and compiled; it is disturbed half way."""
     with TemporaryDirectory() as folder:
         run(20, args.t_end, workers, Path(folder, "0"))
-        watch = Thread(target=half_way, args=(Path(folder, "1"), args.points, disturb))
+        watched = (Path(folder, "1"), args.points, disturb)
+        watch = Thread(target=half_way, args=watched, daemon=True)
         begin = time.perf_counter()
         if disturb:
             watch.start()
@@ -261,7 +262,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=1000)
-    parser.add_argument("--t-end", type=float, default=0.5, help="duration of each run [s]")
+    parser.add_argument("--t-end", type=float, default=0.3, help="duration of each run [s]")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4], help="of dask")
     parser.add_argument("--only", type=Path, help="only the sweep, into this folder")
     args = parser.parse_args()

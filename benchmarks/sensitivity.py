@@ -46,7 +46,7 @@ def case_a(damped: bool) -> Dynamics:
     frames = Frame(GROUND), Frame.at(body, (0, 0, 0))
     sizes: dict[str, Any] = {"length": 0.1, "axial_clearance": 1e-3, "radius": 0.01}
     hinge = RevoluteClearance("hinge", *frames, clearance=Parameter("clearance", TRUE[0]), **sizes)
-    damper = TorsionSpringDamper("damper", *frames, 0.0, 0.0, Parameter("damping", TRUE[1]))
+    damper = TorsionSpringDamper("damper", *frames, 0.0, damping=Parameter("damping", TRUE[1]))
     elements = [hinge, damper] if damped else [hinge]
     return assemble(Mechanism([body]), elements, gravity=(0.0, pull, 0.0))
 

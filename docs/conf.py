@@ -17,6 +17,7 @@ extensions = [
     "api_pages",
     "name_links",
     "check_links",
+    "table_pictures",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
@@ -33,6 +34,8 @@ html_copy_source = False
 html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["nsopt.css"]
+html_favicon = "_static/nsopt.svg"
+html_search_scorer = str(Path(__file__).with_name("search_scores.js"))
 html_show_copyright = False
 
 myst_enable_extensions = ["colon_fence"]

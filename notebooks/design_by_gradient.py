@@ -66,7 +66,7 @@ hinge = RevoluteClearance(
     axial_clearance=1e-3,
     radius=0.01,
 )
-damper = TorsionSpringDamper("damper", pin, bushing, 0.0, 0.0, Parameter("damping", DAMPING))
+damper = TorsionSpringDamper("damper", pin, bushing, 0.0, damping=Parameter("damping", DAMPING))
 pendulum = assemble(Mechanism([rod]), [hinge, damper], gravity=(0.0, -9.81, 0.0))
 
 

@@ -17,7 +17,8 @@ FEW = 0.01
 """Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
 
 NOTABLE_GAIN = 0.01
-"""Energy gained, over the largest kinetic energy, from which there is a caveat."""
+"""Energy gained in steps, or lost where nothing dissipates, over the largest kinetic energy, from
+which there is a caveat."""
 
 NET_GAIN = 1e-3
 """The same, from start to end of a run that nothing drives."""
@@ -239,6 +240,22 @@ def _gained(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _lost_in_steps(data: xr.Dataset) -> Iterator[str]:
+    lost = float(np.max(data["dissipated_energy"].values))
+    kinetic = float(np.max(data["kinetic_energy"].values)) or TINY
+    if dissipates(data) or lost <= max(NOTABLE_GAIN * kinetic, _within_tolerance(data)):
+        return
+    yield (
+        f"{lost:.2g} J were lost in the discretisation, {100 * lost / kinetic:.2g} % of the "
+        f"largest kinetic energy, where nothing dissipates: {_smaller(data)}"
+    )
+
+
+def dissipates(data: xr.Dataset) -> bool:
+    """Return whether something in a simulation may; results of earlier versions do not tell."""
+    return "objective" in data.attrs or bool(data.attrs.get("dissipates", True))
+
+
 def _net_gain(data: xr.Dataset) -> Iterator[str]:
     if np.any(data["external_work"].values != 0):
         return
@@ -356,6 +373,7 @@ CHECKS = (
     _unplaced,
     _turn,
     _gained,
+    _lost_in_steps,
     _net_gain,
     _given,
     _inside_walls,

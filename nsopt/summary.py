@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.blocks import Array, blocks, largest
-from nsopt.caveats import by_other_schemes, caveats, held_slip, turned_in_steps
+from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
 from nsopt.contact_modes import IMPACT, statistics_of_modes, step_modes
 
 if TYPE_CHECKING:
@@ -180,6 +180,10 @@ def energy(data: xr.Dataset) -> list[Row]:
         ("work from outside", f"{work:.4g} J"),
         ("dissipated", lost),
     ]
+    if not dissipates(data):
+        off, most = np.max(np.abs(loss)), np.max(data["kinetic_energy"].values)
+        part = f", {100 * off / most:.2g} % of the largest kinetic energy" if most > 0 else ""
+        rows[-1] = ("off by the steps", f"{off:.2g} J at most{part}: nothing dissipates")
     if moved := float(data["projection_work"].values[-1]):
         rows.append(("added by projection", f"{moved:.3g} J"))
     if data.sizes["contact"] and "contact_loss" in data:

@@ -229,20 +229,26 @@ SPRINGS = [
     Row("damped spring", lambda a, b: ns.SpringDamper("e", a, b, 800.0, damping=9.0)),
     Row(
         "spring of free length",
-        lambda a, b: ns.SpringDamper("e", behind(a, 0.2, 0.1), b, 800.0, 0.15),
+        lambda a, b: ns.SpringDamper("e", behind(a, 0.2, 0.1), b, 800.0, free_length=0.15),
     ),
     Row(
         "damped spring of free length",
-        lambda a, b: ns.SpringDamper("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 9.0),
+        lambda a, b: ns.SpringDamper(
+            "e", behind(a, 0.2, 0.1), b, 800.0, free_length=0.3, damping=9.0
+        ),
     ),
     Row(
         "extension spring",
-        lambda a, b: ns.ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.15, 40.0),
+        lambda a, b: ns.ExtensionSpring(
+            "e", behind(a, 0.2, 0.1), b, 800.0, free_length=0.15, pretension=40.0
+        ),
     ),
     Row("extension spring, no free length", lambda a, b: ns.ExtensionSpring("e", a, b, 800.0)),
     Row(
         "damped extension spring",
-        lambda a, b: ns.ExtensionSpring("e", behind(a, 0.2, 0.1), b, 800.0, 0.3, 40.0, 9.0),
+        lambda a, b: ns.ExtensionSpring(
+            "e", behind(a, 0.2, 0.1), b, 800.0, free_length=0.3, pretension=40.0, damping=9.0
+        ),
     ),
     Row("bushing", lambda a, b: ns.Bushing("e", a, b, (800, 500, 900))),
     Row(
@@ -250,7 +256,10 @@ SPRINGS = [
         lambda a, b: ns.Bushing("e", a, b, (0, 0, 90), (9, 8, 0), (20, 30, 10), (3, 1, 2)),
     ),
     Row("torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0)),
-    Row("damped torsion spring", lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, 0.7, 3.0)),
+    Row(
+        "damped torsion spring",
+        lambda a, b: ns.TorsionSpringDamper("e", a, b, 20.0, free_angle=0.7, damping=3.0),
+    ),
 ]
 FILMS = [
     Row(

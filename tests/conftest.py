@@ -37,18 +37,21 @@ def pytest_xdist_auto_num_workers():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Begin each process's share with what is slow, so that none waits for a long last test."""
+    """Give each process whole files, for what their tests share, and begin with what is slow.
+
+    So none waits for a long last test, and models and runs of a file are made in one process.
+    """
+    files = {}
+    for item in items:
+        slow, fast = files.setdefault(item.path, ([], []))
+        (slow if item.get_closest_marker("slow") else fast).append(item)
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    fast = [item for item in items if not item.get_closest_marker("slow")]
-    shares = [share(part, k, processes) for k in range(processes) for part in (slow, fast)]
-    items[:] = [item for part in shares for item in part]
-
-
-def share(tests, k, processes):
-    """Return the k-th of as many neighbouring parts as there are processes."""
-    first, last = (len(tests) * i // processes for i in (k, k + 1))
-    return tests[first:last]
+    shares = [([], []) for _ in range(processes)]
+    for tests in sorted(files.values(), key=lambda x: (len(x[0]), len(x[1])), reverse=True):
+        share = min(shares, key=lambda x: len(x[0] if tests[0] else x[0] + x[1]))
+        for part, more in zip(share, tests, strict=True):
+            part.extend(more)
+    items[:] = [item for slow, fast in shares for item in slow + fast]
 
 
 def code_folder(config, tmp_path_factory):

@@ -1,5 +1,6 @@
 """What a reader must know of a result comes first, in its summary and its print."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -7,12 +8,16 @@ import pytest
 import xarray as xr
 
 from nsopt import (
+    GROUND,
     Body,
     Compiled,
     Frame,
     Mechanism,
+    MoreauJean,
     PlanarRevoluteClearance,
+    Revolute,
     StepBounds,
+    TorsionSpringDamper,
     Variational,
     assemble,
     simulate,
@@ -81,6 +86,39 @@ def test_steps_that_contacts_cannot_follow_are_told():
     texts = run(rod(50.0), 0.012, (1e-3, 1e-3)).warnings
     assert any("longer than contacts in bores can follow" in text for text in texts)
     assert any("impacts are placed at the end of their steps" in text for text in texts)
+
+
+def pendulum(*elements):
+    """A rod on an ideal hinge, released level: I = 0.34 kg m^2 about it, weight at 0.5 m."""
+    body = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
+    ends = Frame(GROUND), Frame.at(body, (0, 0, 0))
+    made = [element(*ends) for element in elements]
+    mechanism = Mechanism([body], [Revolute("hinge", *ends)], "relative")
+    return assemble(mechanism, made, gravity=(0, -9.81, 0))
+
+
+@pytest.mark.parametrize("h", [1e-2, 1e-4])
+def test_energy_that_steps_lose_is_told_where_nothing_dissipates(h):
+    """By an implicit step, of first order; of what the rod has by its angle and its rate."""
+    result = run(pendulum(), 0.3, (h, h), MoreauJean(theta=1.0))
+    angle, rate = (result[x].values[:, 0] for x in "qv")
+    kinetic = 0.34 * rate**2 / 2
+    off = np.abs(kinetic + 9.81 / 2 * np.sin(angle)).max()
+    (row,) = (x for x in result.summary().splitlines() if x.startswith("off by the steps"))
+    told, part = map(float, re.findall(r"([\d.e-]+) (?:J|%)", row))
+    assert told == pytest.approx(off, rel=0.05)
+    assert part == pytest.approx(100 * off / kinetic.max(), rel=0.05)
+    lost = [text for text in result.warnings if "lost in the discretisation" in text]
+    assert len(lost) == (part > 1)
+    assert (h == 1e-2) == (part > 1)
+
+
+def test_what_a_damper_takes_is_not_the_steps():
+    damped = pendulum(lambda *ends: TorsionSpringDamper("damper", *ends, 0.0, damping=1.0))
+    result = run(damped, 0.3, (1e-3, 1e-3))
+    assert result["dissipated_energy"].values[-1] > 0.1 * result["kinetic_energy"].values.max()
+    assert not result.warnings
+    assert "off by the steps" not in result.summary()
 
 
 def test_a_contact_that_gives_energy_is_named():

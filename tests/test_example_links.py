@@ -40,3 +40,17 @@ def test_scripts_of_the_gallery_are_named(links):
 
 def test_what_no_code_uses_is_named_where_a_page_has_it(links):
     assert "compliant" in links.pages_naming()["nsopt.LeeWang"]
+
+
+def test_what_a_function_returns_is_shown_where_the_function_is(links):
+    """Those who call it need not name the class."""
+    exponents = next(x for x in links.public_names() if x.path == "nsopt.analysis.Exponents")
+    assert "`lyapunov <nsopt.analysis.lyapunov>`" in links.examples(exponents)
+
+
+def test_base_classes_are_shown_by_a_class_derived_from_them(links):
+    """They are made by none."""
+    law = next(x for x in links.public_names() if x.path == "nsopt.Hysteresis")
+    shown = links.examples(law)
+    assert shown.startswith("Such as :py:obj:`")
+    assert issubclass(getattr(nsopt, shown.split("`")[1].split()[0]), nsopt.Hysteresis)

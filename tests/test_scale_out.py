@@ -16,8 +16,10 @@ import joblib
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from distributed.comm.core import CommClosedError
 
 from nsopt import Grid
+from nsopt.parallel import cluster
 from nsopt.problem import load_optimization
 from nsopt.sweep.job import Job
 from nsopt.trajectory import multi_start
@@ -40,13 +42,19 @@ def wait_for(path):
     raise TimeoutError(path)
 
 
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 @contextmanager
 def workers(count, **options):
     """Have runs within go to a cluster."""
     options = {"threads_per_worker": 1, "dashboard_address": ":0"} | options
     with (
-        LocalCluster(n_workers=count, **options) as cluster,
-        Client(cluster) as client,
+        LocalCluster(n_workers=count, **options) as local,
+        Client(local) as client,
         joblib.parallel_config("dask"),
     ):
         yield client
@@ -95,9 +103,7 @@ def test_a_killed_worker_and_a_point_that_kills_each_worker(tmp_path):
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_killed_and_started_again(tmp_path, started):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address, reached, restarted = f"tcp://127.0.0.1:{port}", tmp_path / "a", tmp_path / "b"
 
     def begin():
@@ -127,6 +133,51 @@ def test_a_scheduler_that_is_killed_and_started_again(tmp_path, started):
         thread.join()
     assert restarted.exists()
     assert same(data, run(drop(), OVER, measure={"seen": measure}))
+
+
+@pytest.mark.slow
+def test_a_cluster_that_lost_its_workers_is_told_and_given_up(tmp_path, started, monkeypatch):
+    """What was finished is kept: with another worker, only the points that are missing run."""
+    monkeypatch.setattr(cluster, "LONG", 0.5)
+    address, reached, lost = f"tcp://127.0.0.1:{free_port()}", tmp_path / "a", tmp_path / "b"
+    started("scheduler", "--port", address.rsplit(":", 1)[1], "--dashboard-address", ":0")
+    options = {"workers": None, "folder": tmp_path}
+
+    def start_worker():
+        return started("worker", address, "--nthreads", 1, "--no-nanny")
+
+    def measure(result):
+        if mass_of(result) == MASSES[1] and not lost.exists():
+            reached.touch()
+            wait_for(lost)
+        return mass_of(result)
+
+    def lose(worker):
+        wait_for(reached)
+        worker.kill()
+        worker.wait()
+
+    thread = Thread(target=lose, args=(start_worker(),))
+    thread.start()
+    with Client(address, timeout=LONG) as client, joblib.parallel_config("dask"):
+        client.wait_for_workers(1, LONG)
+        left = f"dask cluster at {address} has no worker since .* 3 runs"
+        with pytest.warns(UserWarning, match=left), pytest.raises(TimeoutError, match=left):
+            run(drop(), OVER, measure={"seen": measure}, workers_timeout=3.0, **options)
+        thread.join()
+        assert len([*tmp_path.glob("points/*.nc")]) == 1
+        lost.touch()
+        start_worker()
+        client.wait_for_workers(1, LONG)
+        data = run(drop(), OVER, measure={"seen": measure}, workers_timeout=LONG, **options)
+    assert same(data, run(drop(), OVER, measure={"seen": measure}))
+
+
+def test_a_time_to_wait_for_workers_is_positive():
+    with pytest.raises(ValueError, match="workers_timeout must be positive, got 0"):
+        run(drop(), OVER, workers_timeout=0.0)
+    with pytest.raises(ValueError, match="workers_timeout must be positive, got -1"):
+        multi_start(short(), 2, workers_timeout=-1.0)
 
 
 @pytest.mark.slow
@@ -162,3 +213,21 @@ def test_starts_in_several_processes_and_on_a_cluster():
     with workers(2):
         assert alike(multi_start(short(), 3, workers=None), alone)
     assert np.isfinite(json.loads(alone.data.attrs["starts"])).all()
+
+
+@pytest.mark.parametrize("status", ["finished", "cancelled", "error"])
+def test_a_connection_lost_while_a_value_is_fetched(status):
+    """The run is made again, unless it was the run that raised."""
+
+    class Lost:
+        def __init__(self):
+            self.status = status
+
+        def result(self):
+            raise CommClosedError("reset by peer")
+
+    if status == "error":
+        with pytest.raises(CommClosedError):
+            cluster._outcome(Lost())
+    else:
+        assert cluster._outcome(Lost()) == (False, None)

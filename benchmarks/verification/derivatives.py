@@ -41,7 +41,7 @@ def swung(h: float) -> tuple[Array, Array]:
     body = Body("body", 1.0, (0.1, 0.1, INERTIA))
     ends = Frame(GROUND), Frame(body)
     spring = TorsionSpringDamper(
-        "spring", *ends, Parameter("stiffness", STIFFNESS), 0.0, Parameter("damping", DAMPING)
+        "spring", *ends, Parameter("stiffness", STIFFNESS), damping=Parameter("damping", DAMPING)
     )
     dynamics = assemble(Mechanism([body], [Revolute("hinge", *ends)], "relative"), [spring])
     forward = sensitivities(

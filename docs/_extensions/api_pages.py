@@ -6,9 +6,9 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
-from example_links import examples
+from example_links import examples, pages_with
 from name_links import plain
-from public_names import PublicName, exports, public_names
+from public_names import PublicName, exports, for_users, public_names
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
@@ -53,6 +53,11 @@ optimizations need.
 {pages}
 """
 
+EXTENSIONS = (
+    "For extensions (no model or study calls them; elements, schemes and solvers of one's own are "
+    "made of them, as :doc:`/contributing` tells):"
+)
+
 
 def write_api_pages(app: Sphinx) -> None:
     """Write the pages, those that changed."""
@@ -76,7 +81,11 @@ def page(package: str) -> str:
     listed = [p for p in public_names() if thing_is_exported(p, package)]
     title = TITLES.get(package, package)
     intro = plain(inspect.getdoc(importlib.import_module(package)) or "")
-    parts = [title, "=" * len(title), "", f"``{package}``", "", intro, "", *table(listed), ""]
+    parts = [title, "=" * len(title), "", f"``{package}``", "", intro, ""]
+    users = [p for p in listed if id(p.thing) in for_users() or pages_with()[id(p.thing)]]
+    others = [p for p in listed if p not in users]
+    parts += [*table(users), ""] if users else []
+    parts += [EXTENSIONS, "", *table(others), ""] if others else []
     for about, names in by_module(own).items():
         heading = plain(about.rstrip("."))
         parts += [heading, "-" * len(heading), ""]

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -22,10 +23,36 @@ MOST = 6
 
 
 def examples(public: PublicName) -> str:
-    """Return the sentence that links pages whose code uses a thing, or at least name it."""
-    used_on, named_on = pages_with()[id(public.thing)], pages_naming().get(public.path, [])
-    pages = ", ".join(f":doc:`/{page}`" for page in (used_on or named_on)[:MOST])
-    return f"{'Used' if used_on else 'Named'} in {pages}." if pages else ""
+    """Return the sentence that links pages whose code uses a thing, what returns or extends it."""
+    if used_on := pages_with()[id(public.thing)]:
+        return f"Used in {linked(used_on)}."
+    for maker in makers().get(id(public.thing), []):
+        if used_on := pages_with()[id(maker.thing)]:
+            said = "Such as" if inspect.isclass(maker.thing) else "From"
+            return f"{said} :py:obj:`{maker.name} <{maker.path}>`, used in {linked(used_on)}."
+    named_on = pages_naming().get(public.path)
+    return f"Named in {linked(named_on)}." if named_on else ""
+
+
+def linked(pages: list[str]) -> str:
+    """Return the links to the first of some pages."""
+    return ", ".join(f":doc:`/{page}`" for page in pages[:MOST])
+
+
+@cache
+def makers() -> dict[int, list[PublicName]]:
+    """Return the functions that return a class, then the classes derived from it, by its id."""
+    found: dict[int, list[PublicName]] = {}
+    for public in public_names():
+        if inspect.isfunction(public.thing):
+            words = re.findall(r"\w+", str(public.thing.__annotations__.get("return", "")))
+            for word in words:
+                found.setdefault(id(public.thing.__globals__.get(word)), []).append(public)
+    for public in public_names():
+        if inspect.isclass(public.thing):
+            for base in public.thing.__mro__[1:]:
+                found.setdefault(id(base), []).append(public)
+    return found
 
 
 @cache

@@ -13,6 +13,41 @@ import nsopt
 MODULES = ("nsopt.problem", "nsopt.animation")
 """Modules that users import, and that no package exports in full."""
 
+DOORS = (
+    *("nsopt", "nsopt.analysis", "nsopt.animation", "nsopt.mobility", "nsopt.parallel"),
+    *("nsopt.plots", "nsopt.problem", "nsopt.robots", "nsopt.sweep", "nsopt.trajectory"),
+)
+"""Packages from which models and studies import; what the others alone export is for extensions."""
+
+HELPERS = frozenset(
+    [
+        "capsule_outline",
+        "frame_times",
+        "FundamentalCycle",
+        "DIED",
+        "heard_between",
+        "run_all",
+        "SWEEP_FIGURES",
+        "Curves",
+        "Film",
+        "Pixels",
+        "draw_curves",
+        "require_steps",
+        "MEASURES",
+        "numbers",
+        "flattened",
+        "ends_at_rest",
+        "Scaling",
+        "cost_derivatives",
+        "optimum_derivatives",
+        "Derivatives",
+        "OptimumDerivatives",
+        "Span",
+        "Press",
+    ]
+)
+"""Names that these packages export for other packages of nsopt."""
+
 
 DESCRIBED = (FunctionType, classmethod, staticmethod, property, cached_property)
 
@@ -63,6 +98,17 @@ def exports() -> dict[str, tuple[str, ...]]:
             and id(x) not in elsewhere
         )
     return dict(sorted(found.items(), key=lambda item: (item[0].count("."), item[0])))
+
+
+@cache
+def for_users() -> frozenset[int]:
+    """Return the ids of what the packages for models and studies export, but for `HELPERS`."""
+    return frozenset(
+        id(thing(package, name))
+        for package in DOORS
+        for name in exports()[package]
+        if name not in HELPERS
+    )
 
 
 def thing(package: str, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ Array = NDArray[np.float64]
 
 PARTS = 72
 """Of the circumference, where depth is told."""
+
+LITTLE = 0.1
+"""Of the clearance, the depth worn off that leaves the motion about as it is."""
 
 
 class Wear(NamedTuple):
@@ -74,7 +78,13 @@ def wear(
     Raises
     ------
     ValueError
-        If there is no such joint, a film carries it, or a number is out of range.
+        If there is no such joint, a film carries it, or a number is out of range: a bore must be
+        wider than its clearance.
+
+    Warns
+    -----
+    UserWarning
+        If some place is worn deeper than the clearance, so that the motion was not that of the run.
 
     Notes
     -----
@@ -103,8 +113,13 @@ def wear(
     bore = bores_of_joints(result).get(joint)
     if bore is None or radius is None or length is None:
         return Wear(joint, volume, np.zeros(0), np.zeros(0), np.nan, np.nan)
-    positive("radius of the bore", radius)
     positive("length of the bore", length)
+    c = float(np.atleast_1d(result.data.attrs["clearances"])[bore[0]])
+    if not c < positive("radius of the bore", radius):
+        raise ValueError(
+            f"radius of the bore of joint {joint!r} must be more than its clearance, {c:g} m, got "
+            f"{radius:g}: the pin in it has the radius less the clearance"
+        )
     edges = np.linspace(-np.pi, np.pi, parts + 1)
     offset = result["contact_offset"].values[:, bore]
     # The line of contact on the pin is opposite to the offset of the bushing.
@@ -112,7 +127,14 @@ def wear(
     in_bore = worn[:, [ks.index(k) for k in bore]]
     removed, _ = np.histogram(at, edges, weights=in_bore)
     depth = removed / (radius * 2 * np.pi / parts * length)
-    c = float(np.atleast_1d(result.data.attrs["clearances"])[bore[0]])
+    deepest = float(depth.max())
+    if deepest > c:
+        warnings.warn(
+            f"joint {joint!r} is worn {deepest:.2g} m deep, more than its clearance of {c:.2g} m, "
+            "so that it moves otherwise than in this run long before: take "
+            f"runs={runs * LITTLE * c / deepest:.1g} or less, and feed the clearance back",
+            stacklevel=2,
+        )
     return Wear(joint, volume, (edges[1:] + edges[:-1]) / 2, depth, c, c + float(depth.mean()))
 
 

@@ -1,6 +1,6 @@
 """Extension springs, wound with pretension."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
@@ -40,14 +40,14 @@ class ExtensionSpring(Pair, Force):
     """
 
     stiffness: Scalar
-    free_length: Scalar = 0.0
-    pretension: Scalar = 0.0
-    damping: Scalar = 0.0
+    free_length: Scalar = field(default=0.0, kw_only=True)
+    pretension: Scalar = field(default=0.0, kw_only=True)
+    damping: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("stiffness", "free_length", "pretension", "damping"):
-            not_negative(f"{field} of ExtensionSpring {self.name!r}", getattr(self, field))
+        for what in ("stiffness", "free_length", "pretension", "damping"):
+            not_negative(f"{what} of ExtensionSpring {self.name!r}", getattr(self, what))
 
     def _span(self, s: State) -> ca.SX:
         return s.motion(self.b).r - s.motion(self.a).r

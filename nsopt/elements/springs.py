@@ -1,6 +1,6 @@
 """Linear springs with dampers, between two points and about an axis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
@@ -29,13 +29,13 @@ class SpringDamper(Pair, Force):
     """
 
     stiffness: Scalar
-    free_length: Scalar = 0.0
-    damping: Scalar = 0.0
+    free_length: Scalar = field(default=0.0, kw_only=True)
+    damping: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for field in ("stiffness", "free_length", "damping"):
-            not_negative(f"{field} of SpringDamper {self.name!r}", getattr(self, field))
+        for what in ("stiffness", "free_length", "damping"):
+            not_negative(f"{what} of SpringDamper {self.name!r}", getattr(self, what))
 
     def _span(self, s: State) -> ca.SX:
         return s.motion(self.b).r - s.motion(self.a).r
@@ -81,8 +81,8 @@ class TorsionSpringDamper(ResistingPair):
     """
 
     stiffness: Scalar
-    free_angle: Scalar = 0.0
-    damping: Scalar = 0.0
+    free_angle: Scalar = field(default=0.0, kw_only=True)
+    damping: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

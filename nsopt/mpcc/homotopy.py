@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from nsopt.mpcc.backend import Outcome, Point
 from nsopt.mpcc.layout import Layout
 from nsopt.mpcc.schedule import Schedule, Stage, halfway
@@ -48,8 +50,9 @@ def follow(
     After a failed stage a schedule goes back: from the last good point, to a stage halfway between
     the last good and the failed one, unless these are close. If nothing was good yet it restarts
     from the cold point, then from larger sigma. A schedule out of retries is left for the next one,
-    from the start without multipliers. Where none ends well, or Ctrl-C was pressed, the result is
-    the end that violates the program least.
+    from the start without multipliers; a stage that it shares with those before, from the same
+    point, is not run again. Where none ends well, or Ctrl-C was pressed, the result is the end that
+    violates the program least.
 
     Parameters
     ----------
@@ -64,14 +67,15 @@ def follow(
     """
     trials: list[Trial] = []
     best: Trial | None = None
+    solve = _each_once(solve)
     for schedule in schedules:
         made = (
             _raised(schedule, start, cold, solve)
             if exact
             else _along(schedule, start, cold, retries, solve)
         )
-        trials += made
-        if trials[-1].outcome.interrupted:
+        trials += [trial for trial in made if not any(trial is known for known in trials)]
+        if made[-1].outcome.interrupted:
             best = min(reversed(trials), key=_violation)
             break
         if best is None or made[-1].residuals.largest < best.residuals.largest or made[-1].ok:
@@ -115,6 +119,26 @@ def ended(
         stationarity,
         objectives,
     )
+
+
+def _each_once(solve: SolveStage) -> SolveStage:
+    """Return a solve of stages that remembers its trials."""
+    known: list[tuple[Stage, Point, bool, Trial]] = []
+
+    def once(stage: Stage, start: Point, last: bool) -> Trial:
+        for other, point, was_last, trial in known:
+            if (other, was_last) == (stage, last) and _same(point, start):
+                return trial
+        known.append((stage, start, last, solve(stage, start, last)))
+        return known[-1][-1]
+
+    return once
+
+
+def _same(a: Point, b: Point) -> bool:
+    """Return whether two points are equal, with their multipliers."""
+    equal = zip((a.x, a.lam_x, a.lam_g), (b.x, b.lam_x, b.lam_g), strict=True)
+    return a is b or (a.warm == b.warm and all(np.array_equal(x, y) for x, y in equal))
 
 
 def _along(

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from distributed import CancelledError, Client, KilledWorker, as_completed, get_worker
+from distributed.comm.core import CommClosedError
 
 from nsopt.parallel.packed import pack, run_packed
 
@@ -23,7 +24,9 @@ T = TypeVar("T")
 
 AT_ONCE = 10_000
 """Calls that the scheduler knows of at a time: each takes some kilobytes of its memory."""
-PAUSE = 0.1  # s between looks at a connection
+PAUSE = 0.1  # s between looks at a connection, or for what has finished
+LOOK = 1.0  # s between looks for workers, while nothing finishes
+LONG = 60.0  # s without a worker, from which there is a warning
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,13 @@ class Cluster:
     client : Client
     options : mapping
         Of ``client.submit``, such as resources that a worker must have.
+    timeout : float [s], optional
+        How long calls wait for a worker where there is none; without end by default.
     """
 
     client: Client
     options: Mapping[str, Any]
+    timeout: float | None = None
 
     def run_all(
         self, task: Callable[[X], T], todo: dict[int, X]
@@ -74,7 +80,7 @@ class Cluster:
                 futures = self._submitted(packed, {k: arguments[k] for k in new})
                 under_way |= dict(zip(futures, new, strict=True))
                 finished.update(futures)
-                future = next(finished)
+                future = self._next(finished, len(waiting) + len(under_way))
                 k = under_way.pop(future)
                 known, value = _outcome(future)
                 if known:
@@ -84,6 +90,17 @@ class Cluster:
         finally:
             if under_way and self.client.status == "running":
                 self.client.cancel([*under_way])
+
+    def _next(self, finished: Any, count: int) -> Any:
+        """Return the next of the futures that finishes, of so many calls that are left."""
+        absence, looked = _Absence(self.client, count, self.timeout), time.monotonic()
+        while not finished.has_ready():
+            with finished.thread_condition:
+                finished.thread_condition.wait(PAUSE)
+            if time.monotonic() - looked > LOOK:
+                absence.look()
+                looked = time.monotonic()
+        return next(finished)
 
     def _connected(self) -> None:
         """Wait for the client, which tries to connect again as long as its timeout."""
@@ -112,6 +129,49 @@ class Cluster:
         return futures
 
 
+@dataclass
+class _Absence:
+    """The time for which a cluster has had no worker, while so many calls wait for one."""
+
+    client: Client
+    count: int
+    timeout: float | None
+    since: float | None = None
+    told: bool = False
+
+    def look(self) -> None:
+        """Warn once of a cluster without workers, and raise TimeoutError after the timeout."""
+        if self._has_workers():
+            self.since = None
+            return
+        now = time.monotonic()
+        self.since = now if self.since is None else self.since
+        gone = now - self.since
+        address = getattr(self.client.scheduler, "address", "an unknown address")
+        what = f"the dask cluster at {address} has no worker since {gone:.0f} s"
+        if self.timeout is not None and gone >= self.timeout:
+            raise TimeoutError(
+                f"{what}, and {self.count} runs are left: start workers and call again; a sweep "
+                "with a folder goes on with the points that it lacks. workers_timeout waits longer"
+            )
+        if gone >= LONG and not self.told:
+            self.told = True
+            warnings.warn(
+                f"{what}: {self.count} runs wait for one. Start workers, as dask worker {address} "
+                "--nthreads 1, or interrupt; workers_timeout=... gives up by itself",
+                stacklevel=2,
+            )
+
+    def _has_workers(self) -> bool:
+        """Return whether there are workers, or the scheduler is not to be asked."""
+        if self.client.status != "running":
+            return True
+        try:
+            return bool(self.client.nthreads())
+        except OSError:  # it was lost at that moment
+            return True
+
+
 def _run_alone(packed: bytes, parent: int, k: int, argument: bytes) -> Any:
     """Return a value, in a worker that does nothing else at the time."""
     worker = get_worker()
@@ -133,6 +193,9 @@ def _outcome(future: Any) -> tuple[bool, Any]:
         return True, future.result()
     except KilledWorker:
         return True, None
+    except CommClosedError:  # on the way of the value, unless the call itself raised it
+        if future.status == "error":
+            raise
     except (Exception, CancelledError):
         if not future.cancelled():
             raise

@@ -28,7 +28,10 @@ DIED = "the process died during this run"
 
 
 def run_all(
-    task: Callable[[X], T], todo: dict[int, X], workers: int | None
+    task: Callable[[X], T],
+    todo: dict[int, X],
+    workers: int | None,
+    workers_timeout: float | None = None,
 ) -> Generator[tuple[int, T | None]]:
     """Yield what the calls of ``task`` return as they finish, ``todo`` becoming empty.
 
@@ -39,6 +42,8 @@ def run_all(
     todo : its arguments by the number of the call
     workers : int, optional
         Processes; None for the user's configuration of joblib, or for one on each core.
+    workers_timeout : float [s], optional
+        How long to wait where a dask cluster has no worker; without end by default.
 
     Yields
     ------
@@ -49,12 +54,14 @@ def run_all(
     ------
     ConnectionError
         If the scheduler of a dask cluster is lost and does not come back.
+    TimeoutError
+        If a dask cluster has no worker for longer than the timeout.
     """
     backend, _ = get_active_backend()
     if getattr(backend, "client", None) is not None:
         from nsopt.parallel.cluster import Cluster
 
-        cluster = Cluster(backend.client, backend.submit_kwargs)
+        cluster = Cluster(backend.client, backend.submit_kwargs, workers_timeout)
         yield from cluster.run_all(task, todo)
     else:
         yield from _on_this_machine(task, todo, workers)

@@ -86,7 +86,7 @@ def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -
         yield SlideFriction(f"{joint.name}_damping", a, b, law, 0.0, joint=joint.name)
     elif number(actuator.damping):
         name = f"{joint.name}_damping"
-        yield TorsionSpringDamper(name, a, b, 0.0, 0.0, actuator.damping, joint=joint.name)
+        yield TorsionSpringDamper(name, a, b, 0.0, damping=actuator.damping, joint=joint.name)
     if number(actuator.friction):
         coulomb, load = StribeckLaw(1.0, creep=creep), actuator.friction
         name = f"{joint.name}_friction"

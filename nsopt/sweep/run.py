@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from nsopt.checks import positive
 from nsopt.files import check_writable
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.problem import Problem, Variants, load_stated
@@ -34,6 +35,7 @@ def sweep(
     measure: Mapping[str, Measure] | None = None,
     duration: float | None = None,
     workers: int | None = None,
+    workers_timeout: float | None = None,
     folder: str | Path | None = None,
     title: str | None = None,
     progress: bool = True,
@@ -55,6 +57,9 @@ def sweep(
         ``joblib.parallel_config(...)`` that configuration decides: with "dask" the points run on
         the cluster of the current Client, whose workers must have one thread each and the same
         versions as this process.
+    workers_timeout : float [s], optional
+        How long to wait while that cluster has no worker; by default without end, with a warning
+        after a minute.
     folder : path
         Where each point is kept as it finishes, and the whole at last as ``sweep.nc``. Points of
         the same model, options, measures and program that are there already are not run again,
@@ -84,6 +89,10 @@ def sweep(
         not to be replaced.
     OSError
         If the folder cannot be written.
+    ConnectionError
+        If the scheduler of the cluster is lost and does not come back.
+    TimeoutError
+        If the cluster has no worker for ``workers_timeout``. What is in the folder stays there.
 
     Examples
     --------
@@ -102,12 +111,15 @@ def sweep(
     measures = {**MEASURES, **(measure or {})}
     job = Job(problem, duration, options, measures, title or "mechanism", program())
     over.check(problem, {*NOTES, *job.measures})
+    if workers_timeout is not None:
+        positive("workers_timeout", workers_timeout)
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
     rows = over.rows()
     keys = _keys(job, rows)
     if target is not None and not overwrite:
         _check_continues(target, keys)
-    points = _points(job, rows, keys, Store(target and target.parent), workers, progress)
+    processes = workers, workers_timeout
+    points = _points(job, rows, keys, Store(target and target.parent), processes, progress)
     data = gather(over, points, measures, _provenance(job, over) | {KEYS: " ".join(keys)})
     if target is not None:
         with uninterrupted():
@@ -151,7 +163,12 @@ def _check_continues(target: Path, keys: list[str]) -> None:
 
 
 def _points(
-    job: Job, rows: list[Row], keys: list[str], store: Store, workers: int | None, progress: bool
+    job: Job,
+    rows: list[Row],
+    keys: list[str],
+    store: Store,
+    processes: tuple[int | None, float | None],
+    progress: bool,
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
     from nsopt.parallel import DIED, heard_between, run_all  # joblib takes long to import
@@ -163,7 +180,7 @@ def _points(
     bar: tqdm[Any]
     with (
         tqdm(total=len(rows), initial=len(done), unit="run", disable=not progress) as bar,
-        closing(heard_between(run_all(job.run, todo, workers))) as arriving,
+        closing(heard_between(run_all(job.run, todo, *processes))) as arriving,
     ):
         for k, value in arriving:
             point = value or SweepPoint(notes(None, DIED, float("nan")), final=False)

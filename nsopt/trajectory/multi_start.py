@@ -12,6 +12,7 @@ from numbers import Integral
 
 import numpy as np
 
+from nsopt.checks import positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import stopped
@@ -32,6 +33,7 @@ def multi_start(
     steps: int | None = None,
     title: str = "optimum",
     workers: int | None = 1,
+    workers_timeout: float | None = None,
 ) -> Result:
     """Return the best of several optima, found from a guess and perturbations of it.
 
@@ -50,6 +52,9 @@ def multi_start(
         Processes. With one, all starts in this process, one after the other. None for one on each
         core, or within ``joblib.parallel_config(...)`` for those of that configuration: with "dask"
         the starts run on the cluster of the current Client. The result is the same.
+    workers_timeout : float [s], optional
+        How long to wait while that cluster has no worker; by default without end, with a warning
+        after a minute.
 
     Returns
     -------
@@ -57,7 +62,8 @@ def multi_start(
         The solution of least cost, by the exact sign of dry friction; where no start leads to one,
         not completed, the cheapest motion of those that meet all conditions, or else that of least
         violation. ``attrs["starts"]`` (JSON) has the cost of each start, null where it led to no
-        solution, none was made, or its process died. After Ctrl-C the best so far, not completed.
+        solution, none was made, or its process died. After Ctrl-C the best so far, not completed;
+        where the cluster is lost too, with a warning.
 
     Raises
     ------
@@ -68,12 +74,17 @@ def multi_start(
         first start is finished.
     RuntimeError
         If each process died.
+    ConnectionError, TimeoutError
+        If the cluster lost its scheduler, or has no worker for ``workers_timeout``, before the
+        first start is finished.
     """
     if isinstance(starts, bool) or not isinstance(starts, Integral):
         raise TypeError(
             f"starts of multi_start must be a number of starts, got {starts!r}: other guesses are "
             "made from that of the Optimization"
         )
+    if workers_timeout is not None:
+        positive("workers_timeout", workers_timeout)
     if starts < 1:
         raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
     internal = len(stated.dynamics.internal_names)
@@ -83,7 +94,10 @@ def multi_start(
     for guess in guesses:  # refused before the first solve
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
     start = _Start(stated, parameters, steps, title)
-    by_number = _in_turn(start, guesses) if workers == 1 else _beside(start, guesses, workers)
+    if workers == 1:
+        by_number = _in_turn(start, guesses)
+    else:
+        by_number = _beside(start, guesses, workers, workers_timeout)
     results = [x for _, x in sorted(by_number.items()) if x is not None]
     if not results:
         raise RuntimeError(f"each of the {starts} starts ended its process")
@@ -133,22 +147,27 @@ def _in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None
 
 
 def _beside(
-    start: _Start, guesses: Sequence[Guess], workers: int | None
+    start: _Start, guesses: Sequence[Guess], workers: int | None, timeout: float | None
 ) -> dict[int, Result | None]:
-    """Return the results by number, None where the process died; after Ctrl-C those so far."""
+    """Return the results by number, None where the process died; those so far after Ctrl-C.
+
+    So it is where the cluster is lost, with a warning.
+    """
     from nsopt.parallel import heard_between, run_all  # joblib takes long to import
 
     results: dict[int, Result | None] = {}
     todo = dict(enumerate(guesses))
     try:
-        with closing(heard_between(run_all(start.solve, todo, workers))) as arriving:
+        with closing(heard_between(run_all(start.solve, todo, workers, timeout))) as arriving:
             for k, result in arriving:
                 results[k] = result
                 if result is None:
                     warnings.warn(f"start {k} ended its process: it counts as none", stacklevel=3)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ConnectionError, TimeoutError) as error:
         if all(x is None for x in results.values()):
             raise
+        if not isinstance(error, KeyboardInterrupt):
+            warnings.warn(f"after {len(results)} starts {error}", stacklevel=3)
     return results
 
 

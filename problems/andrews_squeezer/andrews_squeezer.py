@@ -151,7 +151,7 @@ def model(coordinates: str = "absolute", closing: Pin = PointOnLine) -> Dynamics
         Frame(GROUND, (*C, 0.0)),
         point_of(bodies["K3"], POINTS["K3"]["spring"]),
         STIFFNESS,
-        FREE_LENGTH,
+        free_length=FREE_LENGTH,
     )
     return assemble(squeezer, [drive, spring])
 

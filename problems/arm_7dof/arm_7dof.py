@@ -98,7 +98,7 @@ def _row(part: Part) -> DHRow:
 
 arm = arm_7dof()
 brakes = [
-    TorsionSpringDamper(f"brake{i}", joint.frames[0], joint.frames[1], 0.0, 0.0, drive.damping)
+    TorsionSpringDamper(f"brake{i}", joint.frames[0], joint.frames[1], 0.0, damping=drive.damping)
     for i, (joint, drive) in enumerate(zip(arm.joints, arm.actuators, strict=True), 1)
 ]
 dynamics = assemble(arm, brakes, gravity=(0.0, 0.0, -9.81))

@@ -170,7 +170,12 @@ class _Build:
         a, b = (Frame.at(self.bodies[body], point) for body, point in (start, end))
         self.springs.append(
             ExtensionSpring(
-                f"spring_{label}", a, b, spring.stiffness, spring.free_length, spring.pretension
+                f"spring_{label}",
+                a,
+                b,
+                spring.stiffness,
+                free_length=spring.free_length,
+                pretension=spring.pretension,
             )
         )
 

@@ -31,7 +31,7 @@ def pendulum(push, up=False):
     """th'' + DRAG th' + sin(th) = push cos(RATE t); ``up``: with -sin."""
     bob = Body("bob", 1.0, (1e-9,) * 3, position=(0, 1.0 if up else -1.0, 0))
     at = Frame(GROUND), Frame.at(bob, (0, 0, 0))
-    damper = TorsionSpringDamper("damper", *at, 0.0, 0.0, DRAG)
+    damper = TorsionSpringDamper("damper", *at, 0.0, damping=DRAG)
     drive = AppliedTorque("drive", Frame(bob), lambda t: (0, 0, push * np.cos(RATE * t)))
     pivot = Revolute("pivot", *at)
     return assemble(Mechanism([bob], [pivot], "relative"), [damper, drive], (0, -1.0, 0))

@@ -57,7 +57,8 @@ def forced():
     """A mass on a spring and a damper, driven by a force F cos(w t)."""
     mass = Body("mass", MASS, (0.1, 0.1, 0.1))
     rail = Prismatic("rail", Frame(GROUND), Frame(mass))
-    spring = SpringDamper("spring", Frame(GROUND, (0, 0, -1)), Frame(mass), K, 1.0, damping=DRAG)
+    ends = Frame(GROUND, (0, 0, -1)), Frame(mass)
+    spring = SpringDamper("spring", *ends, K, free_length=1.0, damping=DRAG)
     push = AppliedForce("push", Frame(mass), lambda t: (0, 0, FORCE * np.cos(RATE * t)))
     d = assemble(Mechanism([mass], [rail], "relative"), [spring, push])
     return run(d, 12 * 2 * np.pi / RATE, 2 * np.pi / RATE / 400)

@@ -148,8 +148,11 @@ def test_what_is_complete_is_saved(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("where", [VIEWING, REFERRING], ids=["making", "deleting"])
+@pytest.mark.parametrize(
+    ("where", "number"),
+    [(VIEWING, signal.SIGINT), (REFERRING, signal.SIGTERM)],
+    ids=["making", "deleting"],
+)
 def test_an_interrupted_view_leaves_the_page_there_was(tmp_path, where, number):
     load_optimization("double_integrator").solve().save(tmp_path / "cart.nc")
     (tmp_path / "cart.html").write_text("earlier")
@@ -182,9 +185,12 @@ def gone(pid):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGKILL])
 @pytest.mark.parametrize(
-    ("scheme", "at"), [("variational", "interrupted\n"), ("paper", "interrupted at t = 0 s\n")]
+    ("number", "scheme", "at"),
+    [
+        *((number, "variational", "interrupted\n") for number in [*SIGNALS, signal.SIGKILL]),
+        (signal.SIGINT, "paper", "interrupted at t = 0 s\n"),
+    ],
 )
 def test_no_compiler_is_left(tmp_path, number, scheme, at):
     """Of steps by Newton before there is a run, of quadratic programs in its first step."""

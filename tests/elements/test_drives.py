@@ -111,7 +111,7 @@ def test_a_law_of_spring_and_damper_acts_as_they_do():
     link = Body("b", 2.0, INERTIA, orientation=about_z(0.8), angular_velocity=(0, 0, 1.3))
     ends = Frame(GROUND), Frame(link)
     law = JointDrives("d", [Turn(*ends)], lambda t, q, v: -7 * (q - 0.2) - 3 * v)
-    for element in (TorsionSpringDamper("s", *ends, 7.0, 0.2, 3.0), law):
+    for element in (TorsionSpringDamper("s", *ends, 7.0, free_angle=0.2, damping=3.0), law):
         hinged = Mechanism([link], [Revolute("hinge", *ends)], coordinates="relative")
         d = assemble(hinged, [element])
         torque = array(d.applied(0, *d.stated_start(), []))

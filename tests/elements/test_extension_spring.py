@@ -20,7 +20,9 @@ def pulled(spring, length):
 
 @pytest.mark.parametrize(("length", "tension"), [(0.4, 15.0), (0.5, 35.0), (0.3, -5.0)])
 def test_tension_is_pretension_and_stretch(length, tension):
-    d, force = pulled(lambda *f: ExtensionSpring(*f, 200.0, 0.4, 15.0), length)
+    d, force = pulled(
+        lambda *f: ExtensionSpring(*f, 200.0, free_length=0.4, pretension=15.0), length
+    )
     assert force == pytest.approx([-tension, 0, 0])
     assert d.output_names == ("e.length", "e.tension")
     assert array(d.outputs(0, *d.stated_start(), [])) == pytest.approx([length, tension])
@@ -29,13 +31,13 @@ def test_tension_is_pretension_and_stretch(length, tension):
 
 
 def test_wound_to_its_free_length_it_is_one_of_no_free_length():
-    wound = pulled(lambda *f: ExtensionSpring(*f, 200.0, 0.4, 80.0), 0.7)[1]
+    wound = pulled(lambda *f: ExtensionSpring(*f, 200.0, free_length=0.4, pretension=80.0), 0.7)[1]
     assert wound == pytest.approx(pulled(lambda *f: SpringDamper(*f, 200.0), 0.7)[1])
 
 
 @pytest.mark.parametrize("pretension", [0.0, 15.0])
 def test_no_force_where_both_ends_meet(pretension):
-    force = pulled(lambda *f: ExtensionSpring(*f, 200.0, 0.0, pretension), 0.0)[1]
+    force = pulled(lambda *f: ExtensionSpring(*f, 200.0, pretension=pretension), 0.0)[1]
     assert force == pytest.approx(np.zeros(3), abs=1e-9)
 
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from nsopt import (
+    GROUND,
     AppliedForce,
     Body,
     Bushing,
     Cone,
     CubicLaw,
     ExponentialLaw,
+    ExtensionSpring,
     Frame,
     Mechanism,
     Parameter,
@@ -217,9 +219,19 @@ def test_a_function_of_time_may_return_parameters():
 @pytest.mark.parametrize("free_length", [0.0, Parameter("L", 0.0)], ids=["number", "parameter"])
 def test_a_free_length_of_zero_is_smooth_given_either_way(free_length):
     b = Body("b", 1.0, point_mass=True)
-    d = assembled([b], [SpringDamper("s", Frame(None), Frame(b), 200.0, free_length)], (0, 0, 0))
+    d = assembled(
+        [b], [SpringDamper("s", Frame(None), Frame(b), 200.0, free_length=free_length)], (0, 0, 0)
+    )
     q, v = d.stated_start()
     assert array(d.applied(0, q, v, d.values())) == pytest.approx([0, 0, 0])
+
+
+@pytest.mark.parametrize("spring", [SpringDamper, TorsionSpringDamper, ExtensionSpring])
+def test_damping_is_not_taken_for_a_free_length(spring):
+    ends = Frame(GROUND), Frame(Body("b", 1.0, point_mass=True))
+    with pytest.raises(TypeError, match=f"{spring.__name__}.*positional arguments"):
+        spring("s", *ends, 200.0, 2.0)
+    assert spring("s", *ends, 200.0, damping=2.0).damping == 2.0
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(-0.5, 3.0), (2.0, 4.0), (-0.2, 0.3)])

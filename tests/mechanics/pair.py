@@ -25,7 +25,8 @@ class Pair:
         spring = SpringDamper(
             "s", Frame(None, (0, 1.0, 0)), Frame(b, (0.1, 0, 0)), stiffness=30.0, damping=2.0
         )
-        between = SpringDamper("t", Frame(a, (0, 0.1, 0)), Frame(b, (0, 0.1, 0)), 50.0, 0.1, 1.0)
+        ends = Frame(a, (0, 0.1, 0)), Frame(b, (0, 0.1, 0))
+        between = SpringDamper("t", *ends, 50.0, free_length=0.1, damping=1.0)
         self.elements = [spring, between]
         self.relative = self.assembled(self.bodies, "relative")
 

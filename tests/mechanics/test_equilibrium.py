@@ -71,7 +71,7 @@ def test_loops_and_contacts_at_rest():
     rod = Body("rod", 1.0, (0.05, 0.05, 1 / 12), **pose)
     floor = PlaneContact("floor", Frame(GROUND, axes=(0, 1, 0)), Frame(rod, (0.5, 0, 0)))
     wall = PlaneContact("wall", Frame(GROUND, axes=(1, 0, 0)), Frame(rod, (-0.5, 0, 0)))
-    tie = SpringDamper("tie", Frame(GROUND), Frame(rod, (0.5, 0, 0)), 40.0, 0.5)
+    tie = SpringDamper("tie", Frame(GROUND), Frame(rod, (0.5, 0, 0)), 40.0, free_length=0.5)
     d = assemble(Mechanism([rod]), [floor, wall, tie], (0, -G, 0))
     start = equilibrium(d)
     assert array(d.gap(0, start.q, [])) == pytest.approx(0, abs=1e-9)

@@ -74,6 +74,16 @@ def test_failed_stage_goes_back_not_on():
     np.testing.assert_array_equal(backend.starts[3].x, backend.starts[2].x)
 
 
+def test_what_schedules_share_is_run_once():
+    backend = Brittle(factor=150.0)
+    shared = [(1.0, 1e-2, 1e-6, 1e-10), (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)]
+    solution = Solver(backend=backend, schedules=shared, retries=0).build(corner(), STEP).solve()
+    assert solution.ok, solution.status
+    assert backend.sigmas == [1, 1e-2, 1e-6, 1e-4, 1e-6, 1e-8, 1e-10]
+    assert [a.stage[0] for a in solution.stages] == backend.sigmas
+    np.testing.assert_array_equal(backend.starts[3].x, backend.starts[2].x)
+
+
 def test_number_of_retries_is_bounded():
     backend = Brittle(factor=1.0001)
     solver = Solver(backend=backend, schedules=[(1e-10,)], retries=3)

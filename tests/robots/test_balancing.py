@@ -37,7 +37,9 @@ def arm(mass=MASS):
 
 def spring(link, stiffness, height, free_length=0.0, pretension=0.0):
     ends = Frame(GROUND, (0, 0, height)), Frame(link, (NEAR - LENGTH, 0, 0))
-    return ExtensionSpring("spring", *ends, stiffness, free_length, pretension)
+    return ExtensionSpring(
+        "spring", *ends, stiffness, free_length=free_length, pretension=pretension
+    )
 
 
 def fit(bounds, postures=POSTURES, joints=("hinge",), elements=None, **numbers):

@@ -102,7 +102,7 @@ def gough(coordinates):
             Frame(GROUND, foot),
             Frame.at(platform, top),
             STIFFNESS * (1 + k / 10),
-            FREE,
+            free_length=FREE,
         )
         for k, (foot, top) in enumerate(zip(*gough_feet(), strict=True))
     ]

@@ -72,10 +72,16 @@ def run(dynamics, duration, h, scheme, solver=None, **options):
     return result.data
 
 
+STUCK = [
+    pytest.param(scheme, coordinates, feet, id=f"{scheme!r}-{coordinates}-{len(feet)} feet")
+    for scheme, in_turn in zip(SCHEMES, [(POINT, FEET), (FEET, POINT), (POINT, FEET)], strict=True)
+    for coordinates, feet in zip(("absolute", "relative"), in_turn, strict=True)
+]
+"""Each scheme by both coordinates and on both kinds of feet, and these by each other."""
+
+
 @pytest.mark.slow
-@every_scheme
-@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
-@pytest.mark.parametrize("feet", [POINT, FEET], ids=["point", "four feet"])
+@pytest.mark.parametrize(("scheme", "coordinates", "feet"), STUCK)
 def test_a_block_sticks_for_a_thousand_seconds(scheme, coordinates, feet):
     """At 98 % of what friction can hold: 2e-14 m, where 1e-9 m are allowed."""
     data = run(

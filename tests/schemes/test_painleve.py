@@ -106,12 +106,12 @@ def test_where_h_is_fixed_it_stays(scheme):
 
 
 @pytest.mark.parametrize(
-    "duration",
-    [5e-7, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-6, 2.5e-6))],
-)
-@pytest.mark.parametrize(
-    "scheme",
-    [SCHEMES[0], *(pytest.param(x, marks=pytest.mark.slow) for x in SCHEMES[1:])],
+    ("scheme", "duration"),
+    [
+        (SCHEMES[0], 5e-7),
+        *(pytest.param(SCHEMES[0], x, marks=pytest.mark.slow) for x in (1e-6, 2.5e-6)),
+        *(pytest.param(x, 5e-7, marks=pytest.mark.slow) for x in SCHEMES[1:]),
+    ],
     ids=repr,
 )
 def test_a_jam_in_the_last_step(scheme, duration):

@@ -27,6 +27,9 @@ from tests.states import assembled, axes_of, run
 
 G = 9.81
 
+GIVEN = {"scheme": PaperStep(finds_h=False), "solver": Compiled()}
+"""The same steps, h given, by Newton in compiled code, for many of them: see the test of both."""
+
 
 @pytest.mark.parametrize(
     ("clearance", "time", "speed"), [(1e-4, 4.51524e-3, 44.2945e-3), (3e-4, 7.82062e-3, 76.7203e-3)]
@@ -54,7 +57,7 @@ def test_momentum_of_a_torque_free_body_is_kept_to_first_order():
     tumbling = Body("b", 1.0, J, velocity=(1, -2, 0.5), angular_velocity=(2, 4, -1))
     dynamics, errors = assembled([tumbling], [], gravity=(0, 0, 0)), []
     for h in (2e-3, 1e-3, 5e-4):
-        result = run(dynamics, 0.5, h)
+        result = run(dynamics, 0.5, h, **GIVEN)
         q, v = result["q"].values[-1], result["v"].values[-1]
         errors.append(np.linalg.norm(axes_of(q[3:]) @ (J * v[3:]) - J * [2, 4, -1]))
         assert q[:3] == pytest.approx([0.5, -1, 0.25], abs=1e-12)
@@ -105,7 +108,7 @@ def test_ideal_pendulum_is_of_first_order():
     angle, _ = pendulum_angle(0.5, 0.09 + 0.25, 0.5)
     errors = []
     for h in (2e-3, 1e-3, 5e-4):
-        q = run(dynamics, 0.5, h)["q"].values[-1]
+        q = run(dynamics, 0.5, h, **GIVEN)["q"].values[-1]
         errors.append(np.linalg.norm(q[:2] - 0.5 * np.array([np.cos(angle), -np.sin(angle)])))
     assert errors[0] < 0.01
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(2, abs=0.15)
@@ -120,7 +123,7 @@ def test_period_of_the_ideal_pendulum():
     )
     errors = []
     for h in (2e-3, 1e-3):
-        q = run(dynamics, 1.952572490925, h)["q"].values[-1]
+        q = run(dynamics, 1.952572490925, h, **GIVEN)["q"].values[-1]
         errors.append(np.linalg.norm(q[:2] - [0.5, 0]))
     assert errors[1] < 1e-5  # of second order: the pendulum turns round here
     assert errors[1] < 0.6 * errors[0]
@@ -211,10 +214,6 @@ CASES = {
         SPHERICAL_CASE02,
     ),
 }
-
-
-GIVEN = {"scheme": PaperStep(finds_h=False), "solver": Compiled()}
-"""The same steps, h given, by Newton in compiled code, for many of them: see the test of both."""
 
 
 def adams_errors(case, h, until):

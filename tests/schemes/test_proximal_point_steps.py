@@ -78,10 +78,14 @@ def moving(coordinates):
 
 
 @pytest.mark.parametrize(
-    "coordinates", [pytest.param("absolute", marks=pytest.mark.slow), "relative"]
+    ("coordinates", "kind", "impact"),
+    [
+        ("relative", Variational, PoissonImpact()),
+        ("relative", MoreauJean, NewtonImpact()),
+        pytest.param("absolute", Variational, NewtonImpact(), marks=pytest.mark.slow),
+        pytest.param("absolute", MoreauJean, PoissonImpact(), marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("kind", SCHEMES)
-@pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=repr)
 def test_an_over_constrained_loop_of_one_freedom_turns_back(coordinates, kind, impact):
     """With e times its velocity: it has one motion alone, and three rows too many."""
     start, place, velocity = moving(coordinates)

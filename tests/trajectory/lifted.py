@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from functools import cache
 
 import numpy as np
 
@@ -27,6 +28,12 @@ def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None
         inputs=chain.inputs,
         scheme=scheme,
     )
+
+
+@cache
+def on_an_ideal_hinge():
+    """The lift of the pendulum in 50 steps, without clearance, that several tests compare with."""
+    return lifted(PENDULUM, None, 50)
 
 
 def held(result):

@@ -131,10 +131,15 @@ def test_every_contact(row, law):
 
 
 VELOCITY_LEVEL = [
-    *((row, law) for row in CLEARANCES + CONTACTS + IN_PLANE for law in ({}, {"friction": 0.3})),
-    *((rows[0], {"viscous": 2.0}) for rows in (CLEARANCES, CONTACTS, IN_PLANE)),
+    *((row, {"friction": 0.3}) for row in CLEARANCES + CONTACTS + IN_PLANE),
+    *(
+        (rows[0], law)
+        for rows in (CLEARANCES, CONTACTS, IN_PLANE)
+        for law in ({}, {"viscous": 2.0})
+    ),
 ]
-"""Viscous friction is of the same slip as dry friction: one row of each kind."""
+"""Rows with friction have all of those without; viscous friction is of the same slip as dry
+friction: one row of each kind."""
 
 
 @pytest.mark.slow
@@ -164,7 +169,7 @@ def links(coordinates, law=None):
     return d, (d.stated_start()[0], v)
 
 
-QUICK = (Variational(), MoreauJean(), PaperStep(), ContactAligned())
+KINDS = (Variational(), MoreauJean(), PaperStep(), ContactAligned())
 """One of each kind in absolute coordinates too, which take twice the time."""
 
 
@@ -176,9 +181,8 @@ def swung(coordinates):
 
 
 EACH = [
-    pytest.param(x, y, marks=[pytest.mark.slow] if y == "absolute" and x not in QUICK else [])
-    for x in [*SCHEMES, Composition()]
-    for y in ("relative", "absolute")
+    *((x, "relative") for x in [*SCHEMES, Composition()]),
+    *((x, "absolute") for x in KINDS),
 ]
 
 
@@ -193,9 +197,13 @@ def test_every_scheme(scheme, coordinates):
 
 
 @pytest.mark.parametrize(
-    "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
+    ("law", "coordinates"),
+    [
+        *((x, "relative") for x in FORCE_LAWS),
+        pytest.param(FORCE_LAWS[-1], "absolute", marks=pytest.mark.slow),
+    ],
+    ids=["Stribeck-relative", "LuGre-relative", "LuGre-absolute"],
 )
-@pytest.mark.parametrize("law", FORCE_LAWS, ids=lambda x: type(x).__name__)
 def test_joints_that_rub_under_their_reactions(law, coordinates):
     """One statement at the velocity level; by kicks at nodes one of the same order."""
     d, start = links(coordinates, law)

@@ -35,7 +35,7 @@ from nsopt.trajectory import (
     StartAt,
     optimize,
 )
-from tests.trajectory.lifted import ARM, PENDULUM, chains, held, lifted
+from tests.trajectory.lifted import ARM, PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
 DOWN = (0.0, -9.81, 0.0)
 
@@ -71,7 +71,7 @@ def test_a_pendulum_on_a_worn_hinge_moves_as_its_torque_says():
 @pytest.mark.slow
 def test_the_cost_tends_to_that_of_the_ideal_hinge():
     """With clearance and step; the step's part is of first order, so two grids foretell zero."""
-    ideal = lifted(PENDULUM, None, 50).objective
+    ideal = on_an_ideal_hinge().objective
     coarse, fine = (held(lifted(PENDULUM, 1e-5, n)) for n in (50, 100))
     assert abs(fine - ideal) < abs(coarse - ideal) < 0.01 * ideal
     assert 2 * fine - coarse == pytest.approx(ideal, rel=1e-3)
@@ -92,7 +92,7 @@ def test_an_arm_with_two_worn_joints():
 def test_a_hinge_with_radial_and_axial_clearance(clearance, steps):
     """A free body: the cost tends to that of the ideal hinge."""
     result = load_optimization("clearance_pendulum").solve({"clearance": clearance}, steps)
-    ideal = lifted(PENDULUM, None, 50).objective
+    ideal = on_an_ideal_hinge().objective
     assert held(result) == pytest.approx(ideal, rel=0.01)
     assert result["q"].values[:, 2] == pytest.approx(0, abs=1e-3)  # stays within 1 mm along the pin
 

@@ -12,13 +12,13 @@ from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import STRAIGHT, Earlier, Horizon
 from nsopt.trajectory.coarse_first import coarser
 from nsopt.trajectory.programs import transcribed
-from tests.trajectory.lifted import PENDULUM, chains, held, lifted
+from tests.trajectory.lifted import PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
 
 @pytest.mark.slow
 def test_a_pendulum_in_200_steps_is_found_from_coarser_grids():
     """With 0.1 mm of play it costs what it costs on an ideal hinge."""
-    ideal, result = lifted(PENDULUM, None, 50), lifted(PENDULUM, 1e-4, 200)
+    ideal, result = on_an_ideal_hinge(), lifted(PENDULUM, 1e-4, 200)
     held(result)
     assert result.objective == pytest.approx(ideal.objective, rel=1e-3)
 
@@ -71,4 +71,4 @@ def test_none_is_coarser_where_the_motion_or_its_grid_is_stated_otherwise():
     assert not grids(Horizon(0.8, 400, StepBounds(1e-3, 1e-2)))
     assert not grids(even, Solver(schedules=[STRAIGHT]))
     assert not grids(even, Solver(Sqp()))
-    assert not grids(even, guess=Earlier(lifted(PENDULUM, None, 50)))
+    assert not grids(even, guess=Earlier(on_an_ideal_hinge()))

@@ -1,5 +1,6 @@
 """Designs by gradient, against closed forms, and simulated again."""
 
+import re
 import sys
 
 import casadi as ca
@@ -9,11 +10,13 @@ import pytest
 from nsopt import (
     GROUND,
     Body,
+    Distance,
     Frame,
     Mechanism,
     Parameter,
     PlanarRevoluteClearance,
     Prismatic,
+    Revolute,
     SpringDamper,
     StepBounds,
     Variational,
@@ -161,6 +164,35 @@ def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
     assert not best.converged
     assert np.all(np.isnan(best.values))
     assert "half the step at t = 0.25 s" in best.message
+
+
+def test_values_that_open_the_start_are_told():
+    """A rod from the ground to a mass on a guide: the start is closed for one length alone."""
+    along_x = ((0, 0, 1), (0, 1, 0), (-1, 0, 0))
+    mass = Body("mass", 1.0, (0.01, 0.01, 0.01), position=(0.8, 0, 0))
+    crank = Body("crank", 1.0, (0.01, 0.01, 0.01), position=(0, 0.6, 0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(crank, (0, 0, 0)))
+    guide = Prismatic("guide", Frame(GROUND, axes=along_x), Frame(mass, axes=along_x))
+    rod = Distance("rod", Frame(crank), Frame(mass), Parameter("length", 1.0))
+    dynamics = assemble(Mechanism([mass, crank], [hinge, guide, rod], "relative"))
+    with pytest.warns(UserWarning, match="opens joint 'rod' as parameter 'length' changes"):
+        best = design(
+            dynamics,
+            [Unknown("length", 1.0, 0.9, 1.1)],
+            lambda y, p: p["length"],
+            times=0.01,
+            outputs=place,
+            steps=StepBounds(1e-3, 1e-3),
+        )
+    found = re.search(
+        r"'rod': it is open by (\S+) .*, with length = (\S+) \(simulation 2", best.message
+    )
+    assert found
+    opened, length = map(float, found.groups())
+    # A Distance states half of what its square is off, over the length.
+    assert opened == pytest.approx((1 - length**2) / (2 * length), rel=5e-3)
+    assert not best.converged
+    assert np.all(np.isnan(best.values))
 
 
 def test_bad_input_is_told(oscillator):

@@ -40,7 +40,7 @@ def worn():
     clearance = Parameter("clearance", TRUE[0])
     sizes = {"length": 0.1, "clearance": clearance, "axial_clearance": 1e-3, "radius": 0.01}
     hinge = RevoluteClearance("hinge", *frames, **sizes)
-    damper = TorsionSpringDamper("damper", *frames, 0.0, 0.0, Parameter("damping", TRUE[1]))
+    damper = TorsionSpringDamper("damper", *frames, 0.0, damping=Parameter("damping", TRUE[1]))
     return assemble(Mechanism([body]), [hinge, damper], gravity=(0, -G, 0))
 
 
@@ -107,9 +107,9 @@ def swing():
     """A pendulum on an ideal hinge, damped and sprung."""
     body = Body("rod", 1.3, (0.01, 0.09, 0.09), (0.5, 0, 0))
     frames = Frame(GROUND), Frame.at(body, (0, 0, 0))
-    numbers = [Parameter("stiffness", 2.0), 0.0, Parameter("damping", 0.2)]
+    stiffness, damping = Parameter("stiffness", 2.0), Parameter("damping", 0.2)
     hinge = Revolute("hinge", *frames)
-    damper = TorsionSpringDamper("damper", *frames, *numbers)
+    damper = TorsionSpringDamper("damper", *frames, stiffness, damping=damping)
     return assemble(Mechanism([body], [hinge], "relative"), [damper], gravity=(0, -G, 0))
 
 

@@ -160,7 +160,7 @@ def swing(scheme=None):
     knee = Frame.at(upper, (0.0, -0.4, 0.0)), Frame.at(lower, (0.0, -0.4, 0.0))
     hip = Revolute("hip", Frame(GROUND), Frame.at(upper, (0.0, 0.0, 0.0)))
     drawn = Mechanism([upper, lower], [hip, Revolute("knee", *knee)], "relative", [Actuator("hip")])
-    spring = TorsionSpringDamper("spring", *knee, Parameter("k", 2.0), 0.0, 0.1)
+    spring = TorsionSpringDamper("spring", *knee, Parameter("k", 2.0), damping=0.1)
     return Optimization(
         assemble(drawn, [spring], gravity=(0.0, -9.81, 0.0)),
         Horizon((0.5, 3.0), 30),

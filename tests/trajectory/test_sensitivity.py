@@ -130,7 +130,7 @@ def pendulum():
     body = Body("rod", Parameter("mass", 1.3), (0.01, 0.09, 0.09), (0.5, 0, 0))
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(body, (0, 0, 0)))
     damper = TorsionSpringDamper(
-        "damper", Frame(GROUND), Frame.at(body, (0, 0, 0)), 0.7, 0.0, Parameter("damping", 0.2)
+        "damper", Frame(GROUND), Frame.at(body, (0, 0, 0)), 0.7, damping=Parameter("damping", 0.2)
     )
     return assemble(Mechanism([body], [hinge], "relative"), [damper], gravity=(0, -G, 0))
 

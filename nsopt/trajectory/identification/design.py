@@ -107,7 +107,8 @@ def design(
 
     By sequential quadratic programming with the exact derivatives of `sensitivities`, from the
     guesses of the unknowns to a local optimum. The message of the `Design` says if a simulation
-    failed, during the search or with half the step.
+    failed, during the search or with half the step, for which values, and why: such as a joint of
+    the start that they open.
 
     Parameters
     ----------
@@ -139,6 +140,10 @@ def design(
     problem = _DesignProblem(dynamics, box, np.atleast_1d(times), steps, options)
     problem.define(cost, limits)
     return problem.solve(slack, iterations)
+
+
+class _TrialError(RuntimeError):
+    """A simulation that failed at values of the unknowns, which the message names."""
 
 
 class _DesignProblem:
@@ -202,7 +207,7 @@ class _DesignProblem:
                 return self._failed(f"{optimum.message}; {self._worst(x)}")
             if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
                 return self._failed(f"no design satisfies all limits: {self._worst(x)}")
-        except SensitivityError as error:
+        except _TrialError as error:
             return self._failed(str(error))
         return self._checked(x, slack)
 
@@ -210,7 +215,7 @@ class _DesignProblem:
         half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
         try:
             half_step = self._run(x, half).value
-        except SensitivityError as error:
+        except _TrialError as error:
             return self._failed(f"with half the step {error}")
         values = self._largest_values(x, self._at(x).value)
         resimulated = self._largest_values(x, half_step)
@@ -249,14 +254,32 @@ class _DesignProblem:
 
     def _run(self, x: Array, steps: StepBounds) -> Sensitivities:
         self._evaluations += 1
-        return sensitivities(
-            self._dynamics,
-            times=self._times,
-            by=self._box.names,
-            by_start=False,
-            parameters=self._box.numbers(x),
-            steps=steps,
-            **self._options,
+        try:
+            return sensitivities(
+                self._dynamics,
+                times=self._times,
+                by=self._box.names,
+                by_start=False,
+                parameters=self._box.numbers(x),
+                steps=steps,
+                **self._options,
+            )
+        except (SensitivityError, ValueError) as error:
+            if self._evaluations == 1:  # at the guesses
+                raise
+            raise _TrialError(self._told(x, error)) from error
+
+    def _told(self, x: Array, error: Exception) -> str:
+        """Return what went wrong in the last simulation, and with which values."""
+        values = zip(self._box.names, self._box.values(x), strict=True)
+        stated = ", ".join(f"{name} = {value:.6g}" for name, value in values)
+        trial = f"with {stated} (simulation {self._evaluations})"
+        if isinstance(error, SensitivityError):
+            return f"{error}, {trial}"
+        return (
+            f"{str(error).split(';')[0]}, {trial}; the start is held, and must fit all values "
+            "within the bounds: give both frames of a joint the same Parameters, as for the "
+            "lengths of a linkage in docs/howto/design.md"
         )
 
     def _at(self, x: Array) -> Sensitivities:

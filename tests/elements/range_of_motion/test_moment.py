@@ -126,11 +126,14 @@ def test_inside_there_is_no_moment():
 
 
 @pytest.mark.parametrize(
-    "excess",
-    [SphericalAngle(), pytest.param(Chord(), marks=pytest.mark.slow)],
-    ids=["angle", "chord"],
+    ("excess", "count"),
+    [
+        (SphericalAngle(), 10),
+        pytest.param(SphericalAngle(), 200, marks=pytest.mark.slow),
+        pytest.param(Chord(), 200, marks=pytest.mark.slow),
+    ],
+    ids=["angle-10", "angle-200", "chord-200"],
 )
-@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_work_around_closed_loops(excess, count):
     """Loops through SO(3), at least 20 % outside, around random points of the edge."""
     power, energy = loops(model(PAPER, RANGE_LAWS[0], excess=excess))
