@@ -161,7 +161,7 @@ def test_a_cluster_that_lost_its_workers_is_told_and_given_up(tmp_path, started,
     thread.start()
     with Client(address, timeout=LONG) as client, joblib.parallel_config("dask"):
         client.wait_for_workers(1, LONG)
-        left = f"dask cluster at {address} has no worker since .* 3 runs"
+        left = f"dask cluster at {address} has had no worker for .* 3 runs"
         with pytest.warns(UserWarning, match=left), pytest.raises(TimeoutError, match=left):
             run(drop(), OVER, measure={"seen": measure}, workers_timeout=3.0, **options)
         thread.join()

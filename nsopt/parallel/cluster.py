@@ -148,11 +148,11 @@ class _Absence:
         self.since = now if self.since is None else self.since
         gone = now - self.since
         address = getattr(self.client.scheduler, "address", "an unknown address")
-        what = f"the dask cluster at {address} has no worker since {gone:.0f} s"
+        what = f"the dask cluster at {address} has had no worker for {gone:.0f} s"
         if self.timeout is not None and gone >= self.timeout:
             raise TimeoutError(
                 f"{what}, and {self.count} runs are left: start workers and call again; a sweep "
-                "with a folder goes on with the points that it lacks. workers_timeout waits longer"
+                "with a folder goes on with the points that it lacks, or wait longer"
             )
         if gone >= LONG and not self.told:
             self.told = True
