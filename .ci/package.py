@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,6 +53,16 @@ def build() -> tuple[Path, Path]:
     for file in (wheel, sdist):
         print(f"{file.name}: {file.stat().st_size / 1e6:.2f} MB")
     return wheel, sdist
+
+
+def oldest() -> list[str]:
+    """Return what makes an installer choose the oldest dependencies.
+
+    All of them are asked for by name: of those that only the wheel asks for it takes the newest.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["viz"]]
+    return ["--resolution", "lowest-direct", *asked]
 
 
 def install(wheel: Path, python: str, pins: list[str], place: Path) -> Path:
@@ -95,7 +106,7 @@ def main() -> None:
         "--tests", nargs="+", default=[], help="tests to run there, none if left out"
     )
     asked = parser.parse_args()
-    pins = ["--resolution", "lowest-direct"] if asked.oldest else []
+    pins = oldest() if asked.oldest else []
     wheel, sdist = build()
     for python in asked.python:
         with tempfile.TemporaryDirectory() as folder:

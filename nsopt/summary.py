@@ -186,6 +186,7 @@ def energy(data: xr.Dataset) -> list[Row]:
         rows[-1] = ("off by the steps", f"{off:.2g} J at most{part}: nothing dissipates")
     if moved := float(data["projection_work"].values[-1]):
         rows.append(("added by projection", f"{moved:.3g} J"))
+    taken = 0.0
     if data.sizes["contact"] and "contact_loss" in data:
         taken = float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
         text = f"{taken:.3g} J in impacts and friction"
@@ -196,7 +197,10 @@ def energy(data: xr.Dataset) -> list[Row]:
         if turned_in_steps(data):
             rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
         else:
-            rows.append(("impacts within steps", f"change the energy by up to {off:.2g} J"))
+            text = f"change the energy by up to {off:.2g} J"
+            if taken > 0:
+                text += f", {100 * off / taken:.2g} % of what contacts take"
+            rows.append(("impacts within steps", text))
     return rows
 
 

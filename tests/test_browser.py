@@ -197,6 +197,7 @@ def test_without_viser_the_remedy_is_named(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_command_writes_the_page_and_says_its_size(tmp_path, monkeypatch):
     saved = tmp_path / "rod.nc"
     rod = Body("rod", 1.0, (0.01, 0.1, 0.1), position=(0.5, 0, 0), velocity=(3, 0, 0))

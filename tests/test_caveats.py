@@ -58,6 +58,7 @@ def top(w):
     return assemble(Mechanism([Body("top", 1.0, (1e-3, 2e-3, 2.9e-3), angular_velocity=w)]))
 
 
+@pytest.mark.slow
 def test_steps_below_h_min_are_the_first_line():
     """At 50 rad/s a step of 1 ms passes from wall to wall; shorter ones follow."""
     result = run(rod(50.0), 0.012, (1e-3, 1e-3))
@@ -81,6 +82,7 @@ def test_long_steps_of_a_fast_rod_lose_what_short_ones_do(w, duration, lost):
     assert energy[0] - energy[-1] == pytest.approx(lost, rel=0.01)
 
 
+@pytest.mark.slow
 def test_steps_that_contacts_cannot_follow_are_told():
     """Of 1 ms at 50 rad/s, where sqrt(2 c / L) is 63 mrad; impacts anywhere in them."""
     texts = run(rod(50.0), 0.012, (1e-3, 1e-3)).warnings

@@ -322,6 +322,7 @@ def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
     assert again.objective == pytest.approx(whole.objective, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_homotopy_keeps_the_motion_of_least_violation(monkeypatch):
     stated = load_optimization("clearance_pendulum")
     stated = replace(stated, horizon=replace(stated.horizon, steps=10))

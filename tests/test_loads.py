@@ -59,6 +59,7 @@ def test_an_axis_turns_with_the_body_of_its_frame():
     assert loads["axial"].values[:, 0] == pytest.approx(axial, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_root_mean_squares_of_several_results_in_one_table():
     table = rms_loads({"alone": rotor(), "pulled": rotor((0, 0, -7.0))}, ["hub"])
     m = MASS + 0.5
@@ -77,6 +78,7 @@ def test_names_that_are_none_are_refused():
         rms_loads({})
 
 
+@pytest.mark.slow
 def test_root_mean_squares_leave_out_impacts():
     """Of a ball that falls and stays: its weight from the impact on, whatever h is."""
     ball, T = Body("ball", MASS, point_mass=True, position=(0, 0, 0.1)), 0.5

@@ -45,6 +45,7 @@ def test_a_poincare_map_has_every_point_of_its_section(loose):
         poincare_map(loose, section=Crossing("rod.x", level=9.0))
 
 
+@pytest.mark.slow
 def test_sections_of_the_command(loose, tmp_path):
     path = str(loose.save(tmp_path / "loose.nc"))
     words = ["plot", path, "--what", "poincare_map", "--x", "rod.x", "--y", "rod.vy", "--section"]
@@ -100,6 +101,7 @@ def test_a_joint_that_is_not_there_is_refused(loose):
         orbits(ran_stone())
 
 
+@pytest.mark.slow
 def test_a_part_of_a_run_is_drawn_by_the_command(loose, tmp_path):
     part = _between(loose, 0.02, 0.04)
     t = loose["time"].values

@@ -81,6 +81,7 @@ def test_a_bifurcation_diagram_has_every_point(fallen):
     assert len(both.axes[0].lines) == 2
 
 
+@pytest.mark.slow
 def test_the_command_draws_a_sweep(fallen, folder):
     del fallen
     path = str(folder / "sweep.nc")

@@ -287,6 +287,7 @@ def call(*arguments, code=0):
 SHORT_CALL = ["case_a", "--t-end", SHORT, "--scheme", "paper", "--solver", "sqp", "--workers", 1]
 
 
+@pytest.mark.slow
 def test_command(tmp_path, monkeypatch, case_a):
     monkeypatch.chdir(tmp_path)
     sets = ["--set", "clearance=1e-3,5e-4", "--set", "h=1e-3:2e-3:2"]
@@ -306,6 +307,7 @@ def test_command(tmp_path, monkeypatch, case_a):
     assert "error: 1 of 2 runs failed" in failing.stderr
 
 
+@pytest.mark.slow
 def test_a_sweep_of_other_points_is_not_replaced_unasked(tmp_path, monkeypatch, runs):
     monkeypatch.chdir(tmp_path)
     one = [*SHORT_CALL, "--out", "here", "--set"]

@@ -67,6 +67,7 @@ def test_damaged_points_are_run_again(tmp_path, runs, damage):
     assert len(runs) == 4
 
 
+@pytest.mark.slow
 def test_other_models_and_options_do_not_mix(tmp_path, runs):
     over, one = Grid({"mass": [2.0]}), lambda result: 1.0
     options = {"folder": tmp_path, "measure": {"one": one}}

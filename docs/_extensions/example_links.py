@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -26,9 +27,10 @@ def examples(public: PublicName) -> str:
     """Return the sentence that links pages whose code uses a thing, what returns or extends it."""
     if used_on := pages_with()[id(public.thing)]:
         return f"Used in {linked(used_on)}."
-    for maker in makers().get(id(public.thing), []):
+    for maker in found_by(public):
         if used_on := pages_with()[id(maker.thing)]:
-            said = "Such as" if inspect.isclass(maker.thing) else "From"
+            derived = inspect.isclass(maker.thing) and public.thing in maker.thing.__mro__
+            said = "Such as" if derived else "From"
             return f"{said} :py:obj:`{maker.name} <{maker.path}>`, used in {linked(used_on)}."
     named_on = pages_naming().get(public.path)
     return f"Named in {linked(named_on)}." if named_on else ""
@@ -39,20 +41,49 @@ def linked(pages: list[str]) -> str:
     return ", ".join(f":doc:`/{page}`" for page in pages[:MOST])
 
 
+def found_by(public: PublicName) -> list[PublicName]:
+    """Return what returns, holds or extends a thing, then what returns or holds that."""
+    first = makers().get(id(public.thing), [])
+    return [*first, *(x for maker in first for x in makers().get(id(maker.thing), []))]
+
+
 @cache
 def makers() -> dict[int, list[PublicName]]:
-    """Return the functions that return a class, then the classes derived from it, by its id."""
+    """Return the functions that return a class, classes that hold it, then those derived from it.
+
+    By the id of the class.
+    """
     found: dict[int, list[PublicName]] = {}
     for public in public_names():
         if inspect.isfunction(public.thing):
-            words = re.findall(r"\w+", str(public.thing.__annotations__.get("return", "")))
-            for word in words:
-                found.setdefault(id(public.thing.__globals__.get(word)), []).append(public)
+            for thing in named_in(public.thing.__annotations__.get("return", ""), public.thing):
+                found.setdefault(thing, []).append(public)
+    for public in public_names():
+        if inspect.isclass(public.thing):
+            for words in held(public.thing):
+                for thing in named_in(words, public.thing):
+                    found.setdefault(thing, []).append(public)
     for public in public_names():
         if inspect.isclass(public.thing):
             for base in public.thing.__mro__[1:]:
                 found.setdefault(id(base), []).append(public)
     return found
+
+
+def named_in(annotation: Any, of: Any) -> list[int]:
+    """Return the ids of the things that an annotation names, in the module of what it is of."""
+    known = vars(sys.modules[of.__module__])
+    return [id(known[word]) for word in re.findall(r"\w+", str(annotation)) if word in known]
+
+
+def held(kind: type) -> Iterator[Any]:
+    """Yield the annotations of the fields, properties and methods that a class defines itself."""
+    yield from vars(kind).get("__annotations__", {}).values()
+    for name, member in vars(kind).items():
+        made = getattr(member, "fget", None) or getattr(member, "func", None) or member
+        made = getattr(made, "__func__", made)
+        if inspect.isfunction(made) and not name.startswith("_"):
+            yield made.__annotations__.get("return", "")
 
 
 @cache

@@ -3,6 +3,7 @@
 from nsopt.mpcc.active_set import ActiveSet
 from nsopt.mpcc.backend import (
     AT_ONCE,
+    BENT,
     BESIDE,
     ENDED,
     FAIRLY,
@@ -71,6 +72,7 @@ from nsopt.mpcc.structured_program import StructuredProgram
 
 __all__ = [
     "AT_ONCE",
+    "BENT",
     "BESIDE",
     "ENDED",
     "FAIRLY",

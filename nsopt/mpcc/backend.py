@@ -52,15 +52,23 @@ class WarmStart:
         Barrier parameter.
     push : float
         By how much the start is pushed off bounds, at most.
+    decrease : float
+        Power by which the barrier parameter falls near the solution, between 1 and 2.
     """
 
     mu: float = 1e-8
     push: float = 1e-9
+    decrease: float = 1.5
 
     def __post_init__(self) -> None:
         if not self.mu > 0 or not self.push > 0:
             raise ValueError(f"mu and push must be positive, got {self}")
+        if not 1 < self.decrease < 2:
+            raise ValueError(f"decrease must be between 1 and 2, got {self}")
 
+
+BENT = WarmStart(1e-5, 3e-5, 1.65)
+"""At a rough solution of the same program without a cost of bends, which smooths its motion."""
 
 BESIDE = WarmStart(1e-5, 1e-3)
 """At a solution under costs that differ a little, with the barrier parameter of a rough one."""

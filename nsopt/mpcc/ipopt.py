@@ -232,6 +232,7 @@ def _warm(start: WarmStart) -> dict[str, Any]:
     return {
         "ipopt.warm_start_init_point": "yes",
         "ipopt.mu_init": start.mu,
+        "ipopt.mu_superlinear_decrease_power": start.decrease,
         "ipopt.warm_start_bound_push": start.push,
         "ipopt.warm_start_bound_frac": start.push,
         "ipopt.warm_start_slack_bound_push": start.push,

@@ -8,6 +8,7 @@ from typing import Any
 from nsopt.elements import JointDrives, Planar, PlanarRevoluteClearance, Revolute, Turn
 from nsopt.mechanics import Element, Mechanism
 from nsopt.parameter import Parameter, Scalar
+from nsopt.robots.resistances import damping_and_friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +16,9 @@ class WithPlay:
     """A robot with radial play in a joint that turns; along the axis the joint stays ideal.
 
     The joint keeps its name and its angle, and has an offset ``x``, ``y`` of the pin in its bore.
-    What drove it drives it on, by a torque on both links that is an input.
+    What drove it drives it on, by a torque on both links that is an input; its damping and friction
+    are among the `elements`. It has no Actuator any more: `JointLoad`, `Effort`, `ActuatorLimits`
+    and `resistances` leave it out, and `InputEffort` and `Within` take its input.
 
     Parameters
     ----------
@@ -65,12 +68,18 @@ class WithPlay:
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """The pin in its bore, and the motor."""
+        """The pin in its bore, the motor, and its damping and friction."""
         hinge = self._hinge
         assert isinstance(hinge, Revolute)
         play = PlanarRevoluteClearance(f"{self.joint}_play", hinge.a, hinge.b, self.clearance)
         turn, torque = Turn(hinge.a, hinge.b), Parameter(self.input, 0.0)
-        return play, JointDrives(f"{self.joint}_motor", [turn], _torque, [torque])
+        losses = [
+            force
+            for actuator in self.robot.actuators
+            if actuator.joint == self.joint
+            for force in damping_and_friction(actuator, hinge)
+        ]
+        return play, JointDrives(f"{self.joint}_motor", [turn], _torque, [torque]), *losses
 
 
 def _torque(t: Any, q: Any, v: Any, given: Any) -> Any:

@@ -21,12 +21,15 @@ from nsopt.elements import (
 from nsopt.mechanics import Actuator, Constraint, Force, Mechanism
 from nsopt.parameter import number
 
+CREEP = 1e-3
+"""Speed below which dry friction of a joint is slow sliding by default [rad/s or m/s]."""
+
 LEAST_GAP = 1.0
 """Least rest of a full turn beside a range, for stops on both sides [rad]."""
 
 
 def resistances(
-    mechanism: Mechanism, stop: Law | Mapping[str, Law] | None = None, creep: float = 1e-3
+    mechanism: Mechanism, stop: Law | Mapping[str, Law] | None = None, creep: float = CREEP
 ) -> tuple[Force, ...]:
     """Return damping, friction and stops of the joints of a robot, for `assemble`.
 
@@ -66,7 +69,7 @@ def resistances(
     joints = {joint.name: joint for joint in mechanism.joints}
     forces: list[Force] = []
     for actuator in mechanism.actuators:
-        forces += _damping_and_friction(actuator, joints[actuator.joint], creep)
+        forces += damping_and_friction(actuator, joints[actuator.joint], creep)
     forces += _stops(mechanism, joints, stop)
     if not forces:
         warnings.warn(
@@ -77,7 +80,9 @@ def resistances(
     return tuple(forces)
 
 
-def _damping_and_friction(actuator: Actuator, joint: Constraint, creep: float) -> Iterator[Force]:
+def damping_and_friction(
+    actuator: Actuator, joint: Constraint, creep: float = CREEP
+) -> Iterator[SlideFriction | TorsionSpringDamper | TurnFriction]:
     """Yield damping and dry friction under a given load, at a lever of one."""
     a, b = joint.frames
     slides = isinstance(joint, Prismatic)

@@ -123,7 +123,9 @@ def turned_directions(first: Balance, end: Node) -> ca.SX:
     struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
     turned = (_normals(d, end) - _normals(d, first.node)) @ struck
     given = ca.fmax(ca.dot(turned, _response(first.M, first.C, turned)), 0)
-    meets = ca.logic_not(opened) * ca.fmax(-first.node.gap_rate(first.before), 0)
+    turns = 2 * ca.fabs((_normals(d, end) - _normals(d, first.node)).T @ first.before)
+    # An impact that begins at its wall meets it fast, and in the direction that it has there.
+    meets = ca.logic_not(opened) * ca.fmin(ca.fmax(-first.node.gap_rate(first.before), 0), turns)
     return ca.sqrt(given * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
 
 

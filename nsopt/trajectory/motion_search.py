@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from nsopt.mpcc import (
+    BENT,
     BESIDE,
     ROUGHLY,
     Point,
@@ -164,7 +165,7 @@ class MotionSearch(ABC, Generic[P]):
             return now, solution
         cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
         # From beside it is a third of the iterations; it may end beside, with steps not resolved.
-        for starts, start in ((BESIDE, solution.point), (None, cold)):
+        for starts, start in ((BENT, solution.point), (None, cold)):
             program = other.program.restated(other.nlp, starts)
             last = program.solve(p, *other.limits(), start).after(last)
             if last.interrupted or (last.ok and self.resolved(other, last, p)):

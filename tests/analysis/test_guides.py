@@ -85,6 +85,7 @@ def test_the_walls_are_the_clearance_away_from_the_middle(prism):
         assert np.abs(walls) == pytest.approx(np.ones((5, 2)))
 
 
+@pytest.mark.slow
 def test_corners_are_drawn_within_the_walls_of_each_end(prism):
     polygon, result = prism
     figure, found = orbits(result), orbit(result)

@@ -34,6 +34,7 @@ def test_version_is_told():
     assert call("--version").output == f"nsopt {nsopt.__version__}\n"
 
 
+@pytest.mark.slow
 def test_run_saves_result_and_picture(folder):
     output = call("run", "drop.py", "--solver", "sqp").output
     result = Result.open("results/drop.nc")
@@ -56,6 +57,7 @@ def test_run_options_reach_the_run(folder):
     assert data["kinetic_energy"].values[-1] == pytest.approx((9.81 * 0.05) ** 2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_plot_and_info(dropped):
     for what in ("energies", "step_size"):
         call("plot", "results/drop.nc", "results/drop.nc", "--what", what, "--out", f"{what}.png")
@@ -167,6 +169,7 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 """
 
 
+@pytest.mark.slow
 def test_a_law_of_impact_is_chosen_by_name(folder):
     call("run", "drop.py", "--scheme", "moreau-jean", "--impact", "poisson", "--t-end", 0.01)
     assert "PoissonImpact" in Result.open("results/drop.nc").data.attrs["scheme"]
@@ -179,6 +182,7 @@ problem = Problem(assemble(Mechanism([body])), duration=0.05, steps=StepBounds(1
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["paper", "paper-unnormalised", "paper-printed"])
 def test_printed_forms_of_the_paper_step_are_chosen_by_name(folder, scheme):
     """Eq. 23 as printed leaves p.p - 1 = (h |pdot|)^2, that is (h w / 2)^2, unless renormalised."""
@@ -191,6 +195,7 @@ def test_printed_forms_of_the_paper_step_are_chosen_by_name(folder, scheme):
     assert ("LinearisedClosure" in result.data.attrs["scheme"]) == (scheme == "paper-printed")
 
 
+@pytest.mark.slow
 def test_steps_of_the_paper_of_a_given_size_are_chosen_by_name(folder):
     """They are compiled, and take a control of h."""
     Path("spin.py").write_text(SPINNING)
@@ -295,6 +300,7 @@ def test_stopped_and_killed_runs_go_on(folder):
                               and resumed[name].dtype.kind == "f"), name  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", [[], ["--out", "results/drop.nc"]])
 def test_a_result_is_not_replaced_unasked(dropped, monkeypatch, out):
     before = Path("results/drop.nc").read_bytes()
@@ -309,6 +315,7 @@ def test_a_result_is_not_replaced_unasked(dropped, monkeypatch, out):
     assert not list(Path("results").glob("*.lock"))
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_without_being_asked_to_overwrite(folder, monkeypatch):
     """From a result that is there, to which the refusal of a new run points."""
     words = ["run", "drop.py", "--scheme", "paper", "--solver", "sqp"]
@@ -348,6 +355,7 @@ def test_an_unfinished_run_is_told_of(folder):
     assert "is damaged" in complaint("run", "drop.py", "--solver", "sqp", "--resume")
 
 
+@pytest.mark.slow
 def test_tolerance_and_store_every_reach_the_run(folder):
     call("run", "drop.py", "--scheme", "variational", "--solver", "sqp", "--tolerance", 1e-4,
          "--store-every", 3)  # fmt: skip

@@ -15,6 +15,7 @@ from nsopt.simulation.checkpoint import writer
 from tests.cli.commands import call
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -46,6 +47,7 @@ def test_a_full_disk_where_the_result_is_saved(folder):
     assert not list(Path("results").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "file"),
     [

@@ -101,6 +101,7 @@ def hand(d, result, k):
     return M @ a + S - array(d.applied(t[k], q[k], v[k], []))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["relative", "absolute"])
 def test_drives_and_guide_move_alike_and_load_joints_otherwise(coordinates):
     path = CornerPath(CORNERS, side=0.5)

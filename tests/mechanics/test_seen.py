@@ -38,6 +38,7 @@ def tree():
     return SymbolicMechanism(Mechanism(bodies, joints, "relative"), (), (0, 0, 0), ())
 
 
+@pytest.mark.slow
 def test_both_ways_agree_with_their_derivatives(tree):
     """By virtual displacements and velocities, of the coordinates and of single bodies."""
     s, rng = tree, np.random.default_rng(2)

@@ -85,6 +85,7 @@ def test_a_flat_rhombus_has_two_motions():
     ]
 
 
+@pytest.mark.slow
 def test_two_balls_leave_a_rod_its_spin_on_both_motions():
     """Crank and rocker square to the rod: sin(a / 2) (2 sin(a / 2) + cos(a / 2) sin(b)) = 0."""
     crank, rod, rocker = (Body(name, 0.0) for name in ("crank", "rod", "rocker"))

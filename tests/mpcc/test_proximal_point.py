@@ -63,6 +63,7 @@ def test_friction_in_space_meets_the_law(seed):
     check_coulomb(H, mu, start, found(m, start))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("freedoms", [1, 2, 3])
 def test_jams_of_few_freedoms(freedoms):
     """Nine rough contacts, of which many impulses give the body the same motion."""
@@ -72,6 +73,7 @@ def test_jams_of_few_freedoms(freedoms):
         check_coulomb(H, mu, start, found(m, start))
 
 
+@pytest.mark.slow
 def test_full_steps_alone_wander():
     """In a third of the draws of eight contacts on a body."""
     hard = 0
@@ -178,6 +180,7 @@ def test_a_start_without_a_slope_is_not_reported_as_solved():
     assert not solved(m, [])[1] < 1.0
 
 
+@pytest.mark.slow
 def test_more_steps_are_taken_where_h_cannot_be_smaller():
     few = ProximalPoints(budget=5, last=200)
     hard = 0

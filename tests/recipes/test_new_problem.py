@@ -31,6 +31,7 @@ def test_it_is_listed(problems):
     assert "A stone dropped from 1 m" in line
 
 
+@pytest.mark.slow
 def test_it_runs_by_name(problems):
     out = problems / "stone.nc"
     call("run", "stone", "--scheme", "variational", "--out", out)

@@ -87,6 +87,7 @@ def test_first_frequencies_are_too_high_by_about_a_quarter_over_n_squared(
         assert (nearest / exact - 1) * elements**2 == pytest.approx(0.23, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_moment_at_the_end_closes_the_polygon():
     link, d = cantilever(6, "moment")
     start, whole = None, 2 * np.pi * BENDING / LENGTH

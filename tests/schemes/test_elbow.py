@@ -111,6 +111,7 @@ def test_work_from_outside_is_that_of_the_motors():
     assert float(data["external_work"][-1]) == pytest.approx(work, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_arm_follows_its_path_but_for_the_clearance():
     """Joint angles to 4e-5 rad; the tip hangs lower by the clearance, and little more."""
     data = run(SIZES[1]).data

@@ -118,7 +118,7 @@ def worn():
 def told(result):
     """Return by how much the energy is off according to the summary [J]."""
     (line,) = [x for x in result.summary().splitlines() if x.startswith("impacts within steps")]
-    return float(line.split()[-2])
+    return float(line.split(" J")[0].split()[-1])
 
 
 @pytest.mark.slow

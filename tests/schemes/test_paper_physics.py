@@ -66,6 +66,7 @@ def test_momentum_of_a_torque_free_body_is_kept_to_first_order():
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(2, abs=0.1)
 
 
+@pytest.mark.slow
 def test_free_rotation_is_that_of_eulers_equations():
     J, w0 = np.array([0.02, 0.05, 0.06]), np.array([2.0, 4.0, -1.0])
 
@@ -322,6 +323,7 @@ def test_a_drop_rests_on_the_plane(h):
     assert np.all(result["gap"].values >= -1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form",
     [{}, {"closure": LinearisedClosure(), "renormalise": False, "explicit": True}],

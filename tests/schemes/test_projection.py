@@ -13,6 +13,7 @@ from nsopt import (
     Frame,
     Mechanism,
     MoreauJean,
+    PlaneContact,
     SphericalClearance,
     StepBounds,
     Variational,
@@ -73,3 +74,15 @@ def test_energy_that_turning_directions_cost_is_told():
         told = [x for x in result.warnings if "directions at the start of their steps" in x]
         assert "turning directions" in result.summary()
         assert bool(told) == (taken - exact > 3e-3 * result["kinetic_energy"].values.max())
+
+
+def test_an_impact_that_begins_at_its_wall_is_not_off():
+    """A ball at a plane, at 1 m/s: it keeps a quarter of 1 J, and no direction turns."""
+    ball = Body("ball", 2.0, (1.0, 1.0, 1.0), velocity=(0, 0, -1.0))
+    plane = PlaneContact("plane", Frame(GROUND), Frame(ball), law=ContactLaw(restitution=0.5))
+    options = {"scheme": MoreauJean(project=True), "solver": Compiled(), "progress": False}
+    steps = StepBounds(1e-3, 1e-3)
+    result = simulate(assemble(Mechanism([ball]), [plane]), duration=0.01, steps=steps, **options)
+    assert result["dissipated_energy"].values[-1] == pytest.approx(0.75, abs=1e-12)
+    assert result.data.attrs["unplaced_energy"] == pytest.approx(0, abs=1e-12)
+    assert not result.warnings

@@ -49,6 +49,7 @@ def stepped(dynamics, start, scheme, values):
     return program.judged(unknowns, numbers, scales.force)[0].v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCHEMES)
 def test_a_rod_strikes_a_rough_floor_by_poissons_law(kind):
     """Compression and restitution, each with friction of its own."""

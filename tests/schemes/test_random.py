@@ -75,6 +75,7 @@ PARTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=["a few", "many"])
 @pytest.mark.parametrize(
     "scheme",

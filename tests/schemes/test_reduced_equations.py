@@ -109,6 +109,7 @@ def test_mass_matrix_and_velocity_terms_are_sums_of_traces(both):
         assert pytest.approx(applied, abs=1e-10 * np.max(np.abs(applied))) == Q
 
 
+@pytest.mark.slow
 def test_accelerations_by_partition_need_no_multipliers(both):
     """(26) with q_d of (25); Baumgarte's terms as (33), the path at rest in its first corner."""
     d, start, traces = both

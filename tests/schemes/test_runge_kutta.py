@@ -96,6 +96,7 @@ def test_recorded_forces_are_its_multipliers():
     assert np.linalg.norm(force) > 1
 
 
+@pytest.mark.slow
 def test_redundant_rows_of_a_loop():
     """A spatial loop of hinges with redundant rows moves as in coordinates that need none."""
     d = bennett("relative")

@@ -120,6 +120,7 @@ def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):
     assert_same(run(checkpoint=again, **options), whole)
 
 
+@pytest.mark.slow
 def test_the_stuck_run_is_stuck():
     """So that the test above says something of the solvers' memory between two calls of them."""
     result = run(**RUNS["compiled, often stuck"])

@@ -159,6 +159,7 @@ def test_ranges_of_motion_by_the_variational_step(name):
         assert np.max(data[reading].values) < limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(RANGES, "rom_pendulum_damped"))
 def test_ranges_of_motion_by_the_paper_step(name):
     result = run(name, duration=0.6, steps=StepBounds(5e-4, 1e-3))
@@ -207,6 +208,7 @@ def test_sliders_accelerate_by_force_over_mass(name, backend):
     assert slope == pytest.approx(1.0 / 0.5, rel=1e-9)
 
 
+@pytest.mark.slow
 @backends
 def test_cylindrical_slider_touches_on_opposite_sides(backend):
     data = run("cylindrical_slider", backend).data
@@ -262,6 +264,7 @@ def test_ideal_pendulum_has_no_axial_drift():
     assert np.all(np.abs(run("pendulum_ideal")["q"].values[:, 2]) < 1e-12)
 
 
+@pytest.mark.slow
 def test_axial_motion_is_bounded_by_tilt_and_axial_clearance():
     z = run("revolute_pendulum")["q"].values[:, 2]
     c, axial, length, arm, offset = 5e-4, 5e-4, 0.1, 0.32, 0.048

@@ -110,6 +110,7 @@ def test_a_solution_is_a_guess_with_its_multipliers(bounce):
     assert counts[1] < counts[0] / 4
 
 
+@pytest.mark.slow
 def test_what_restitution_is_worth(bounce):
     """The derivative of the least cost by restitution, against solving again beside it."""
     solved = {e: bounce.solve({"restitution": e}, 40) for e in (0.799, 0.8, 0.801)}

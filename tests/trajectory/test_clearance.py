@@ -174,6 +174,7 @@ def quarter(dynamics, start, end, steps=50):
 HUNG, ASIDE = np.array([0, -1e-3, 0]), np.array([0, -1e-3, np.pi / 2])
 
 
+@pytest.mark.slow
 def test_coordinates_of_the_hinge_and_of_the_centre_give_one_optimum():
     c = 1e-4
     at_hinge = held(
@@ -293,6 +294,7 @@ def test_a_joint_worn_too_far_ends_where_errors_cancel(tolerance):
     assert off.max() > 2 * problem.TOLERANCE
 
 
+@pytest.mark.slow
 def test_the_allotment_is_the_cheapest(tolerance):
     """Against a search by numbers."""
     problem, _ = tolerance

@@ -195,6 +195,7 @@ def arm():
     return bare, Frame(d.mechanism.bodies[-1], (0, 0, 0.1))
 
 
+@pytest.mark.slow
 def test_postures_of_an_arm_by_forward_kinematics():
     """Positions and axes of random postures are found again, within range and torque."""
     d, hand = arm()

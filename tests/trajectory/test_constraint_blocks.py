@@ -73,6 +73,7 @@ def test_all_at_once_are_the_sum():
     assert np.asarray(nlp.terms(x, p)).ravel() == pytest.approx(each, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [Tables(), Statements()])
 def test_compiled_derivatives_are_the_same(code, tmp_path, monkeypatch):
     """By a compiler that contracts nothing; the code knows no number of steps."""

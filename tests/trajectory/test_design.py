@@ -166,6 +166,31 @@ def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
     assert "half the step at t = 0.25 s" in best.message
 
 
+@pytest.mark.parametrize("locked", [15.0, 19.9])
+def test_it_goes_on_nearer_where_a_motion_locks(oscillator, monkeypatch, locked):
+    """The first step from 30 to the optimum at 20 N/m ends at the bound, 1 N/m."""
+    tried = []
+
+    def locking(*given, **options):
+        tried.append(options["parameters"]["stiffness"])
+        if tried[-1] < locked:
+            raise SensitivityError(0.25, "no step was solved")
+        return sensitivities(*given, **options)
+
+    monkeypatch.setattr(sys.modules[design.__module__], "sensitivities", locking)
+    best = design(
+        oscillator,
+        [Unknown("stiffness", 30.0, 1.0, 40.0)],
+        lambda y, p: (p["stiffness"] - 20) ** 2,
+        times=0.5,
+        outputs=place,
+        steps=StepBounds(1e-3, 1e-3),
+    )
+    assert min(tried) < locked
+    assert best.converged, best.message
+    assert best.values == pytest.approx([20.0], rel=1e-4)
+
+
 def test_values_that_open_the_start_are_told():
     """A rod from the ground to a mass on a guide: the start is closed for one length alone."""
     along_x = ((0, 0, 1), (0, 1, 0), (-1, 0, 0))

@@ -1,5 +1,7 @@
 """Mechanisms with play from motions of ideal joints."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -128,6 +130,7 @@ def test_an_arm_with_play_needs_hardly_more_effort():
     assert np.linalg.norm(offsets[0]) <= 1e-4 * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_a_pin_that_may_start_anywhere_starts_on_the_side_where_its_first_step_ends():
     """From the opposite wall normals cancel: such a start led to 200 times the effort."""
     best, result, offsets = with_play(A[:2], B[:2], 1.0, 1e-3)
@@ -182,3 +185,17 @@ def test_a_start_that_is_left_free_has_its_joints_closed():
     assert tips == pytest.approx(np.tile(points[3], (9, 1)), abs=1e-6)
     rates = np.asarray(d.closure_matrix(0, q[0], [])) @ v[0]
     assert rates == pytest.approx(0, abs=1e-6)
+
+
+def test_a_joint_with_play_keeps_its_damping_and_friction():
+    """0.3 N m s/rad and 0.2 N m against the turn, in the direction of its coordinate alone."""
+    robot = arm(2)
+    robot = replace(robot, actuators=[Actuator("hinge1", damping=0.3, friction=0.2)])
+    loose = WithPlay(robot, "hinge1", 1e-4)
+    d = assemble(loose.mechanism, loose.elements)
+    q, v = np.zeros(4), np.array([0.7, 0.0, 0.0, -1.5])
+    p = d.values()
+    still = np.asarray(d.applied(0, q, 0 * v, p)).ravel()
+    assert np.asarray(d.applied(0, q, v, p)).ravel() - still == pytest.approx([0, 0, 0, 0.45])
+    friction = d.joint_friction(0, q, v, p, 1e-3, [], np.zeros((6, 1)))
+    assert np.asarray(friction).ravel() == pytest.approx([0, 0, 0, 0.2])

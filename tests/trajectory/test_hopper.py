@@ -42,6 +42,7 @@ def places(q):
     return base[:, None] + reach[:, :, None] * along[:, None], base + (0.5 + slid)[:, None] * along
 
 
+@pytest.mark.slow
 def test_it_hops_from_a_quintic():
     result = hop()
     assert result.completed, result.stop_reason
@@ -68,6 +69,7 @@ def at_most(iterations, phase_two):
     return replace(load_optimization("hopper"), solver=solver).solve()
 
 
+@pytest.mark.slow
 def test_a_last_stage_that_fails_is_replaced_by_its_branch():
     """Such products take more iterations than are allowed; the exact branch has the optimum."""
     with_branch, without = (at_most(60, phase_two=on) for on in (True, False))
@@ -78,6 +80,7 @@ def test_a_last_stage_that_fails_is_replaced_by_its_branch():
     assert np.max(gap * with_branch["impulse"].values[1:, 0]) < 1e-10
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_none_counts_among_the_iterations(monkeypatch):
     """The stage that failed stays the result."""
     tried, solve = [], StructuredBranches.solve
@@ -191,6 +194,7 @@ def test_in_phases_it_costs_no_more():
     assert whole["phase"].values[[0, -1]].tolist() == [0, 7]
 
 
+@pytest.mark.slow
 def test_in_phases_it_stands_flies_and_lands_as_mechanics_has_it():
     result = hop_in_phases()
     end = None

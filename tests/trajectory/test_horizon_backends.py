@@ -55,6 +55,7 @@ def test_a_failed_sqp_is_no_solution():
     assert "Maximum_Iterations_Exceeded" in result.stop_reason
 
 
+@pytest.mark.slow
 def test_the_backend_is_chosen_on_the_command_line(tmp_path):
     target = tmp_path / "cart.nc"
     command = ["optimize", "double_integrator", "--solver", "sqp", "--out", str(target)]

@@ -69,6 +69,7 @@ def stuck(longest, steps, way):
     return optimize_phases(phases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("longest", [1.0, 10.0])
 def test_what_sticks_does_not_go_elsewhere_however_long_it_takes(longest):
     """Its accelerations are zero in all steps but the last, in which the given end moves it."""

@@ -56,6 +56,7 @@ def test_joints_that_are_not_light_have_no_such_cost():
     assert "step_bend" not in result.data.attrs
 
 
+@pytest.mark.slow
 def test_phases_of_light_joints_are_resolved_as_one_motion_is():
     """One motion in two halves: its effort at 10^4 times, and that of one motion."""
     within, motors = Horizon(0.5, 20), ActuatorLimits()

@@ -179,6 +179,7 @@ def test_an_input_is_charged_by_its_own_cost():
     assert result["dissipated_energy"].values == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "share", "value"),
     [

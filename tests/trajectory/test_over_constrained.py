@@ -78,6 +78,7 @@ def best(closing, coordinates, costs):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("coordinates", "costs"),
     [
@@ -121,6 +122,7 @@ def test_bennett_is_driven_to_another_posture(capsys):
     assert "note: the 5 rows of the ideal joints have rank 2" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_singular_end_posture_is_named():
     """Flat, a parallelogram has rates to first order that no motion has, as that of one crank."""
     d = parallelogram(0.6, closing=PointOnLine)

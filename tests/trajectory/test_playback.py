@@ -92,6 +92,7 @@ def test_rows_may_be_at_any_times(driven, hold):
         driven.sample(times=[0.5, 0.2], hold=hold)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hold", HOLDS, ids=repr)
 @pytest.mark.parametrize("options", [{}, {"scheme": Variational()}])
 def test_impulse_and_moment_are_those_of_the_forces(hold, options):
@@ -127,6 +128,7 @@ def pose(model, q):
     return data.oMf[model.getFrameId("tool0")].homogeneous
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*_robot.urdf")
 @pytest.mark.parametrize(
     ("name", "begin", "end"),

@@ -154,6 +154,7 @@ def test_what_has_no_samples_is_refused(best):
         Result(best.data.drop_vars("step_drive")).sample(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:ur5_robot.urdf")
 def test_an_exported_motion_is_played_back_by_another_integrator(tmp_path):
     """ur5 under the forces of the file and a controller, by pinocchio and SciPy."""

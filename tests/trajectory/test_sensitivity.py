@@ -69,6 +69,7 @@ def along(q0, k, step):
     return moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme",
     [Variational(), pytest.param(ContactAligned(), marks=pytest.mark.slow)],

@@ -61,7 +61,10 @@ class SavedRun:
             If it is damaged, or of another run.
         """
         if not (folder / HEAD).is_file():
-            raise FileNotFoundError(f"no checkpoint in {str(folder)!r}: there is nothing to resume")
+            raise FileNotFoundError(
+                f"no checkpoint in {str(folder)!r}: there is nothing to resume. A run that ended "
+                "or was shorter than the time between checkpoints has none: run it anew"
+            )
         arrays, facts = read(folder / HEAD)
         if missing := FACTS - {*facts}:
             raise damaged(folder / HEAD, f"it lacks {', '.join(sorted(missing))}")

@@ -25,6 +25,9 @@ Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
 FEASIBLE = 1e-6
 """Relative amount by which a limit may be exceeded."""
 
+LEAST_REACH = 1e-3
+"""Of the bounds, how far from a motion the next are sought at least where simulations fail."""
+
 
 @dataclass(frozen=True, eq=False)
 class Limit:
@@ -106,9 +109,10 @@ def design(
     """Find the parameters of least cost for which the motion satisfies all limits.
 
     By sequential quadratic programming with the exact derivatives of `sensitivities`, from the
-    guesses of the unknowns to a local optimum. The message of the `Design` says if a simulation
-    failed, during the search or with half the step, for which values, and why: such as a joint of
-    the start that they open.
+    guesses of the unknowns to a local optimum. Where a simulation fails, as for lengths with which
+    a linkage locks, it goes on from the last motion in half the reach. The message of the `Design`
+    says if a simulation failed nonetheless, or with half the step, for which values, and why: such
+    as a joint of the start that they open.
 
     Parameters
     ----------
@@ -144,6 +148,14 @@ def design(
 
 class _TrialError(RuntimeError):
     """A simulation that failed at values of the unknowns, which the message names."""
+
+
+class _LockedError(_TrialError):
+    """One that began; with values nearer to those of another motion it may end."""
+
+    def __init__(self, message: str, x: Array) -> None:
+        super().__init__(message)
+        self.x = x
 
 
 class _DesignProblem:
@@ -191,7 +203,6 @@ class _DesignProblem:
         )
         options: dict[str, Any] = {
             "jac": lambda x: self._jacobian(self._f, x)[0] / size,
-            "bounds": [(0, 1)] * len(self._box.names),
             "constraints": [rows] if self._limits else [],
             "method": "SLSQP",
             "options": {"maxiter": iterations, "ftol": 1e-10},
@@ -201,7 +212,7 @@ class _DesignProblem:
             return float(self._value(self._f, x)[0]) / size
 
         try:
-            optimum = scipy.optimize.minimize(cost, self._box.guess, **options)
+            optimum = self._optimum(cost, options)
             x = np.clip(optimum.x, 0, 1)
             if not optimum.success:
                 return self._failed(f"{optimum.message}; {self._worst(x)}")
@@ -210,6 +221,36 @@ class _DesignProblem:
         except _TrialError as error:
             return self._failed(str(error))
         return self._checked(x, slack)
+
+    def _optimum(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
+        """Return SciPy's optimum; where a motion locks it is sought in half the reach from before.
+
+        Raises
+        ------
+        _TrialError
+            If simulations fail however near they are to the last motion.
+        """
+        x, reach = self._box.guess, 1.0
+        while True:
+            steps = [x]
+            lower, upper = np.maximum(x - reach, 0), np.minimum(x + reach, 1)
+            near: dict[str, Any] = {
+                "bounds": scipy.optimize.Bounds(lower, upper),
+                "callback": steps.append,
+                **options,
+            }
+            try:
+                found = scipy.optimize.minimize(cost, x, **near)
+            except _LockedError as error:
+                x = np.clip(steps[-1], lower, upper)
+                reach = min(reach, float(np.max(np.abs(error.x - x)))) / 2
+                if reach < LEAST_REACH:
+                    raise
+                continue
+            end, x = x, np.clip(found.x, lower, upper)
+            inner = (x - lower > FEASIBLE) | (lower == 0), (upper - x > FEASIBLE) | (upper == 1)
+            if not found.success or np.all(inner) or np.max(np.abs(end - x)) < FEASIBLE:
+                return found
 
     def _checked(self, x: Array, slack: float) -> Design:
         half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
@@ -267,7 +308,10 @@ class _DesignProblem:
         except (SensitivityError, ValueError) as error:
             if self._evaluations == 1:  # at the guesses
                 raise
-            raise _TrialError(self._told(x, error)) from error
+            told = self._told(x, error)
+            if isinstance(error, SensitivityError):
+                raise _LockedError(told, x) from error
+            raise _TrialError(told) from error
 
     def _told(self, x: Array, error: Exception) -> str:
         """Return what went wrong in the last simulation, and with which values."""

@@ -155,7 +155,9 @@ class Recorder:
             if layout.state(z).status == ChainStatus.STUCK:
                 refusal = self._attempt.refusal(rows[-1][-1])
                 raise SensitivityError(
-                    z[0], f"no step was solved by Newton ({refusal}): take a smaller h_min"
+                    z[0],
+                    f"no step was solved by Newton ({refusal}): take a smaller h_min, or other "
+                    "values of the parameters, with which a linkage gets further",
                 )
             stops.append(count)
         return self._steps(
