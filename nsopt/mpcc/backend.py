@@ -68,7 +68,7 @@ class WarmStart:
 
 
 BENT = WarmStart(1e-5, 3e-5, 1.65)
-"""At a rough solution of the same program without a cost of bends, which smooths its motion."""
+"""At a rough solution of the same program without its cost of bends."""
 
 BESIDE = WarmStart(1e-5, 1e-3)
 """At a solution under costs that differ a little, with the barrier parameter of a rough one."""

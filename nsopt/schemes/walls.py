@@ -123,8 +123,9 @@ def turned_directions(first: Balance, end: Node) -> ca.SX:
     struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
     turned = (_normals(d, end) - _normals(d, first.node)) @ struck
     given = ca.fmax(ca.dot(turned, _response(first.M, first.C, turned)), 0)
+    # By no more than directions turn, in this step or one like it: an impact that begins at its
+    # wall meets it faster, and is not off.
     turns = 2 * ca.fabs((_normals(d, end) - _normals(d, first.node)).T @ first.before)
-    # An impact that begins at its wall meets it fast, and in the direction that it has there.
     meets = ca.logic_not(opened) * ca.fmin(ca.fmax(-first.node.gap_rate(first.before), 0), turns)
     return ca.sqrt(given * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
 

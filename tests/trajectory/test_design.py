@@ -143,6 +143,12 @@ def test_what_cannot_be_met_is_told(oscillator):
     assert "'end' is -0.6" in best.message
 
 
+def designed(oscillator, cost, limits=()):
+    """The design of a stiffness between 1 and 40 N/m, sought from 30 N/m."""
+    unknowns, steps = [Unknown("stiffness", 30.0, 1.0, 40.0)], StepBounds(1e-3, 1e-3)
+    return design(oscillator, unknowns, cost, limits, times=0.5, outputs=place, steps=steps)
+
+
 def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
     """A motion without derivatives there is an answer, not an error."""
 
@@ -152,15 +158,8 @@ def test_half_the_step_that_fails_is_told(oscillator, monkeypatch):
         return sensitivities(*given, **options)
 
     monkeypatch.setattr(sys.modules[design.__module__], "sensitivities", failing)
-    best = design(
-        oscillator,
-        [Unknown("stiffness", 30.0, 1.0, 40.0)],
-        lambda y, p: p["stiffness"],
-        [Limit("end", lambda y, p: y[-1], 0.2)],
-        times=0.5,
-        outputs=place,
-        steps=StepBounds(1e-3, 1e-3),
-    )
+    end = Limit("end", lambda y, p: y[-1], 0.2)
+    best = designed(oscillator, lambda y, p: p["stiffness"], [end])
     assert not best.converged
     assert np.all(np.isnan(best.values))
     assert "half the step at t = 0.25 s" in best.message
@@ -178,14 +177,7 @@ def test_it_goes_on_nearer_where_a_motion_locks(oscillator, monkeypatch, locked)
         return sensitivities(*given, **options)
 
     monkeypatch.setattr(sys.modules[design.__module__], "sensitivities", locking)
-    best = design(
-        oscillator,
-        [Unknown("stiffness", 30.0, 1.0, 40.0)],
-        lambda y, p: (p["stiffness"] - 20) ** 2,
-        times=0.5,
-        outputs=place,
-        steps=StepBounds(1e-3, 1e-3),
-    )
+    best = designed(oscillator, lambda y, p: (p["stiffness"] - 20) ** 2)
     assert min(tried) < locked
     assert best.converged, best.message
     assert best.values == pytest.approx([20.0], rel=1e-4)

@@ -26,7 +26,7 @@ FEASIBLE = 1e-6
 """Relative amount by which a limit may be exceeded."""
 
 LEAST_REACH = 1e-3
-"""Of the bounds, how far from a motion the next are sought at least where simulations fail."""
+"""Part of the bounds, within which of the last motion the next is sought at the least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ class _TrialError(RuntimeError):
 
 
 class _LockedError(_TrialError):
-    """One that began; with values nearer to those of another motion it may end."""
+    """A simulation that began and could not go on, as of a linkage that locks."""
 
     def __init__(self, message: str, x: Array) -> None:
         super().__init__(message)
@@ -223,7 +223,10 @@ class _DesignProblem:
         return self._checked(x, slack)
 
     def _optimum(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
-        """Return SciPy's optimum; where a motion locks it is sought in half the reach from before.
+        """Return SciPy's optimum.
+
+        Where a simulation fails it is sought again from the last motion, at most half as far from
+        it in any unknown; what ends on such a bound is sought on from there.
 
         Raises
         ------
@@ -247,9 +250,9 @@ class _DesignProblem:
                 if reach < LEAST_REACH:
                     raise
                 continue
-            end, x = x, np.clip(found.x, lower, upper)
+            before, x = x, np.clip(found.x, lower, upper)
             inner = (x - lower > FEASIBLE) | (lower == 0), (upper - x > FEASIBLE) | (upper == 1)
-            if not found.success or np.all(inner) or np.max(np.abs(end - x)) < FEASIBLE:
+            if not found.success or np.all(inner) or np.max(np.abs(before - x)) < FEASIBLE:
                 return found
 
     def _checked(self, x: Array, slack: float) -> Design:
