@@ -30,7 +30,7 @@ TRIED = [
 """What is tried of the command line; all but ``list`` read or write files."""
 LEFT = {"motion.nc", "motion.png", "forces.png", "motion.html", "optimum.nc", "optimum.png"}
 TESTERS = [
-    *("pytest>=8", "pytest-randomly>=3.15", "hypothesis>=6.100"),
+    *("pytest>=9", "pytest-randomly>=3.15", "hypothesis>=6.100"),
     *("dask>=2024.1", "distributed>=2024.1", "sympy>=1.12"),
 ]
 UV = shutil.which("uv") or ""

@@ -50,7 +50,8 @@ class Interrupt(KeyboardInterrupt):
 class _Scope:
     """A scope that raises KeyboardInterrupt at the signal of number ``patience``.
 
-    ``last`` is the signal heard last, ``dropped`` tells whether Python dropped what it raised.
+    ``last`` is the signal heard last, ``dropped`` tells whether Python dropped what it raised,
+    ``recalled`` whether Ctrl-C came before it, in an earlier call of the same script or cell.
     """
 
     patience: int
@@ -58,6 +59,7 @@ class _Scope:
     heard: int = 0
     last: signal.Signals = signal.SIGINT
     dropped: bool = False
+    recalled: bool = False
 
 
 _scopes: list[_Scope] = []
@@ -156,6 +158,7 @@ def _recall() -> None:
     """Hear Ctrl-C again that came before in the script or cell under way; forget any other."""
     if any(frame in _to_end for frame in _callers()):
         _pressed.set()
+        _scopes[0].recalled = True
     _to_end.clear()
 
 
@@ -235,7 +238,22 @@ def _press_again(scope: _Scope) -> None:
 
 
 def _interrupt() -> KeyboardInterrupt:
-    return Interrupt() if _COMMAND else KeyboardInterrupt()
+    return (Interrupt if _COMMAND else KeyboardInterrupt)(*_earlier_signal())
+
+
+def _earlier_signal() -> list[str]:
+    """Return what to do where a call does not begin because of a signal before it, else nothing."""
+    if not _scopes or any(scope.heard for scope in _scopes):
+        return []
+    if _told_to_end.is_set():
+        return ["SIGTERM told this process to end: to go on, call nsopt.interrupt.forget()"]
+    if _scopes[0].recalled:
+        return [
+            "Ctrl-C came in an earlier call, which returned what it had so far: to go on after a "
+            "result whose `interrupted` is true, call nsopt.interrupt.forget(); a call after this "
+            "KeyboardInterrupt runs"
+        ]
+    return []
 
 
 def _exit_at_once(number: int, frame: FrameType | None) -> None:

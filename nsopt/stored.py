@@ -90,7 +90,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "potential_energy": (TIME, "J", "energy of gravity and springs"),
     "total_energy": (TIME, "J", "kinetic and potential energy"),
     "external_work": (TIME, "J", "work of applied loads since the start"),
-    "dissipated_energy": (TIME, "J", "energy lost in impacts, dampers and the step equations"),
+    "dissipated_energy": (TIME, "J", "energy lost in impacts, friction, dampers and steps"),
     "projection_work": (TIME, "J", "energy added by bringing bodies back to joints and walls"),
     "motion_residual": (TIME, "N", "largest residual of the equations of motion"),
     "contact_loss": (CONTACT, "J", "energy taken by each contact over the step, as it is stepped"),

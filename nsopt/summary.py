@@ -199,7 +199,7 @@ def energy(data: xr.Dataset) -> list[Row]:
         else:
             text = f"change the energy by up to {off:.2g} J"
             if taken > 0:
-                text += f", {100 * off / taken:.2g} % of what contacts take"
+                text += f", {float(f'{100 * off / taken:.2g}'):g} % of what contacts take"
             rows.append(("impacts within steps", text))
     return rows
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from nsopt import Result
+from nsopt import (
+    GROUND,
+    AppliedForce,
+    Frame,
+    Planar,
+    PlanarRevoluteClearance,
+    Result,
+)
 from nsopt.plots import (
     contact_forces,
     coordinates,
@@ -14,7 +21,18 @@ from nsopt.plots import (
 )
 from nsopt.plots.impulses import impulses_apart
 from nsopt.plots.style import label
-from tests.plotted import drawn, factor_of, holds, ran_clearance, ran_ideal, ran_led, ran_stone
+from tests.plotted import (
+    CLEARANCE,
+    drawn,
+    factor_of,
+    holds,
+    ran_clearance,
+    ran_ideal,
+    ran_led,
+    ran_stone,
+    run,
+    tight,
+)
 
 clearance, ideal, stone = (
     pytest.fixture(ran, scope="module") for ran in (ran_clearance, ran_ideal, ran_stone)
@@ -39,6 +57,31 @@ def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
         == [label(clearance), label(ideal)]
         == ["clearance, PaperStep (h 1 to 2 ms)", "ideal, PaperStep (h 1 to 2 ms)"]
     )
+
+
+def components(figure):
+    return [ax.get_ylabel()[4] for ax in figure.axes if ax.get_ylabel().startswith("F")]
+
+
+def test_a_planar_mechanism_has_no_panel_across_its_plane(clearance, ideal):
+    """But what merely stays in a plane has, and what is pressed across it."""
+    plane = run(
+        "plane",
+        joints=[lambda body: Planar("plane", Frame(GROUND), Frame(body))],
+        contacts=[
+            lambda body: PlanarRevoluteClearance(
+                "pin", Frame(GROUND), Frame.at(body, (0, 0, 0)), CLEARANCE
+            )
+        ],
+    )
+    pressed = run("pressed", [tight], [lambda body: AppliedForce("side", Frame(body), (0, 0, 1.0))])
+    assert components(contact_forces(plane)) == ["x", "y"]
+    assert components(contact_forces(plane, ideal)) == ["x", "y"]
+    assert components(contact_forces(plane, component="z")) == ["z"]
+    assert np.nanmax(np.abs(clearance["joint_reaction"].values[:, :, 2])) < 1e-12
+    assert components(contact_forces(clearance)) == ["x", "y", "z"]
+    assert components(contact_forces(plane, clearance)) == ["x", "y", "z"]
+    assert components(contact_forces(pressed)) == ["x", "y", "z"]
 
 
 def test_impulses_of_impacts_are_apart_from_lasting_forces(clearance):

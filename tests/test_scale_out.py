@@ -71,9 +71,8 @@ def started():
         return processes[-1]
 
     yield start
-    for process in reversed(processes):
-        process.terminate()
     for process in processes:
+        process.kill()  # told to end while its scheduler is gone, one may wait without end
         process.wait()
 
 

@@ -204,6 +204,10 @@ def generated(function: ca.Function) -> str:
     return with_copied_blocks(str(generator.dump()))
 
 
+def _user_flags() -> list[str]:
+    return os.environ.get("NSOPT_CFLAGS", "").split()
+
+
 def _long_ones_optimized_less(source: str) -> str:
     """Return generated C whose long functions ask for less; compilers other than gcc ignore it."""
     before, *functions = re.split(r"(?m)^(?=static int casadi_f\d+\()", source)
@@ -237,7 +241,7 @@ class _Build:
 
         def units() -> list[str]:
             unit = with_vectors(source, function, lanes) if many and lanes else source
-            if len(source) >= LONG:
+            if len(source) >= LONG and not any(word.startswith("-O") for word in _user_flags()):
                 unit = _long_ones_optimized_less(unit)
             return units_of(unit, min(processes(), 2 * len(unit) // LONG))
 
@@ -257,7 +261,7 @@ class _Build:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        return (*self.optimization, *_FLAGS, *os.environ.get("NSOPT_CFLAGS", "").split())
+        return (*self.optimization, *_FLAGS, *_user_flags())
 
     @cached_property
     def key(self) -> str:

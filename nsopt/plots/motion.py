@@ -14,6 +14,7 @@ from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.impulses import Stems, impulses_apart
+from nsopt.plots.plane import plane_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -44,6 +45,8 @@ def contact_forces(
 
     Forces are means over the step that ends at each time, in world axes. Of a step with an impact
     the impulse is drawn, as a stem with an axis on the right: over h it would depend on h.
+    Of planar mechanisms, whose joints are all of the plane, the component across it is left out
+    where it is zero.
 
     Parameters
     ----------
@@ -121,6 +124,8 @@ def _components(
     style.require_steps(results, quantity.title)
     names = _named(results, quantity, only)
     parts = _parts(quantity, component)
+    if quantity.impulsive and component is None:
+        parts = [x for x in parts if not _zero_by_plane(results, quantity, names, x)]
     results, text = across(results, over)
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
     figure, axes = style.page(quantity.title, results, len(parts), len(names), size, sharex=True)
@@ -174,6 +179,19 @@ def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
             f"{quantity.title}: no component {component!r}; there are {', '.join(known)}"
         )
     return AXES if component is None else [component]
+
+
+def _zero_by_plane(
+    results: Sequence[Result], quantity: _Quantity, names: Sequence[str], part: str
+) -> bool:
+    """Return whether a component is across the plane of mechanisms, and zero."""
+    axis = AXES.index(part)
+    if not all(plane_of(result) == axis for result in results):
+        return False
+    values = [quantity.of(result) for result in results]
+    across = [_values(result, quantity, names, [part]) for result in results]
+    least = style.MOST_ROUNDING * max(map(style.peak, values))
+    return max(map(style.peak, across)) <= least
 
 
 def _values(

@@ -25,8 +25,11 @@ def _last(name: str) -> Measure:
 
 
 def _largest_lasting_force(result: Result) -> xr.DataArray:
+    """Return the force of that one step which is largest, which need not settle as h falls."""
     size = np.linalg.norm(result["lasting_force"].values, axis=-1)
-    return _by_contact(result, size, "N", "largest force of each contact, impacts left out")
+    return _by_contact(
+        result, size, "N", "largest force of each contact in any one step, impacts left out"
+    )
 
 
 def _largest_impact(result: Result) -> xr.DataArray:
@@ -67,7 +70,12 @@ MEASURES: Mapping[str, Measure] = {
     "largest_gap_violation": _largest_gap_violation,
     "largest_outputs": _largest_outputs,
 }
-"""The measures of each complete run, beside the `NOTES` on every run."""
+"""The measures of each complete run, beside the `NOTES` on every run.
+
+``largest_lasting_force`` is the force of one step. Of a joint that rattles it may be a step at the
+end of a lasting contact that exceeds all others, and change as h falls: for what a joint carries
+give `sweep` a quantile over time as a ``measure``.
+"""
 
 PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "step_control")
 """Attributes that all results of a sweep share, where they have them."""

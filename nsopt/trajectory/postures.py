@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import QUIET
-from nsopt.trajectory.conditions import Bound, Condition
+from nsopt.trajectory.conditions import Bound, Condition, Orient
 from nsopt.trajectory.node_sample import NodeSample
 
 Array = NDArray[np.float64]
 
 MET = 1e-7
 """Violation below which a condition counts as met."""
+
+AT_LIMIT = 1e-3
+"""Of the width of a range, or of a limit on one side, how far a value at its limit may be off it:
+where conditions exclude each other searches end less exactly."""
 
 
 def find_posture(
@@ -53,7 +57,7 @@ def find_posture(
     ------
     ValueError
         If a condition does not fit the mechanism, or no search meets all of them: the message
-        names the one that is violated most in the best.
+        names those that are violated in the best, and the limits that it is at.
     """
     for condition in conditions:
         condition.check(dynamics)
@@ -68,10 +72,20 @@ def find_posture(
         bounds += [b for b in condition.along(m) + condition.end(m) if ca.depends_on(b.value, q)]
     search = _Search(q, bounds, about)
     ends = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
-    met = [x for x, violation in ends if violation.max(initial=0.0) <= MET]
+    met = [end.q for end in ends if end.off.max(initial=0.0) <= MET]
     if not met:
-        raise ValueError(search.complaint(min((v for _, v in ends), key=np.max), starts))
+        orients = any(isinstance(x, Orient) for x in conditions)
+        best = min(ends, key=lambda end: float(end.off.max()))
+        raise ValueError(search.complaint(best, starts, orients))
     return min(met, key=lambda x: float(np.linalg.norm(x - about)))
+
+
+class _End(NamedTuple):
+    """The posture where a search ends, with values and violations of the rows of bounds there."""
+
+    q: Array
+    values: Array
+    off: Array
 
 
 class _Search:
@@ -91,20 +105,44 @@ class _Search:
         options = {**QUIET, "ipopt.max_iter": 200, "ipopt.constr_viol_tol": MET / 10}
         self._solve = ca.nlpsol("posture", "ipopt", program, options)
 
-    def run(self, start: Array) -> tuple[Array, Array]:
-        """Return the posture where a search ends, and the violation of each bound there."""
+    def run(self, start: Array) -> _End:
+        """Return where a search ends."""
         solution = self._solve(x0=start, lbg=self.lower - self._wide, ubg=self.upper + self._wide)
         q, g = (np.asarray(solution[name]).ravel() for name in ("x", "g"))
         off = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
-        return q, np.where(np.isfinite(g), off, np.inf)
+        return _End(q, g, np.where(np.isfinite(g), off, np.inf))
 
-    def complaint(self, violation: Array, starts: int) -> str:
+    def complaint(self, best: _End, starts: int, orients: bool) -> str:
         """Return the message for no posture found."""
-        k = int(np.argmax(violation))
-        return (
-            f"no posture meets all conditions: in the best of {starts} searches {self.labels[k]} "
-            f"is off by {violation[k]:.3g}; move the target, or give more starts"
+        worst: dict[str, float] = {}
+        for k in np.argsort(-best.off):
+            if best.off[k] > MET:
+                worst.setdefault(self.labels[k], float(best.off[k]))
+        off = " and ".join(f"{label} is off by {size:.3g}" for label, size in worst.items())
+        limits = self._at_limits(best)
+        at = f" while {' and '.join(limits)}" if limits else ""
+        remedies = ["move the target"]
+        remedies += ["widen that limit" if len(limits) == 1 else "widen those limits"] * bool(
+            limits
         )
+        remedies += ["let Orient be further off (within=, about_z=True)"] * orients
+        return (
+            f"no posture meets all conditions: in the best of {starts} searches {off}{at}; "
+            f"{', '.join(remedies)}, or give more starts"
+        )
+
+    def _at_limits(self, end: _End) -> list[str]:
+        """Return the limits that values are at, in words."""
+        width, texts = self.upper - self.lower, []
+        for limits, side in ((self.lower, "lower"), (self.upper, "upper")):
+            size = np.where(np.isfinite(width), width, np.maximum(np.abs(limits), MET))
+            near = np.isfinite(limits) & (width > 0) & (end.off <= MET)
+            near &= np.abs(end.values - limits) <= AT_LIMIT * size
+            texts += [
+                f"{self.labels[k]} is at its {side} limit, {limits[k]:.6g}"
+                for k in np.flatnonzero(near)
+            ]
+        return texts
 
 
 def _starts(dynamics: Dynamics, near: Array, starts: int, seed: int) -> list[Array]:

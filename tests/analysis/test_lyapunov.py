@@ -109,7 +109,7 @@ def by_variation(periods, settle, start):
 @pytest.mark.slow
 def test_of_the_driven_pendulum_in_chaos():
     """Their sum is the rate at which volume shrinks, exactly; each to what an average allows."""
-    count, start, h = 1000, [0.2, 0.0], PERIOD / 400
+    count, start, h = 500, [0.2, 0.0], PERIOD / 400
     found = lyapunov(
         pendulum(PUSH),
         Start(np.array(start[:1]), np.array(start[1:])),

@@ -227,6 +227,22 @@ def test_postures_that_cannot_be_are_told():
         find_posture(d, [], near=[0.0])
 
 
+def test_limits_that_keep_from_an_orientation_are_told():
+    """A hinge that turns by up to 1 rad is to turn by 1.5 rad: off by the sine of the rest."""
+    body = Body("hand", 1.0, (0.01, 0.01, 0.01))
+    hinge = Revolute("hinge", Frame(None), Frame(body))
+    drives = [Actuator("hinge", lower=-1.0, upper=1.0)]
+    d = assemble(Mechanism([body], [hinge], "relative", drives))
+    s, c = np.sin(1.5), np.cos(1.5)
+    task = [Orient(Frame(body), [[c, -s, 0], [s, c, 0], [0, 0, 1]]), ActuatorLimits()]
+    told = (
+        rf"orientation is off by {np.sin(0.5):.3f} while range of hinge is at its upper limit, 1; "
+        r"move the target, widen that limit, let Orient be further off \(within=, about_z=True\)"
+    )
+    with pytest.raises(ValueError, match=told):
+        find_posture(d, task, starts=3)
+
+
 def test_a_posture_is_the_end_of_a_motion():
     """From inverse kinematics to a motion that reaches the point."""
     d = assemble(ARM)

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nsopt import Actuator, Body, Frame, Mechanism, Prismatic, Revolute, assemble
-from nsopt.robots import load_urdf, resistances, typical_resistance
+from nsopt.robots import WithPlay, load_urdf, resistances, typical_resistance
 from nsopt.trajectory import (
     EndAt,
     Horizon,
@@ -115,6 +115,29 @@ def test_the_best_turn_is_the_cubic_of_least_torque():
     )
     assert best.completed, best.stop_reason
     assert best.objective == pytest.approx(12 / 4, rel=1e-9)
+
+
+@pytest.mark.unit
+def test_a_joint_with_play_that_is_left_out_is_told():
+    """Unless it is said which joints count."""
+    upper = Body("upper", 1.0, (0.01, 0.02, 0.02), position=(0.2, 0, 0))
+    lower = Body("lower", 1.0, (0.01, 0.02, 0.02), position=(0.6, 0, 0))
+    hinges = [
+        Revolute("shoulder", Frame(None), Frame.at(upper, (0, 0, 0))),
+        Revolute("elbow", Frame.at(upper, (0.4, 0, 0)), Frame.at(lower, (0.4, 0, 0))),
+    ]
+    drives = [Actuator("shoulder", effort=10.0), Actuator("elbow", effort=5.0)]
+    robot = Mechanism([upper, lower], hinges, "relative", drives)
+    JointLoad().check(assemble(robot))
+    loose = WithPlay(robot, "elbow", 1e-4)
+    d = assemble(loose.mechanism, loose.elements)
+    told = (
+        r"JointLoad leaves out 'elbow', .* it counts shoulder: add "
+        r"InputEffort\(input='elbow_torque'\) .* joints=\['shoulder'\]"
+    )
+    with pytest.warns(UserWarning, match=told):
+        JointLoad().check(d)
+    JointLoad(joints=["shoulder"]).check(d)
 
 
 @pytest.mark.unit

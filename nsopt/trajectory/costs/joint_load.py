@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,8 +11,9 @@ import casadi as ca
 import numpy as np
 
 from nsopt.checks import numbers, positive
-from nsopt.elements import Prismatic
-from nsopt.mechanics import Dynamics
+from nsopt.elements import JointDrives, Prismatic
+from nsopt.mechanics import Dynamics, Pair
+from nsopt.parameter import Parameter
 from nsopt.trajectory.checks import check_joints
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
@@ -39,11 +41,13 @@ class JointLoad(Cost):
     Parameters
     ----------
     joints : sequence of str
-        By default all that have an actuator.
+        By default all that have an actuator. A warning names joints with play that inputs drive,
+        as those of `nsopt.robots.WithPlay`: they have none.
     torque : number or mapping [N m], of joints that slide [N]
         Of drive and resistance; by default E.
     force : number or mapping [N]
-        By default `FORCE_PER_TORQUE` times E, of joints that slide E.
+        By default `FORCE_PER_TORQUE`, 20 1/m and so within those 7 to 37 1/m, times E; of joints
+        that slide E.
     moment : number or mapping [N m]
         By default E, of joints that slide infinite.
 
@@ -76,6 +80,8 @@ class JointLoad(Cost):
         for name in ("torque", "force", "moment"):
             named = [joint for joint in _by_joint(getattr(self, name)) if joint]
             check_joints(f"{name} of JointLoad", named, counted)
+        if self.joints is None:
+            _tell_left_out(dynamics, counted)
         for joint in counted:
             if not np.isfinite(self._ratings(dynamics, joint)).any():
                 raise ValueError(
@@ -121,6 +127,36 @@ class JointLoad(Cost):
             value = stated.get(joint) if isinstance(stated, Mapping) else stated
             ratings[name] = float(default if value is None else value)
         return ratings["torque"], ratings["force"], ratings["moment"]
+
+
+def _tell_left_out(dynamics: Dynamics, counted: Sequence[str]) -> None:
+    """Warn of joints with play that have an input in place of an Actuator."""
+    for joint, inputs in _driven_with_play(dynamics):
+        costs = " + ".join(f"InputEffort(input={name!r})" for name in inputs)
+        warnings.warn(
+            f"JointLoad leaves out {joint!r}, which has play and is driven without an Actuator; "
+            f"it counts {', '.join(counted)}: "
+            + (f"add {costs} for its torque, and " if costs else "")
+            + f"give joints={[*counted]} to say that these are meant",
+            stacklevel=5,
+        )
+
+
+def _driven_with_play(dynamics: Dynamics) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each joint with play that `JointDrives` turn, and their parameters."""
+    loose = [x for x in dynamics.contacts if isinstance(x, Pair)]
+    for drives in (x for x in dynamics.elements if isinstance(x, JointDrives)):
+        inputs = [x.name for x in drives.gains if isinstance(x, Parameter)]
+        for driven in drives.joints:
+            frames = (driven.a, driven.b)
+            plays = [x.name for x in loose if (x.a, x.b) == frames]
+            names = [
+                x.name
+                for x in dynamics.mechanism.joints
+                if isinstance(x, Pair) and (x.a, x.b) == frames
+            ]
+            if plays:
+                yield (names or plays)[0], inputs
 
 
 def _by_joint(rating: Rating) -> Mapping[str, float]:
