@@ -115,6 +115,7 @@ def test_energy_that_steps_lose_is_told_where_nothing_dissipates(h):
     assert (h == 1e-2) == (part > 1)
 
 
+@pytest.mark.slow
 def test_what_a_damper_takes_is_not_the_steps():
     damped = pendulum(lambda *ends: TorsionSpringDamper("damper", *ends, 0.0, damping=1.0))
     result = run(damped, 0.3, (1e-3, 1e-3))
@@ -132,6 +133,7 @@ def test_a_contact_that_gives_energy_is_named():
     assert "gave" in text
 
 
+@pytest.mark.slow
 def test_steps_of_another_scheme_are_told():
     result = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3), Hopeless())
     (text,) = result.warnings
@@ -159,6 +161,7 @@ def test_a_body_that_turns_too_far_in_a_step_is_named():
     assert not run(top((0.1, 300.0, 0.1)), 0.05, (1e-3, 1e-3)).warnings
 
 
+@pytest.mark.slow
 def test_angular_velocities_are_on_record_in_world_axes():
     """Angular momentum, of which it is made, stays."""
     data = run(top((1.0, 2.0, 3.0)), 0.2, (1e-4, 1e-4)).data

@@ -32,6 +32,7 @@ def holder(tmp_path):
         process.kill()
 
 
+@pytest.mark.slow
 def test_another_process_is_told_who_holds_a_file(tmp_path, holder):
     path = tmp_path / "x.nc"
     told = rf"x\.nc' is being written by process {holder.pid} on .*: wait"
@@ -45,6 +46,7 @@ def test_another_process_is_told_who_holds_a_file(tmp_path, holder):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_held_is_free(tmp_path, holder):
     holder.kill()
     holder.wait()

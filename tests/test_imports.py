@@ -29,6 +29,7 @@ HEAVY = {
 """Modules that take long to import and are of use to a part of the work only."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", ["import nsopt", "import nsopt.cli", "import nsopt.robots"])
 def test_heavy_modules_are_left_to_what_uses_them(statement):
     code = f"{statement}; import sys; print(*sys.modules, sep='\\n')"

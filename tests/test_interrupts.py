@@ -358,6 +358,7 @@ def test_before_there_is_a_motion_nothing_is_returned(monkeypatch):
         refine(small(), 1e-9, by=ObjectiveChange())
 
 
+@pytest.mark.slow
 def test_the_best_of_the_starts_so_far(monkeypatch):
     whole = small().solve()
     asked = pressing_at(monkeypatch, InterruptCallback, "eval_buffer", 10**6)

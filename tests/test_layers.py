@@ -235,6 +235,7 @@ def test_every_module_has_a_layer():
     assert not lost, f"no place in LAYERS of tests/test_layers.py for {', '.join(lost)}"
 
 
+@pytest.mark.slow
 def test_imports_go_downward_through_doors():
     known = modules()
     exported = doors(known)
@@ -253,6 +254,7 @@ def test_imports_go_downward_through_doors():
     assert not broken, report(broken)
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other():
     known = modules()
     exported = doors(known)
@@ -273,6 +275,7 @@ def test_no_modules_import_each_other():
     assert not circles(graph), report(" -> ".join(circle) for circle in circles(graph))
 
 
+@pytest.mark.slow
 def test_no_two_classes_share_a_name():
     classes = {}
     for module, file in modules().items():

@@ -177,6 +177,7 @@ def test_gaps_are_over_the_clearance(clearance):
         assert holds(ax, clearance["gap"].values[:, k] / CLEARANCE)
 
 
+@pytest.mark.slow
 def test_one_contact_read_from_a_file(clearance, tmp_path):
     c = [CLEARANCE]
     data = clearance.data.isel(contact=[1]).assign_attrs(gap_scales=c, clearances=c)

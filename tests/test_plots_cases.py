@@ -83,6 +83,7 @@ def test_shape_of_a_link_is_what_its_joints_turn(cases):
     assert np.max(off) > 1e-5
 
 
+@pytest.mark.slow
 def test_what_there_is_not_is_refused_by_name(cases):
     with pytest.raises(ValueError, match="no flexible link 'boom'; there are link0"):
         link_shapes(*cases, link="boom")

@@ -132,6 +132,7 @@ def quaternions(*results):
     return [result["body_quaternion"].values for result in results]
 
 
+@pytest.mark.slow
 def test_deviations_need_a_reference_with_the_same_bodies(clearance, led):
     with pytest.raises(ValueError, match="the last is the reference"):
         deviations(clearance)

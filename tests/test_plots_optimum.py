@@ -134,6 +134,7 @@ def test_the_mechanism_is_drawn_to_the_end(bead):
     assert dots[0] == pytest.approx([0.0, 0.0])
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_wall_is_in_metres(bounce):
     ax = panels(bounce)["Gaps"]
     assert ax.get_ylabel() == "gap [m]"
@@ -142,6 +143,7 @@ def test_the_gap_of_a_wall_is_in_metres(bounce):
     assert not walls(ran_clearance()).any()
 
 
+@pytest.mark.slow
 def test_gaps_of_a_clearance_are_drawn_where_they_open(hung):
     assert "Gaps" not in panels(hung)
     data = hung.data.copy(deep=True)

@@ -68,6 +68,7 @@ def test_samples_are_drawn_over_any_of_their_names():
         assert "1 of 3 runs failed" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_a_bifurcation_diagram_has_every_point(fallen):
     figure = bifurcation_diagram(fallen, over="mass")
     (line,) = figure.axes[0].lines

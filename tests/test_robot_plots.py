@@ -155,6 +155,7 @@ def test_joint_torques_are_sizes_of_reactions(result):
     assert len(joint_torques(result).axes[0].lines) == 3
 
 
+@pytest.mark.slow
 def test_results_are_overlaid_or_side_by_side_also_where_one_stopped_early(result, tmp_path):
     early = result.data.isel(time=slice(0, 10)).assign_attrs(completed=0)
     both = result, Result(early)

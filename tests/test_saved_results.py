@@ -31,6 +31,7 @@ def bounces(t):
     return height, velocity, [MASS * (1 + RESTITUTION) * x for x in (speed, RESTITUTION * speed)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_they_are_whole_and_of_use(file):
     result = Result.open(file)
@@ -64,6 +65,7 @@ def test_energy_of_a_ball_is_balanced():
     np.testing.assert_allclose(energy[0] - energy, data["dissipated_energy"].values, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_cart_of_least_effort_is_the_cubic():
     result = Result.open(DATA / "double_integrator.nc")
     assert result.objective == pytest.approx(12, rel=1e-9)

@@ -40,6 +40,7 @@ def single(problem, steps, **parameters):
     )
 
 
+@pytest.mark.slow
 def test_each_point_of_a_grid_is_the_single_run(case_a, tmp_path):
     values = {"clearance": [1e-3, 5e-4], "h": [2e-3, 1e-3]}
     data = run(case_a, Grid(values), workers=2, folder=tmp_path, title="case A")
@@ -69,6 +70,7 @@ def test_each_point_of_a_grid_is_the_single_run(case_a, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["sweep.nc"]
 
 
+@pytest.mark.slow
 def test_samples_are_taken_row_by_row(case_a):
     values = {"clearance": [1e-3, 5e-4, 7e-4], "h_max": [1e-3, 2e-3, 1.5e-3]}
     data = run(case_a, Samples(values))

@@ -26,6 +26,7 @@ def points(folder):
     return sorted((folder / "points").iterdir())
 
 
+@pytest.mark.slow
 def test_finished_points_are_not_run_again(tmp_path, runs):
     over = Grid({"mass": [1.0, 2.0], "h": [1e-3, 2e-3]})
     first = run(drop(), over, folder=tmp_path)
@@ -46,6 +47,7 @@ def flipped(content):
     return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

@@ -43,6 +43,7 @@ def diagram():
     return bifurcation(data)
 
 
+@pytest.mark.slow
 def test_the_period_doubles_where_theory_has_it(diagram):
     """One speed after the impact, g T / 2, below the bound; two of them above."""
     spread = diagram.groupby("amplitude")["points"].agg(["min", "max", "count"])

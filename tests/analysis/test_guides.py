@@ -57,6 +57,7 @@ def prism(request):
     return polygon, run(Mechanism([rail, slider]), joint, 0.02)
 
 
+@pytest.mark.slow
 def test_corners_use_up_what_their_gaps_leave(prism):
     """Gaps are stated by the element; offsets are from where its corner is."""
     polygon, result = prism
@@ -74,6 +75,7 @@ def test_corners_use_up_what_their_gaps_leave(prism):
     assert [each.part for each in found[:: len(polygon)]] == ["guide, front end", "guide, back end"]
 
 
+@pytest.mark.slow
 def test_the_walls_are_the_clearance_away_from_the_middle(prism):
     polygon, result = prism
     walls = orbit(result)[0].walls

@@ -37,6 +37,7 @@ def pendulum(push, up=False):
     return assemble(Mechanism([bob], [pivot], "relative"), [damper, drive], (0, -1.0, 0))
 
 
+@pytest.mark.slow
 def test_of_an_equilibrium_they_are_the_eigenvalues():
     rest = Start(np.zeros(1), np.zeros(1))
     h = 5e-3
@@ -55,6 +56,7 @@ def test_of_an_equilibrium_they_are_the_eigenvalues():
     assert found.end.t == pytest.approx(40.0)
 
 
+@pytest.mark.slow
 def test_a_ball_that_bounces_without_loss_has_none():
     """Its period grows with its height, so that neighbours part in proportion to time."""
     body = Body("ball", 1.0, point_mass=True, position=(0, 0, 0.1))
@@ -67,6 +69,7 @@ def test_a_ball_that_bounces_without_loss_has_none():
     assert 0 < found.exponents[0] < 2 * np.log(1 + 40.0 * 40) / 40
 
 
+@pytest.mark.slow
 def test_of_a_bounce_that_has_doubled_its_period():
     """The bounce of one period is unstable: its larger multiplier is above one in size."""
     amplitude = 1.1 * DOUBLING

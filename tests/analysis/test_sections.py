@@ -137,6 +137,7 @@ def test_quantities_have_names(forced):
         quantity(forced, lambda result: 0.0)
 
 
+@pytest.mark.slow
 def test_impacts_are_a_section_with_the_state_after_them():
     e, height = 0.6, 0.05
     result = run(ball(e, height), 0.3, 1e-3, ContactAligned())
@@ -164,6 +165,7 @@ def test_a_run_without_steps_has_no_modes():
     assert not mode_statistics(Result(result.data.isel(time=[0])))
 
 
+@pytest.mark.slow
 def test_orbits_are_in_the_plane_that_they_live_in():
     flat = run(case_a.problem.dynamics, 0.1, 1e-3)
     one, other = orbit(flat)

@@ -61,6 +61,7 @@ def test_a_block_that_slides_to_rest():
     assert wear(kept, "floor", K).volume == pytest.approx(K * 2 * G * way, rel=1e-2, abs=0)
 
 
+@pytest.mark.slow
 def test_a_compliant_floor_wears_as_much():
     """Friction, 0.4 of the normal force, is no part of it."""
     block = Body("block", 2.0, position=(0, 0, -3e-6), point_mass=True, velocity=(1.0, 0, 0))
@@ -76,6 +77,7 @@ def test_what_only_bounces_does_not_wear():
     assert wear(run(ball(0.5, 0.05), 0.3, 1e-3, None, ContactAligned()), "floor", K).volume == 0
 
 
+@pytest.mark.slow
 def test_a_pin_that_turns_in_its_bore_wears_where_it_is_loaded():
     """k F R w t all at the bottom, and the clearance of a bore worn evenly by as much."""
     c, R, L, load, speed, T = 1e-4, 0.01, 0.02, 40.0, 30.0, 0.1

@@ -23,6 +23,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_mechanism_alone(folder):
     output = call("mobility", "linkage_alone.py", "--order", 3).output
     assert "it moves with 1 freedom" in output
@@ -31,6 +32,7 @@ def test_a_mechanism_alone(folder):
     assert np.ptp(np.asarray(Image.open("results/linkage_alone_mobility.png"))) > 0
 
 
+@pytest.mark.slow
 def test_the_mechanism_of_a_problem(folder):
     output = call("mobility", "bricard", "--order", 2, "--out", "b.svg").output
     assert "freedom by counting     0" in output

@@ -216,6 +216,7 @@ def test_near_one_rebound_and_loss_are_those_stated(e):
     assert 1 - ratio**2 == pytest.approx(1 - e**2, rel=0.1)
 
 
+@pytest.mark.slow
 def test_an_impact_faster_than_stated_loses_more():
     k = 3 * (1 - 0.9**2) / 4
     for stated in (SPEED / 2, 2 * SPEED):
@@ -368,6 +369,7 @@ def test_no_rebound_at_all_is_refused_where_the_law_has_none(law):
         CompliantContact("soft", INSIDE, law)
 
 
+@pytest.mark.slow
 def test_a_driven_loop_with_redundant_rows_flies_freely():
     """A quick-return motion: the pin of the crank, free in its block, has no part in the pivots."""
     y, x = ((1, 0, 0), (0, 0, 1), (0, -1, 0)), ((0, 0, 1), (1, 0, 0), (0, 1, 0))

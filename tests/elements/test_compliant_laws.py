@@ -150,6 +150,7 @@ def test_what_is_lost_is_on_record_like_that_of_a_rigid_contact(law):
     assert not result.warnings
 
 
+@pytest.mark.slow
 def test_offset_point_and_torque_are_those_of_a_rigid_joint():
     """A bushing pushed through its clearance against the pin."""
     c, radius, load = 1e-3, 0.02, 50.0

@@ -53,6 +53,7 @@ def test_to_zero_it_tends_to_the_programme():
     assert off[0] / off[1] == pytest.approx(10, rel=0.3)
 
 
+@pytest.mark.slow
 def test_it_pushes_where_its_tolerance_is_used_up():
     """A body that is drawn along: at rest within, then held at its edge against its weight."""
     body = Body("b", 2.0, point_mass=True)

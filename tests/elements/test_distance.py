@@ -41,6 +41,7 @@ def bob_on_actuator(length, velocity, gravity=0.0):
 CHAIN = {"scheme": Variational(), "solver": Compiled()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [-1, 1], ids=["pulls in", "lets out"])
 def test_actuator_keeps_the_angular_momentum(sign):
     """Free but for the actuator: r^2 phi' stays, whatever r(t)."""
@@ -70,6 +71,7 @@ def test_actuator_drift_is_the_rate_of_its_closure():
     assert array(d.closure_drift(0.7, q, [])) == pytest.approx(rate, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_rod_carries_a_hanging_weight():
     bob = Body("bob", 2.0, point_mass=True, position=(0, 0, -0.5))
     d = assemble(

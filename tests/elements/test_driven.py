@@ -58,6 +58,7 @@ def means(course, t):
     return (course(t[:-1]) + 4 * course((t[:-1] + t[1:]) / 2) + course(t[1:])) / 6
 
 
+@pytest.mark.slow
 @coordinates
 def test_its_torque_is_what_the_motion_takes(coordinates):
     """Beyond a turn; phi = 4 pi t^2."""
@@ -94,6 +95,7 @@ def test_parameters_in_a_course_may_be_replaced():
     assert result["q"].values[:, 0] == pytest.approx(0.25 * np.sin(6 * t) + 0.16, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_constant_speed_begins_where_bodies_stand_or_where_it_is_told():
     speed = Parameter("speed", 7.0)
     for options, angle in (({}, 0.0), ({"begin": 0.4}, 0.4), ({"begin": Parameter("a", 1)}, 1.0)):
@@ -151,6 +153,7 @@ def test_friction_is_that_of_the_joint_and_not_of_its_drive():
     assert torques[0] - torques[1] == pytest.approx(0.15, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_load_on_the_slider_of_an_ideal_slider_crank_comes_to_its_crank():
     """Virtual work: torque = force times dx/dphi, and inertia by finite differences."""
     r, l = 0.05, 0.12

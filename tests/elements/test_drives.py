@@ -144,6 +144,7 @@ def test_laws_are_written_with_numpy_or_casadi():
         assert torque == pytest.approx(np.sin(0.8) - 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["absolute", "relative"])
 def test_computed_torque_makes_errors_decay_as_a_linear_oscillator(coordinates):
     """With the right model e'' + 20 e' + 100 e = 0: e = e0 (1 + 10 t) exp(-10 t)."""

@@ -110,6 +110,7 @@ def test_stick_slip_of_a_mass_pulled_by_a_spring():
     assert np.sum(np.diff(slips.astype(int)) == 1) >= 2  # again and again
 
 
+@pytest.mark.slow
 def test_presliding_hysteresis():
     """Below break-away the mass moves by the bristles alone, on loops that close."""
 
@@ -170,6 +171,7 @@ def test_mean_over_a_step_is_that_of_many_short_ones():
         assert force == pytest.approx(np.mean(np.asarray(forces)), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=lambda s: type(s).__name__)
 def test_a_block_slides_down_by_its_reaction(scheme):
     """g (sin - mu cos) along a slope: the normal force is what the joint holds."""
@@ -220,6 +222,7 @@ def test_second_order_under_a_given_load(law):
     assert off[1] < off[0] / 3 or off[0] < 1e-9
 
 
+@pytest.mark.slow
 def test_a_load_may_be_a_parameter():
     d = slider(StribeckLaw(0.2, creep=1e-5), load=Parameter("load", 5.0), v0=1.0)
     ends = [
@@ -269,6 +272,7 @@ def test_friction_needs_a_joint():
         assemble(Mechanism([mass]), [rub])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", JOINT_FRICTION, ids=str)
 def test_every_friction_slows_a_body_by_what_the_joint_resists_with(row):
     slides = row.name.startswith("sliding")
@@ -310,6 +314,7 @@ def test_a_turning_joint_sticks_by_its_bristles():
     assert (speed[-1] - speed[-501]) / 0.5 == pytest.approx(gain, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_joint_resistance_is_that_of_the_record():
     """Friction and its reaction, from forces in place of impulses."""
     d = slider(StribeckLaw(0.2, creep=1e-5), v0=1.0)
@@ -332,6 +337,7 @@ def test_joint_resistance_is_that_of_the_record():
         joint_resistance(d, "slid")
 
 
+@pytest.mark.slow
 def test_second_order_under_its_own_reaction():
     """A pendulum that rubs in its hinge under a load that changes, before it turns back."""
     rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))

@@ -180,6 +180,7 @@ def test_what_turns_together_has_no_film_force_and_a_squeeze_resists():
     assert np.hypot(*centred[:2]) == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_loaded_journal_settles_at_the_equilibrium_of_a_short_bearing():
     load = capacity(0.6)
     d = bearing((0.0, -load, 0.0))
@@ -207,6 +208,7 @@ def test_a_loaded_journal_settles_at_the_equilibrium_of_a_short_bearing():
         wear(heavy, "film", 1e-13)
 
 
+@pytest.mark.slow
 def test_at_rest_asperities_carry_it():
     """It sinks until the film is thinner than the asperities, which press by their law."""
     K, load, rough = 1e13, 50.0, 2e-6

@@ -138,6 +138,7 @@ def posed(d, result):
     return consistent(d, Start(q, np.zeros(d.nv)))
 
 
+@pytest.mark.slow
 def test_more_drives_than_axes_share_as_joints_would_feel_the_guide():
     path = CornerPath(CORNERS, side=0.5)
     guided, driven = arm(path, links=3), arm(path, links=3, drives=(0, 1, 2))

@@ -137,6 +137,7 @@ def skate(speed=2.0):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "order"), [(Variational(), 2), (MoreauJean(), 1)])
 def test_a_skate_on_a_slope_draws_a_cycloid(scheme, order):
     """x = a sin^2(w t), y = a (w t - sin(2 w t)/2), a = g sin(slope) / (2 w^2): it never falls."""
@@ -151,6 +152,7 @@ def test_a_skate_on_a_slope_draws_a_cycloid(scheme, order):
     assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed():
     """[Earnshaw 1844]: in a circle about any point, whatever the plate turns like at 2/7 of it."""
     speed, radius, mass = 3.0, 0.05, 0.4
@@ -209,6 +211,7 @@ def mecanum(k, a, b):
     return MecanumWheel(f"wheel on ground {k}", a, b, 0.1, (1, -1, -1, 1)[k] * np.pi / 4)
 
 
+@pytest.mark.slow
 def test_mecanum_wheels_drive_sideways_and_round():
     """R w = forward -+ sideways -+ (l + w/2) turn, of each wheel [Muir and Neuman 1987]."""
     forward, sideways, turning = 0.2, -0.3, 0.4
@@ -228,6 +231,7 @@ def test_mecanum_wheels_drive_sideways_and_round():
     assert float(result["constraint_violation"].max()) < 1e-9
 
 
+@pytest.mark.slow
 def test_wheels_of_two_axles_cannot_all_be_kept_from_sliding():
     d = cart(lambda k, a, b: Wheel(f"wheel on ground {k}", a, b, 0.1))
     with pytest.raises(ValueError, match="'wheel on ground 1' follows from joints"):

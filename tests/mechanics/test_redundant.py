@@ -98,6 +98,7 @@ def allowed(M, C, v):
     return v - np.linalg.solve(M, C.T @ (np.linalg.pinv(G, rcond=1e-9) @ (C @ v)))
 
 
+@pytest.mark.slow
 def test_reactions_of_the_four_bar_are_of_least_norm(redundant, motion):
     """`PaperStep` holds joints where they are, not their rates: first order."""
     d = redundant

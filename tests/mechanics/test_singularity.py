@@ -73,10 +73,12 @@ def test_charmie_has_19_rows_by_name():
     assert sorted(implied.values()) == [2, 2, 3, 3, 3, 3, 3]
 
 
+@pytest.mark.slow
 def test_a_gough_platform_has_none():
     assert not rows_at_start(gough("relative"))
 
 
+@pytest.mark.slow
 def test_it_is_told_before_the_run_and_with_the_result(capsys):
     d = bennett("relative")
     options = {"steps": StepBounds(1e-3, 1e-3), "solver": Solver()}

@@ -65,6 +65,7 @@ def flat_row(loops):
     return Mechanism([*cranks, *couplers], joints, Relative([f"right {k}" for k in range(loops)]))
 
 
+@pytest.mark.slow
 def test_a_flat_row_of_two_four_bars_has_four_motions():
     """Each is a parallelogram, or an antiparallelogram whose next crank turns back by thrice."""
     x = mobility(flat_row(2), order=2)

@@ -42,6 +42,7 @@ def test_goldberg():
     assert figures(problem("goldberg")) == (-1, 4, 1, 1, 0)
 
 
+@pytest.mark.slow
 def test_a_constraint_singularity_in_a_regular_posture():
     """Goldberg's six-bar where the rank drops from 5 to 4: remark 1 of section 5.2."""
     x = problem("goldberg_six")
@@ -154,6 +155,7 @@ def test_a_spherical_linkage_is_overconstrained():
     assert x.redundant_rows == {"joint 4": 3}
 
 
+@pytest.mark.slow
 def test_double_watt_moves_through_a_cusp():
     """The cones end at zero, yet it moves: a limit of the method, and the page says so."""
     x = problem("double_watt")

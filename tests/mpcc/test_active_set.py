@@ -113,6 +113,7 @@ def test_b_stationary_without_multipliers_of_both_signs(backend):
     assert "B-stationary" in solution.summary()
 
 
+@pytest.mark.slow
 def test_multipliers_are_what_the_objective_costs():
     """By solving again with every row moved: f falls by its multiplier, in physical units."""
 

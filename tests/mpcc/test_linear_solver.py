@@ -254,6 +254,7 @@ def test_without_a_compiler_the_one_of_casadi_is_taken(monkeypatch):
     linear_solver.library.cache_clear()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_where_it_gives_up_mumps_takes_its_place(monkeypatch):
     """Stopped after an iteration, as if a system could not be solved."""

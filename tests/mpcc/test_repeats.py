@@ -54,6 +54,7 @@ def same_bits(outer: ca.Function, *inputs: np.ndarray) -> list[np.ndarray]:
     return [a for a, _ in numbers]
 
 
+@pytest.mark.slow
 @compiled
 def test_elimination_along_a_chain_is_a_loop():
     blocks = np.arange(N * SIZE) // SIZE

@@ -100,6 +100,7 @@ def test_end_effector_goes_the_path_of_the_closed_form(motions):
         assert array(path(*motion[:3])[0]) == pytest.approx(forms.end_effector(t), abs=1e-10)
 
 
+@pytest.mark.slow
 def test_joints_that_actuators_move_follow_the_closed_forms(loops, motions):
     names = loops.dynamics.v_names
     at_4, at_5 = (names.index(x) for x in ("joint_4.speed", "joint_5.rate"))

@@ -75,6 +75,7 @@ def frequencies(d):
     return np.sqrt(eigh(array(stiffness(straight)), array(d.mass(straight, p)))[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", [4, 8])
 def test_first_frequencies_are_too_high_by_about_a_quarter_over_n_squared(
     elements,
@@ -182,6 +183,7 @@ def test_a_slewed_beam_follows_the_theory_with_the_square_of_its_elements():
     assert errors[0] / errors[1] == pytest.approx(4, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_link_of_a_robot_is_replaced_where_it_is_attached():
     """An arm of two links of which the first becomes flexible, a spring on its middle."""
     low = Body("low", 0.54, (0.001, 0.045, 0.045), position=(0.5, 0, 0))

@@ -111,6 +111,7 @@ def test_power_is_the_rate_of_energy(ways):
     close(state[1] @ tau, expected.ravel())
 
 
+@pytest.mark.slow
 @either_way
 def test_forward_dynamics_inverts_inverse_dynamics(ways):
     mechanism, reference = case(ways)
@@ -224,6 +225,7 @@ def unbalanced(mechanism, reference, reactions, tau, loaded=(), load=None):
     return ca.horzcat(*missing)
 
 
+@pytest.mark.slow
 @either_way
 @pytest.mark.parametrize("with_loads", [False, True])
 def test_joint_reactions_and_drives_keep_every_body_in_equilibrium(ways, with_loads):

@@ -40,6 +40,7 @@ def angle_error(data, exact=ANGLE_2):
     return abs(wrapped(turned(data["q"].values[-1]) - exact))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [Variational(), ContactAligned()], ids=lambda s: type(s).__name__
 )

@@ -104,6 +104,7 @@ def test_viscous_friction_decays_exponentially(scheme):
     assert data["v"].values[-1, 0] == pytest.approx(np.exp(-4.0 / 2.0 * 0.5), rel=3e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", BOUNCING, ids=name)
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
 def test_a_ball_rebounds_by_newtons_law(scheme, restitution):
@@ -116,6 +117,7 @@ def test_a_ball_rebounds_by_newtons_law(scheme, restitution):
     assert lost == pytest.approx((1 - restitution**2) * G * 0.2, rel=2e-2, abs=5e-3)
 
 
+@pytest.mark.slow
 def test_aligned_impacts_are_exact_and_end():
     """Impact times 0.45152, 1.26427, ... s of the reference ball, e = 0.9, and its Zeno time."""
     data = run(ball(), 9.0, ContactAligned(v_rest=1e-3), 1e-2)
@@ -140,6 +142,7 @@ def test_schemes_that_know_no_friction_say_so():
         run(ball(), 0.1, PaperStep())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", FRICTIONAL, ids=name)
 def test_the_solvers_find_the_same_friction_as_the_chain(scheme):
     compiled = run(block(0.4, speed=0.3), 0.1, scheme)
@@ -180,6 +183,7 @@ def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
     assert ends == pytest.approx(rebound, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", BOUNCING[:4], ids=name)
 def test_a_ball_thrown_from_its_floor_rebounds_at_once(scheme):
     """Touching and approaching is an impact, though the contact was closed before."""

@@ -79,6 +79,7 @@ def test_the_ball_leaves_and_lands_when_it_does_in_closed_form():
     assert np.all(result["retries"].values[1:] == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [ContactAligned(), Variational(), MoreauJean()], ids=repr)
 def test_energies_of_a_driven_mechanism_balance(scheme):
     """The motion of the table is given: what is left over falls with h^2, of MoreauJean with h.
@@ -154,6 +155,7 @@ def test_energies_of_a_ball_on_a_shaken_table_balance_to_1e_12(guide):
     assert taken[landed:] == pytest.approx(mass * EXACT.meets**2 / 2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_where_forces_are_not_steady_energies_balance_to_second_order():
     """A spring pulls the ball to the floor: the halves of a step take its impulse to that order."""
     start = Start(np.zeros(3), np.array([0, 0, 0.005 * EXACT.rate]))
@@ -181,6 +183,7 @@ def test_a_run_that_begins_with_an_impact(e, rising):
     assert result["dissipated_energy"].values[-1] == pytest.approx(lost, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_gain_of_the_step_equations_that_matters_to_nobody_is_taken():
     """Both the gain and its estimate fall with h^3: no h would help where the estimate is low."""
     strict, crank = Acceptance(energy=1e-6), slider_crank.model("relative")

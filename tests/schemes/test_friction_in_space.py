@@ -94,6 +94,7 @@ def test_a_block_sticks_for_a_thousand_seconds(scheme, coordinates, feet):
     )
 
 
+@pytest.mark.slow
 @every_scheme
 @pytest.mark.parametrize("feet", [POINT, FEET], ids=["point", "four feet"])
 def test_a_block_slides_with_the_exact_acceleration(scheme, feet):
@@ -103,6 +104,7 @@ def test_a_block_slides_with_the_exact_acceleration(scheme, feet):
     assert data["q"].values[:, :2] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @every_scheme
 def test_a_block_that_stops_on_a_slope_stays(scheme):
     """v0^2 / (2 a) to the second order, and not a bit further."""

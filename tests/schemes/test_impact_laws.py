@@ -211,6 +211,7 @@ def swung(scheme):
     return struck(pendulum(), q, v, scheme, 0.5, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
 def test_kanes_paradox_is_none_by_poissons_law(scheme):
     expected, before, after = kanes(newton=False)
@@ -221,6 +222,7 @@ def test_kanes_paradox_is_none_by_poissons_law(scheme):
     assert lost == pytest.approx(before - after, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", schemes(impact=Variational().impact), ids=name)
 def test_kanes_paradox_by_newtons_law_is_taken_by_poissons_and_told(scheme):
     _, before, after = kanes(newton=True)
@@ -243,6 +245,7 @@ def test_a_fallback_keeps_the_law_that_gives_no_energy(scheme):
         scheme = scheme.fallback
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
 def test_without_restitution_all_laws_are_one(scheme):
     """And where the centre of mass is above the contact, for any e: the rod stands upright."""
@@ -258,6 +261,7 @@ def test_without_restitution_all_laws_are_one(scheme):
         assert both[1] == pytest.approx(both[0], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
 def test_what_lies_still_stays_by_poissons_law(scheme):
     """Compression by the weight is not given back: a rod across its floor, e = 0.9, leaned on."""

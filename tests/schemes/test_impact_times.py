@@ -78,6 +78,7 @@ def test_motion_after_an_impact_is_of_second_order():
     assert all(energy < 1e-4 for _, energy in errors)
 
 
+@pytest.mark.slow
 def test_fixed_steps_are_of_first_order_and_say_so():
     off, energy, result = flown(4e-3, h_min=4e-3, control=LargestStep(contacts=None))
     (text,) = result.warnings
@@ -87,11 +88,13 @@ def test_fixed_steps_are_of_first_order_and_say_so():
     assert off > 10 * flown(4e-3)[0]
 
 
+@pytest.mark.slow
 def test_error_control_sees_impacts():
     blind = flown(4e-3, control=ErrorControl(1e-5, contacts=None))[1]
     assert flown(4e-3, control=ErrorControl(1e-5))[1] < 0.1 * blind
 
 
+@pytest.mark.slow
 def test_the_error_of_an_impact_is_within_what_was_asked():
     result = flown(4e-3, control=LargestStep(contacts=FollowContacts(placed=1e-3)))[2]
     assert 3e-5 < result.data.attrs["unplaced_energy"] < 1e-3
@@ -187,6 +190,7 @@ def bouncing(e, h, scheme, h_min, impact_error=APPROACH):
 LAWS = [NewtonImpact(), PoissonImpact()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=lambda x: type(x).__name__)
 def test_a_rebound_is_of_the_velocity_at_the_impact(law):
     """Not of that at the start of the step, which differs by what acts until then."""
@@ -217,6 +221,7 @@ def test_a_ball_rebounds_with_the_energy_that_its_fall_gave(h):
     assert lost == pytest.approx((1 - e**2) * weight, rel=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [4e-3, 1e-3])
 def test_a_force_works_on_the_way_that_bodies_go(h):
     """Weight stated as a force: the same energy is dissipated, in the steps of impacts too."""

@@ -194,6 +194,7 @@ def test_what_sticks_to_a_shaken_table_goes_with_it(scheme):
     assert result["external_work"].values == pytest.approx(kinetic, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_floor_that_is_stated_as_an_offset():
     """As the same floor stated as a contact of its own."""
     body = Body("ball", MASS, point_mass=True)

@@ -193,6 +193,7 @@ def test_order(scheme, case):
     assert order(case, scheme, sizes) == pytest.approx(scheme.order, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", [False, True])
 def test_moreau_jean_is_of_first_order_in_contact(project):
     scheme = MoreauJean(project=project)

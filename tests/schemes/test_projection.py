@@ -76,6 +76,7 @@ def test_energy_that_turning_directions_cost_is_told():
         assert bool(told) == (taken - exact > 3e-3 * result["kinetic_energy"].values.max())
 
 
+@pytest.mark.slow
 def test_an_impact_that_begins_at_its_wall_is_not_off():
     """A ball at a plane, at 1 m/s: it keeps a quarter of 1 J, and no direction turns."""
     ball = Body("ball", 2.0, (1.0, 1.0, 1.0), velocity=(0, 0, -1.0))

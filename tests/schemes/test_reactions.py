@@ -151,6 +151,7 @@ def test_reactions_have_the_order_of_the_scheme(scheme, order):
     assert np.log2(coarse / half) > order - 0.3
 
 
+@pytest.mark.slow
 def test_at_a_quarter_past_one():
     """Bricard's linkage at 1.25 s, whatever h and the coordinates."""
     largest = [

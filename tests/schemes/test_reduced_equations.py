@@ -95,6 +95,7 @@ def whole(d, q, v):
     return np.append(rest[:-5], q), np.append(np.zeros(d.nv - 5), v)
 
 
+@pytest.mark.slow
 def test_mass_matrix_and_velocity_terms_are_sums_of_traces(both):
     d, start, traces = both
     for q, v in states(start):

@@ -284,6 +284,7 @@ def test_a_slider_that_bounces_in_its_guide_needs_no_retries():
     assert ends[0] == pytest.approx(ends[1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_momentum_is_kept_in_relative_coordinates():
     """Of a free top: linear momentum under weight alone, energy to second order."""
     data = run(spun("relative"), 0.5, 5e-4)

@@ -103,6 +103,7 @@ def test_rebound_from_a_sphere(e, shift):
     assert result["v"].values[-1, 0] == pytest.approx(3 * e, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_steps_that_end_at_impacts():
     found = last_impact_and_impulse(ring, 0.9, 1e-3, ContactAligned())
     assert found == pytest.approx((1, 1), rel=1e-3)

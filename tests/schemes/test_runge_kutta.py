@@ -49,6 +49,7 @@ def three_links(**options):
     return d, consistent(d, Start(np.array([0.3, 0.8, 0.3]), np.zeros(3)))
 
 
+@pytest.mark.slow
 def test_is_of_fourth_order_beside_scipy_on_the_same_accelerations():
     d, start = three_links()
     q, _ = integrated(d, start, 0.8, 30, 20)
@@ -59,6 +60,7 @@ def test_is_of_fourth_order_beside_scipy_on_the_same_accelerations():
     assert errors[0] / errors[1] == pytest.approx(16, rel=0.25)
 
 
+@pytest.mark.slow
 def test_agrees_with_variational_within_their_orders():
     d, start = three_links()
     results = [run(d, 0.5, 1e-3, start, scheme=x, **CHAIN) for x in (RungeKutta(), Variational())]
@@ -71,6 +73,7 @@ def test_agrees_with_variational_within_their_orders():
     assert results[0]["external_work"].values == pytest.approx(gain, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_what_is_off_decays_by_its_gains():
     d, start = three_links()
     off = Start(start.q + np.array([0.0, 0.01, 0.0]), start.v)
@@ -116,6 +119,7 @@ def slider(law):
     return assembled([body], [guide, rub], gravity=(0, -G, 0))
 
 
+@pytest.mark.slow
 def test_bristles_are_integrated():
     """LuGre under the reaction of the joint, against the equations by hand."""
     law = LuGreLaw(stiffness=800.0, damping=2.0, viscous=0.4, kinetic=0.2, static=0.3, stribeck=0.1)

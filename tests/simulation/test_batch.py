@@ -69,6 +69,7 @@ def test_states_move_as_by_simulate(dynamics, threads):
     assert batch.v[2, 0] == pytest.approx(0.2 + (PUSH[2] / MASS - 0.3 * G) * 100 * H)  # Coulomb's
 
 
+@pytest.mark.slow
 def test_steps_that_end_at_events_are_made_up_for():
     """A ball dropped from three heights rises with e times the speed with which it falls."""
     ball, e, heights = Body("ball", MASS, point_mass=True), 0.7, np.array([0.05, 0.08, 0.1])
@@ -99,6 +100,7 @@ def test_single_states_are_reset(dynamics):
     assert batch.v[:, 0] == pytest.approx([0.02 / MASS, H, 0.1])
 
 
+@pytest.mark.slow
 def test_what_newton_does_not_solve_is_stepped_as_by_simulate(dynamics):
     """One iteration misses that a contact closes and slip ends: told, and right all the same."""
     batch = batch_step(dynamics, 2, H, substeps=5, solver=Compiled(HARDLY))

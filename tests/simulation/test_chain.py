@@ -108,6 +108,7 @@ def fine():
     return turned(run(0.5, (1e-5, 1e-5))["q"].values[-1])
 
 
+@pytest.mark.slow
 def test_a_step_that_newton_cannot_solve_goes_to_the_solvers():
     """One iteration is not enough at the impact: the solver takes over and the chain goes on."""
     hard = run(solver=Compiled(newton=HARDLY))
@@ -127,6 +128,7 @@ def test_where_h_may_vary_its_code_goes_below_h_min_first():
     assert hard["q"].values[-1] == pytest.approx(run(h=(1e-5, 1e-5))["q"].values[-1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_what_no_scheme_can_step_keeps_what_was_computed():
     """A load that is no number from 20 ms on."""
     body = Body("body", 1.0, point_mass=True)

@@ -129,6 +129,7 @@ def test_the_stuck_run_is_stuck():
     assert np.sum(result["retries"].values[1:] > 0) < len(result["retries"]) - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 7])
 def test_another_scheme_goes_on(tmp_path, stopped, every):
     """After the checkpoint as before it, and its steps are counted over both parts."""

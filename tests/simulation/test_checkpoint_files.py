@@ -229,6 +229,7 @@ def test_an_old_checkpoint_is_replaced_at_once(copy, monkeypatch):
     assert files(copy) == ["notes.txt"]
 
 
+@pytest.mark.slow
 def test_each_step_is_written_once(tmp_path, monkeypatch):
     """With ten times the checkpoints there is little more to write, and it grows with the run."""
     sizes = []

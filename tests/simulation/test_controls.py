@@ -65,6 +65,7 @@ def test_the_motion_is_that_of_the_differential_equation(control):
     assert turned(data["q"].values[-1]) == pytest.approx(exact, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_a_fixed_step_that_the_control_would_shorten_is_kept_up_to_the_end():
     """The last ones, longer by round-off, are those of h_min as well: none is tried for ever."""
     h = 5e-3  # contacts in the bore could not follow

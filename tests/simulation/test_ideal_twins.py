@@ -73,6 +73,7 @@ def off(result):
     return errors
 
 
+@pytest.mark.slow
 def test_the_ideal_twin_follows_its_equation():
     """Angle, motion, force and torque; a quarter of the error at half of h."""
     coarse, fine = (off(run("revolute_pendulum_ideal", Variational(), h)) for h in (1e-3, 5e-4))

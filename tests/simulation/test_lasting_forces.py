@@ -105,6 +105,7 @@ def test_rows_between_steps_that_were_left_out_are_right_or_unknown(kept):
     assert lying["lasting_force"].values[late, 0, 2] == pytest.approx(G)
 
 
+@pytest.mark.slow
 def test_force_in_a_bore_is_of_second_order():
     """Case A on its bushing, with the ends' shares one."""
     values = []
@@ -131,6 +132,7 @@ def test_accelerations_are_the_rates_of_velocities(coordinates):
         assert a[1:-1] == pytest.approx(differences, abs=1e-4 * np.abs(a).max())
 
 
+@pytest.mark.slow
 def test_friction_of_joints_is_part_of_accelerations():
     rotor = Body("rotor", 1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 3.0))
     axle = Revolute("axle", Frame(None), Frame(rotor))
@@ -140,6 +142,7 @@ def test_friction_of_joints_is_part_of_accelerations():
     assert result["acceleration"].values[:, 0] == pytest.approx(-4.0 * 0.05 * spin / 0.1, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_friction_of_a_guide_is_of_the_contact_that_loads_it():
     """A ball falls into a cart on a rough rail: mu m g before, mu (m + M) g as soon as it lies."""
     mu, m, M = 0.2, 3.0, 2.0
@@ -164,6 +167,7 @@ def test_friction_of_a_guide_is_of_the_contact_that_loads_it():
     assert force == pytest.approx(np.tile([0, 0, m * G], (after.sum(), 1)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_block_that_slides_is_slowed_by_friction():
     block = Body("block", 2.0, point_mass=True, velocity=(1.0, 0, 0))
     law = ContactLaw(friction=0.3)
@@ -208,6 +212,7 @@ def test_what_lies_or_sinks_in_without_a_rebound_is_no_impact(share):
     assert result["gap"].values[-1, 0] == pytest.approx(-static, rel=0.05)
 
 
+@pytest.mark.slow
 def test_angles_of_joints_are_on_record_in_all_coordinates():
     """Continuous through whole turns, by the names of relative coordinates."""
     one, other = (run(slider_crank.model(x), 0.08, 5e-5) for x in ("absolute", "relative"))

@@ -30,6 +30,7 @@ def run(dynamics, duration, h, **more):
     return simulate(dynamics, duration=duration, steps=steps, progress=False, **options)
 
 
+@pytest.mark.slow
 def test_a_spinning_body_keeps_its_energy():
     """At the mean velocity the gyroscopic moment does no work; as printed it feeds energy in."""
     rotor = Body("rotor", 1.0, (2e-3, 3e-3, 4e-3), angular_velocity=(60.0, 80.0, 10.0))
@@ -47,6 +48,7 @@ def test_a_strong_damper_only_takes_energy():
     assert np.all(np.diff(energy) <= 1e-15)
 
 
+@pytest.mark.slow
 def test_a_damper_slows_exponentially():
     bead = Body("bead", 1.0, position=(1.0, 0, 0), velocity=(1.0, 0, 0), point_mass=True)
     damper = SpringDamper("damper", Frame(None), Frame(bead), stiffness=0.0, damping=2.0)
@@ -63,6 +65,7 @@ def test_a_spring_too_stiff_for_the_step_does_not_explode():
     assert np.max(energy) < 3 * energy[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mass", [1e-6, 1e-3, 1e3, 1e5])
 def test_sizes_far_from_one_solve(mass):
     """The motion of a pendulum does not depend on its mass."""

@@ -112,6 +112,7 @@ def test_what_is_held_does_not_swing():
     simulate(assemble(Mechanism([body], [hinge]), [spring]), steps=FINE, progress=False, **PAPER)
 
 
+@pytest.mark.slow
 def test_forty_bodies_by_quadratic_programs():
     """40 bodies of 6 velocities, 40 hinges of 5 rows."""
     dynamics = chain(40)

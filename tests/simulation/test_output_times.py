@@ -51,6 +51,7 @@ def test_states_between_steps_have_the_order_of_the_scheme(scheme):
     assert errors["v"][1] < errors["v"][0] / 2 ** min(scheme.order, 3) * 1.2
 
 
+@pytest.mark.slow
 def test_through_impacts_flights_are_exact():
     """Parabolas between impacts that are at ends of steps; and all of the losses."""
     e, height = 0.6, 0.05
@@ -82,6 +83,7 @@ def test_times_of_steps_give_their_states():
         assert np.array_equal(result[name].values, whole[name].values)
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_has_the_same_rows(tmp_path, monkeypatch):
     d, times, folder = ball(0.6, 0.05), np.linspace(0.003, 0.3, 50), tmp_path / "run"
     whole = run(d, 0.3, 1e-3, Variational(), times=times)

@@ -29,6 +29,7 @@ H, COUNT, BALLS = 2e-3, 150, 6
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="needs a C compiler")
 
 
+@pytest.mark.slow
 def test_they_are_to_the_bit_what_casadi_interprets():
     """Balls that fall on a floor, each held to the next by a spring, of different masses."""
     balls, elements = [], []

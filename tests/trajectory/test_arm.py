@@ -69,6 +69,7 @@ def check_limits(result, dynamics):
             assert values.max() < high + 1e-6
 
 
+@pytest.mark.slow
 def test_the_urdf_is_the_arm_of_the_table(arm, urdf):
     """The same inverse dynamics, damping, pads and cones, by another description."""
     of_file, of_table = urdf[1], arm.dynamics

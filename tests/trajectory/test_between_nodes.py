@@ -40,6 +40,7 @@ def swing(steps):
     )
 
 
+@pytest.mark.slow
 def test_a_swing_in_least_time_keeps_torque_and_speed_at_all_times():
     """By its equation of motion; and the time falls to its limit as steps get shorter."""
     durations = []

@@ -54,6 +54,7 @@ def bounce():
     return load_optimization("bounce")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("e", OPTIMA)
 def test_bounce(bounce, e):
     result = bounce.solve({"restitution": e}, 100, verify=True)
@@ -97,6 +98,7 @@ def test_a_summary_counts_what_strikes_alone(bounce):
     assert re.search("largest lasting force +no lasting contact", text)
 
 
+@pytest.mark.slow
 def test_a_solution_is_a_guess_with_its_multipliers(bounce):
     """Started from its own end a solve has next to nothing to do.
 
@@ -198,6 +200,7 @@ def test_a_scheme_without_equations_for_a_horizon_says_so(bounce):
         replace(bounce, scheme=Composition()).solve({"restitution": 0.0}, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [PaperStep(), MoreauJean(), MoreauJean(theta=1.0), Composition()]
 )

@@ -19,6 +19,7 @@ from nsopt.trajectory import EndAt, Horizon, InputEffort, StartAt, Through, opti
 G, T, STEPS = 9.81, 0.5, 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("light", [1e-1, 1e-3, 1e-4])
 def test_light_contacts_are_not_judged_by_a_heavy_one(light):
     """Beside 100 kg that are pushed, a light body rests and one as light flies in a parabola."""

@@ -65,6 +65,7 @@ def test_derivatives_of_every_condition(condition):
     assert len({nlp.label(k)[0] for k in range(nlp.g.numel())}) > 1
 
 
+@pytest.mark.slow
 def test_all_at_once_are_the_sum():
     collocation = program(COSTS, CONDITIONS)
     nlp = check(collocation)

@@ -86,6 +86,7 @@ def test_fixed_steps_refuse_rebounds(scheme):
         sensitivities(ball(0.8), None, 0.7, steps=StepBounds(1e-2, 1e-2), scheme=scheme)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean(project=True)], ids=str)
 def test_a_contact_that_just_touches_is_told(scheme):
     """A ball that lies on its floor without weight."""
@@ -96,6 +97,7 @@ def test_a_contact_that_just_touches_is_told(scheme):
         sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), scheme=scheme)
 
 
+@pytest.mark.slow
 def test_two_walls_at_once_are_told_unless_both_move_alike():
     """A ball into a corner: by gravity's tilt along the bisector yes, by its place no."""
     body = Body("ball", 1.0, position=(1.0, 0, 1.0), point_mass=True)
@@ -120,6 +122,7 @@ def test_two_walls_at_once_are_told_unless_both_move_alike():
     assert derivatives.forward().parameters[0, [0, 2], 0] == pytest.approx([exact, exact], abs=1e-7)
 
 
+@pytest.mark.slow
 def test_lasting_contact_is_no_tie():
     """A ball that rests: held by the floor, free along it."""
     forward = sensitivities(
@@ -129,6 +132,7 @@ def test_lasting_contact_is_no_tie():
     assert np.diag(forward.v0[0, 3:]) == pytest.approx([1, 1, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planar", [True, False], ids=["exact", "regularised"])
 def test_sliding_to_rest(planar):
     """A block with dry friction slides v0^2 / (2 mu g), and its last step is a part of one."""
@@ -156,6 +160,7 @@ def test_sliding_to_rest(planar):
     assert forward.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_dependent_contacts():
     """A table on four legs: forces not unique, its motion along the floor is."""
     body = Body("table", Parameter("mass", 2.0), (0.1, 0.1, 0.1), (0, 0, 0.5), velocity=(1, 0, 0))

@@ -83,6 +83,7 @@ def test_a_box_stated_by_its_corners_is_the_box():
         assert hull[1] == pytest.approx(box[1], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4, 9, 40])
 def test_distances_from_random_hulls_are_the_least(count):
     """Least squares outside; inside between the least depth and its n**(-1/4)-th part."""

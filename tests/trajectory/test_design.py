@@ -183,6 +183,7 @@ def test_it_goes_on_nearer_where_a_motion_locks(oscillator, monkeypatch, locked)
     assert best.values == pytest.approx([20.0], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_values_that_open_the_start_are_told():
     """A rod from the ground to a mass on a guide: the start is closed for one length alone."""
     along_x = ((0, 0, 1), (0, 1, 0), (-1, 0, 0))

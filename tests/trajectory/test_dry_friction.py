@@ -132,6 +132,7 @@ def test_creeping_that_is_left_is_told():
     assert any("joints creep that could rest" in x for x in result.warnings)
 
 
+@pytest.mark.slow
 def test_friction_of_a_finer_grid_is_sharper():
     errors = []
     for steps in (25, 50, 100):

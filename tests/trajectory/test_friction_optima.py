@@ -71,6 +71,7 @@ def pushed(steps, scheme, **law):
     return result
 
 
+@pytest.mark.slow
 @schemes
 def test_a_sled_on_a_dry_floor(scheme):
     """The push is that without friction, 12 of effort, and mu times the weight all along."""
@@ -121,6 +122,7 @@ def test_the_stated_optimum_of_slip_that_turns_round():
     assert (costs[k], v0[k]) == pytest.approx(TURNS, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Variational, MoreauJean])
 def test_an_optimum_of_slip_that_turns_round_warns(kind):
     """The step of the turn has no derivative: optima depend on the guess, and on the steps."""
@@ -264,6 +266,7 @@ def test_periodic_motions_bring_their_bristles_back():
     assert result.objective == pytest.approx((0.1 * DRY * G) ** 2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_costs_of_places_leave_bristles_out():
     """Tracking counts the angle; a pose may be given with bristles or without."""
 

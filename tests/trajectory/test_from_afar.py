@@ -79,6 +79,7 @@ def least_throw():
     return end(found.x)[-1]
 
 
+@pytest.mark.slow
 def test_a_puck_that_the_guess_does_not_touch_is_thrown_at_least_effort():
     result = thrown(100).solve()
     assert result.completed, result.stop_reason
@@ -87,6 +88,7 @@ def test_a_puck_that_the_guess_does_not_touch_is_thrown_at_least_effort():
     assert set(json.loads(result.data.attrs["parameters"])) == set()
 
 
+@pytest.mark.slow
 def test_a_wall_that_the_guess_does_not_reach_is_used_where_that_costs_less():
     """Thrown at a wall and back in 1.8 s: 2.2222 without it, 0.96155 (Pontryagin) by it."""
     mass = Body("mass", 1.0, (1.0,) * 3)

@@ -57,6 +57,7 @@ def falling():
     return assemble(Mechanism([body], [rail], "relative"), gravity=(0, 0, -9.81))
 
 
+@pytest.mark.slow
 def test_a_simulation_is_a_guess():
     """Free fall, on another grid."""
     result = simulate(

@@ -57,6 +57,7 @@ def test_exact_friction_holds_it(planar):
     assert not any("should hold" in x for x in held.warnings)
 
 
+@pytest.mark.slow
 def test_a_sled_that_slides_is_not_held():
     """Pushed by more than friction can hold, from rest and against its way."""
     for v in (0.0, -0.5):

@@ -120,6 +120,7 @@ def test_derivatives_of_the_distance_from_a_box_are_its_differences():
         assert hessian == pytest.approx(np.array(second), rel=1e-4, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_bar_goes_round_a_box_that_is_in_its_way():
     """Straight ahead it would cut the box; kept off it is 0.03 m away, at one time hardly more.
 
@@ -197,6 +198,7 @@ def chain():
     return Mechanism(bodies, joints, "relative", drives)
 
 
+@pytest.mark.slow
 def test_links_that_would_touch_stay_apart():
     """The last link sweeps over the first, folded back; distances by SciPy over both segments."""
     robot = chain()

@@ -191,6 +191,7 @@ def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
     assert stated.cost_gradient(best)[name] == pytest.approx(slope, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_motions_without_derivatives_are_refused():
     bounce, straight = load_optimization("bounce"), load_optimization("double_integrator")
     best = bounce.solve({"restitution": 0.5}, 20)

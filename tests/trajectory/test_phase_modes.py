@@ -83,6 +83,7 @@ def test_a_block_slides_and_stays_where_it_is_put():
     assert np.all(moving["contact_mode"].values[1:] == 1)
 
 
+@pytest.mark.slow
 def test_it_does_not_slide_backwards_where_it_is_to_slide_forwards():
     d, back = block(), EndAt([-1, 0], REST)
     guess, stays = Quintic([0, 0], [-1, 0]), Quintic([-1, 0], [-1, 0])
@@ -94,6 +95,7 @@ def test_it_does_not_slide_backwards_where_it_is_to_slide_forwards():
     assert result.objective == pytest.approx(12 * (MASS + 1e-3) ** 2 + (MU * MASS * G) ** 2)
 
 
+@pytest.mark.slow
 def test_a_fall_ends_in_an_impact_of_its_momentum():
     """From 0.2 m: what it has downwards goes into the floor, and friction takes its part of that.
 

@@ -131,6 +131,7 @@ def test_a_corner_is_left_for_the_branch_on_which_it_costs_less(force):
     assert "B-stationary" in result.summary()
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_motion_that_was_replaced_changes_as_its_multipliers_say():
     stated = pushed(0.2, backend=Idle())
     result, e = stated.solve(), 1e-3

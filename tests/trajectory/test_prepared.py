@@ -213,6 +213,7 @@ def puck():
     return assemble(mechanism, [floor], gravity=(0, 0, -9.81))
 
 
+@pytest.mark.slow
 def test_through_contacts_as_stated_anew(built):
     dynamics, guess = puck(), Straight([0.2], [0.1])
 

@@ -51,6 +51,7 @@ def test_a_speed_limit_on_the_double_integrator():
     assert table[0]["estimate"] is None
 
 
+@pytest.mark.slow
 def test_bryson_denham():
     result = refine(problem("bryson_denham", 10), 1e-6, by=ObjectiveChange(), most=640)
     assert result.completed
@@ -61,6 +62,7 @@ def test_bryson_denham():
     assert all(grid["iterations"] > 0 and grid["seconds"] > 0 for grid in table)
 
 
+@pytest.mark.slow
 def test_brachistochrone():
     """Coarse grids are faster than any wire: their steps are no motions, and fine ones say so."""
     result = refine(problem("brachistochrone", 10), 1e-6, most=160)

@@ -166,6 +166,7 @@ def test_remedies_where_nothing_touches():
     assert "multi_start" not in result.stop_reason
 
 
+@pytest.mark.slow
 def test_contacts_in_bores_may_be_told_not_to_rattle():
     """Where that is so already, or contacts are in no bore, it is no remedy."""
     links, start, end, T = PENDULUM

@@ -97,6 +97,7 @@ def test_stepped_motions_go_through_their_nodes_with_their_forces():
     assert rate[1:-1] == pytest.approx(fine["v"].values[1:-1, 0], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_file_of_it_holds_the_same(best, tmp_path):
     motion = best.sample(0.01)
     path = best.to_csv(tmp_path / "cart.csv", rate=100)

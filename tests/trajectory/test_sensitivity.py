@@ -169,6 +169,7 @@ def test_smooth_motion_against_the_variational_equation(pendulum):
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.05)
 
 
+@pytest.mark.slow
 def test_composed_steps(pendulum):
     """A scheme of fourth order, by its own differences."""
 
@@ -316,6 +317,7 @@ def test_functions_of_what_is_the_same_everywhere(count):
     assert product[:, 0] == pytest.approx(np.column_stack([a @ same, b]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driven", [False, True])
 def test_a_start_that_a_parameter_opens_is_told_unless_drives_fix_all(driven):
     along_x = ((0, 0, 1), (0, 1, 0), (-1, 0, 0))
