@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from nsopt import (
-    GROUND,
-    AppliedForce,
-    Frame,
-    Planar,
-    PlanarRevoluteClearance,
-    Result,
-)
+from nsopt import AppliedForce, Frame, Result
 from nsopt.plots import (
     contact_forces,
     coordinates,
@@ -22,7 +15,6 @@ from nsopt.plots import (
 from nsopt.plots.impulses import impulses_apart
 from nsopt.plots.style import label
 from tests.plotted import (
-    CLEARANCE,
     drawn,
     factor_of,
     holds,
@@ -44,9 +36,18 @@ def led():
     return ran_led(bends=True)
 
 
+def forces(figure):
+    return [ax for ax in figure.axes if ax.get_ylabel().startswith("F")]
+
+
+def components(figure):
+    return [ax.get_ylabel()[4] for ax in forces(figure)]
+
+
 def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
     figure = contact_forces(clearance, ideal)
-    for a, ax in enumerate(figure.axes[:3]):
+    (across,) = forces(contact_forces(clearance, ideal, component="z"))
+    for a, ax in enumerate([*forces(figure), across]):
         for result in (clearance, ideal):
             force = result["joint_reaction"].values[:, 0, a]
             struck = (result["impact_impulse"].values > 0).any(axis=1)
@@ -59,29 +60,17 @@ def test_forces_of_clearance_and_ideal_joint_are_overlaid(clearance, ideal):
     )
 
 
-def components(figure):
-    return [ax.get_ylabel()[4] for ax in figure.axes if ax.get_ylabel().startswith("F")]
-
-
-def test_a_planar_mechanism_has_no_panel_across_its_plane(clearance, ideal):
-    """But what merely stays in a plane has, and what is pressed across it."""
-    plane = run(
-        "plane",
-        joints=[lambda body: Planar("plane", Frame(GROUND), Frame(body))],
-        contacts=[
-            lambda body: PlanarRevoluteClearance(
-                "pin", Frame(GROUND), Frame.at(body, (0, 0, 0)), CLEARANCE
-            )
-        ],
-    )
+def test_a_component_that_is_zero_in_all_joints_is_told_and_not_drawn(clearance):
     pressed = run("pressed", [tight], [lambda body: AppliedForce("side", Frame(body), (0, 0, 1.0))])
-    assert components(contact_forces(plane)) == ["x", "y"]
-    assert components(contact_forces(plane, ideal)) == ["x", "y"]
-    assert components(contact_forces(plane, component="z")) == ["z"]
     assert np.nanmax(np.abs(clearance["joint_reaction"].values[:, :, 2])) < 1e-12
-    assert components(contact_forces(clearance)) == ["x", "y", "z"]
-    assert components(contact_forces(plane, clearance)) == ["x", "y", "z"]
-    assert components(contact_forces(pressed)) == ["x", "y", "z"]
+    figure = contact_forces(clearance)
+    assert components(figure) == ["x", "y"]
+    assert "zero along Z" in figure.get_suptitle()
+    assert components(contact_forces(clearance, component="z")) == ["z"]
+    for results in ((pressed,), (clearance, pressed)):
+        figure = contact_forces(*results)
+        assert components(figure) == ["x", "y", "z"]
+        assert "zero" not in figure.get_suptitle()
 
 
 def test_impulses_of_impacts_are_apart_from_lasting_forces(clearance):
@@ -98,10 +87,10 @@ def test_impulses_of_impacts_are_apart_from_lasting_forces(clearance):
     stems = [ax for ax in figure.axes if ax.get_ylabel().startswith("o impulse")]
     assert stems
     for right in stems:
-        (left,) = (ax for ax in figure.axes[:3] if ax.bbox.bounds == right.bbox.bounds)
+        (left,) = (ax for ax in forces(figure) if ax.bbox.bounds == right.bbox.bounds)
         a, b = [-x.get_ylim()[0] / np.ptp(x.get_ylim()) for x in (left, right)]
         assert a == pytest.approx(b)
-        own = impulse[struck, 0, figure.axes.index(left)]
+        own = impulse[struck, 0, forces(figure).index(left)]
         assert holds(right, own, factor_of(right, "N s"))
 
 

@@ -14,7 +14,6 @@ from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.impulses import Stems, impulses_apart
-from nsopt.plots.plane import plane_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -45,8 +44,8 @@ def contact_forces(
 
     Forces are means over the step that ends at each time, in world axes. Of a step with an impact
     the impulse is drawn, as a stem with an axis on the right: over h it would depend on h.
-    Of planar mechanisms, whose joints are all of the plane, the component across it is left out
-    where it is zero.
+    A component that is zero in all joints, as across the plane of a planar mechanism, has no axes
+    but a word in the title.
 
     Parameters
     ----------
@@ -123,12 +122,12 @@ def _components(
     """Draw components below each other, a column for each joint or body, results overlaid."""
     style.require_steps(results, quantity.title)
     names = _named(results, quantity, only)
-    parts = _parts(quantity, component)
+    parts, title = _parts(quantity, component), quantity.title
     if quantity.impulsive and component is None:
-        parts = [x for x in parts if not _zero_by_plane(results, quantity, names, x)]
+        parts, title = _drawn_components(results, quantity, names)
     results, text = across(results, over)
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
-    figure, axes = style.page(quantity.title, results, len(parts), len(names), size, sharex=True)
+    figure, axes = style.page(title, results, len(parts), len(names), size, sharex=True)
     values = [_values(result, quantity, names, parts) for result in results]
     stems = [np.full_like(value, np.nan) for value in values]
     if quantity.impulsive:
@@ -181,17 +180,18 @@ def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
     return AXES if component is None else [component]
 
 
-def _zero_by_plane(
-    results: Sequence[Result], quantity: _Quantity, names: Sequence[str], part: str
-) -> bool:
-    """Return whether a component is across the plane of mechanisms, and zero."""
-    axis = AXES.index(part)
-    if not all(plane_of(result) == axis for result in results):
-        return False
-    values = [quantity.of(result) for result in results]
-    across = [_values(result, quantity, names, [part]) for result in results]
-    least = style.MOST_ROUNDING * max(map(style.peak, values))
-    return max(map(style.peak, across)) <= least
+def _drawn_components(
+    results: Sequence[Result], quantity: _Quantity, names: Sequence[str]
+) -> tuple[list[str], str]:
+    """Return the components that are not zero, and a title that names those that are."""
+    values = [_values(result, quantity, names, AXES) for result in results]
+    peaks = [max(style.peak(x[:, k]) for x in values) for k in range(len(AXES))]
+    least = style.MOST_ROUNDING * max(peaks)
+    drawn = [part for part, peak in zip(AXES, peaks, strict=True) if peak > least]
+    zero = [x.upper() for x in AXES if x not in drawn]
+    if not drawn or not zero:
+        return [*AXES], quantity.title
+    return drawn, f"{quantity.title}; zero along {' and '.join(zero)}"
 
 
 def _values(

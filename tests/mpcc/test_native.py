@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import c_units, cache_folder, compile_native, native
+from nsopt.mpcc.compiler import Compiler
 from tests.mpcc.compilers import CC, forget, needs_compiler, script, swing
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -366,6 +367,18 @@ def test_long_code_is_several_units(monkeypatch):
     given = 0.3, np.linspace(-2, 2, 20)
     for found, expected in zip(done.function(*given), function(*given), strict=True):
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"), [("", True), ("-g", True), ("-O0", False), ("-g -O2", False)]
+)
+def test_long_functions_ask_for_less_unless_a_level_is_stated(monkeypatch, flags, expected):
+    for name in ("LONG", "LINES"):
+        monkeypatch.setattr(native, name, 10)
+    monkeypatch.setenv("NSOPT_CFLAGS", flags)
+    compiler = Compiler(("cc",), "cc 1")
+    units = native._Build.of(compiler, towers(), None).units()
+    assert any("optimize(" in unit for unit in units) == expected
 
 
 def towers():

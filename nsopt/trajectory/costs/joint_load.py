@@ -12,7 +12,7 @@ import numpy as np
 
 from nsopt.checks import numbers, positive
 from nsopt.elements import JointDrives, Prismatic
-from nsopt.mechanics import Dynamics, Pair
+from nsopt.mechanics import ContactPair, Dynamics, Pair
 from nsopt.parameter import Parameter
 from nsopt.trajectory.checks import check_joints
 from nsopt.trajectory.costs.base import Cost
@@ -41,13 +41,12 @@ class JointLoad(Cost):
     Parameters
     ----------
     joints : sequence of str
-        By default all that have an actuator. A warning names joints with play that inputs drive,
-        as those of `nsopt.robots.WithPlay`: they have none.
+        By default all that have an actuator. Joints with play that inputs drive, as by
+        `nsopt.robots.WithPlay`, have no actuator: a warning names them.
     torque : number or mapping [N m], of joints that slide [N]
         Of drive and resistance; by default E.
     force : number or mapping [N]
-        By default `FORCE_PER_TORQUE`, 20 1/m and so within those 7 to 37 1/m, times E; of joints
-        that slide E.
+        By default 20 E per metre (`FORCE_PER_TORQUE`), of joints that slide E.
     moment : number or mapping [N m]
         By default E, of joints that slide infinite.
 
@@ -144,19 +143,13 @@ def _tell_left_out(dynamics: Dynamics, counted: Sequence[str]) -> None:
 
 def _driven_with_play(dynamics: Dynamics) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each joint with play that `JointDrives` turn, and their parameters."""
-    loose = [x for x in dynamics.contacts if isinstance(x, Pair)]
+    pairs = [x for x in (*dynamics.mechanism.joints, *dynamics.contacts) if isinstance(x, Pair)]
     for drives in (x for x in dynamics.elements if isinstance(x, JointDrives)):
         inputs = [x.name for x in drives.gains if isinstance(x, Parameter)]
         for driven in drives.joints:
-            frames = (driven.a, driven.b)
-            plays = [x.name for x in loose if (x.a, x.b) == frames]
-            names = [
-                x.name
-                for x in dynamics.mechanism.joints
-                if isinstance(x, Pair) and (x.a, x.b) == frames
-            ]
-            if plays:
-                yield (names or plays)[0], inputs
+            same = [x for x in pairs if (x.a, x.b) == (driven.a, driven.b)]
+            if any(isinstance(x, ContactPair) for x in same):
+                yield same[0].name, inputs
 
 
 def _by_joint(rating: Rating) -> Mapping[str, float]:
