@@ -95,3 +95,8 @@ class Mimic:
             finite(f"{name} {of}", getattr(self, name), ())
         if self.joint == self.of:
             raise ValueError(f"joint {self.joint!r} cannot mimic itself: name another joint")
+
+    def range_within(self, lower: float, upper: float) -> tuple[float, float]:
+        """Return the least and largest coordinate while that of the other is in a range."""
+        ends = [self.ratio * x + self.offset if self.ratio else self.offset for x in (lower, upper)]
+        return min(ends), max(ends)

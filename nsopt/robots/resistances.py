@@ -106,14 +106,12 @@ def _stops(
 ) -> list[Force]:
     stops: list[Force] = []
     round_about = []
-    followers = {mimic.joint for mimic in mechanism.mimics}
-    own = [x for x in mechanism.actuators if x.joint not in followers]
-    limited = [x for x in own if np.isfinite(x.upper - x.lower)]
+    limited = [x for x in mechanism.actuators if np.isfinite(x.upper - x.lower)]
     sliding = {name for name, joint in joints.items() if isinstance(joint, Prismatic)}
     turning = [x.joint for x in limited if x.joint not in sliding]
     laws = stop if isinstance(stop, Mapping) else dict.fromkeys(turning, stop)
     for name in set(laws) - {x.joint for x in limited}:
-        raise ValueError(f"a stop is given for joint {name!r}, which has no two limits of its own")
+        raise ValueError(f"a stop is given for joint {name!r}, which has no two limits")
     for x in limited:
         if (law := laws.get(x.joint)) is None:
             continue

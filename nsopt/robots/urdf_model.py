@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -26,6 +27,8 @@ KINDS: Mapping[str, JointClass | None] = {
 }
 DRIVEN = ("revolute", "continuous", "prismatic")
 """Joints of one freedom."""
+LEAST_COMMON = 1e-3
+"""Of the smaller of two ranges, the part that a follower must have in common with its own."""
 
 
 def links_of(robot: Element) -> list[Link]:
@@ -69,6 +72,32 @@ def mimics_of(robot: Element) -> list[Mimic]:
                     f"both must be one of {', '.join(DRIVEN)}"
                 )
     return [_of_free_joint(name, stated) for name in stated]
+
+
+def leave_out_ranges(
+    actuators: Sequence[Actuator], mimics: Sequence[Mimic], stacklevel: int
+) -> list[Actuator]:
+    """Return the actuators without ranges that followers never come into; warn of each.
+
+    Files often state the range of a follower with the sign of the other joint.
+    """
+    ranges = {x.joint: (x.lower, x.upper) for x in actuators}
+    chosen = {x.joint: x for x in actuators}
+    for mimic in mimics:
+        own, of = ranges[mimic.joint], ranges[mimic.of]
+        low, high = mimic.range_within(*of)
+        common = min(own[1], high) - max(own[0], low)
+        if common >= LEAST_COMMON * min(own[1] - own[0], high - low):
+            continue
+        warnings.warn(
+            f"range of joint {mimic.joint!r}, {own[0]:g} to {own[1]:g}, disagrees with its mimic "
+            f"tag: while {mimic.of!r} is from {of[0]:g} to {of[1]:g}, it is from {low:g} to "
+            f"{high:g}; its range is left out, correct one of them",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+        chosen[mimic.joint] = replace(chosen[mimic.joint], lower=-np.inf, upper=np.inf)
+    return list(chosen.values())
 
 
 class _Follower(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.checks import numbers, plain
-from nsopt.mechanics import Dynamics, Frame, entry_named
+from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 
 Targets = ArrayLike | Mapping[str, float]
 """One number for each name, in order, or some by name."""
@@ -27,6 +27,11 @@ def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None
                 f"{what} names the joint {name!r}, which is not in the mechanism: one of "
                 f"{', '.join(known) or 'none'}"
             )
+
+
+def followers_of(d: Dynamics) -> dict[str, Mimic]:
+    """Return the joints that follow others, which have no coordinate of their own, by name."""
+    return {mimic.joint: mimic for mimic in d.mechanism.mimics}
 
 
 def target_values(

@@ -111,6 +111,18 @@ class NodeSample:
         """Return the value of an input, or of any parameter."""
         return self.p[[x.name for x in self.dynamics.parameters].index(name)]
 
+    def coordinate(self, joint: str) -> tuple[ca.SX, ca.SX]:
+        """Return coordinate and velocity of a joint of one freedom, also of one that follows.
+
+        [rad] and [rad/s], or [m] and [m/s].
+        """
+        d = self.dynamics
+        for mimic in d.mechanism.mimics:
+            if mimic.joint == joint:
+                q, v = self.coordinate(mimic.of)
+                return mimic.ratio * q + mimic.offset, mimic.ratio * v
+        return self.q[d.q_owners.index(joint)], self.v[d.v_owners.index(joint)]
+
     @cached_property
     def drive(self) -> ca.SX:
         """Generalized actuator forces, in addition to all applied forces, (nv,) [N, N m]."""

@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 
 from nsopt.checks import positive
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Actuator, Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.checks import check_joints
+from nsopt.trajectory.checks import check_joints, followers_of
 from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -23,7 +23,8 @@ class ActuatorLimits(Condition):
     Parameters
     ----------
     joints : sequence of str
-        By default all that have an actuator.
+        By default all that have an actuator. Joints that follow others (`Mimic`) keep their range
+        and speed; no drive acts on them, so they have no force.
     """
 
     joints: Sequence[str] | None = None
@@ -32,6 +33,15 @@ class ActuatorLimits(Condition):
         drives = dynamics.mechanism.actuators
         check_joints("ActuatorLimits", self.joints or (), [x.joint for x in drives])
         chosen = [x for x in drives if not self.joints or x.joint in self.joints]
+        followers = followers_of(dynamics)
+        for x in chosen:
+            if self.joints and x.joint not in {*dynamics.v_owners, *followers}:
+                raise ValueError(
+                    f"ActuatorLimits names the joint {x.joint!r}, which has no coordinate: use "
+                    "relative coordinates that do not cut it, Relative(cut=...)"
+                )
+            _check_not_zero(x, has_force=x.joint not in followers)
+        _check_common_ranges(dynamics, chosen)
         if not np.isfinite([(x.lower, x.upper, x.velocity, x.effort) for x in chosen]).any():
             raise ValueError(
                 "ActuatorLimits limits nothing: no actuator of "
@@ -42,15 +52,19 @@ class ActuatorLimits(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         bounds = []
         d = m.dynamics
+        followers = followers_of(d)
         for x in d.mechanism.actuators:
-            if x.joint not in d.v_owners or (self.joints and x.joint not in self.joints):
+            unknown = x.joint not in d.v_owners and x.joint not in followers
+            if unknown or (self.joints and x.joint not in self.joints):
                 continue
-            force, velocity = _force_and_velocity(m, x.joint)
-            limits = (
-                ("range", m.q[d.q_owners.index(x.joint)], x.lower, x.upper),
+            coordinate, velocity = m.coordinate(x.joint)
+            limits = [
+                ("range", coordinate, x.lower, x.upper),
                 ("speed", velocity, -x.velocity, x.velocity),
-                ("force", force, -x.effort, x.effort),
-            )
+            ]
+            if x.joint not in followers:
+                force = _force_and_velocity(m, x.joint)[0]
+                limits.append(("force", force, -x.effort, x.effort))
             bounds += [
                 Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
                 for what, value, low, high in limits
@@ -76,6 +90,7 @@ class DriveWithin(Condition):
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
+        _check_driven("DriveWithin", [self.joint], dynamics)
         check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
@@ -106,9 +121,11 @@ class PowerLimits(Condition):
         if not known:
             raise ValueError("PowerLimits: the mechanism has no actuators; add an Actuator")
         check_joints("PowerLimits", self.joints or (), known)
+        _check_driven("PowerLimits", self.joints or (), dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        every = [x.joint for x in m.dynamics.mechanism.actuators]
+        followers = followers_of(m.dynamics)
+        every = [x.joint for x in m.dynamics.mechanism.actuators if x.joint not in followers]
         joints = every if self.joints is None else self.joints
         most = np.array([self.power])
         powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
@@ -153,12 +170,61 @@ class JerkLimits(Condition):
         driven = [x.joint for x in dynamics.mechanism.actuators]
         chosen = driven if self.joints is None else self.joints
         most, bounds = np.array([self.jerk]), []
-        for k, owner in enumerate(dynamics.v_owners):
-            if owner in chosen:
-                first, middle, last = (x[k] for x in a)
-                for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
-                    bounds.append(Bound(f"jerk of {owner}", change / h, -most, most))
+        followers = followers_of(dynamics)
+        for joint in [x for x in driven if x in chosen]:
+            mimic = followers.get(joint)
+            owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
+            if owner not in dynamics.v_owners:
+                continue
+            k = dynamics.v_owners.index(owner)
+            first, middle, last = (ratio * x[k] for x in a)
+            for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
+                bounds.append(Bound(f"jerk of {joint}", change / h, -most, most))
         return bounds
+
+
+def _check_not_zero(x: Actuator, has_force: bool) -> None:
+    """Refuse limits of exactly zero, which files state where they mean none."""
+    limits = [
+        ("speed", x.velocity == 0, "velocity=..."),
+        ("force", x.effort == 0 and has_force, "effort=..."),
+        ("range", x.lower == x.upper == 0, "lower=..., upper=..."),
+    ]
+    for what, zero, remedy in limits:
+        if zero:
+            raise ValueError(
+                f"ActuatorLimits: the {what} of joint {x.joint!r} is limited to 0 (files state 0 "
+                f"as a placeholder): give Actuator({x.joint!r}, {remedy}), where np.inf is no "
+                "limit, by dataclasses.replace(mechanism, actuators=...), or leave the joint out "
+                "of ActuatorLimits(joints=...)"
+            )
+
+
+def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None:
+    """Refuse a follower whose range leaves that of the joint it follows nowhere to be."""
+    ranges = {x.joint: (x.lower, x.upper) for x in chosen}
+    for mimic in dynamics.mechanism.mimics:
+        if not {mimic.joint, mimic.of} <= {*ranges}:
+            continue
+        low, high = mimic.range_within(*ranges[mimic.of])
+        lower, upper = ranges[mimic.joint]
+        if low > upper or high < lower:
+            raise ValueError(
+                f"ActuatorLimits: joint {mimic.joint!r} follows {mimic.of!r} from {low:g} to "
+                f"{high:g}, outside of its own range, {lower:g} to {upper:g}: correct its Mimic or "
+                "one of the two ranges"
+            )
+
+
+def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
+    """Refuse followers, on which no drive acts."""
+    followers = followers_of(dynamics)
+    for joint in joints:
+        if joint in followers:
+            raise ValueError(
+                f"{what} names the joint {joint!r}, which follows {followers[joint].of!r} and has "
+                f"no drive of its own: name {followers[joint].of!r}"
+            )
 
 
 def _force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:

@@ -9,9 +9,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Axis, Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.checks import Targets, in_order, target_values, with_internal_states
+from nsopt.trajectory.checks import (
+    Targets,
+    followers_of,
+    in_order,
+    target_values,
+    with_internal_states,
+)
 from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -127,7 +133,8 @@ class Within(Condition):
     Parameters
     ----------
     name : str
-        Of an entry of q or v, such as ``elbow.angle``, of an input, or of an output, such as
+        Of an entry of q or v, such as ``elbow.angle``, also of a joint that follows another
+        (`Mimic`), of an input, or of an output, such as
         ``hip limit.excess`` of a `RangeOfMotion`: with ``upper=0`` its cone is never left.
     lower, upper : float
     """
@@ -138,7 +145,9 @@ class Within(Condition):
 
     def check(self, dynamics: Dynamics) -> None:
         d = dynamics
-        known = [*d.q_names, *d.v_names, *(x.name for x in d.parameters), *d.output_names]
+        followers = [x for names in _names_of_followers(d).values() for x in names]
+        inputs = [x.name for x in d.parameters]
+        known = [*d.q_names, *d.v_names, *followers, *inputs, *d.output_names]
         if self.name not in known:
             raise ValueError(
                 f"Within names {self.name!r}, which is not in the mechanism: one of "
@@ -153,6 +162,9 @@ class Within(Condition):
         for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
             if self.name in names:
                 return [self._bound(x[names.index(self.name)])]
+        for joint, names in _names_of_followers(d).items():
+            if self.name in names:
+                return [self._bound(m.coordinate(joint)[names.index(self.name)])]
         if self.name in d.output_names:
             outputs = d.outputs(m.t, m.q, m.v, m.p)
             return [self._bound(outputs[d.output_names.index(self.name)])]
@@ -198,3 +210,11 @@ class Periodic(Condition):
             ),
             of_v,
         ]
+
+
+def _names_of_followers(d: Dynamics) -> dict[str, tuple[str, str]]:
+    """Return names of coordinate and velocity of joints that follow others, by joint."""
+    joints = {joint.name: joint for joint in d.mechanism.joints}
+    freedoms = {name: joints[name].freedom() for name in followers_of(d)}
+    axes = {name: axes[0] for name, axes in freedoms.items() if axes and isinstance(axes[0], Axis)}
+    return {name: (f"{name}.{axis.name}", f"{name}.{axis.rate}") for name, axis in axes.items()}
