@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,8 @@ class Mechanism:
         Of joints of one freedom.
     mimics : sequence of Mimic
         Joints that follow others; in relative coordinates.
+    frames : mapping of name to Frame
+        Further frames on its bodies that `frame` returns, such as a tool's.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class Mechanism:
     coordinates: str | Relative = "absolute"
     actuators: Iterable[Actuator] = ()
     mimics: Iterable[Mimic] = ()
+    frames: Mapping[str, Frame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         bodies, joints = tuple(self.bodies), tuple(self.joints)
@@ -81,6 +84,7 @@ class Mechanism:
         object.__setattr__(self, "joints", joints)
         object.__setattr__(self, "actuators", tuple(self.actuators))
         object.__setattr__(self, "mimics", tuple(self.mimics))
+        object.__setattr__(self, "frames", dict(self.frames))
         if not isinstance(self.coordinates, Relative) and self.coordinates not in CHOICES:
             raise ValueError(
                 f"coordinates must be one of {', '.join(map(repr, CHOICES))} or Relative(cut=...), "
@@ -102,6 +106,10 @@ class Mechanism:
                 )
         self.check_members(joints)
         self._check_drives()
+        for name, frame in self.frames.items():
+            self._check_body(f"the frame {name!r}", frame)
+            if any(name == body.name for body in bodies):
+                raise ValueError(f"the name {name!r} is that of a frame and a body: rename one")
 
     def _check_drives(self) -> None:
         """Check that actuators and mimics name joints of one freedom."""
@@ -139,11 +147,14 @@ class Mechanism:
             raise ValueError(f"the name {twice[0]!r} is used twice: rename one of the two")
         for element in elements:
             for frame in element.frames:
-                if frame.body is not None and not any(frame.body is b for b in self.bodies):
-                    raise ValueError(
-                        f"{type(element).__name__} {element.name!r} uses body "
-                        f"{frame.body.name!r}, which is not in the mechanism: add it to the bodies"
-                    )
+                self._check_body(f"{type(element).__name__} {element.name!r}", frame)
+
+    def _check_body(self, what: str, frame: Frame) -> None:
+        if frame.body is not None and not any(frame.body is b for b in self.bodies):
+            raise ValueError(
+                f"{what} uses body {frame.body.name!r}, which is not in the mechanism: add it to "
+                "the bodies"
+            )
 
     def __repr__(self) -> str:
         """Return the numbers of its bodies and joints, and its coordinates."""
@@ -157,16 +168,18 @@ class Mechanism:
         """Return the frame of a link by its name: at the joint that carries it, with its axes.
 
         That is the joint between it and the body before it in the spanning tree; of a URDF file it
-        is the frame of the link.
+        is the frame of the link. Or one of ``frames``, as of a link merged into another.
 
         Raises
         ------
         ValueError
-            If there is no body of that name, or no joint carries it.
+            If there is no body or frame of that name, or no joint carries it.
         """
+        if name in self.frames:
+            return self.frames[name]
         body = next((x for x in self.bodies if x.name == name), None)
         if body is None:
-            known = ", ".join(x.name for x in self.bodies)
+            known = ", ".join([*(x.name for x in self.bodies), *self.frames])
             raise ValueError(f"no link {name!r}: one of {known}")
         branch = next(x for x in self.tree.branches if x.body is body)
         if branch.joint is None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nsopt.elements import Fixed
-from nsopt.mechanics import Mechanism
+from nsopt.mechanics import Frame, Mechanism
+from nsopt.robots.pose import Array, Pose
 from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, placed
-from nsopt.robots.urdf_merge import merged
+from nsopt.robots.urdf_merge import homes_of, merge
 from nsopt.robots.urdf_model import (
     actuators_of,
+    leave_out_ranges,
     link_joints_of,
     links_of,
     mimics_of,
@@ -40,7 +42,7 @@ def load_urdf(
         Leaves the root link free. Otherwise a `Fixed` joint ``ground_<root>`` holds it.
     merge_fixed : bool
         Makes one body of links joined by fixed joints, with the name and axes of the one nearest
-        the root.
+        the root. The frames of the others remain, by name: `Mechanism.frame`.
 
     Returns
     -------
@@ -53,10 +55,11 @@ def load_urdf(
     Warns
     -----
     UserWarning
-        Once for each link whose inertia no body can have (it is taken as stated), and once for all
-        that is ignored, such as transmissions, safety controllers, sensors, simulator tags, mimic
-        tags of fixed joints, a floating joint's coordinates. Shapes, for collision or to look at,
-        are ignored without a word (`link_vertices` reads them).
+        Once for each link whose inertia no body can have (it is taken as stated); for each mimic
+        joint whose stated range it never comes into (the range is left out); and for all that is
+        ignored, such as transmissions, safety controllers, sensors, simulator tags, mimic tags of
+        fixed joints, a floating joint's coordinates, what xacro left. Shapes, for collision or to
+        look at, are ignored without a word (`link_vertices` reads them).
 
     Raises
     ------
@@ -72,15 +75,23 @@ def load_urdf(
         links, link_joints = links_of(robot), link_joints_of(robot)
         placed([link.name for link in links], _rooted(links, link_joints, floating_base))  # a tree?
         warn_of_unphysical(links, stacklevel=2)
+        homes = homes_of(links, link_joints) if merge_fixed else {}
         if merge_fixed:
-            links, link_joints = merged(links, link_joints)
-        bodies, joints = build(*_renamed(links, _rooted(links, link_joints, floating_base)))
+            links, link_joints = merge(links, link_joints, homes)
+        names = _names_of_bodies(links, link_joints, {*homes})
+        frames = _frames_of_merged(links, homes)
+        bodies, joints = build(*_renamed(links, _rooted(links, link_joints, floating_base), names))
+        by_name, mimics = {body.name: body for body in bodies}, mimics_of(robot)
         mechanism = Mechanism(
             bodies,
             joints,
             coordinates="relative",
-            actuators=actuators_of(robot),
-            mimics=mimics_of(robot),
+            actuators=leave_out_ranges(actuators_of(robot), mimics, stacklevel=2),
+            mimics=mimics,
+            frames={
+                name: Frame(by_name[names.get(home, home)], *placement)
+                for name, (home, *placement) in frames.items()
+            },
         )
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
@@ -104,13 +115,18 @@ def _rooted(
     ]
 
 
-def _renamed(
-    links: Sequence[Link], link_joints: Sequence[LinkJoint]
-) -> tuple[list[Link], list[LinkJoint]]:
-    """Return both with links renamed that share a name with a joint."""
+def _names_of_bodies(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint], others: set[str]
+) -> dict[str, str]:
+    """Return the names of bodies whose links share a name with a joint, by those of the links."""
     joints = {link_joint.name for link_joint in link_joints}
-    taken = joints | {link.name for link in links}
-    names = {x.name: _free(f"{x.name}_link", taken) for x in links if x.name in joints}
+    taken = joints | {link.name for link in links} | others
+    return {x.name: _free(f"{x.name}_link", taken) for x in links if x.name in joints}
+
+
+def _renamed(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint], names: Mapping[str, str]
+) -> tuple[list[Link], list[LinkJoint]]:
     return (
         [replace(link, name=names.get(link.name, link.name)) for link in links],
         [
@@ -120,6 +136,18 @@ def _renamed(
             for h in link_joints
         ],
     )
+
+
+def _frames_of_merged(
+    links: Sequence[Link], homes: Mapping[str, tuple[str, Pose]]
+) -> dict[str, tuple[str, Array, Array]]:
+    """Return link, origin and axes of the frames of links that became part of others."""
+    com = {link.name: link.com for link in links}
+    return {
+        name: (home, pose.origin - com[home], pose.axes)
+        for name, (home, pose) in homes.items()
+        if home != name
+    }
 
 
 def _free(name: str, taken: set[str]) -> str:

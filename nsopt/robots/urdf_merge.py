@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,22 +13,32 @@ from nsopt.robots.tree import IDENTITY, Link, LinkJoint
 from nsopt.robots.urdf_model import is_physical
 
 
-def merged(
+def homes_of(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
-) -> tuple[list[Link], list[LinkJoint]]:
-    """Return one link for each set joined by fixed joints, and the joints between them.
+) -> dict[str, tuple[str, Pose]]:
+    """Return the link that each becomes part of, and its pose in that one's frame, by name.
 
-    The link has the name and frame of the one nearest the root. Links must be a tree.
+    That is the one nearest the root of those joined to it by fixed joints. Links must be a tree.
     """
     fixed = {h.child: h for h in link_joints if h.kind is Fixed and h.parent is not None}
-    homes = {link.name: _home(link.name, fixed) for link in links}
+    return {link.name: _home(link.name, fixed) for link in links}
+
+
+def merge(
+    links: Sequence[Link], link_joints: Sequence[LinkJoint], homes: Mapping[str, tuple[str, Pose]]
+) -> tuple[list[Link], list[LinkJoint]]:
+    """Return one link for each home, with its name and frame, and the joints between them."""
     parts: dict[str, list[tuple[Link, Pose]]] = {}
     for link in links:
         home, pose = homes[link.name]
         parts.setdefault(home, []).append((link, pose))
     return (
         [_sum(link, parts[link.name]) for link in links if link.name in parts],
-        [_rehung(h, homes) for h in link_joints if h.child not in fixed],
+        [
+            _rehung(h, homes)
+            for h in link_joints
+            if h.parent is None or homes[h.child][0] == h.child
+        ],
     )
 
 
@@ -41,7 +51,7 @@ def _home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
     return name, pose
 
 
-def _rehung(link_joint: LinkJoint, homes: dict[str, tuple[str, Pose]]) -> LinkJoint:
+def _rehung(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> LinkJoint:
     if link_joint.parent is None:
         return link_joint
     home, pose = homes[link_joint.parent]
