@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
 NUMBERS: dict[str, dict[str, int]] = {
@@ -30,6 +31,8 @@ DEEPEST = 100
 OF_LINKS = ("visual", "collision", "inertial", "material")
 OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 """Tags that are read, or say nothing of dynamics; others are counted by `ignored`."""
+WITHOUT_EFFECT = ("xacro:property", "xacro:arg")
+"""Tags of xacro that may be left in an expanded file."""
 
 
 def parse(path: Path) -> ET.Element:
@@ -46,19 +49,18 @@ def parse(path: Path) -> ET.Element:
     if not path.is_file():
         raise FileNotFoundError(f"no URDF file at {str(path)!r}: check the path")
     try:
-        robot = ET.parse(path, ET.XMLParser(target=_Robot())).getroot()
-    except ET.ParseError as error:
-        line, column = error.position
-        reason = str(error).split(":")[0]
-        raise ValueError(f"broken XML at line {line}, column {column}: {reason}") from None
+        robot = _read(path)
+    except ExpatError as error:
+        reason = ErrorString(error.code)
+        where = f"line {error.lineno}, column {error.offset}"
+        raise ValueError(f"broken XML at {where}: {reason}") from None
     except _RefusedError:
         raise
     except (LookupError, ValueError) as error:  # of the declared encoding
         raise ValueError(f"{error}: save it as UTF-8, as its first line should say") from None
     if robot.tag != "robot":
         raise ValueError(f"a URDF file holds a <robot>, got <{robot.tag}>")
-    if any("xacro" in element.tag for element in robot.iter()):
-        raise ValueError("holds xacro macros: expand them first, xacro FILE > robot.urdf")
+    _check_expanded(robot)
     for element in robot:
         if element.tag in ("link", "joint") and not element.get("name"):
             raise ValueError(f"a <{element.tag}> has no name: give it one")
@@ -85,8 +87,34 @@ def ignored(robot: ET.Element) -> Counter[str]:
             if element.get("type") == "floating":
                 count["floating joint (its link is free in the world)"] += 1
         elif element.tag != "material":
-            count[element.tag.rpartition("}")[2]] += 1
+            count[element.tag] += 1
     return count
+
+
+def _read(path: Path) -> ET.Element:
+    """Return the root of a file; prefixes of names need not be declared."""
+    target, parser = _Robot(), ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = target.start
+    parser.EndElementHandler = target.end
+    parser.CharacterDataHandler = target.data
+    parser.StartDoctypeDeclHandler = target.doctype
+    with path.open("rb") as file:
+        parser.ParseFile(file)
+    return target.close()
+
+
+def _check_expanded(robot: ET.Element) -> None:
+    """Refuse what xacro has yet to expand; what it left behind without effect may stay."""
+    for element in robot.iter():
+        tag = element.tag
+        if tag in WITHOUT_EFFECT:
+            continue
+        stated = [x for name, x in element.items() if name != "filename"]  # of meshes, not read
+        if tag.startswith("xacro:") or any("${" in x for x in stated):
+            raise ValueError(
+                f"holds xacro macros, at <{tag}>: expand them first, xacro FILE > robot.urdf"
+            )
 
 
 class _RefusedError(ValueError):
@@ -112,8 +140,8 @@ class _Robot(ET.TreeBuilder):
         self.depth -= 1
         return super().end(tag)
 
-    def doctype(self, name: str, public: str | None, system: str | None) -> None:
-        del public, system
+    def doctype(self, name: str, *identifiers: object) -> None:
+        del identifiers
         raise _RefusedError(f"declares a document type, <!DOCTYPE {name} ...>: leave it out")
 
 
