@@ -28,11 +28,13 @@ class ModeStatistics(NamedTuple):
 
     free: float  # part of the time
     lasting: float
-    impact: float  # that of whole steps in which there is an impact, so it falls with h
-    impacts: int  # how many steps have one; of compliant contacts how many began
+    impact: (
+        float  # that of whole steps in which there is an impact, so of rigid ones it falls with h
+    )
+    impacts: int  # of all its contacts; steps in a row with an impact of a contact are one
     flights: int
     longest_flight: float  # [s]
-    impulse: float  # [N s] of all impacts; nan of compliant ones, whose forces are on record
+    impulse: float  # [N s] of all impacts
 
 
 def joint_of(contact: str) -> str:
@@ -59,7 +61,6 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
         return {}
     time, contacts = np.diff(data["time"].values), contacts_of_joints(data)
     impulse = np.sum([np.nansum(x, axis=0) for _, x in blocks(data["impact_impulse"])], axis=0)
-    compliant = impulse.size - int(data.attrs["pressed"])
     found = {}
     whole = step_modes(data)
     for joint, ks in contacts.items():
@@ -70,16 +71,12 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
             free,
             lasting,
             impact,
-            sum(_impacts(whole[:, k] == IMPACT, rigid=k < compliant) for k in ks),
+            sum(len(spans(whole[:, k] == IMPACT)) for k in ks),
             len(flights),
             float(max((time[a:b].sum() for a, b in flights), default=0.0)),
-            float(impulse[ks].sum()) if max(ks) < compliant else np.nan,
+            float(impulse[ks].sum()),
         )
     return found
-
-
-def _impacts(struck: NDArray[np.bool_], rigid: bool) -> int:
-    return int(struck.sum()) if rigid else len(spans(struck))
 
 
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:

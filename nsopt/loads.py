@@ -68,7 +68,9 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
 
 
 def struck(result: Result) -> NDArray[np.bool_]:
-    """Return whether the step that ends at each time has an impact, (time,).
+    """Return whether the step that ends at each time has an impact of rigid contacts, (time,).
+
+    Forces of compliant contacts are known while these strike, too.
 
     Raises
     ------
@@ -77,7 +79,8 @@ def struck(result: Result) -> NDArray[np.bool_]:
     """
     if not result.data.sizes["contact"]:
         return np.zeros(result.data.sizes["time"], dtype=bool)
-    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values > 0, axis=1)
+    rigid = result.data.sizes["contact"] - int(result.data.attrs["pressed"])
+    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values[:, :rigid] > 0, axis=1)
     return found
 
 
@@ -86,7 +89,8 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
 
         RMS = sqrt(1/t_k integral_0^t_k F(t)^2 dt)
 
-    Steps with impacts are left out: the square of impulses over h has no limit as h falls.
+    Steps with impacts of rigid contacts are left out: the square of impulses over h has no limit as
+    h falls.
 
     Parameters
     ----------

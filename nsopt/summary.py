@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
-from nsopt.contact_modes import IMPACT, statistics_of_modes, step_modes
+from nsopt.contact_modes import statistics_of_modes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -247,9 +247,8 @@ def contacts(data: xr.Dataset) -> list[Row]:
 
 
 def impacts(data: xr.Dataset) -> list[Row]:
-    """Return the number of impacts of rigid contacts, and their impulses."""
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    count = int(np.count_nonzero(step_modes(data)[:, :rigid] == IMPACT))
+    """Return the number of impacts and their impulses, those in successive steps as one."""
+    count = sum(x.impacts for x in statistics_of_modes(data).values())
     total, most = 0.0, (0.0, 0, 0)
     for begin, x in blocks(data["impact_impulse"]):
         impulse = np.nan_to_num(x)

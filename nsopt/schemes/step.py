@@ -10,16 +10,9 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors
-from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, same_body
 from nsopt.schemes.walls import WallFigures
-
-NOTABLE = 1e-9
-"""Of the largest impulse, that from which a contact presses."""
-
-ARRIVING = 1e-2
-"""Of a typical opening, the way in a step from which a closed contact meets its wall."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ class Step:
     impulse : SX (ng,) [N s]
         Contact impulses over the step, >= 0.
     impact_impulse : SX (ng,) [N s]
-        The part of them that acted at once; by default all, where a contact closed.
+        The part of them that acts at once, of schemes that tell it apart; else zero.
     joint_impulse : SX (nc,)
         Impulses of the ideal joints' rows, free in sign.
     slip_impulse : SX (ns,) [N s]
@@ -161,7 +154,7 @@ class Step:
             q=x.end.q,
             v=x.end.v,
             impulse=lam,
-            impact_impulse=struck(balances[0], lam, h) * lam,
+            impact_impulse=ca.SX.zeros(lam.numel()),
             joint_impulse=mu,
             slip_impulse=slip,
             gap=x.end.gap if x.gap is None else x.gap,
@@ -253,24 +246,6 @@ class Interval:
         """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
         zero, (mu, lam, slip) = ca.SX(0), Impulses.none(d)
         return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, zero, h, zero, lam, lam, zero)
-
-
-def struck(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
-    """Return whether a contact that presses was open, or met its wall, as a step began, 0 or 1.
-
-    Parameters
-    ----------
-    first : Balance
-        At the start of the step.
-    lam : SX (ng,) [N s]
-    h : SX scalar [s]
-    """
-    if not lam.numel():
-        return ca.SX(0)
-    node, scale = first.node, first.dynamics.gap_scale(first.node.p)
-    arrives = h * node.gap_rate(first.before) < -ARRIVING * scale
-    new = ca.logic_or(node.gap > TOUCH * scale, arrives)
-    return ca.sum1(new * (lam > NOTABLE * ca.mmax(lam))) > 0
 
 
 def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:

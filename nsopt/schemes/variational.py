@@ -241,7 +241,6 @@ class Variational(Scheme):
         late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
         return replace(
             whole,
-            impact_impulse=impact * lam,
             motion_residual=step.motion_residual + second.residual / h,
             motion_size=step.motion_size + second.size / h + ca.fabs(second.K),
             frozen=first.impulses.lam,

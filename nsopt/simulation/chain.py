@@ -189,6 +189,7 @@ class Chain:
             of["v"],
             significant_impulses(of["impulse"], h[:, None] * self._force),
             significant_impulses(of["impact_impulse"], h[:, None] * self._force),
+            np.zeros_like(of["impulse"]),
             of["joint_impulse"],
             of["slip_impulse"],
             of["motion"][:, 0],

@@ -255,6 +255,7 @@ class Stepper:
             end.v[None],
             significant_impulses(end.impulse, h * self._force)[None],
             significant_impulses(end.impact_impulse, h * self._force)[None],
+            np.zeros_like(end.impulse)[None],
             end.joint_impulse[None],
             end.slip_impulse[None],
             np.array([np.max(np.abs(end.motion))]),

@@ -45,7 +45,8 @@ def record(
     """
     d, nodes = transcription.dynamics, motion.nodes
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)
-    history.add(motion.accepted)
+    at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
+    history.add(motion.accepted, at_nodes)
     name, description = transcription.description
     steps = np.diff(motion.t)
     result = history.result(
@@ -75,7 +76,7 @@ def record(
             **_crossed(transcription, solution.x, motion),
             **attrs,
         },
-        at_nodes=(_with_inputs(transcription, nodes.inputs, p), motion.drive),
+        at_nodes=at_nodes,
         lines=_once(line for x in transcription.conditions for line in x.outline()),
     )
     modes = result["contact_mode"]

@@ -30,6 +30,7 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.analysis import mode_statistics
 from problems.case_a import case_a
 from problems.slider_crank import slider_crank
 from tests.schemes.models import G, ball
@@ -63,7 +64,7 @@ def test_a_ball_that_stays_where_it_falls(scheme):
         assert np.isnan(mode[0])
         assert np.all(mode[1:][t[1:] < fall - 2 * h] == 0)
         assert np.all(mode[t > fall + 3 * h] == 1)
-        assert np.sum(mode == 2) == (2 if scheme.chooses_h else 1)
+        assert mode_statistics(result)["floor"].impacts == 1
         impact = np.nansum(result["impact_impulse"].values)
         assert impact == pytest.approx(speed, abs=1e-9 if scheme == SCHEMES[1] else 2 * G * h)
         force = result["lasting_force"].values[:, 0, 2]
@@ -89,10 +90,10 @@ def test_impacts_of_a_bouncing_ball_add_up():
     assert found[:5] == pytest.approx(impulses[:5], rel=1e-8)
 
 
-@pytest.mark.parametrize("kept", [{"store_every": 7}, {"times": np.linspace(0.003, 0.3, 80)}])
+@pytest.mark.parametrize("kept", [{"store_every": 7}, {"times": np.linspace(0.003, 0.25, 80)}])
 def test_rows_between_steps_that_were_left_out_are_right_or_unknown(kept):
     """A ball that bounces is in free flight, and a step with an impact tells nothing of after."""
-    result = run(ball(0.5, 0.05), 0.3, 1e-3, **kept)
+    result = run(ball(0.5, 0.05), 0.25, 1e-3, **kept)
     force, mode = (result[x].values[:, 0] for x in ("lasting_force", "contact_mode"))
     known = np.isfinite(force[:, 2])
     assert np.all(known[1:] == (mode[1:] != 2))
@@ -100,7 +101,7 @@ def test_rows_between_steps_that_were_left_out_are_right_or_unknown(kept):
     a = result["body_acceleration"].values[:, 0, 2]
     assert np.array_equal(np.isfinite(a), known)
     assert a[known] == pytest.approx(-G)
-    lying = run(ball(0.0, 0.05), 0.3, 1e-3, **kept)
+    lying = run(ball(0.0, 0.05), 0.25, 1e-3, **kept)
     late = lying["time"].values > 0.2
     assert lying["lasting_force"].values[late, 0, 2] == pytest.approx(G)
 

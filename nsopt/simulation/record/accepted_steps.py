@@ -36,7 +36,8 @@ class AcceptedSteps:
     q: Array  # (n, nq)
     v: Array  # (n, nv)
     impulse: Array  # (n, ng) [N s]
-    impact_impulse: Array  # (n, ng) [N s] the part of them that acted at once
+    impact_impulse: Array  # (n, ng) [N s] the part of them that acted at once, in impacts
+    contact_mode: Array  # (n, ng) by `ContactJudge`, zero before it
     joint_impulse: Array  # (n, nm)
     slip_impulse: Array  # (n, ns) [N s]
     motion_residual: Array  # (n,) [N, N m] largest row
@@ -70,6 +71,7 @@ class AcceptedSteps:
             "v": d.nv,
             "impulse": len(d.contact_names),
             "impact_impulse": len(d.contact_names),
+            "contact_mode": len(d.contact_names),
             "joint_impulse": len(d.multiplier_names),
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names) + len(d.pressed_names),

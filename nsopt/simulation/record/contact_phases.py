@@ -7,23 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import FREE, IMPACT, LASTING
+from nsopt.contact_modes import FREE, IMPACT
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-def contact_modes(impulse: Array, impact: Array) -> Array:
-    """Return the mode of each contact in each step (n, ng), NaN where nothing is known.
-
-    Parameters
-    ----------
-    impulse, impact : (n, ng) [N s]
-        Whole impulses over steps, and those that acted at once.
-    """
-    mode = np.where(impact > 0, IMPACT, np.where(impulse > 0, LASTING, FREE)).astype(float)
-    known: Array = np.where(np.isnan(impulse), np.nan, mode)
-    return known
 
 
 class After(NamedTuple):

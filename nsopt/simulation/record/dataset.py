@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rank
 from nsopt.mechanics import INSTANT, redundant_rows
-from nsopt.simulation.record.contact_phases import After, Mask, after_nodes, contact_modes
+from nsopt.simulation.record.contact_phases import After, Mask, after_nodes
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps
 from nsopt.simulation.record.evaluation import evaluate_at_times
 from nsopt.simulation.record.node_equations import Nodes, body_accelerations
@@ -173,7 +173,7 @@ class Record(EvaluatedSteps):
 
     @cached_property
     def _modes(self) -> Array:
-        return contact_modes(self.lam, self.each("impact_impulse"))
+        return self.each("contact_mode")
 
     def accelerations(self) -> dict[str, Array]:
         """Return accelerations and forces of contacts at the times, impacts left out."""

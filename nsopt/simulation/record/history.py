@@ -18,6 +18,7 @@ from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.contact_judge import ContactJudge
 from nsopt.simulation.record.dataset import Record
 from nsopt.simulation.record.output_times import OutputTimes
 from nsopt.stored import VARIABLES
@@ -61,15 +62,23 @@ class History:
     count: int = 0
 
     def __post_init__(self) -> None:
-        self.end = self.start
+        self._judge = ContactJudge(self.dynamics, self.p, self.gains)
+        self._last: AcceptedSteps | None = None
 
-    def add(self, accepted: AcceptedSteps) -> None:
-        """Append consecutive steps."""
+    @property
+    def end(self) -> Start:
+        """The state at the end of all steps so far."""
+        return self.start if self._last is None else self._last.end
+
+    def add(self, accepted: AcceptedSteps, at_nodes: tuple[Array, Array] | None = None) -> None:
+        """Append consecutive steps, their contacts judged; ``at_nodes`` as for `ContactJudge`."""
         if not len(accepted):
             return
-        self.count += len(accepted)
+        begin, before = self.end, self._last
+        accepted = self._judge.judge(begin, before, accepted, at_nodes)
+        self.count, self._last = self.count + len(accepted), accepted.at([-1])
         if self.times is not None:
-            self._keep_at(self.times, accepted)
+            self._keep_at(self.times, begin, accepted)
             return
         if self.every == 1:
             self.kept.append(accepted)
@@ -80,10 +89,9 @@ class History:
             self.kept.append(steps.at(slice(whole)).thinned(self.every))
         self.pending = steps.at(slice(whole, None)) if whole < len(steps) else None
 
-    def _keep_at(self, times: Array, accepted: AcceptedSteps) -> None:
+    def _keep_at(self, times: Array, begin: Start, accepted: AcceptedSteps) -> None:
         carried = self.pending or AcceptedSteps.none(self.dynamics)
-        rows, self.pending = OutputTimes(self.dynamics, times).rows(self.end, carried, accepted)
-        self.end = accepted.end
+        rows, self.pending = OutputTimes(self.dynamics, times).rows(begin, carried, accepted)
         if len(rows):
             self.kept.append(rows)
 
@@ -99,8 +107,8 @@ class History:
         """Go on from another history of the same run."""
         self.kept, self.count = [kept] if len(kept) else [], count
         self.pending = pending if len(pending) else None
-        if len(pending):
-            self.end = pending.end
+        if len(pending) or len(kept):
+            self._last = (pending if len(pending) else kept).at([-1])
 
     def steps(self) -> AcceptedSteps:
         """Return the steps that are kept."""

@@ -123,7 +123,7 @@ class _Solver:
         known = at.force + (T @ x.slip[:, :, None])[:, :, 0]
 
         def loaded(friction: Array) -> tuple[Array, Array]:
-            found = _held(at._replace(force=known + friction), W, bias, pressing)
+            found, _ = hold_closed(at._replace(force=known + friction), W, bias, pressing)
             if not self._d.friction_joints:
                 return found, reaction
             loaded = replace(x, lam=found[:, m:])
@@ -177,8 +177,10 @@ class _Solver:
         return wrench.reshape(len(wrench), len(self._d.joint_names), 6)
 
 
-def _held(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> Array:
+def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple[Array, Array]:
     """Return accelerations, forces of joints and of contacts, which are zero where none press.
+
+    Beside them the acceleration of each gap by a unit force there, (n, ng) [1/kg].
 
     W^T a + bias = 0 where contacts press.
 
@@ -207,4 +209,5 @@ def _held(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> Array:
         pulling = lam < 0
         rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
         pressing = pressing & ~pulling
-    return np.hstack([free + (pushed @ lam[:, :, None])[:, :, 0], lam])
+    found = np.hstack([free + (pushed @ lam[:, :, None])[:, :, 0], lam])
+    return found, np.einsum("nkk->nk", compliance)

@@ -56,12 +56,14 @@ class PressedSurfaces:
         size = np.linalg.norm(self._force, axis=2)
         impulse = np.full_like(size, np.nan)
         impulse[1:] = (size[1:] + size[:-1]) / 2 * self._h[1:, None]
-        none = np.zeros_like(size)
+        none, mode = np.zeros_like(size), self.modes()
+        # The step in which a contact separates has what is left of its force at its start.
+        struck = (mode == IMPACT) | ((mode == FREE) & (np.roll(mode, 1, axis=0) == IMPACT))
         return {
             "gap": self._distance,
             "impulse": impulse,
-            "impact_impulse": none,
-            "contact_mode": self.modes(),
+            "impact_impulse": np.where(np.isnan(impulse), np.nan, struck * impulse),
+            "contact_mode": mode,
             "contact_force": self._force,
             "contact_point": self._point,
             "contact_offset": self._offset,

@@ -34,6 +34,7 @@ def accepted_steps(
         v=trajectory.v[1:],
         impulse=none,
         impact_impulse=none,
+        contact_mode=none,
         joint_impulse=none,
         slip_impulse=none,
         motion_residual=np.full(n, solution.residuals.violation),

@@ -291,8 +291,7 @@ class Stepped(Transcription):
         share = np.linspace(0, 1, self.horizon.steps + 1)
         trajectory = guess.trajectory(share, self.horizon.bounds, self.inputs)
         trajectory = trajectory.with_internal_states(self.dynamics)
-        parameters = self.parameters(self.p)
-        unknowns = []
+        parameters, unknowns = self.parameters(self.p), list[Array]()
         for k, (_, node) in enumerate(self._nodes()):
             t, q, v = share[k] * trajectory.duration, trajectory.q[k], trajectory.v[k]
             state = [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
@@ -334,6 +333,7 @@ class Stepped(Transcription):
             v=v[1:],
             impulse=lam + impact[1:],
             impact_impulse=impact[1:],
+            contact_mode=np.zeros_like(lam),
             joint_impulse=mu,
             slip_impulse=slip,
             motion_residual=np.full(n, solution.residuals.violation),

@@ -1,0 +1,240 @@
+"""What contacts did in steps: open, lasting contact or impact, one answer for all schemes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.contact_modes import FREE, IMPACT, LASTING
+from nsopt.mechanics import Dynamics, Start
+from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.evaluation import AtTimes
+from nsopt.simulation.record.node_equations import NodeEquations, Nodes
+from nsopt.simulation.record.node_forces import hold_closed
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int_]
+Mask = NDArray[np.bool_]
+
+MANY = 4.0
+"""Steps: an impulse of more of them of the lasting force is an impact, less is chatter; likewise
+the time after which a contact that was let go is closed again by the forces on it."""
+
+SHARE = 0.05
+"""Of the sum of all lasting forces of contacts, the least that each is taken to carry."""
+
+SIZES = (1, 16, 128, 512)
+"""Numbers of nodes that are evaluated in one go."""
+
+
+class Held(NamedTuple):
+    """Contacts at nodes, those that press held closed.
+
+    Attributes
+    ----------
+    force : (n, ng) [N]
+        With which they press.
+    compliance : (n, ng) [1/kg]
+        Acceleration of each gap by a unit force there.
+    gap, rate : (n, ng) [m, m/s]
+    """
+
+    force: Array
+    compliance: Array
+    gap: Array
+    rate: Array
+
+    @property
+    def to_come(self) -> Array:
+        """Impulses that stop what still moves into the walls, each alone, (n, ng) [N s]."""
+        return np.maximum(-self.rate, 0.0) / self.compliance
+
+    @property
+    def back(self) -> Array:
+        """Time until contacts that are let go, each alone, are closed again (n, ng) [s]."""
+        a, gap = self.force * self.compliance, np.maximum(self.gap, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = (self.rate + np.sqrt(self.rate**2 + 2 * a * gap)) / a
+        return np.where(a > 0, back, np.inf)
+
+
+class ContactJudge:
+    """Tells lasting contact from impacts by forces and gaps of the motion.
+
+    In a lasting contact the impulse of a step is about h times the force that holds it closed,
+    which follows from the equations of motion at a node; an impact takes the speed of its approach
+    as well. So a contact that presses
+
+    * lasts if it pressed before, by a force less than a factor of `MANY` off;
+    * else is an impact if its impulse, with what is left to stop it, is that of more than `MANY`
+      steps of the lasting force.
+
+    What is left of an impact in the steps after it counts as part of it. A contact that lets go for
+    a moment lasts if forces close it again within `MANY` steps: steps of this size do not resolve
+    what is finer. How a step was computed does not enter, so that schemes agree within their
+    errors; only the step and the one before it do, so that runs that are thinned, interrupted or
+    resumed agree too.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    p : (np,)
+    gains : float, float [1/s], optional
+        `Scheme.gains`.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, p: Array, gains: tuple[float, float] | None = None
+    ) -> None:
+        self._d, self._p, self._gains = dynamics, p, gains
+        self._equations: dict[int, NodeEquations] = {}
+
+    def judge(
+        self,
+        start: Start,
+        before: AcceptedSteps | None,
+        steps: AcceptedSteps,
+        at_nodes: tuple[Array, Array] | None = None,
+    ) -> AcceptedSteps:
+        """Return the steps with the modes of their contacts and the impulses of impacts.
+
+        Parameters
+        ----------
+        start : Start
+            Of the first of them.
+        before : AcceptedSteps or None
+            The step before the first, judged, as one row.
+        steps : AcceptedSteps
+        at_nodes : (n + 1, np), (n + 1, nv), optional
+            Parameters and forces of drives at the nodes, if they are not those of the run.
+        """
+        if not self._d.contact_names or not len(steps):
+            return steps
+        return _Judged(self, start, before, steps, at_nodes).steps
+
+    def held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
+        """Return what holds contacts closed at nodes.
+
+        Parameters
+        ----------
+        nodes : (n,), (n, nq), (n, nv), (n, np), (n, nv)
+            t, q, v, parameters, forces of drives.
+        slip : (n, ns) [N]
+        pressing : (n, ng)
+        """
+        n = len(slip)
+        size = next((x for x in SIZES if x >= n), SIZES[-1])
+        if size not in self._equations:
+            self._equations[size] = NodeEquations(self._d, size, self._gains)
+        equations, parts = self._equations[size], []
+        for begin in range(0, n, size):
+            rows = slice(begin, begin + size)
+            parts.append(
+                _held(equations, tuple(x[rows] for x in nodes), slip[rows], pressing[rows])
+            )
+        return Held(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+
+    def nodes(
+        self, start: Start, steps: AcceptedSteps, at_nodes: tuple[Array, Array] | None
+    ) -> tuple[Array, ...]:
+        """Return t, q, v, parameters and forces of drives at the ends of all steps."""
+        n = len(steps) + 1
+        p, drive = at_nodes or (np.tile(self._p, (n, 1)), np.zeros((n, self._d.nv)))
+        q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
+        return np.append(start.t, steps.t), q, v, p, drive
+
+
+class _Judged:
+    """Steps while they are judged."""
+
+    def __init__(
+        self,
+        judge: ContactJudge,
+        start: Start,
+        before: AcceptedSteps | None,
+        steps: AcceptedSteps,
+        at_nodes: tuple[Array, Array] | None,
+    ) -> None:
+        self._judge, self._nodes = judge, judge.nodes(start, steps, at_nodes)
+        lam, h = steps.impulse, steps.h[:, None]
+        (first, mode), h_first = np.zeros((2, 1, lam.shape[1])), h[:1]
+        if before is not None:
+            h_first = before.h[:, None]
+            first, mode = before.impulse / h_first, before.contact_mode
+        earlier, now = np.vstack([first, lam[:-1] / h[:-1]]), lam / h
+        self._h = np.maximum(h, np.vstack([h_first, h[:-1]]))
+        self._lam, self._slip = lam, steps.slip_impulse / h
+        presses = lam > 0
+        steady = presses & (earlier > 0) & (now <= MANY * earlier) & (earlier <= MANY * now)
+        self.mode = np.vstack([mode, np.where(presses, LASTING, FREE)])
+        self._tell_impacts(presses & ~steady, 0 * self._slip)
+        self._tell_seconds(steady)
+        self._tell_let_go(~presses)
+        mode = self.mode[1:]
+        beside = (self.mode[:-1] == LASTING) & (now > MANY * earlier)
+        own = np.where(beside, lam - h * earlier, lam)
+        at_once = np.where(steps.impact_impulse > 0, steps.impact_impulse, own)
+        impact = np.where(mode == IMPACT, at_once, 0.0)
+        self.steps = replace(steps, contact_mode=mode, impact_impulse=impact)
+
+    def _tell_impacts(self, asked: Mask, slip: Array) -> None:
+        """Mark those of the contacts asked for whose impulse is far above that of lasting force."""
+        rows = np.flatnonzero(np.any(asked, axis=1))
+        if not rows.size:
+            return
+        held = self._held(rows + 1, slip[rows], self._lam[rows] > 0)
+        least = SHARE * np.sum(held.force, axis=1, keepdims=True)
+        lasting = self._h[rows] * np.maximum(held.force, least)
+        impact = self._lam[rows] + held.to_come > MANY * lasting
+        self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
+
+    def _tell_seconds(self, steady: Mask) -> None:
+        """Mark what is left of impacts that schemes spread over several steps."""
+        asked = steady & (self.mode[:-1] == IMPACT)
+        told = np.zeros_like(asked)
+        while np.any(asked):
+            self._tell_impacts(asked, self._slip)
+            told |= asked
+            asked = steady & (self.mode[:-1] == IMPACT) & ~told
+
+    def _tell_let_go(self, idle: Mask) -> None:
+        """Mark contacts that do not press, but that forces close again at once, as lasting."""
+        asked = idle & (self.mode[:-1] > FREE)
+        told = np.zeros_like(asked)
+        while np.any(asked):
+            rows = np.flatnonzero(np.any(asked, axis=1))
+            held = self._held(rows, 0 * self._slip[rows], self.mode[rows] > FREE)
+            lasts = asked[rows] & (held.back <= MANY * self._h[rows])
+            self.mode[1:][rows] = np.where(lasts, LASTING, self.mode[1:][rows])
+            told |= asked
+            asked = idle & (self.mode[:-1] > FREE) & ~told
+
+    def _held(self, nodes: Rows, slip: Array, pressing: Mask) -> Held:
+        return self._judge.held(tuple(x[nodes] for x in self._nodes), slip, pressing)
+
+
+def _held(equations: NodeEquations, known: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
+    """Return `Held` at a block of nodes, friction of joints left out."""
+    (t, q, v, p, drive), n = known, len(slip)
+    none = np.zeros((n, 0))
+    nodes = Nodes(t, q, v, p, drive, t, none, np.zeros(pressing.shape), slip, t, q)
+    at = equations.at(nodes)
+    W, T = equations.directions(t, q, p)
+    gap, drift = AtTimes(_gaps(equations.dynamics), equations.times)(t, q, p)
+    rate = (W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
+    at = at._replace(force=at.force + (T @ slip[:, :, None])[:, :, 0])
+    found, compliance = hold_closed(at, W, equations.gap_bias(at.nodes), pressing)
+    force = found[:, -pressing.shape[1] :]
+    return Held(force, compliance, gap, rate)
+
+
+@lru_cache(maxsize=16)
+def _gaps(d: Dynamics) -> ca.Function:
+    """Return (t, q, p) -> gaps, and their rates while nothing moves but walls."""
+    t, q, p = (ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("p", len(d.parameters))))
+    return ca.Function("gaps", [t, q, p], [d.gap(t, q, p), d.gap_drift(t, q, p)])
