@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from nsopt.files import NO_LINK
 
 try:
     import fcntl
 except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
+
+HOLDER = re.compile(r"(process \d+ on .*)?")
+"""What a lock file says."""
 
 TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
@@ -40,6 +47,8 @@ def claimed(path: Path, remedy: str) -> Iterator[None]:
     ------
     ClaimedError
         At once, where another holds it.
+    OSError
+        If something else has the name of the lock file: a link, a folder, a file of others.
     """
     if fcntl is None:
         yield
@@ -57,7 +66,7 @@ def claimed(path: Path, remedy: str) -> Iterator[None]:
 def _locked(path: Path, place: Path, remedy: str) -> int:
     """Return the open lock file, locked."""
     while True:
-        lock = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        lock = _opened(place)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -74,3 +83,26 @@ def _locked(path: Path, place: Path, remedy: str) -> int:
         os.ftruncate(lock, 0)
         os.write(lock, f"process {os.getpid()} on {socket.gethostname()}".encode())
     return lock
+
+
+def _opened(place: Path) -> int:
+    """Return a lock file, open: no link, no other name of a file, no file with another content.
+
+    Where others may write, they may put there what leads to a file of the user's.
+    """
+    try:
+        lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | NO_LINK, 0o666)
+    except OSError:
+        if not place.is_symlink():
+            raise
+        raise _not_a_lock(place, f"is a link to {os.readlink(place)!r}") from None
+    status = os.fstat(lock)
+    alone = stat.S_ISREG(status.st_mode) and status.st_nlink <= 1
+    if alone and HOLDER.fullmatch(os.pread(lock, 1000, 0).decode(errors="replace")):
+        return lock
+    os.close(lock)
+    raise _not_a_lock(place, "is there, but is no lock file of nsopt")
+
+
+def _not_a_lock(place: Path, what: str) -> OSError:
+    return OSError(f"{str(place)!r} {what}: delete it, or name another place")

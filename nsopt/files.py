@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +12,10 @@ from uuid import uuid4
 
 UNFINISHED = "partial"
 """Part of the name of a file that is not yet whole; a killed process leaves such a file behind."""
+
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Flag of `os.open` that refuses a link; Windows has none."""
 
 
 class NotWrittenError(OSError):
@@ -28,7 +34,8 @@ class NotWrittenError(OSError):
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield a new path beside ``path``; what is written there becomes ``path`` when all went well.
 
-    After an error ``path`` is as it was, and what was written is deleted.
+    After an error ``path`` is as it was, and what was written is deleted. Nobody can know the new
+    name before the file is there, so there is no link under it; `create` makes sure of that.
 
     Parameters
     ----------
@@ -40,10 +47,11 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Raises
     ------
     NotWrittenError
-        As on a full disk, also for an OSError of the caller within.
+        As on a full disk, also for an OSError of the caller within, and where ``path`` is a link.
     """
     new = _unfinished(path)
     try:
+        check_no_link(path)
         yield new
         if durable:
             _sync(new)
@@ -56,6 +64,47 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     if durable and os.name == "posix":
         with suppress(OSError):
             _sync(path.parent)
+
+
+def create(path: Path, content: bytes | str) -> None:
+    """Write a file that is not there yet, neither as a link.
+
+    Raises
+    ------
+    OSError
+    """
+    data = content.encode() if isinstance(content, str) else content
+    with open(path, "xb") as file:
+        file.write(data)
+
+
+def check_no_link(path: Path) -> None:
+    """Refuse to write where a link is: neither it nor what it leads to is meant for certain.
+
+    Raises
+    ------
+    OSError
+        Naming what it leads to.
+    """
+    if path.is_symlink():
+        reason = f"it is a link to {os.readlink(path)!r}: name that itself, or delete the link"
+        raise OSError(errno.ELOOP, reason)
+
+
+def exposure(folder: Path) -> str:
+    """Return by what others may replace what is written to a folder, empty if by nothing.
+
+    In a sticky folder, such as /tmp, only its owner may.
+    """
+    if os.name != "posix":
+        return ""
+    status = folder.stat()
+    if not status.st_mode & stat.S_IWOTH:
+        return ""
+    if not status.st_mode & stat.S_ISVTX:
+        return "its permissions let every user write there"
+    theirs = status.st_uid not in (0, os.getuid())
+    return f"it is shared, and belongs to user {status.st_uid}" if theirs else ""
 
 
 def check_writable(path: str | Path) -> Path:
@@ -71,8 +120,9 @@ def check_writable(path: str | Path) -> Path:
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_no_link(path)
         probe = _unfinished(path)
-        probe.touch()
+        create(probe, "")
         probe.unlink()
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError("the file is read-only")
@@ -89,7 +139,7 @@ def _unfinished(path: Path) -> Path:
 
 def _sync(path: Path) -> None:
     """Have a file, or the names in a folder, written to the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | (0 if path.is_dir() else NO_LINK))
     try:
         os.fsync(handle)
     finally:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from nsopt import motion_files
 from nsopt.caveats import caveats
 from nsopt.checks import positive
-from nsopt.files import check_writable, replacing
+from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import HASH, add_hash, check_complete, decoded, encoded
@@ -151,7 +151,7 @@ class Result:
         """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
-            new.write_bytes(_netcdf_with_hash(self.data))
+            create(new, _netcdf_with_hash(self.data))
         return path
 
     @classmethod
@@ -323,7 +323,7 @@ class Result:
 def _written(path: str | Path, text: str) -> Path:
     path = check_writable(path)
     with replacing(path) as new:
-        new.write_text(text)
+        create(new, text)
     return path
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,18 @@ def test_it_is_held_once_in_a_process(tmp_path):
         raise ZeroDivisionError
     with claimed(path, REMEDY):
         pass
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("plant", [Path.symlink_to, Path.hardlink_to, "copy"])
+def test_a_lock_file_that_leads_elsewhere_is_refused(tmp_path, plant):
+    """Who may write to the folder could have the user overwrite a file of their own (CWE-59)."""
+    thesis, lock = tmp_path / "thesis.txt", tmp_path / "x.nc.lock"
+    thesis.write_text("my thesis")
+    lock.write_text("my thesis") if plant == "copy" else plant(lock, thesis)
+    with pytest.raises(OSError, match=r"x\.nc\.lock.* is .*: delete it, or name another place"):
+        claimed(tmp_path / "x.nc", REMEDY).__enter__()
+    assert thesis.read_text() == lock.read_text() == "my thesis"
 
 
 # Two runs at once, some times over: the one that simulates waits until the other has ended.

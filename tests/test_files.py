@@ -1,5 +1,6 @@
 """Files are whole or not there, whoever else writes them and whatever goes wrong."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -7,7 +8,7 @@ from threading import Barrier
 import pytest
 
 import nsopt
-from nsopt.files import replacing
+from nsopt.files import NotWrittenError, check_writable, create, exposure, replacing
 from nsopt.sweep.store import SOURCES
 
 
@@ -59,3 +60,34 @@ def test_stored_points_depend_on_sources_that_exist():
     """Else a point of an older program would be taken for one of this program."""
     package = Path(nsopt.__file__).parent
     assert all(any((package / name).rglob("*.py")) for name in SOURCES)
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("there", [True, False])
+def test_nothing_is_written_through_a_link(tmp_path, there):
+    """Neither to what it leads to nor in its place."""
+    target, link = tmp_path / "target.nc", tmp_path / "x.nc"
+    if there:
+        target.write_text("old")
+    link.symlink_to(target)
+    with pytest.raises(OSError, match="it is a link to"):
+        check_writable(link)
+    with pytest.raises(FileExistsError):
+        create(link, "new")
+    with pytest.raises(NotWrittenError, match="it is a link to"), replacing(link) as new:
+        create(new, "new")
+    assert link.is_symlink()
+    assert target.exists() == there
+    assert not there or target.read_text() == "old"
+    assert len([*tmp_path.iterdir()]) == 1 + there
+
+
+@pytest.mark.unit
+@pytest.mark.skipif(os.name != "posix", reason="no permissions of this kind")
+@pytest.mark.parametrize(
+    ("mode", "told"), [(0o700, ""), (0o775, ""), (0o777, "every user"), (0o1777, "")]
+)
+def test_folders_in_which_others_replace_files(tmp_path, mode, told):
+    tmp_path.chmod(mode)
+    found = exposure(tmp_path)
+    assert (told in found) if told else not found

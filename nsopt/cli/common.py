@@ -18,7 +18,7 @@ import typer
 
 from nsopt import mpcc, schemes
 from nsopt.claim import claimed
-from nsopt.files import NotWrittenError, check_writable
+from nsopt.files import NotWrittenError, check_writable, exposure
 from nsopt.interrupt import EXIT_CODE, interruptible
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
@@ -223,5 +223,9 @@ def result_path(
 def claim(context: typer.Context, path: Path) -> Path:
     """Return a path that can be written, held against other runs to the end of the command."""
     remedy = "wait until it is done, or name another place by --out"
-    context.with_resource(claimed(check_writable(path), remedy))
+    check_writable(path)
+    if why := exposure(path.parent):
+        told = "others can replace or delete the result; --out names another place"
+        print(f"note: folder {str(path.parent)!r}: {why}: {told}", file=sys.stderr)
+    context.with_resource(claimed(path, remedy))
     return path

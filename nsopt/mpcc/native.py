@@ -27,7 +27,7 @@ from pathlib import Path
 import casadi as ca
 from platformdirs import user_cache_path
 
-from nsopt.files import replacing
+from nsopt.files import create, replacing
 from nsopt.mpcc.c_units import units_of
 from nsopt.mpcc.child import run_child
 from nsopt.mpcc.compiler import Compiler, found_compiler
@@ -376,7 +376,7 @@ def _keep(build: _Build, library: bytes, folder: Path) -> None:
     _require_own(folder)
     for suffix, content in ((".so", library), (".json", build.manifest(library))):
         with replacing(folder / f"{build.key}{suffix}") as new:
-            new.write_bytes(content)
+            create(new, content)
             new.chmod(0o600)  # whatever the umask lets others do
 
 

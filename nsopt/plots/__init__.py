@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from matplotlib.figure import Figure
 
-from nsopt.files import check_writable, replacing
+from nsopt.files import check_writable, create, replacing
 from nsopt.plots.analysis import contact_modes, orbits, phase_portrait, poincare_map, spectra
 from nsopt.plots.browser import save_view
 from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
@@ -133,7 +133,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     picture = io.BytesIO()
     figure.savefig(picture, format=ending, dpi=DPI)
     with replacing(path) as new:
-        new.write_bytes(picture.getvalue())
+        create(new, picture.getvalue())
     return path
 
 

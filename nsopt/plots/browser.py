@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.files import check_writable, replacing
+from nsopt.files import check_writable, create, replacing
 from nsopt.plots import style
 from nsopt.plots.browser_scene import BrowserScene, Playback
 from nsopt.plots.scene import Scene
@@ -77,7 +77,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
     _viser()
     path = check_writable(path)
     with replacing(path) as new:
-        new.write_text(page(result, speed), encoding="utf-8")
+        create(new, page(result, speed))
     return path
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.files import replacing
+from nsopt.files import create, replacing
 
 KEYWORDS = frozenset(
     [
@@ -289,4 +289,4 @@ def _write(files: dict[Path, str]) -> None:
             raise IsADirectoryError(f"{str(path)!r} is a folder: remove it, or name another")
     with ExitStack() as stack:
         for path, text in files.items():
-            stack.enter_context(replacing(path)).write_text(text)
+            create(stack.enter_context(replacing(path)), text)

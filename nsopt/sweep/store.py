@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import casadi as ca
 import numpy as np
 
-from nsopt.files import NotWrittenError, replacing
+from nsopt.files import NotWrittenError, create, replacing
 from nsopt.result import netcdf
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
     except OSError as error:
         raise NotWrittenError(path, error) from error
     with replacing(path) as new:
-        new.write_bytes(netcdf(data) if engine == "h5netcdf" else data.to_netcdf(engine=engine))
+        create(new, netcdf(data) if engine == "h5netcdf" else data.to_netcdf(engine=engine))
 
 
 @dataclasses.dataclass(frozen=True)

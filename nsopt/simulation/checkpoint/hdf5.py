@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.files import replacing
+from nsopt.files import create, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
@@ -36,7 +36,7 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
             checked = {"chunks": x.shape, "fletcher32": True} if x.size else {}
             file.create_dataset(name, data=x, **checked)
     with replacing(path, durable=True) as new:
-        new.write_bytes(buffer.getvalue())
+        create(new, buffer.getvalue())
 
 
 def read(path: Path) -> tuple[Arrays, Facts]:

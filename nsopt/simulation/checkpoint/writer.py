@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.files import check_writable
+from nsopt.files import check_no_link, check_writable
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.checkpoint.folder import HEAD, Checkpoint, CheckpointError, block_name
 from nsopt.simulation.checkpoint.hdf5 import write
@@ -96,6 +96,7 @@ class CheckpointWriter:
     def _check_folder(self) -> None:
         """Refuse a folder that cannot be written; leave nothing there."""
         try:
+            check_no_link(self._folder)  # which might lead to the checkpoint of another run
             self._folder.mkdir(parents=True, exist_ok=True)
             check_writable(self._folder / HEAD)
             if not any(self._folder.iterdir()):
