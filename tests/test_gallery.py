@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from nsopt import animation
 from tests import gallery_references as theory
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks" / "gallery"
@@ -129,6 +130,9 @@ def test_script_is_short(path):
     [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in SCRIPTS],
 )
 def test_script_finds_what_theory_says(name, tmp_path, monkeypatch):
+    """Films have two pictures a second here: `tests/test_animation.py` has all of them."""
+    animate = animation.animate
+    monkeypatch.setattr(animation, "animate", lambda *x, fps, **y: animate(*x, fps=2, **y))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     found, fact = runpy.run_path(str(SCRIPTS[name])), FACTS[name]

@@ -3,10 +3,8 @@
 import base64
 import io
 import json
-import os
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -74,18 +72,11 @@ def test_a_notebook_shows_its_pictures_and_nothing_of_the_machine(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_leaves_the_pictures_of_its_notebook(script, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=tmp_path,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
+def test_a_script_leaves_the_pictures_of_its_notebook(script, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    runpy.run_path(str(script))
+    assert not capfd.readouterr().err
     left = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     expected = len(pictures_of(script.with_suffix(".ipynb")))
     assert {str(path.relative_to(tmp_path)) for path in left} == {

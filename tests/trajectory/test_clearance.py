@@ -88,10 +88,9 @@ def test_an_arm_with_two_worn_joints():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("clearance", "steps"), [(1e-4, 50), (1e-3, 100)])
-def test_a_hinge_with_radial_and_axial_clearance(clearance, steps):
-    """A free body: the cost tends to that of the ideal hinge."""
-    result = load_optimization("clearance_pendulum").solve({"clearance": clearance}, steps)
+def test_a_hinge_with_radial_and_axial_clearance():
+    """A free body: the cost is nearly that of the ideal hinge."""
+    result = load_optimization("clearance_pendulum").solve({"clearance": 1e-3}, 50)
     ideal = on_an_ideal_hinge().objective
     assert held(result) == pytest.approx(ideal, rel=0.01)
     assert result["q"].values[:, 2] == pytest.approx(0, abs=1e-3)  # stays within 1 mm along the pin

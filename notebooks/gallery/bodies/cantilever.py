@@ -22,7 +22,7 @@ tip = Tracker("tip", Frame.at(bar.bodies[-1], (LENGTH, 0, 0)))
 mechanism = Mechanism(bar.bodies, [clamp, *bar.joints], "relative")
 dynamics = assemble(mechanism, [*bar.forces, tip], gravity=(0.0, 0.0, -9.81))
 
-result = simulate(dynamics, duration=0.5, steps=StepBounds(3e-5, 3e-5), title="bar")
+result = simulate(dynamics, duration=0.3, steps=StepBounds(5e-5, 5e-5), title="bar")
 time, height = result["time"].values, result["tip.z"].values
 swing = height - height.mean()
 rises = time[:-1][(swing[:-1] < 0) & (swing[1:] >= 0)]

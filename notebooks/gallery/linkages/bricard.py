@@ -27,7 +27,7 @@ for k in range(6):
     hinges.append(Revolute(f"hinge {k + 1}", *ends))
 dynamics = assemble(Mechanism(rods, hinges, "relative"), gravity=(0.0, -9.81, 0.0))
 
-result = simulate(dynamics, duration=4.0, steps=StepBounds(1e-3, 1e-3), title="Bricard")
+result = simulate(dynamics, duration=2.0, steps=StepBounds(1e-3, 1e-3), title="Bricard")
 energy = result["total_energy"].values
 drift = np.ptp(energy) / result["kinetic_energy"].values.max()
 print(f"the energy varies by {drift:.1e} of the largest kinetic energy")

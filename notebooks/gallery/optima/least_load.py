@@ -27,16 +27,15 @@ postures = [
 tasks = [(0, 1), (1, 2), (2, 0)]
 
 
-def between(a, b):
-    """Return conditions and guess of a motion between two postures at rest."""
+def best(a, b):
+    """Return the motion of least load between two postures at rest."""
     start, end = postures[a], postures[b]
+    costs = [JointLoad(), Smoothness(weight=1e-4)]
     conditions = [StartAt(start, rest), EndAt(end, rest), ActuatorLimits()]
-    return {"conditions": conditions, "guess": Quintic(start, end)}
+    return optimize(dynamics, Horizon(2.0, steps=20), costs, conditions, Quintic(start, end))
 
 
-costs = [JointLoad(), Smoothness(weight=1e-4)]
-motion = PreparedOptimization(dynamics, Horizon(2.0, steps=50), costs, **between(*tasks[0]))
-found = [motion.solve(**between(*task)) for task in tasks]
+found = [best(*task) for task in tasks]
 loads = np.array([[x.guess_cost["JointLoad"], x.detailed_cost["JointLoad"]] for x in found])
 saved = 1 - loads[:, 1] / loads[:, 0]
 print(f"saved: {', '.join(f'{100 * x:.0f} %' for x in saved)}")
