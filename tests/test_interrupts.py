@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from nsopt import Ipopt, PaperStep, Solver, Sqp, simulate
+from nsopt import Ipopt, PaperStep, Solver, Sqp, load_problem, simulate
 from nsopt.interrupt import (
     deferred_interrupt,
     forget,
@@ -21,10 +21,9 @@ from nsopt.interrupt import (
 )
 from nsopt.mpcc.filter_sqp import _Run
 from nsopt.mpcc.interrupt_callback import InterruptCallback
-from nsopt.problem import load_optimization, load_problem
+from nsopt.problem import load_optimization
 from nsopt.simulation.driver import Driver
-from nsopt.trajectory import Earlier, multi_start
-from nsopt.trajectory.refine import ObjectiveChange, refine
+from nsopt.trajectory import Earlier, ObjectiveChange, multi_start, refine
 
 PREPARED, ASSESSMENT = (
     sys.modules[f"nsopt.trajectory.{name}"] for name in ("prepared", "assessment")

@@ -4,8 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Known, Lanes, Mpcc, Newton
-from nsopt.mpcc.in_turn import InTurn
+from nsopt.mpcc import InTurn, Known, Lanes, Mpcc, Newton
 from nsopt.mpcc.newton_rows import NewtonRows
 from nsopt.mpcc.stages import stages
 

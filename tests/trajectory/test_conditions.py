@@ -18,33 +18,31 @@ from nsopt import (
 from nsopt.problem import load_optimization
 from nsopt.robots import forward_kinematics
 from nsopt.trajectory import (
-    Duration,
-    Effort,
-    EndAt,
-    Horizon,
-    InputEffort,
-    NodeSample,
-    Quintic,
-    StartAt,
-    optimize,
-)
-from nsopt.trajectory.conditions import (
     ActuatorLimits,
     Box,
     Capsule,
     ClearOf,
     DriveWithin,
+    Duration,
+    Effort,
+    EndAt,
+    Horizon,
+    InputEffort,
     LinksApart,
+    NodeSample,
     Orient,
     Periodic,
     PowerLimits,
+    Quintic,
     Reach,
     Sphere,
+    StartAt,
+    Straight,
+    find_posture,
     link_capsule,
+    optimize,
 )
-from nsopt.trajectory.guesses import Straight
 from nsopt.trajectory.node_sample import SteppedNode
-from nsopt.trajectory.postures import find_posture
 from tests.catalog_trajectory import ARM
 from tests.trajectory.mechanisms import ball_at, cart, gantry, wheel
 

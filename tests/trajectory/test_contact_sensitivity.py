@@ -18,8 +18,7 @@ from nsopt import (
     Variational,
     assemble,
 )
-from nsopt.trajectory.sensitivity.recorded import SensitivityError
-from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory import SensitivityError, sensitivities
 from tests.schemes.models import G, ball
 from tests.trajectory.differences import TIGHT, difference, named
 

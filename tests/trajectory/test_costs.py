@@ -25,24 +25,29 @@ from nsopt import (
     assemble,
 )
 from nsopt.problem import load_optimization
-from nsopt.trajectory import EndAt, Horizon, NodeSample, StartAt, Straight, optimize
-from nsopt.trajectory.costs import (
+from nsopt.trajectory import (
     BaseReaction,
     Duration,
     Effort,
+    EndAt,
     Energy,
     FinalPose,
     FinalTask,
+    Horizon,
     InputEffort,
     Jerk,
     JointResistance,
+    NodeSample,
     Power,
     RestrictingEnergy,
     RestrictingMoment,
     Smoothness,
+    StartAt,
+    Straight,
     Sum,
+    flattened,
+    optimize,
 )
-from nsopt.trajectory.costs.base import flattened
 from tests.catalog_ranges import CUBIC, SPLINE
 from tests.trajectory.mechanisms import UNIT, cart, wheel
 

@@ -24,10 +24,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.simulation import Compiled
-from nsopt.trajectory.identification.design import Limit, design
-from nsopt.trajectory.identification.unknowns import Unknown
-from nsopt.trajectory.sensitivity.recorded import SensitivityError
-from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory import Limit, SensitivityError, Unknown, design, sensitivities
 from tests.schemes.models import G
 
 

@@ -35,11 +35,14 @@ from nsopt.trajectory import (
     Within,
     optimize,
 )
-from nsopt.trajectory.diagnosis.failure import Ending, explain
-from nsopt.trajectory.diagnosis.feasibility import check_feasible
-from nsopt.trajectory.diagnosis.least_violation import least_violation
-from nsopt.trajectory.diagnosis.scaling import scaling
-from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.diagnosis import (
+    Ending,
+    Statement,
+    check_feasible,
+    explain,
+    least_violation,
+    scaling,
+)
 from nsopt.trajectory.transcription.collocation import Collocation
 from tests.trajectory.mechanisms import ball_at
 

@@ -25,15 +25,19 @@ from nsopt import (
 from nsopt.trajectory import (
     ActuatorLimits,
     Bound,
+    Box,
+    Capsule,
     ClearOf,
     Condition,
     EndAt,
+    HalfSpace,
     Horizon,
+    LinksApart,
+    Periodic,
     Reach,
     StartAt,
     Within,
 )
-from nsopt.trajectory.conditions import Box, Capsule, HalfSpace, LinksApart, Periodic
 from nsopt.trajectory.diagnosis import Statement, check_feasible
 from nsopt.trajectory.diagnosis.extent import extent
 from tests.random_mechanisms import axes_of

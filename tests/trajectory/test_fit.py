@@ -17,10 +17,7 @@ from nsopt import (
     TorsionSpringDamper,
     assemble,
 )
-from nsopt.trajectory.identification.fit import FullWindow, GrowingWindow, fit
-from nsopt.trajectory.identification.measured import Measured
-from nsopt.trajectory.identification.unknowns import Unknown
-from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory import FullWindow, GrowingWindow, Measured, Unknown, fit, sensitivities
 from tests.schemes.models import G
 
 TRUE = np.array([1e-3, 0.05])  # m, N m s/rad

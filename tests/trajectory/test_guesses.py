@@ -9,19 +9,24 @@ from numpy.polynomial import Polynomial
 
 from nsopt import Body, Frame, Mechanism, Prismatic, StepBounds, Variational, assemble, simulate
 from nsopt.trajectory import (
+    ActuatorLimits,
+    ClearOf,
     Duration,
+    Earlier,
     Effort,
     EndAt,
     Guess,
     Horizon,
     Optimization,
+    Perturbed,
+    Quintic,
+    Simulated,
     StartAt,
+    Straight,
     Trajectory,
+    multi_start,
     optimize,
 )
-from nsopt.trajectory.conditions import ActuatorLimits, ClearOf
-from nsopt.trajectory.guesses import Earlier, Perturbed, Quintic, Simulated, Straight
-from nsopt.trajectory.multi_start import multi_start
 from tests.trajectory.mechanisms import UNIT, ball_at, cart, gantry
 
 BOUNDS = (2.0, 2.0)

@@ -21,7 +21,7 @@ from nsopt.trajectory import (
     Within,
     optimize_phases,
 )
-from nsopt.trajectory.diagnosis.least_violation import least_violation
+from nsopt.trajectory.diagnosis import least_violation
 from nsopt.trajectory.transcription.collocation import Collocation
 from tests.trajectory.mechanisms import cart
 from tests.trajectory.test_phase_modes import block

@@ -14,8 +14,7 @@ from nsopt import (
     Variational,
     simulate,
 )
-from nsopt.trajectory import Duration, Horizon, Simulated, StartAt, optimize
-from nsopt.trajectory.sensitivity.simulation import sensitivities
+from nsopt.trajectory import Duration, Horizon, Simulated, StartAt, optimize, sensitivities
 from tests.schemes.models import G, Shaken, ball_on_piston
 from tests.trajectory.differences import TIGHT, difference, named
 

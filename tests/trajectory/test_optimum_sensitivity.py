@@ -23,17 +23,15 @@ from nsopt import (
 from nsopt.mpcc import StructuredNlp, constraint_block
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    Bound,
     Duration,
     Effort,
     EndAt,
     Horizon,
     Optimization,
+    OptimumError,
     Quintic,
     StartAt,
-)
-from nsopt.trajectory.conditions import Bound
-from nsopt.trajectory.sensitivity.optimum import (
-    OptimumError,
     cost_derivatives,
     optimum_derivatives,
 )

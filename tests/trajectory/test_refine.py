@@ -8,8 +8,8 @@ import pytest
 
 from nsopt import Variational
 from nsopt.problem import load_optimization
-from nsopt.trajectory import StartAt, Within
-from nsopt.trajectory.refine import GridSolve, ObjectiveChange, StepDefect, refine
+from nsopt.trajectory import ObjectiveChange, StartAt, StepDefect, Within, refine
+from nsopt.trajectory.refine import GridSolve
 
 
 def problem(name, steps, *conditions):

@@ -23,8 +23,7 @@ from nsopt.trajectory import (
     Straight,
     optimize,
 )
-from nsopt.trajectory.diagnosis.failure import Ending, explain
-from nsopt.trajectory.diagnosis.statement import Statement
+from nsopt.trajectory.diagnosis import Ending, Statement, explain
 from nsopt.trajectory.programs import transcribed
 from tests.trajectory.lifted import PENDULUM, chains
 from tests.trajectory.mechanisms import cart

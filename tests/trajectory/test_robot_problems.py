@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nsopt import Result
+from nsopt import Result, load_problem
 from nsopt.animation import animate
 from nsopt.plots import draw, save_view
-from nsopt.problem import load_optimization, load_problem
+from nsopt.problem import load_optimization
 from nsopt.robots import forward_kinematics
 from tests.pages import Page
 

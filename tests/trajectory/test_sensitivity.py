@@ -31,8 +31,8 @@ from nsopt import (
     simulate,
 )
 from nsopt.simulation import Compiled, LargestStep
+from nsopt.trajectory import sensitivities
 from nsopt.trajectory.sensitivity.mapped import Mapped
-from nsopt.trajectory.sensitivity.simulation import sensitivities
 from tests.schemes.models import G, about_z, ball
 from tests.trajectory.differences import TIGHT, difference, named
 
