@@ -3,15 +3,12 @@
 import json
 import os
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 import xarray as xr
-from distributed import Client, LocalCluster
 from typer.testing import CliRunner
 
 from nsopt import Checkpoint, Grid, PaperStep, Samples, StepBounds, load_problem, simulate
@@ -347,31 +344,3 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, arguments, words):
     assert len(errors) == 1
     assert all(word in errors[0] for word in words), errors
     assert not list(tmp_path.rglob("*.nc"))
-
-
-@pytest.mark.slow
-def test_the_same_call_on_a_dask_cluster(case_a, tmp_path):
-    over = Grid({"clearance": [1e-3, -1e-3, 5e-4], "h": [1e-3, 2e-3]})
-
-    def process(result):
-        """Return which it is, once both have come: neither does all of it."""
-        (tmp_path / f"process-{os.getpid()}").touch()
-        for _ in range(60_000):
-            if len([*tmp_path.glob("process-*")]) == 2:
-                break
-            time.sleep(0.01)
-        return os.getpid()
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
-        data = run(case_a, over, workers=None, measure={"process": process}, folder=tmp_path)
-    used = np.unique(data["process"].values[[0, 2]])
-    assert len(used) == 2
-    assert os.getpid() not in used
-    local = run(case_a, over)
-    known = {"point_keys": data.attrs["point_keys"]}  # by the measure, which has a file of its own
-    assert same(data.drop_vars("process"), local.assign_attrs(known))
-    assert local["completed"].values.tolist() == [[1, 1], [0, 0], [1, 1]]

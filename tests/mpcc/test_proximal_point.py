@@ -67,7 +67,7 @@ def test_friction_in_space_meets_the_law(seed):
 @pytest.mark.parametrize("freedoms", [1, 2, 3])
 def test_jams_of_few_freedoms(freedoms):
     """Nine rough contacts, of which many impulses give the body the same motion."""
-    for seed in range(10):
+    for seed in range(4):
         m, H, mu = pins(seed, 9, freedoms=freedoms)
         start = np.random.default_rng(seed).normal(size=freedoms)
         check_coulomb(H, mu, start, found(m, start))
@@ -184,7 +184,7 @@ def test_a_start_without_a_slope_is_not_reported_as_solved():
 def test_more_steps_are_taken_where_h_cannot_be_smaller():
     few = ProximalPoints(budget=5, last=200)
     hard = 0
-    for seed in range(8):
+    for seed in range(5):
         m, _, _ = pins(seed, 8)
         start = 3 * np.random.default_rng(seed).normal(size=6)
         newton = Newton(iterations=1, points=few).lower(m)

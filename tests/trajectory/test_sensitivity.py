@@ -10,7 +10,6 @@ from nsopt import (
     Body,
     Composition,
     Cone,
-    ContactAligned,
     CubicLaw,
     Distance,
     Driven,
@@ -34,7 +33,7 @@ from nsopt.simulation import Compiled, LargestStep
 from nsopt.trajectory import sensitivities
 from nsopt.trajectory.sensitivity.mapped import Mapped
 from tests.schemes.models import G, about_z, ball
-from tests.trajectory.differences import TIGHT, difference, named
+from tests.trajectory.differences import TIGHT, difference
 
 FIXED = StepBounds(1e-6, 1e-3)
 
@@ -70,12 +69,7 @@ def along(q0, k, step):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "scheme",
-    [Variational(), pytest.param(ContactAligned(), marks=pytest.mark.slow)],
-    ids=named,
-)
-def test_case_a_by_clearance_and_mass(scheme):
+def test_case_a_by_clearance_and_mass():
     """Across the impact, into lasting contact; both ends of the bushing close at once."""
 
     def run(**numbers):
@@ -84,7 +78,6 @@ def test_case_a_by_clearance_and_mass(scheme):
             None,
             [0.01, 0.1, 0.5],
             steps=FIXED,
-            scheme=scheme,
             outputs=turn,
             by=("clearance", "mass"),
             by_start=False,
