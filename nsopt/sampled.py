@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,24 +65,64 @@ def quadratic(values: Sequence[Array] | Array, s: float | Array) -> Array:
     return value
 
 
-def states(q: Array, v: Array, a: Array, h: Array, s: Array) -> tuple[Array, Array]:
+class TurnEntries(NamedTuple):
+    """The entries of q and v of a rotation: Euler parameters, angular velocity in body axes."""
+
+    q: slice
+    v: slice
+
+
+def turns_in(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntries, ...]:
+    """Return the rotations among coordinates and velocities of these names, in order."""
+    firsts = [k for k, name in enumerate(q_names) if name.endswith(".e0")]
+    rates = [k for k, name in enumerate(v_names) if name.endswith(".wx")]
+    pairs = zip(firsts, rates, strict=True)
+    return tuple(TurnEntries(slice(i, i + 4), slice(j, j + 3)) for i, j in pairs)
+
+
+def states(
+    q: Array, v: Array, a: Array, h: Array, s: Array, turns: Sequence[TurnEntries] = ()
+) -> tuple[Array, Array]:
     """Return coordinates and velocities within steps, integrals of parabolas of accelerations.
+
+    Rotations by the first two terms of Magnus, of fourth order, as `Collocation` has them.
 
     Parameters
     ----------
-    q, v : (n, nv)
+    q, v : (n, nq), (n, nv)
         At the starts of the steps.
     a : (n, 3, nv)
         Accelerations at start, middle and end.
     h, s : (n,)
         Length of the step, and the part of it that has passed.
+    turns : sequence of TurnEntries
+        The rotations among them.
     """
     first, x, dt = a[:, 0], s[:, None], h[:, None]
     slope = -3 * first + 4 * a[:, 1] - a[:, 2]
     bend = 2 * first - 4 * a[:, 1] + 2 * a[:, 2]
     velocity = v + dt * x * (first + x * (slope / 2 + x * bend / 3))
     moved = dt * x * (v + dt * x * (first / 2 + x * (slope / 6 + x * bend / 12)))
-    return q + moved, velocity
+    if not turns:
+        return q + moved, velocity
+    found = np.empty_like(q)
+    at_q, at_v = (np.ones(n, dtype=bool) for n in (q.shape[1], v.shape[1]))
+    for entries in turns:
+        before, now = v[:, entries.v], velocity[:, entries.v]
+        vector = moved[:, entries.v] + (dt * x) ** 2 / 12 * np.cross(before, now)
+        found[:, entries.q] = _turned(q[:, entries.q], vector)
+        at_q[entries.q] = at_v[entries.v] = False
+    found[:, at_q] = q[:, at_q] + moved[:, at_v]
+    return found, velocity
+
+
+def _turned(p: Array, vector: Array) -> Array:
+    """Return Euler parameters (n, 4) turned by rotation vectors (n, 3) in body axes."""
+    half = np.linalg.norm(vector, axis=1, keepdims=True) / 2
+    e0, e = np.cos(half), np.sinc(half / np.pi) * vector / 2
+    first, rest = p[:, :1], p[:, 1:]
+    scalar = first * e0 - np.sum(rest * e, axis=1, keepdims=True)
+    return np.hstack([scalar, first * e + e0 * rest + np.cross(rest, e)])
 
 
 def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
@@ -132,7 +172,10 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     )
     now = s[:, None]
     a = a[:, THREE]
-    q, v = states(data["q"].values[k], data["v"].values[k], a, h, s)
+    turns = turns_in(
+        [str(x) for x in data["q_name"].values], [str(x) for x in data["v_name"].values]
+    )
+    q, v = states(data["q"].values[k], data["v"].values[k], a, h, s, turns)
     rubbing = 0.0 if "step_friction" not in data else _directions(data, v) * dry(data, k, s)
     angle, rate = (data[x].attrs for x in ("q", "v"))
     return xr.Dataset(

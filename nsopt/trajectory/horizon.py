@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.checks import finite, numbers
+from nsopt.checks import finite, numbers, positive
 from nsopt.simulation import StepBounds
 
 
@@ -27,9 +27,10 @@ class Horizon:
     breaks : sequence of float
         Nodes, as shares of the number of steps between 0 and 1, at which the step size may change,
         such as where a contact closes; with ``h`` given and no breaks each step has its own size.
-    defect : float [m, rad]
+    defect : float, optional [m, rad]
         Largest distance by which a step, reintegrated under the same forces, may miss its end;
-        if one misses by more, the steps are too few.
+        if one misses by more, the steps are too few. By default a thousandth of the size of the
+        motion: of the farthest that a body moves, and of the largest angle, at most one radian.
 
     Raises
     ------
@@ -44,7 +45,7 @@ class Horizon:
     steps: int = 100
     h: StepBounds | None = None
     breaks: Sequence[float] = ()
-    defect: float = 1e-3
+    defect: float | None = None
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -88,6 +89,8 @@ class Horizon:
                 f"h of Horizon must be StepBounds(h_min, h_max), got {self.h!r}: leave it out for "
                 "steps that are alike"
             )
+        if self.defect is not None:
+            positive("defect of Horizon", self.defect, "leave it out for one by the motion's size")
         shares = numbers("breaks of Horizon", self.breaks)
         finite("breaks of Horizon", self.breaks, (shares.size,))
 

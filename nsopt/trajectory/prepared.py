@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from time import perf_counter
 
 import numpy as np
@@ -51,7 +52,6 @@ from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.verification.ending import closing_at_end
-from nsopt.trajectory.verification.reintegration import explain_defect
 
 
 class PreparedOptimization:
@@ -150,6 +150,7 @@ class PreparedOptimization:
             start = starting_point(transcription, nlp, guess)
             warn_outside_bores(transcription, start.x, p)
             schedules = schedules_from(guess, start, transcription, settings)
+            import_module("xarray")  # takes a second, for which no signal is to wait later
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             coarse = self._on_coarser_grids(transcription, conditions, guess, parameters)
@@ -191,9 +192,7 @@ class PreparedOptimization:
                 **closing_at_end(self._dynamics, motion, p),
                 "stationarity": what_it_is(transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
-                "stop_reason": why
-                or (kept.fault if kept is not None else "")
-                or explain_defect(motion.defect, self._horizon.defect),
+                "stop_reason": why or (kept.fault if kept is not None else "") or motion.unresolved,
             }
             backend = type(self._solver.backend).__name__.lower()
             result = record(transcription, solution, motion, p, backend, attrs)

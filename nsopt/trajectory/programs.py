@@ -35,7 +35,7 @@ from nsopt.trajectory.schedules import (
     WARM_START,
     horizon_settings,
 )
-from nsopt.trajectory.transcription.accelerations import no_accelerations
+from nsopt.trajectory.transcription.accelerations import not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.stepped import Stepped
@@ -77,7 +77,7 @@ def transcribed(
     What verifies it is ``compiled``.
     """
     stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
-    if scheme is None and not no_accelerations(dynamics):
+    if scheme is None and not not_by_default(dynamics):
         return Collocation(*stated, compiled=compiled)
     return Stepped(*stated, scheme or Variational(), p, relaxation)
 

@@ -13,6 +13,15 @@ def no_accelerations(d: Dynamics) -> str:
         return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
     if d.nonholonomic_names:
         return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
-    if d.nq != d.nv or d.internal_names:
-        return "free bodies that turn, ball joints and bristles have coordinates of another kind"
+    if d.internal_names:
+        return "bristles have coordinates of another kind"
+    return ""
+
+
+def not_by_default(d: Dynamics) -> str:
+    """Return why a mechanism does not move by polynomials unless in phases; empty if it does."""
+    if reason := no_accelerations(d):
+        return reason
+    if d.nq != d.nv:
+        return "free bodies that turn and ball joints have coordinates of another kind"
     return ""

@@ -20,6 +20,7 @@ from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.verification.defects import Defects
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -45,9 +46,9 @@ class TranscribedMotion:
         Forces of the drives, then inputs, at the start, in the middle and at the end of each step.
     controls : callable
         Function of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
-    defect : float [m, rad]
-        Largest distance between the end of a step, reintegrated under the same forces, and its
-        node; NaN where nothing was reintegrated.
+    defects : Defects or None
+        How far steps, reintegrated under the same forces, end from their nodes; None where nothing
+        is reintegrated.
     middle_accelerations : (n, nv), optional
         In the middles of the steps, quadratic over each; by default cubic polynomials go through
         coordinates and velocities of the nodes.
@@ -68,11 +69,21 @@ class TranscribedMotion:
     accepted: AcceptedSteps
     step_controls: Array
     controls: Callable[[float], Array]
-    defect: float
+    defects: Defects | None
     middle_accelerations: Array | None = None
     step_drives: Array | None = None
     step_friction: Array | None = None
     force_correction: Array | None = None
+
+    @property
+    def defect(self) -> float:
+        """The largest of the defects [m, rad]; NaN where none is known."""
+        return np.nan if self.defects is None else self.defects.largest
+
+    @property
+    def unresolved(self) -> str:
+        """Why its steps are not resolved; empty if they are, or nothing is reintegrated."""
+        return "" if self.defects is None else self.defects.explain()
 
     @property
     def step_accelerations(self) -> Array:

@@ -5,6 +5,9 @@ midpoint; velocities and coordinates are its integrals [Hermite-Simpson, of four
 of actuated joints follow from the motion by inverse dynamics; those of all other coordinates must
 vanish.
 
+Rotations of free bodies and ball joints are those of the same angular velocities, by Euler
+parameters that are turned by the first two terms of Magnus, of fourth order too.
+
 Nodes and midpoints have the same unknowns, so equations of motion, conditions and costs are one
 function, evaluated at each of these points; a second, small one links the points of a step.
 """
@@ -28,7 +31,8 @@ from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.reintegration import EXACT, Reintegration
+from nsopt.trajectory.transcription.rotations import off, turns_of
+from nsopt.trajectory.verification.reintegration import Reintegration
 
 ENOUGH = 0.1
 """Accuracy of a distance, over its limit, by which it is compared with that."""
@@ -54,8 +58,8 @@ class Collocation(Transcription):
     Raises
     ------
     ValueError
-        If the mechanism has contacts, cut joints, ball joints or internal states, an input is no
-        Parameter, or the steps are not all of one size.
+        If the mechanism has contacts, cut joints or internal states, an input is no Parameter, or
+        the steps are not all of one size.
     """
 
     creep: tuple[float, ...] = field(default=(), kw_only=True)
@@ -107,7 +111,12 @@ class Collocation(Transcription):
     @property
     def node(self) -> int:
         """Number of unknowns of a node."""
-        return 3 * self.dynamics.nv + len(self.inputs)
+        return self._state + self.dynamics.nv + len(self.inputs)
+
+    @property
+    def _state(self) -> int:
+        """Number of coordinates and velocities."""
+        return self.dynamics.nq + self.dynamics.nv
 
     @property
     def size(self) -> int:
@@ -121,11 +130,13 @@ class Collocation(Transcription):
 
     def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
-        motion = counted[:-1].reshape(-1, self.node)[:, : 3 * d.nv].reshape(-1, d.nv)
+        points = counted[:-1].reshape(-1, self.node)
+        q, v, a, _ = (np.any(points[:, part], axis=0) for part in self._slices())
+        seen = {owner for owner, x in zip(d.q_owners, q, strict=True) if x}
         # Those without an actuator move as the others and the inputs make them.
-        driven = {x.joint for x in d.mechanism.actuators}
+        driven = {x.joint for x in d.mechanism.actuators} - seen
         names = enumerate(d.v_names)
-        return [x for k, x in names if d.v_owners[k] in driven and not motion[:, k].any()]
+        return [x for k, x in names if d.v_owners[k] in driven and not (v[k] or a[k])]
 
     # Samples from unknowns
 
@@ -137,14 +148,12 @@ class Collocation(Transcription):
 
     def _split(self, x: ca.SX) -> list[ca.SX]:
         """Return coordinates, velocities, accelerations and inputs of a node."""
-        n = self.dynamics.nv
-        parts: list[ca.SX] = ca.vertsplit(x, [0, n, 2 * n, 3 * n, self.node])
-        return parts
+        return [x[part] for part in self._slices()]
 
     def _slices(self) -> tuple[slice, ...]:
         """Return the slices of coordinates, velocities, accelerations and inputs in a node."""
-        n = self.dynamics.nv
-        return slice(n), slice(n, 2 * n), slice(2 * n, 3 * n), slice(3 * n, self.node)
+        nq, n, nv = self.dynamics.nq, self._state, self.dynamics.nv
+        return slice(nq), slice(nq, n), slice(n, n + nv), slice(n + nv, self.node)
 
     # Constraints and costs
 
@@ -161,21 +170,28 @@ class Collocation(Transcription):
 
     def _links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
-        n, nv, steps = self.node, self.dynamics.nv, self.horizon.steps
-        w, share, p = self._symbols(9 * nv + 1)
+        n, d, steps = self.node, self.dynamics, self.horizon.steps
+        size = d.nq + 2 * d.nv
+        w, share, p = self._symbols(3 * size + 1)
         h = share * w[-1]
-        q0, v0, a0, qm, vm, am, q1, v1, a1 = ca.vertsplit(w[:-1], nv)
-        ends = (q1 - q0 - h * v0 - h**2 / 6 * (a0 + 2 * am), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
+        (q0, v0, a0), (qm, vm, am), (q1, v1, a1) = (
+            ca.vertsplit(x, [0, d.nq, d.nq + d.nv, size]) for x in ca.vertsplit(w[:-1], size)
+        )
+        moved, to_middle = (
+            h * v0 + h**2 / 6 * (a0 + 2 * am),
+            h / 2 * v0 + h**2 / 96 * (7 * a0 + 6 * am - a1),
+        )
+        ends = (off(d, (q0, q1), moved, (v0, v1), h), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
         middles = (
-            qm - q0 - h / 2 * v0 - h**2 / 96 * (7 * a0 + 6 * am - a1),
+            off(d, (q0, qm), to_middle, (v0, vm), h / 2),
             vm - v0 - h / 24 * (5 * a0 + 8 * am - a1),
         )
-        zero = np.zeros(2 * nv)
+        zero = np.zeros(self._state)
         bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
         bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
         a = a0, am, a1
-        bounds += [b for c in self.conditions for b in c.over_step(self.dynamics, a, h)]
-        points = [np.arange(3 * nv) + i * n for i in range(3)]
+        bounds += [b for c in self.conditions for b in c.over_step(d, a, h)]
+        points = [np.arange(size) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1
         terms = ca.vertcat(*(cost.weight * cost.over_step(a, h) for cost in self.costs))
@@ -334,7 +350,8 @@ class Collocation(Transcription):
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
         length = np.full(len(k), h)
-        q, v = states(fine.q[2 * k], fine.v[2 * k], a.transpose(1, 0, 2), length, s)
+        begin, turns = (fine.q[2 * k], fine.v[2 * k]), turns_of(self.dynamics)
+        q, v = states(*begin, a.transpose(1, 0, 2), length, s, turns)
         now = s[:, None]
         return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
 
@@ -347,14 +364,8 @@ class Collocation(Transcription):
 
         ``part`` is that of the distance that the horizon allows.
         """
-        most = part * self.horizon.defect
-        return not self.defect(x, p, float(np.clip(ENOUGH * most, EXACT, ENOUGH))) > most
-
-    def defect(self, x: Array, p: Array, accuracy: float = EXACT) -> float:
-        """Return the largest distance of a reintegrated step from the next node [m, rad]."""
         fine = self.trajectory(x)[1]
-        forces = self._reintegration.net_forces(fine, p)
-        return self._reintegration.defect(fine, forces, p, accuracy)
+        return self._reintegration.defects(fine, p, ENOUGH * part).within(part)
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
@@ -377,7 +388,7 @@ class Collocation(Transcription):
             accepted,
             np.stack([table[:-2:2], table[1::2], table[2::2]], axis=1),
             controls,
-            self.defect(solution.x, p),
+            self._reintegration.defects(fine, p),
             fine.a[1::2],
             *self._reintegration.over_steps(fine, p),
         )

@@ -364,7 +364,7 @@ class Stepped(Transcription):
         step_controls: Array = np.stack([ends[0], (ends[0] + ends[1]) / 2, ends[1]], axis=1)
         correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
-            *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, np.nan),
+            *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, None),
             force_correction=correction,
         )
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
+from warnings import catch_warnings
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from nsopt.interrupt import interruptible, remember
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Code, Evaluator, over_instances
 from nsopt.sampled import PARTS, quadratic
@@ -19,18 +21,28 @@ from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
 from nsopt.trajectory.transcription.base import Array, with_inputs
+from nsopt.trajectory.verification.defects import Defects, limits_of_defects
 
 EXACT = 1e-8
 """Tolerance of the integrators by default [m, rad, m/s, rad/s]."""
 
+COARSEST = 0.1
+"""The largest [m, rad, m/s, rad/s]."""
+
+FINEST = 1e-13
+"""Relative tolerance below which round-off is all that an integrator sees."""
+
 MOST = 1000
 """Evaluations of all steps at once, from which an implicit integrator takes them one by one."""
+
+MOST_OF_ONE = 5000
+"""Evaluations of one step, from which it is not resolved: stiff ones take some hundreds."""
 
 Rate = Callable[[float, Array], Array]
 
 
-class _TooStiffError(Exception):
-    """An explicit integrator takes too many evaluations, or does not get to the end."""
+class _TooManyError(Exception):
+    """An integrator takes too many evaluations, or does not get to the end."""
 
 
 class _ByPolynomials(Protocol):
@@ -105,32 +117,43 @@ class Reintegration:
         forces, powers, net = evaluate_at_times(function, *given, compiled=x.compiled)
         return forces, powers, net
 
-    def defect(self, fine: Trajectory, drive: Array, p: Array, accuracy: float = EXACT) -> float:
-        """Return the largest distance between a reintegrated step and the next node [rad or m].
+    def defects(self, fine: Trajectory, p: Array, share: float = 0.0) -> Defects:
+        """Return the distances between reintegrated steps and the next nodes.
 
         Each step is integrated from its own node under the same forces, so that errors of an
         unstable motion do not accumulate. Forces are quadratic in time over a step, as
         accelerations are; they are net of the friction in joints that have a drive of their own,
-        which jumps where the joint turns round, and is made up for by the drive.
+        which jumps where the joint turns round, and is made up for by the drive. A signal ends it.
 
         Parameters
         ----------
         fine : Trajectory
             At the nodes and the middles of the steps.
-        drive : (2 n + 1, nv)
-            `net_forces`.
-        accuracy : float
-            Tolerance of the integrator, absolute.
+        share : float
+            Tolerance of the integrator over the least limit; `EXACT` at least.
         """
-        n, steps = self.transcription.dynamics.nv, self.transcription.horizon.steps
-        h, known = fine.duration / steps, np.hstack([drive, fine.inputs])
+        d = self.transcription.dynamics
+        limit = limits_of_defects(d, fine.q, p, self.transcription.horizon.defect)
+        accuracy = float(np.clip(share * limit.min(), EXACT, COARSEST))
+        try:
+            with interruptible():
+                distance = self._distances(fine, p, accuracy)
+        except KeyboardInterrupt:
+            remember()
+            distance = np.full(d.nq, np.nan)
+        return Defects(distance, limit, d.q_names)
+
+    def _distances(self, fine: Trajectory, p: Array, accuracy: float) -> Array:
+        n, steps = fine.q.shape[1], self.transcription.horizon.steps
+        h, known = fine.duration / steps, np.hstack([self.net_forces(fine, p), fine.inputs])
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
         try:
             ends = self._at_once(begin, along, h, p, accuracy)
-        except _TooStiffError:
+        except _TooManyError:
             ends = self._one_by_one(begin, along, h, p, accuracy)
-        return float(np.max(np.abs(ends[:, :n] - fine.q[2::2])))
+        distance: Array = np.abs(ends[:, :n] - fine.q[2::2]).max(axis=0)
+        return distance
 
     def _at_once(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
@@ -143,7 +166,7 @@ class Reintegration:
             nonlocal count
             count += 1
             if count > MOST:
-                raise _TooStiffError
+                raise _TooManyError
             forces = quadratic(along, s)
             (value,) = change(firsts + s * h, y, forces.ravel(), p)
             return h * value
@@ -151,7 +174,7 @@ class Reintegration:
         # Its error is the mean over all steps, of which one may have it all.
         end = _end(rate, begin.ravel(), "DOP853", accuracy / np.sqrt(steps))
         if not np.isfinite(end).all():
-            raise _TooStiffError
+            raise _TooManyError
         return end.reshape(begin.shape)
 
     def _change(self, steps: int) -> Evaluator:
@@ -162,16 +185,32 @@ class Reintegration:
     def _one_by_one(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
-        change, ends = self._change(1), []
+        """Return the ends of the steps, all infinite from the first one that has none."""
+        change, ends = self._change(1), np.full_like(begin, np.inf)
         for k, state in enumerate(begin):
-            of_step = tuple(x[k] for x in along)
+            rate = _counted(change, k, tuple(x[k] for x in along), h, p)
+            try:
+                ends[k] = _end(rate, state, "LSODA", accuracy)
+            except _TooManyError:
+                break
+            if not np.isfinite(ends[k]).all():
+                break
+        return ends
 
-            def rate(s: float, y: Array, k: int = k, of_step: tuple[Array, ...] = of_step) -> Array:
-                value: Array = change(np.array([(k + s) * h]), y, quadratic(of_step, s), p)[0]
-                return h * value
 
-            ends.append(_end(rate, state, "LSODA", accuracy))
-        return np.array(ends)
+def _counted(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
+    """Return the rate of a step over its length, which is evaluated so often and no more."""
+    count = 0
+
+    def rate(s: float, y: Array) -> Array:
+        nonlocal count
+        count += 1
+        if count > MOST_OF_ONE:
+            raise _TooManyError
+        value: Array = change(np.array([(k + s) * h]), y, quadratic(of_step, s), p)[0]
+        return h * value
+
+    return rate
 
 
 @lru_cache(maxsize=32)
@@ -186,13 +225,14 @@ def _forces(d: Dynamics, inputs: tuple[str, ...]) -> ca.Function:
 
 @lru_cache(maxsize=32)
 def _motion(d: Dynamics, inputs: tuple[str, ...], steps: int, compiled: Code | None) -> ca.Function:
-    """(t, (q, v), (forces, inputs)) of all steps and p -> (v, acceleration) of all steps."""
+    """(t, (q, v), (forces, inputs)) of all steps and p -> (qdot, acceleration) of all steps."""
     t, q, v, tau, u, p = _symbols(d, inputs)
     given = with_inputs(d, inputs, p, u)
     R = ca.chol(d.mass(q, given))
     still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
     acceleration = ca.solve(R, ca.solve(R.T, tau - _net(still)))
-    known, change = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p], ca.vertcat(v, acceleration)
+    known = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p]
+    change = ca.vertcat(d.rate_matrix(q) @ v, acceleration)
     one = ca.Function("motion", known, [ca.densify(change)], {"cse": True})
     return over_instances(one, 3, steps, compiled)
 
@@ -209,27 +249,13 @@ def _net(m: NodeSample) -> ca.SX:
     return ca.vertcat(*((m.needed if x in driven else m.drive)[k] for k, x in owners))
 
 
-def explain_defect(defect: float, limit: float) -> str:
-    """Return the message for a defect above its limit; empty otherwise."""
-    if not defect > limit:  # NaN where no step was integrated
-        return ""
-    return (
-        "all conditions are met at the nodes, but a step reintegrated under the same forces ends "
-        f"{defect:.3g} (m, rad) from the next node, more than {limit:g}: give it more "
-        "steps, or a cost on its inputs or accelerations"
-    )
-
-
 def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy: float) -> Array:
     """Return the state at s = 1, infinite where it is not reached."""
-    solution = scipy.integrate.solve_ivp(
-        rate,
-        (0, 1),
-        begin,
-        method=method,
-        first_step=1.0 if method == "DOP853" else None,  # of its order one is mostly enough
-        rtol=accuracy / max(1.0, float(np.abs(begin).max())),
-        atol=accuracy,
-    )
+    rtol = max(accuracy / max(1.0, float(np.abs(begin).max())), FINEST)
+    first = 1.0 if method == "DOP853" else None  # of its order one is mostly enough
+    with np.errstate(all="ignore"), catch_warnings(action="ignore"):  # of steps that diverge
+        solution = scipy.integrate.solve_ivp(
+            rate, (0, 1), begin, method=method, first_step=first, rtol=rtol, atol=accuracy
+        )
     end: Array = solution.y[:, -1]
     return end if solution.success and np.isfinite(end).all() else np.full_like(end, np.inf)

@@ -1,0 +1,112 @@
+"""How far reintegrated steps end from their nodes, and how far they may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Axis, Dynamics
+
+Array = NDArray[np.float64]
+
+SHARE = 1e-3
+"""Distance that a step may end from its node, over the size of the motion."""
+
+SMALLEST = 0.1
+"""Size of motions that turn by less [rad]: what is at rest is moved a little by what is not."""
+
+LEAST = 1e-7
+"""Distance from which steps may be unresolved [m, rad]: integrators are accurate to a tenth."""
+
+REMEDY = "give it more steps, or a cost on its inputs or accelerations"
+
+
+@dataclass(frozen=True, eq=False)
+class Defects:
+    """How far steps, reintegrated under the same forces, end from their nodes.
+
+    Parameters
+    ----------
+    distance : (nq,) [m, rad]
+        The largest of each coordinate; infinite where a step is not integrated to its end, NaN
+        where a signal ended the integration.
+    limit : (nq,) [m, rad]
+        From which steps are not resolved.
+    names : sequence of str
+        Of the coordinates.
+    """
+
+    distance: Array
+    limit: Array
+    names: Sequence[str]
+
+    @property
+    def largest(self) -> float:
+        """The largest distance [m, rad]."""
+        return float(self.distance.max(initial=0.0))
+
+    def within(self, part: float = 1.0) -> bool:
+        """Return whether all are within a part of their limits, or not known."""
+        return not np.any(self.distance > part * self.limit)
+
+    def explain(self) -> str:
+        """Return why steps are not resolved, or that this is not known; empty if they are."""
+        if np.isnan(self.distance).any():
+            return "interrupted while its steps were reintegrated"
+        if self.within():
+            return ""
+        head = "all conditions are met at the nodes, but its steps are not resolved: one of them"
+        k = int(np.argmax(self.distance / self.limit))
+        if np.isinf(self.distance[k]):
+            return f"{head}, reintegrated under the same forces, does not come to its end: {REMEDY}"
+        return (
+            f"{head}, reintegrated under the same forces, ends {self.distance[k]:.3g} (m, rad) "
+            f"from the next node in {self.names[k]}, more than {self.limit[k]:.3g}: {REMEDY}"
+        )
+
+
+def limits_of_defects(d: Dynamics, q: Array, p: Array, given: float | None) -> Array:
+    """Return how far steps may end from their nodes, by coordinate, (nq,) [m, rad].
+
+    Parameters
+    ----------
+    d : Dynamics
+    q : (n, nq)
+        The motion.
+    p : (np,)
+    given : float or None [m, rad]
+        By default `SHARE` of the size of the motion: the farthest that a body or a length moves, or
+        the largest angle, of which more than one radian counts as one.
+    """
+    if given is not None:
+        return np.full(d.nq, given)
+    turning, ranges = _angles(d), np.ptp(q, axis=0)
+    places = np.asarray(d.poses.map(len(q))(q.T, np.zeros((d.nv, len(q))), _columns(p, len(q)))[0])
+    bodies = places.reshape(3, len(q), -1)
+    farthest = np.linalg.norm(np.ptp(bodies, axis=1), axis=0).max(initial=0.0)
+    length = max(float(farthest), float(ranges[~turning].max(initial=0.0)))
+    angle = np.clip(float(ranges[turning].max(initial=0.0)), SMALLEST, 1.0)
+    return np.maximum(SHARE * np.where(turning, angle, length), LEAST)
+
+
+def _columns(p: Array, n: int) -> Array:
+    return np.tile(p[:, None], n)
+
+
+def _angles(d: Dynamics) -> NDArray[np.bool_]:
+    """Return which coordinates are angles or Euler parameters, (nq,)."""
+    found = np.zeros(d.nq, dtype=bool)
+    for block in d.mechanism.generalized_coordinates.blocks:
+        found[block.q] = block.ball
+    steps = {
+        f"{(branch.joint or branch.body).name}.{step.name}": step
+        for branch in d.mechanism.tree.branches
+        for step in branch.freedom
+        if isinstance(step, Axis)
+    }
+    for k, name in enumerate(d.q_names):
+        found[k] |= name in steps and any(steps[name].turn)
+    return found
