@@ -83,8 +83,9 @@ class InMode(Condition):
         gaps = self.forces.contact.gaps(m.state)
         distance = ca.vertcat(*(gap.distance for gap in gaps))
         slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
-        opening = ca.jtimes(distance, m.q, m.v)
-        rates = [ca.jtimes(x, m.q, m.v) + ca.jtimes(x, m.v, m.a) for x in (opening, slip)]
+        qdot = self.dynamics.rate_matrix(m.q) @ m.v
+        opening = ca.jtimes(distance, m.q, qdot)
+        rates = [ca.jtimes(x, m.q, qdot) + ca.jtimes(x, m.v, m.a) for x in (opening, slip)]
         parts = [ca.densify(x) for x in (distance, opening, slip, *rates)]
         return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
 
@@ -166,7 +167,7 @@ class GivenState(NamedTuple):
     @classmethod
     def of(cls, d: Dynamics, states: Iterable[StartAt | EndAt]) -> GivenState:
         """Return those given by conditions."""
-        q, v = np.full(d.nv, np.nan), np.full(d.nv, np.nan)
+        q, v = np.full(d.nq, np.nan), np.full(d.nv, np.nan)
         for x in states:
             q = np.where(np.isnan(q), x.coordinates(d), q)
             v = np.where(np.isnan(v), x.velocities(d), v)
@@ -174,8 +175,10 @@ class GivenState(NamedTuple):
 
     def places(self, x: InMode) -> bool:
         """Return whether they give where along its tangents a contact is."""
-        moved = set(x.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
-        return bool(np.isfinite(self.q[list(moved)]).all())
+        rates = set(x.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
+        pairs = zip(*x.dynamics.rate_matrix.sparsity_out(0).get_triplet(), strict=True)
+        moved = [i for i, j in pairs if j in rates]
+        return bool(np.isfinite(self.q[moved]).all())
 
     def equations(self, x: InMode, p: Array) -> Ends:
         """Return which equations of a closed contact they leave open.
@@ -202,6 +205,25 @@ class GivenState(NamedTuple):
                     f"state that is given: its {name} is {off:.3g} {unit}, not zero; change one"
                 )
         return Ends(**free)
+
+
+@dataclass(frozen=True)
+class UnitAtStart(Condition):
+    """Euler parameters that nothing gives have a norm of one at the start; steps keep it."""
+
+    groups: tuple[int, ...]
+
+    def start(self, m: NodeSample) -> list[Bound]:
+        norms = m.dynamics.norms(m.q)[list(self.groups)]
+        one = np.ones(len(self.groups))
+        return [Bound("norm of Euler parameters", norms, one, one)]
+
+    @classmethod
+    def left_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
+        """Return the condition on those that a given state leaves free; none if there are none."""
+        of_norms = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
+        free = tuple(k for k, x in enumerate(of_norms) if not np.isfinite(given.q[x]).all())
+        return (cls(free),) if free else ()
 
 
 def closes(before: Sequence[InMode], forces: Sequence[ModeForces]) -> bool:

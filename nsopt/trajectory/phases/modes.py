@@ -184,7 +184,7 @@ CONE = 1e-6
 def sample(d: Dynamics) -> NodeSample:
     """Return a sample of symbols, of which p is that of a mechanism."""
     t, p = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters))
-    q, v, a = (ca.SX.sym(x, d.nv) for x in "qva")
+    q, v, a = (ca.SX.sym(x, n) for x, n in (("q", d.nq), ("v", d.nv), ("a", d.nv)))
     return NodeSample(d, t, q, v, a, p)
 
 

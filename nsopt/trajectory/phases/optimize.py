@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
 from time import perf_counter
 
@@ -39,7 +40,6 @@ from nsopt.trajectory.tie_breaker import recorded
 from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
-from nsopt.trajectory.verification.reintegration import explain_defect
 
 SAME = 1e-9
 """Difference of coordinates of one posture [rad, m]."""
@@ -93,6 +93,7 @@ def optimize_phases(
         steps = sum(x.phase.horizon.steps for x in linked.phases)
         search = PhasesMotion(solver, settings, compiled_from(solver, steps, often=False))
         start, now = linked.start(), search.program(linked)
+        import_module("xarray")  # takes a second, for which no signal is to wait later
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
         begun = Point.cold(start, len(now.nlp.lower))
@@ -214,7 +215,7 @@ def _recorded(
 ) -> Result:
     """Return the result of one phase."""
     own = linked.phases[k]
-    x, p, horizon = own.transcription, own.p, own.phase.horizon
+    x, p = own.transcription, own.p
     part = own.part(solution, linked.unknowns[k], linked.rows[k])
     motion = x.motion(part, p)
     mine = None if kept is None else kept.of_part(k)
@@ -247,7 +248,7 @@ def _recorded(
             "stop_reason": why
             or ("" if mine is None else mine.fault)
             or (solution.ok and slid(own, part.x))
-            or (explain_defect(motion.defect, horizon.defect) if solution.ok else ""),
+            or (motion.unresolved if solution.ok else ""),
         },
     )
     return in_given_modes(result, own.in_modes)

@@ -21,7 +21,13 @@ from nsopt.trajectory.diagnosis import (
 from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.phases.mode_conditions import GivenState, InMode, closes, contacts_in_modes
+from nsopt.trajectory.phases.mode_conditions import (
+    GivenState,
+    InMode,
+    UnitAtStart,
+    closes,
+    contacts_in_modes,
+)
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.step_bend import bends, step_bend
 from nsopt.trajectory.tie_breaker import smaller, tie_breaker
@@ -37,8 +43,7 @@ class MotionPhase:
     Parameters
     ----------
     dynamics : Dynamics
-        Its mechanism; without clearances, closed loops and free bodies that turn, its contacts in
-        modes that are given.
+        Its mechanism; without clearances and closed loops, its contacts in modes that are given.
     horizon : Horizon
         Its duration, given or free within bounds, and its steps.
     costs : sequence of Cost
@@ -147,7 +152,8 @@ class PhaseProgram:
         impact = before is not None and closes(earlier, forces)
         known = _known(d, phase, before, impact)
         in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p)
-        conditions = (*conditions, *in_modes)
+        unit = () if before is not None else UnitAtStart.left_free(d, known[0])
+        conditions = (*conditions, *unit, *in_modes)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, tuple(inputs))
         transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))

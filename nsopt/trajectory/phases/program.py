@@ -146,21 +146,22 @@ class LinkedPhases:
         As fast, or after an impact: momentum changes by its impulses.
         """
         before, after = self.phases[k - 1].transcription, self.phases[k].transcription
-        nv, state = before.dynamics.nv, np.arange(2 * before.dynamics.nv)
+        d, n = before.dynamics, before.dynamics.nq + before.dynamics.nv
+        state, still = np.arange(n), np.zeros(n)
         ends = self.unknowns[k - 1].stop - 1 - before.node, self.unknowns[k].start
-        assert after.dynamics.nv == nv
+        assert (after.dynamics.nq, after.dynamics.nv) == (d.nq, d.nv)
         struck = np.arange(self.impulses[k].start, self.impulses[k].stop)
-        w, p = ca.SX.sym("w", 4 * nv + len(struck)), ca.SX.sym("p", len(self.parameters))
-        off, still = w[2 * nv : 4 * nv] - w[: 2 * nv], np.zeros(2 * nv)
+        w, p = ca.SX.sym("w", 2 * n + len(struck)), ca.SX.sym("p", len(self.parameters))
+        first, off = w[n : n + d.nq], w[n : 2 * n] - w[:n]
         bounds = [Bound("link of phases", off, still, still)]
         if len(struck):
-            impulse = self._impact(k, w[2 * nv : 3 * nv], w[4 * nv :], p)
+            impulse = self._impact(k, first, w[2 * n :], p)
             own = p[_slices([len(x.numbers) for x in self.phases])[k]]
-            M = after.dynamics.mass(w[2 * nv : 3 * nv], own[: len(after.dynamics.parameters)])
-            balance = M @ off[nv:] - impulse[0]
-            bounds = [Bound("link of phases", ca.vertcat(off[:nv], balance), still, still)]
-            n = impulse[1].numel()
-            bounds += [Bound("impulse in its cone", impulse[1], np.zeros(n), np.full(n, np.inf))]
+            M = after.dynamics.mass(first, own[: len(after.dynamics.parameters)])
+            balance = M @ off[d.nq :] - impulse[0]
+            bounds = [Bound("link of phases", ca.vertcat(off[: d.nq], balance), still, still)]
+            m = impulse[1].numel()
+            bounds += [Bound("impulse in its cone", impulse[1], np.zeros(m), np.full(m, np.inf))]
         columns = np.concatenate([*(state + end for end in ends), struck])[None]
         return self._coupling("linked", w, bounds, columns, p)
 
@@ -168,7 +169,7 @@ class LinkedPhases:
         """Return the generalized impulse (nv,) at the start of a phase, and rows not negative."""
         own = self.phases[k]
         numbers = p[_slices([len(x.numbers) for x in self.phases])[k]][: len(own.p)]
-        total, rows, at = ca.SX.zeros(q.numel()), [ca.SX(0, 1)], 0
+        total, rows, at = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)], 0
         for x in own.closed.values():
             n = len(x.forces.inputs)
             part, within = x.impulse(q, numbers, impulses[at : at + n])
