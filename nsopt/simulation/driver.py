@@ -151,11 +151,19 @@ class Driver:
         return DriverState(self.start, self.counts, z, self._refused, self._backoff, steppers)
 
     def restore(self, state: DriverState) -> None:
-        """Go on from the state of another driver of the same run; to be called first."""
+        """Go on from the state of another driver of the same run; to be called first.
+
+        Raises
+        ------
+        ValueError
+            If the state of the chain is of another size.
+        """
         self.start, self.counts = state.start, state.counts
         self._refused, self._backoff = state.refused, state.backoff
         self._restored = state.steppers
-        if state.chain is not None:
+        if self._chain is not None:
+            if state.chain is None or state.chain.shape != self._z.shape:
+                raise ValueError("z of the checkpoint does not fit this run: start the run anew")
             self._z = state.chain
 
     def advance(self) -> AcceptedSteps:

@@ -1,6 +1,7 @@
 """Files of checkpoints: written whole or not at all, each step once; others are refused."""
 
 import errno
+import json
 import os
 import signal
 import tracemalloc
@@ -8,6 +9,8 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 from nsopt import Checkpoint, PaperStep, Solver, Start, StepBounds, simulate
@@ -113,6 +116,21 @@ def copy(kept, tmp_path):
     return Checkpoint(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The only file of a checkpoint whose steps are all pending."""
+    keep = Checkpoint(tmp_path_factory.mktemp("few"), steps=500)
+    run(checkpoint=keep, store_every=4000)
+    return keep.folder / "head.h5"
+
+
+@pytest.fixture
+def few(written, tmp_path):
+    (tmp_path / "few").mkdir()
+    (tmp_path / "few" / "head.h5").write_bytes(written.read_bytes())
+    return Checkpoint(tmp_path / "few")
+
+
 DENSER = replace(CASE_A.dynamics, distance=CASE_A.dynamics.gap)
 MOVED = Start(*(x + dx for x, dx in zip(CASE_A.dynamics.stated_start(), (0, 1e-3), strict=True)))
 
@@ -188,19 +206,85 @@ def test_damage_is_found(copy, number, damage):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"blocks": []}, "it has 0 of 2500 steps"),
+        ({"blocks": {}}, "it has 0 of 2500 steps"),
         ({"count": 1}, "it has 2500 of 1 steps"),
         ({"blocks": None}, "it lacks blocks"),
         ({"trial": None, "t": None}, "it lacks t, trial"),
+        ({"t": "soon"}, "t is not what a run writes: 'soon'"),
+        ({"warm": [[1]]}, r"warm is not what a run writes: \[\[1\]\]"),
+        ({"blocks": {"../x.h5": ""}}, "blocks is not what a run writes: .*"),
     ],
 )
 def test_a_head_that_does_not_fit_its_blocks_is_refused(copy, changed, words):
     """A file that is whole, but has other facts than a run writes; None leaves a fact out."""
     file = copy.folder / "head.h5"
-    arrays, facts = hdf5.read(file)
+    arrays, facts, _ = hdf5.read(file)
     hdf5.write(file, arrays, {k: v for k, v in (facts | changed).items() if v is not None})
     with pytest.raises(ValueError, match=f"is damaged, head.h5: {words}; .* start the run anew"):
         run(checkpoint=resumed(copy.path))
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+@pytest.mark.parametrize("name", ["v", "z", "pending_q", "pending_tried", "pending_texts", "facts"])
+@pytest.mark.parametrize("change", ["missing", "nested", "text", "one more", "longer than all"])
+def test_a_field_that_a_run_does_not_write_is_named(few, name, change, rewritten):
+    """The checksums of HDF5 fit; the hashes, too, where whoever changed it ``rewrote`` them."""
+    changed = {
+        "nested": np.frombuffer(b"[" * 10**5, np.uint8),
+        "text": np.array(b"1"),
+        "one more": np.ones((3, 4, 5)),
+    }.get(change)
+    with h5py.File(few.folder / "head.h5", "r+") as file:
+        del file[name]
+        if changed is not None:
+            file[name] = changed
+        elif change == "longer than all":
+            file.create_dataset(name, (10**9, 10**4), "f8", chunks=(100, 100))
+        if rewritten:
+            arrays = {x: np.asarray(file[x]) for x in file if file[x].size < 10**6}
+            known = {x: hdf5._hash(arrays[x]) for x in arrays if x != "hashes"}
+            del file["hashes"]
+            file["hashes"] = np.frombuffer(json.dumps(known).encode(), np.uint8)
+    with pytest.raises(ValueError, match=r"^[^\n]*start the run anew$") as error:
+        run(checkpoint=resumed(few.path), store_every=4000)
+    assert name.removeprefix("pending_") in str(error.value)
+
+
+def test_altered_steps_are_refused(few):
+    """By as little as the last bit, with the checksum of HDF5 that fits."""
+    with h5py.File(few.folder / "head.h5", "r+") as file:
+        x = file["pending_q"][()]
+        x[3, 1] = np.nextafter(x[3, 1], 1)
+        file["pending_q"][...] = x
+    with pytest.raises(ValueError, match=r"damaged, head\.h5: 'pending_q' is not what was written"):
+        run(checkpoint=resumed(few.path), store_every=4000)
+
+
+def test_a_block_of_another_run_is_refused(copy, tmp_path):
+    """Also one that is whole and says that it has this name."""
+    other = Checkpoint(tmp_path / "other", steps=500)
+    run(checkpoint=other, start=MOVED)
+    name, stranger = files(copy)[1], files(other)[1]
+    hdf5.write(copy.folder / name, hdf5.read(other.folder / stranger)[0], {})
+    with pytest.raises(ValueError, match=f"{name}: it is not the block that its head names"):
+        run(checkpoint=resumed(copy.path))
+
+
+@pytest.mark.parametrize("link", ["folder", "head.h5"])
+def test_no_checkpoint_is_used_through_a_link(few, tmp_path, link):
+    """Whoever may write to a shared folder could lead a run to files of the user's elsewhere."""
+    shared = tmp_path / "shared"
+    if link == "folder":
+        shared.symlink_to(few.folder)
+    else:
+        shared.mkdir()
+        (shared / "head.h5").symlink_to(few.folder / "head.h5")
+    before = (few.folder / "head.h5").read_bytes()
+    with pytest.raises((OSError, ValueError), match="link"):
+        run(checkpoint=Checkpoint(shared, steps=500), store_every=4000)
+    with pytest.raises((OSError, ValueError), match=r"link|damaged"):
+        run(checkpoint=resumed(shared), store_every=4000)
+    assert (few.folder / "head.h5").read_bytes() == before
 
 
 def test_a_checkpoint_before_the_first_kept_step_has_no_block(tmp_path):
@@ -279,7 +363,7 @@ def test_memory_is_flat_where_few_steps_are_kept():
 
 def test_columns_give_steps_back():
     steps = taken.AcceptedSteps.none(CASE_A.dynamics)
-    again = taken.AcceptedSteps.of_columns(steps.columns())
+    again = taken.AcceptedSteps.of_columns(steps.columns(), steps)
     for name in vars(steps):
         a, b = getattr(steps, name), getattr(again, name)
         assert a.shape == b.shape, name

@@ -1,8 +1,9 @@
 """Checkpoints: files from which a run that was ended goes on, to the same end bit by bit.
 
-A checkpoint is a folder of HDF5 files with checksums, each of which states its own name::
+A checkpoint is a folder of HDF5 files, each of which states its own name and the hash of each of
+its arrays::
 
-    head.h5                     state and identity of the run, and the names of the blocks
+    head.h5                     state and identity of the run, names and hashes of the blocks
     000000-0123456789abcdef.h5  the steps kept up to the first checkpoint
     000001-...                  those up to the second
 

@@ -90,6 +90,11 @@ class CheckpointError(OSError):
         super().__init__(f"cannot write the checkpoint {str(folder)!r}: {reason}")
 
 
+def is_block(name: str) -> bool:
+    """Return whether a file of a checkpoint has such a name, in its folder and no other."""
+    return bool(_FILE.fullmatch(name)) and name != HEAD
+
+
 def block_name(number: int) -> str:
     """Return a name for a block of steps that no other block has."""
     return f"{number:06d}-{uuid4().hex[:16]}.h5"

@@ -1,24 +1,38 @@
-"""HDF5 files with checksums: arrays by name, and facts as JSON."""
+"""HDF5 files with checksums and hashes: arrays by name, and facts as JSON."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.files import create, replacing
+from nsopt.files import NO_LINK, create, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
 
+FACTS, HASHES = "facts", "hashes"
+"""Datasets beside the arrays: the facts, and the hash of each dataset by name, as JSON."""
 
-def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+OLDER = "nsopt 1.0.0"
+
+BINARY = getattr(os, "O_BINARY", 0)  # on Windows
+
+
+def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> str:
     """Write a file that appears whole or not at all, and is there after the power failed.
+
+    Returns
+    -------
+    str
+        The hash of its content.
 
     Raises
     ------
@@ -27,38 +41,84 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
     """
     import h5py
 
-    text = json.dumps({**facts, "name": path.name}).encode()
+    named = {**arrays, FACTS: _bytes({**facts, "name": path.name})}
+    hashes = {name: _hash(x) for name, x in named.items()}
     # In memory, for HDF5 cannot close a file on a full disk.
     buffer = io.BytesIO()
     with h5py.File(buffer, "w", libver="latest") as file:  # whose metadata have checksums too
-        for name, x in {**arrays, "facts": np.frombuffer(text, dtype=np.uint8)}.items():
+        for name, x in {**named, HASHES: _bytes(hashes)}.items():
             # Checksums are of chunks, and an empty array has none.
             checked = {"chunks": x.shape, "fletcher32": True} if x.size else {}
             file.create_dataset(name, data=x, **checked)
     with replacing(path, durable=True) as new:
         create(new, buffer.getvalue())
+    return _hash(_bytes(hashes))
 
 
-def read(path: Path) -> tuple[Arrays, Facts]:
-    """Return the arrays and facts of a file.
+def read(path: Path) -> tuple[Arrays, Facts, str]:
+    """Return the arrays and facts of a file, and the hash of its content.
 
     Raises
     ------
     ValueError
-        If it is missing or damaged, or another file under this name.
+        If it is missing or damaged, a link, or another file under this name.
     """
     import h5py
 
     try:
-        with h5py.File(io.BytesIO(path.read_bytes()), "r") as file:
-            arrays: Arrays = {name: x[()] for name, x in file.items()}
-        facts: Facts = json.loads(arrays.pop("facts").tobytes())
-        if facts["name"] != path.name:
+        with open(os.open(path, os.O_RDONLY | NO_LINK | BINARY), "rb") as raw:
+            content = raw.read()
+        with h5py.File(io.BytesIO(content), "r") as file:
+            arrays: Arrays = {name: _array(name, x, len(content)) for name, x in file.items()}
+        hashes = _unpacked(arrays.pop(HASHES, None), f"its hashes, which {OLDER} did not write")
+        _check_hashes(arrays, hashes)
+        facts = _unpacked(arrays.pop(FACTS, None), "its facts")
+        if facts.get("name") != path.name:
             raise ValueError("it is another file")
-    except (OSError, RuntimeError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
         raise damaged(path, str(reason)) from error
-    return arrays, facts
+    return arrays, facts, _hash(_bytes(hashes))
+
+
+def _array(name: str, x: Any, most: int) -> NDArray[Any]:
+    """Return the content of a dataset; nothing is compressed, so it is smaller than the file."""
+    if not hasattr(x, "nbytes") or x.dtype.kind not in "biuf":
+        raise ValueError(f"{name!r} is no array of numbers")
+    if x.nbytes > most:
+        raise ValueError(f"{name!r} is larger than the file")
+    return np.asarray(x[()])
+
+
+def _check_hashes(arrays: Arrays, hashes: Facts) -> None:
+    if missing := {*hashes} - {*arrays}:
+        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+    for name, x in arrays.items():
+        if hashes.get(name) != _hash(x):
+            raise ValueError(f"{name!r} is not what was written, by its hash")
+
+
+def _hash(x: NDArray[Any]) -> str:
+    total = sha256(f"{x.dtype.str} {x.shape} ".encode())
+    total.update(np.ascontiguousarray(x).tobytes())
+    return total.hexdigest()
+
+
+def _bytes(facts: Mapping[str, Any]) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+
+
+def _unpacked(x: NDArray[Any] | None, what: str) -> Facts:
+    """Return facts that became bytes."""
+    if x is None:
+        raise ValueError(f"it lacks {what}")
+    try:
+        facts = json.loads(x.tobytes())
+    except (ValueError, RecursionError):
+        raise ValueError(f"no JSON in {what}") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"no table in {what}")
+    return facts
 
 
 def damaged(path: Path, reason: str) -> ValueError:

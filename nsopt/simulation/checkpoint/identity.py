@@ -21,7 +21,7 @@ from nsopt.simulation.run import Run
 Identity = Mapping[str, str]
 """Values as text by name, outer names before inner: "scheme", "scheme.closed"."""
 
-FORMAT = "8"
+FORMAT = "9"
 """Of the files of a checkpoint."""
 
 _PROGRAMS = ("nsopt", "casadi", "numpy", "scipy")

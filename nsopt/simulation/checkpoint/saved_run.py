@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nsopt.mechanics import Start
+from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Point
+from nsopt.simulation.checkpoint.fields import POINT, check_arrays, check_facts
 from nsopt.simulation.checkpoint.folder import HEAD
 from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, damaged, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
 from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.fallback_chain import Backoff
-from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, FieldError
 from nsopt.simulation.record.history import History
 from nsopt.simulation.stepper import StepperState
-
-POINT = ("x", "lam_x", "lam_g")
-"""Arrays of a `Point`."""
-
-FACTS = {"identity", "blocks", "count", "t", "step_counts", "refused", "backoff", "trial", "warm"}
-"""Facts of a head."""
 
 PENDING = "pending_"
 """Before the names of columns in a head."""
@@ -39,19 +34,19 @@ class SavedRun:
         As of a `History`.
     count : int
         Steps so far.
-    blocks : tuple of str
-        Names of the files of ``kept``, in order.
+    blocks : mapping of str to str
+        Names of the files of ``kept``, in order, and their hashes.
     """
 
     driver: DriverState
     kept: AcceptedSteps
     pending: AcceptedSteps
     count: int
-    blocks: tuple[str, ...]
+    blocks: Mapping[str, str]
 
     @classmethod
-    def load(cls, folder: Path, run: Identity) -> SavedRun:
-        """Read the checkpoint of a run.
+    def load(cls, folder: Path, run: Identity, dynamics: Dynamics) -> SavedRun:
+        """Read the checkpoint of a run of a mechanism.
 
         Raises
         ------
@@ -60,26 +55,41 @@ class SavedRun:
         ValueError
             If it is damaged, or of another run.
         """
-        if not (folder / HEAD).is_file():
+        place = folder / HEAD
+        if not place.is_file():
             raise FileNotFoundError(
                 f"no checkpoint in {str(folder)!r}: there is nothing to resume. A run that ended "
                 "or was shorter than the time between checkpoints has none: run it anew"
             )
-        arrays, facts = read(folder / HEAD)
-        if missing := FACTS - {*facts}:
-            raise damaged(folder / HEAD, f"it lacks {', '.join(sorted(missing))}")
-        check_same_run(facts["identity"], run, folder)
-        blocks = [AcceptedSteps.of_columns(read(folder / name)[0]) for name in facts["blocks"]]
-        pending = AcceptedSteps.of_columns(
-            {name.removeprefix(PENDING): x for name, x in arrays.items() if PENDING in name}
-        )
+        arrays, facts, _ = read(place)
+        none = AcceptedSteps.none(dynamics)
+        try:
+            check_facts(facts)
+            check_same_run(facts["identity"], run, folder)
+            check_arrays(arrays, facts, dynamics)
+            pending = AcceptedSteps.of_columns(
+                {x.removeprefix(PENDING): arrays[x] for x in arrays if x.startswith(PENDING)}, none
+            )
+        except FieldError as error:
+            raise damaged(place, str(error)) from None
+        blocks = [_block(folder / name, known, none) for name, known in facts["blocks"].items()]
         kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
         every = int(run["store_every"])  # zero where rows are not steps
         stored = len(kept) * every + len(pending)
         if every and stored != facts["count"]:
-            raise damaged(folder / HEAD, f"it has {stored} of {facts['count']} steps")
-        state = _driver_state(arrays, facts)
-        return cls(state, kept, pending, facts["count"], tuple(facts["blocks"]))
+            raise damaged(place, f"it has {stored} of {facts['count']} steps")
+        return cls(_driver_state(arrays, facts), kept, pending, facts["count"], facts["blocks"])
+
+
+def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
+    """Return the steps of a block of which the head states the hash."""
+    columns, _, found = read(path)
+    if found != known:
+        raise damaged(path, "it is not the block that its head names, by its hash")
+    try:
+        return AcceptedSteps.of_columns(columns, none)
+    except FieldError as error:
+        raise damaged(path, str(error)) from None
 
 
 class Head(NamedTuple):
@@ -89,7 +99,7 @@ class Head(NamedTuple):
     facts: Facts
 
 
-def head(run: Identity, history: History, driver: Driver, blocks: Sequence[str]) -> Head:
+def head(run: Identity, history: History, driver: Driver, blocks: Mapping[str, str]) -> Head:
     """Return the head of a checkpoint whose steps are in ``blocks``."""
     state = driver.state
     pending = history.pending or AcceptedSteps.none(history.dynamics)
@@ -102,7 +112,7 @@ def head(run: Identity, history: History, driver: Driver, blocks: Sequence[str])
             arrays |= {f"{name}_{i}_{k}": getattr(point, name) for name in POINT}
     facts = {
         "identity": dict(run),
-        "blocks": list(blocks),
+        "blocks": dict(blocks),
         "count": history.count,
         "t": state.start.t,
         "step_counts": list(state.counts),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic
 
 import numpy as np
@@ -43,7 +44,7 @@ class CheckpointWriter:
 
     def __init__(self, checkpoint: Checkpoint, run: Identity, saved: SavedRun | None) -> None:
         self._checkpoint, self._run, self._folder = checkpoint, run, checkpoint.folder
-        self._blocks = list(saved.blocks) if saved else []
+        self._blocks = dict(saved.blocks) if saved else {}
         self._written = int(bool(saved and len(saved.kept)))  # blocks of the history
         self._count, self._time = saved.count if saved else 0, monotonic()
         self._alone = False
@@ -65,17 +66,18 @@ class CheckpointWriter:
         CheckpointError
             Naming the folder and the reason; the checkpoint before is left as it was.
         """
-        steps, blocks = history.kept_after(self._written), self._blocks
+        steps, blocks = history.kept_after(self._written), dict(self._blocks)
+        new: Path | None = None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             if len(steps):
-                blocks = [*blocks, block_name(len(blocks))]
-                write(self._folder / blocks[-1], steps.columns(), {})
+                new = self._folder / block_name(len(blocks))
+                blocks[new.name] = write(new, steps.columns(), {})
             write(self._folder / HEAD, *head(self._run, history, driver, blocks))
         except OSError as error:
-            if len(blocks) > len(self._blocks):
+            if new is not None:
                 with suppress(OSError):
-                    (self._folder / blocks[-1]).unlink()
+                    new.unlink()
             raise CheckpointError(self._folder, error) from error
         self._blocks, self._written = blocks, len(history.kept)
         self.written_to = str(self._folder)
@@ -126,5 +128,5 @@ def checkpoint_writer(
     if checkpoint is None:
         return None, None
     own = identity(dynamics, run, method, kept)
-    saved = SavedRun.load(checkpoint.folder, own) if checkpoint.resume else None
+    saved = SavedRun.load(checkpoint.folder, own, dynamics) if checkpoint.resume else None
     return CheckpointWriter(checkpoint, own, saved), saved

@@ -27,6 +27,10 @@ ADDING = (
 """Columns that add up over steps."""
 
 
+class FieldError(ValueError):
+    """A field of a file that is missing, or of another kind than a run writes."""
+
+
 @dataclass(frozen=True, eq=False)
 class AcceptedSteps:
     """Accepted steps one after another: end states, impulses and the effort for each."""
@@ -99,11 +103,24 @@ class AcceptedSteps:
         return columns
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the steps that became ``columns``."""
-        decoded = json.loads(columns["texts"].tobytes())
-        texts = objects(tuple(text) if isinstance(text, list) else text for text in decoded)
-        values = {f.name: columns[f.name] for f in fields(cls)}
+    def of_columns(cls, columns: Mapping[str, NDArray[Any]], none: Self) -> Self:
+        """Return the steps that became ``columns``, of a mechanism as `none` is.
+
+        Raises
+        ------
+        FieldError
+            Naming a column that is missing or does not fit.
+        """
+        if missing := {"texts", *vars(none)} - {*columns}:
+            raise FieldError(f"it lacks {', '.join(sorted(missing))}")
+        texts, count = _texts(columns["texts"]), columns["t"].size
+        values = {name: columns[name] for name in vars(none)}
+        for name, empty in vars(none).items():
+            x, kind = values[name], "i" if name in TEXTS else empty.dtype.kind
+            if x.dtype.kind != kind or x.shape != (count, *empty.shape[1:]):
+                raise FieldError(f"{name} is of type {x.dtype} and shape {x.shape}")
+            if name in TEXTS and count and not 0 <= x.min() <= x.max() < len(texts):
+                raise FieldError(f"{name} refers to texts that are not there")
         return cls(**values | {name: texts[values[name]] for name in TEXTS})
 
     @property
@@ -147,3 +164,15 @@ def objects(values: Iterable[object]) -> NDArray[np.object_]:
     for k, value in enumerate(values):
         made[k] = value
     return made
+
+
+def _texts(stored: NDArray[Any]) -> NDArray[np.object_]:
+    """Return the texts, and tuples of texts, of columns."""
+    try:
+        decoded = json.loads(stored.tobytes())
+    except (ValueError, RecursionError):
+        raise FieldError("texts is no JSON") from None
+    for text in decoded if isinstance(decoded, list) else [None]:
+        if not all(isinstance(x, str) for x in (text if isinstance(text, list) else [text])):
+            raise FieldError("texts has something else than texts")
+    return objects(tuple(text) if isinstance(text, list) else text for text in decoded)
