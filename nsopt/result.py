@@ -16,7 +16,9 @@ from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import HASH, add_hash, check_complete, decoded, encoded
+from nsopt.stored import decoded, encoded
+from nsopt.stored_checks import check_complete
+from nsopt.stored_hash import HASH, HASHES, add_hash, check_hash
 from nsopt.summary import summary
 
 if TYPE_CHECKING:
@@ -163,7 +165,8 @@ class Result:
         path : path
         lazy : bool
             Leave variables in the file until they are used, and do not keep them, for results
-            larger than memory; texts are read at once. With dask
+            larger than memory; texts are read at once, and whether the data are those that were
+            saved is not checked (``nsopt info`` does). With dask
             ``result.data.chunk(time=100_000)`` makes arrays of which only parts are in memory.
 
         Raises
@@ -171,7 +174,7 @@ class Result:
         OSError
             If there is no such file.
         ValueError
-            If the file is no result of nsopt.
+            If the file is no result of nsopt, or another one than was saved, by its hash.
         """
         import xarray as xr
 
@@ -182,20 +185,24 @@ class Result:
             read = partial(xr.open_dataset, cache=False) if lazy else xr.load_dataset
             data = decoded(read(path, engine="h5netcdf"))
         except Exception as error:
-            raise ValueError(f"{str(path)!r} is not a netCDF file: {error}") from error
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{str(path)!r} is not a netCDF file: {reason}") from error
         if "nsopt_version" not in data.attrs:
             kind = "the table of a sweep" if "completed" in data.data_vars else "something else"
             raise ValueError(
                 f"{str(path)!r} is a netCDF file, but {kind}, not a result: open it by "
                 "xarray.open_dataset"
             )
-        data.attrs.pop(HASH, None)
+        for name in (HASH, HASHES):
+            data.attrs.pop(name, None)
         try:
             check_complete(data)
         except ValueError as error:
             raise ValueError(
                 f"{str(path)!r} is no whole result: {error}; take another copy, or run it anew"
             ) from None
+        if not lazy:
+            check_hash(path)
         return cls(data)
 
     def to_dataframe(self) -> pd.DataFrame:

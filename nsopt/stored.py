@@ -1,39 +1,19 @@
-"""The files of results and sweeps: what they must hold, texts as numbers, a hash of all data."""
+"""The files of results and sweeps: what they hold, and texts as numbers."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import h5py
     import xarray as xr
-
-HASH = "data_hash"
-"""Attribute of a saved result."""
-
-BLOCK = 1 << 22
-"""Bytes that are read at once."""
 
 ENCODED = "texts"
 """Attribute of a variable of texts: the name of the table that its numbers are rows of."""
-
-_OF_HDF5 = {
-    "CLASS",
-    "DIMENSION_LIST",
-    "NAME",
-    "REFERENCE_LIST",
-    "_NCProperties",
-    "_Netcdf4Coordinates",
-    "_Netcdf4Dimid",
-}
-"""Attributes that HDF5 and netCDF keep for themselves."""
 
 TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
 VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
@@ -123,12 +103,12 @@ NOTES = {
 LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 
-_TEXTS = ("step_reason", "tried")
-_JSON = (
+TEXTS = ("step_reason", "tried")
+JSON = (
     *("parameters", "outline", "frames", "pressed_frames"),
     *("plot_data", "redundant_rows", "left_out"),
 )
-_NUMBERS = ("gap_scales", "clearances", "gravity")
+NUMBERS = ("gap_scales", "clearances", "gravity")
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(
         (
@@ -141,7 +121,7 @@ ATTRIBUTES: dict[str, type] = {
             "nsopt_version",
             "casadi_version",
             "model_hash",
-            *_JSON,
+            *JSON,
         ),
         str,
     ),
@@ -169,7 +149,7 @@ ATTRIBUTES: dict[str, type] = {
             "compile_time",
             "time_by_other_schemes",
             "unplaced_energy",
-            *_NUMBERS,
+            *NUMBERS,
         ),
         Real,
     ),
@@ -182,7 +162,14 @@ OF_OPTIMA: dict[str, type] = {
 }
 """Attributes of the result of an optimization."""
 
-_KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a number"}
+OF_SOME: dict[str, type] = {
+    **dict.fromkeys(("acceptance", "step_control", "checkpoint", "stationarity", "modes"), str),
+    **dict.fromkeys(("impact", "exact_cost", "guess_exact_cost", "hold"), str),
+    **dict.fromkeys(("duration", "modes_gap", "modes_slip", "closing_speed"), Real),
+    **dict.fromkeys(("resimulated_defect", "resimulated_until", "limits_exceeded"), Real),
+    **dict.fromkeys(("internal_states", "limits_tightened"), Integral),
+}
+"""Attributes that not every result has."""
 
 
 ALWAYS = frozenset(name for name, (dims, _, _) in VARIABLES.items() if dims == TIME)
@@ -206,75 +193,19 @@ def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
     return ALWAYS.union(names)
 
 
-def check_complete(data: xr.Dataset) -> None:
-    """Refuse a dataset that lacks something every result has, or has it of another kind.
-
-    Raises
-    ------
-    ValueError
-        Naming all that is wrong.
-    """
-    faults = [*_faults_of_variables(data), *_faults_of_attributes(data.attrs)]
-    if faults:
-        more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-        raise ValueError(f"{'; '.join(faults[:5])}{more}")
-
-
 def left_out(attrs: Mapping[Any, Any]) -> list[str]:
     """Return the variables that a result was made without."""
     try:
         return list(json.loads(attrs.get("left_out", "[]")))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return []
-
-
-def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
-    for name in ("time", *LABELS, *VARIABLES):
-        if name not in data.variables and name not in left_out(data.attrs):
-            yield f"variable {name!r} is missing"
-    for name, (dims, _, _) in {"time": (TIME, "s", ""), **VARIABLES}.items():
-        if name not in data.variables:
-            continue
-        x = data.variables[name]
-        if x.dims != dims:
-            yield f"variable {name!r} is over {x.dims}, not {dims}"
-        elif (x.dtype.kind in "OUTS") is not (name in _TEXTS):
-            yield f"variable {name!r} is of type {x.dtype}"
-        elif not x.size and name == "time":
-            yield "variable 'time' is empty"
-    for label, variable in data.data_vars.items():
-        for key, kind in (("units", str), ("most", Real)):
-            if not isinstance(variable.attrs.get(key, "" if kind is str else 0), kind):
-                yield f"attribute {key!r} of {label!r} must be {_KINDS[kind]}"
-        if label in VARIABLES and "units" not in variable.attrs:
-            yield f"attribute 'units' of {label!r} is missing"
-
-
-def _faults_of_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
-    optimum = OF_OPTIMA if "objective" in attrs else {}
-    for name, kind in {**ATTRIBUTES, **optimum}.items():
-        if name not in attrs:
-            yield f"attribute {name!r} is missing"
-        elif not _is(attrs[name], kind, many=name in _NUMBERS):
-            yield f"attribute {name!r} must be {_KINDS[kind]}, got {attrs[name]!r:.60}"
-        elif name in _JSON or name.endswith("_cost"):
-            try:
-                json.loads(attrs[name])
-            except ValueError:
-                yield f"attribute {name!r} must be JSON, got {attrs[name]!r:.60}"
-
-
-def _is(value: Any, kind: type, many: bool) -> bool:
-    if many:
-        return np.asarray(value).dtype.kind in "fiu"
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def encoded(data: xr.Dataset) -> xr.Dataset:
     """Return a dataset whose texts over time are numbers, the rows of tables of different texts."""
     import pandas as pd
 
-    for name in _TEXTS:
+    for name in TEXTS:
         rows, table = pd.factorize(data[name].values)
         attrs = data[name].attrs | {ENCODED: f"{name}_texts"}
         data = data.assign(
@@ -288,7 +219,7 @@ def encoded(data: xr.Dataset) -> xr.Dataset:
 
 def decoded(data: xr.Dataset) -> xr.Dataset:
     """Return the dataset that was `encoded`."""
-    for name in _TEXTS:
+    for name in TEXTS:
         x = data.get(name)
         if x is None or ENCODED not in x.attrs:
             continue
@@ -297,67 +228,3 @@ def decoded(data: xr.Dataset) -> xr.Dataset:
         texts = data[table].values.astype(object)[x.values]
         data = data.drop_vars(table).assign({name: (TIME, texts, attrs)})
     return data
-
-
-def add_hash(content: Any) -> None:
-    """Add the hash of a file, a file object that can be read and written, to its attributes."""
-    import h5py
-
-    with h5py.File(content, "r+") as file:
-        file.attrs[HASH] = _hash(file)
-
-
-def check_hash(path: Path) -> str:
-    """Return the hash that a file carries, empty if it has none.
-
-    Raises
-    ------
-    ValueError
-        If its data have another one.
-    """
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        stated = str(file.attrs.get(HASH, ""))
-        found = _hash(file) if stated else ""
-    if stated != found:
-        raise ValueError(
-            f"the data of {str(path)!r} are not those that were saved, by their hash ({stated}, "
-            f"found {found}): take another copy, or run it anew"
-        )
-    return stated
-
-
-def _hash(file: h5py.File) -> str:
-    """Return a hash of all variables and attributes, however HDF5 lays them out."""
-    total = hashlib.sha256()
-    for name in sorted(file):
-        x = file[name]
-        total.update(_text([name, x.dtype.kind, x.dtype.itemsize, x.shape, _attributes(x)]))
-        for block in _blocks(x):
-            total.update(_text(block.tolist()) if block.dtype.kind == "O" else block)
-    total.update(_text(_attributes(file)))
-    return total.hexdigest()
-
-
-def _blocks(x: h5py.Dataset) -> Iterator[Any]:
-    if not x.shape:
-        yield np.atleast_1d(x[()])
-        return
-    rows = max(1, BLOCK * x.shape[0] // max(x.nbytes, 1))
-    for begin in range(0, x.shape[0] if x.size else 0, rows):
-        yield np.ascontiguousarray(x[begin : begin + rows])
-
-
-def _attributes(x: Any) -> dict[str, Any]:
-    own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
-    return {name: _listed(np.asarray(x.attrs[name])) for name in own}
-
-
-def _listed(x: Any) -> Any:
-    # Of one number, versions of h5netcdf write a scalar or an array with one element.
-    return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
-
-
-def _text(x: Any) -> bytes:
-    return json.dumps(x, default=str).encode()

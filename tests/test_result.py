@@ -31,7 +31,9 @@ from nsopt.blocks import largest
 from nsopt.cli import BAD_INPUT, app
 from nsopt.files import check_writable
 from nsopt.result import netcdf
-from nsopt.stored import ATTRIBUTES, VARIABLES, check_complete, check_hash
+from nsopt.stored import ATTRIBUTES, VARIABLES
+from nsopt.stored_checks import check_complete
+from nsopt.stored_hash import check_hash
 from nsopt.summary import summary
 
 
@@ -139,13 +141,16 @@ def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
         lambda file: file["gap"].attrs.__setitem__("units", "mm"),
         lambda file: file["tried_texts"].__setitem__(0, "all is well"),
     )
+    names = ["'gap'", "an attribute", "'gap'", "'tried_texts'"]
     for k, change in enumerate(changes):
         broken = tmp_path / f"{k}.nc"
         broken.write_bytes(path.read_bytes())
         with h5py.File(broken, "r+") as file:
             change(file)
-        with pytest.raises(ValueError, match=rf"{k}.nc' are not those that were saved"):
-            check_hash(broken)
+        told = rf"{k}.nc' are not those that were saved.*: {names[k]} changed"
+        for read in (check_hash, Result.open):
+            with pytest.raises(ValueError, match=told):
+                read(broken)
         outcome = CliRunner().invoke(app, ["info", str(broken)])
         assert outcome.exit_code == BAD_INPUT
         assert outcome.stderr.startswith("error: the data of")
@@ -215,6 +220,14 @@ def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_pat
         (lambda data: data.assign(h=data["step_reason"]), "variable 'h' is of type"),
         (lambda data: data.isel(time=slice(0)), "variable 'time' is empty"),
         (lambda data: data.assign_attrs(outline="[1, "), "attribute 'outline' must be JSON"),
+        (lambda data: data.assign_attrs(outline="[" * 10**5), "attribute 'outline' must be JSON"),
+        (lambda data: data.assign_attrs(frames='[{"body": 7}]'), "attribute 'frames' must be JSON"),
+        (lambda data: data.assign_attrs(parameters="[]"), "attribute 'parameters' must be JSON"),
+        (lambda data: data.assign_attrs(gravity=[9.81]), "attribute 'gravity' has 1 entries"),
+        (lambda data: data.assign_attrs(step_control=1), "attribute 'step_control' must be text"),
+        (lambda data: data.isel(axis=slice(2)), "dimension 'axis' has 2 entries, not 3"),
+        (lambda data: data.assign_coords(body=[1.0]), "variable 'body' is of type float64"),
+        (lambda data: data.isel(time=slice(None, None, -1)), "variable 'time' does not rise"),
         (lambda data: data.assign_attrs(objective=1.0), "attribute 'violation' is missing"),
         (lambda data: data.assign(h=data["h"].assign_attrs(units=1)), "attribute 'units' of 'h'"),
         (lambda data: data.drop_attrs().assign_attrs(nsopt_version="1"), "; and "),

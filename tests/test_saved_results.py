@@ -10,7 +10,7 @@ import pytest
 
 from nsopt import Result
 from nsopt.plots import overview
-from nsopt.stored import check_hash
+from nsopt.stored_hash import check_hash
 
 DATA = Path(__file__).with_name("data")
 FILES = sorted(DATA.glob("*.nc"))

@@ -12,7 +12,7 @@ import typer
 from nsopt.cli.common import plain_errors
 from nsopt.problem import command_of, problem_files, problem_title
 from nsopt.result import Result
-from nsopt.stored import check_hash
+from nsopt.stored_hash import check_hash
 
 PICTURES = (
     "overview",

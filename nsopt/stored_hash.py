@@ -1,0 +1,123 @@
+"""The hash of the data of a saved result, and of each of its variables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+
+HASH, HASHES = "data_hash", "variable_hashes"
+"""Attributes of a saved result: the hash of all, and those of its variables as JSON."""
+
+BLOCK = 1 << 22
+"""Bytes that are read at once."""
+
+_OF_HDF5 = {
+    "CLASS",
+    "DIMENSION_LIST",
+    "NAME",
+    "REFERENCE_LIST",
+    "_NCProperties",
+    "_Netcdf4Coordinates",
+    "_Netcdf4Dimid",
+}
+"""Attributes that HDF5 and netCDF keep for themselves."""
+
+
+def add_hash(content: Any) -> None:
+    """Add the hashes of a file, a file object that can be read and written, to its attributes."""
+    import h5py
+
+    with h5py.File(content, "r+") as file:
+        file.attrs[HASHES] = json.dumps(_hashes(file))
+        file.attrs[HASH] = _hash(file)
+
+
+def check_hash(path: Path) -> str:
+    """Return the hash that a file carries, empty if it has none.
+
+    Raises
+    ------
+    ValueError
+        If its data have another one, with the variables that changed.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        stated = str(file.attrs.get(HASH, ""))
+        found = _hash(file) if stated else ""
+        changed = _changed(file) if stated != found else ""
+    if stated != found:
+        raise ValueError(
+            f"the data of {str(path)!r} are not those that were saved, by their hash ({stated}, "
+            f"found {found}): {changed} changed; take another copy, or run it anew"
+        )
+    return stated
+
+
+def _changed(file: h5py.File) -> str:
+    """Return the names of the variables that are not those that were saved."""
+    try:
+        stated = dict(json.loads(file.attrs[HASHES]))
+    except (KeyError, TypeError, ValueError, RecursionError):  # of an earlier version
+        return "something"
+    found = _hashes(file)
+    names = [name for name in {**stated, **found} if stated.get(name) != found.get(name)]
+    return ", ".join(map(repr, names[:5])) or "an attribute"
+
+
+def _hashes(file: h5py.File) -> dict[str, str]:
+    """Return the hash of each variable."""
+    totals = {}
+    for name in sorted(file):
+        total = hashlib.sha256()
+        _add(total, name, file[name])
+        totals[name] = total.hexdigest()[:16]
+    return totals
+
+
+def _hash(file: h5py.File) -> str:
+    """Return a hash of all variables and attributes, however HDF5 lays them out."""
+    total = hashlib.sha256()
+    for name in sorted(file):
+        _add(total, name, file[name])
+    total.update(_text(_attributes(file)))
+    return total.hexdigest()
+
+
+def _add(total: Any, name: str, x: Any) -> None:
+    if not hasattr(x, "dtype"):
+        raise ValueError(f"{name!r} is no variable")
+    total.update(_text([name, x.dtype.kind, x.dtype.itemsize, x.shape, _attributes(x)]))
+    for block in _blocks(x):
+        total.update(_text(block.tolist()) if block.dtype.kind == "O" else block)
+
+
+def _blocks(x: h5py.Dataset) -> Iterator[Any]:
+    if not x.shape:
+        yield np.atleast_1d(x[()])
+        return
+    rows = max(1, BLOCK * x.shape[0] // max(x.nbytes, 1))
+    for begin in range(0, x.shape[0] if x.size else 0, rows):
+        yield np.ascontiguousarray(x[begin : begin + rows])
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
+    return {name: _listed(np.asarray(x.attrs[name])) for name in own}
+
+
+def _listed(x: Any) -> Any:
+    # Of one number, versions of h5netcdf write a scalar or an array with one element.
+    return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
+
+
+def _text(x: Any) -> bytes:
+    return json.dumps(x, default=str).encode()
