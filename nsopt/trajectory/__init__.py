@@ -1,5 +1,6 @@
 """Trajectory optimization: the best motion of a mechanism."""
 
+from nsopt.trajectory.checks import FREE
 from nsopt.trajectory.conditions import (
     ActuatorLimits,
     Apart,
@@ -124,6 +125,7 @@ __all__ = [
     "DAMPED",
     "DAMPED_START",
     "FINE",
+    "FREE",
     "FROM_AFAR",
     "FROM_AFAR_SLOWLY",
     "FROM_NEARBY",

@@ -14,6 +14,9 @@ from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 Targets = ArrayLike | Mapping[str, float]
 """One number for each name, in order, or some by name."""
 
+FREE: Any = None
+"""In place of a number: this coordinate, velocity or acceleration is free."""
+
 
 def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
     """Raise a ValueError if a joint is not among those known, a TypeError for a single name."""
@@ -37,7 +40,7 @@ def followers_of(d: Dynamics) -> dict[str, Mimic]:
 def target_values(
     what: str, value: Any, names: Sequence[str], internal: int = 0
 ) -> NDArray[np.float64]:
-    """Return target values, one for each name, (n,); NaN leaves one free.
+    """Return target values, one for each name, (n,), NaN where they are free.
 
     The last ``internal`` names are those of internal states, which `with_internal_states` appends.
 
@@ -47,7 +50,7 @@ def target_values(
         If there are not as many numbers as names, or one is infinite; ``what`` names them.
     """
     plain(what, value)
-    targets = numbers(what, value)
+    targets = numbers(what, _free_as_nan(value))
     if targets.shape != (len(names),):
         raise ValueError(
             f"{what} must have shape ({len(names)},), got {targets.shape}: one for each of "
@@ -55,8 +58,17 @@ def target_values(
         )
     for name, x in zip(names, targets, strict=True):
         if np.isinf(x):
-            raise ValueError(f"{what} is {x:g} for {name}: give a number, or nan to leave it free")
+            raise ValueError(
+                f"{what} is {x:g} for {name}: give a number, or nan to leave it free (FREE)"
+            )
     return targets
+
+
+def _free_as_nan(value: Any) -> Any:
+    entries = np.atleast_1d(np.asarray(value, dtype=object))
+    if entries.ndim > 1 or not any(x is FREE for x in entries):
+        return value
+    return [np.nan if x is FREE else x for x in entries]
 
 
 def in_order(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLike | None:
@@ -72,7 +84,9 @@ def in_order(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLik
     targets = np.full(len(names), np.nan)
     for name, x in value.items():
         try:
-            targets[entry_named(name, names)] = float(numbers(f"{what} of {name!r}", x))
+            targets[entry_named(name, names)] = float(
+                numbers(f"{what} of {name!r}", np.nan if x is FREE else x)
+            )
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
     return targets

@@ -26,6 +26,7 @@ from nsopt.trajectory.diagnosis import (
     check_arguments,
     check_costs,
     check_feasible,
+    check_numbers,
     dependence,
     warn_outside_bores,
 )
@@ -122,7 +123,8 @@ class PreparedOptimization:
         Parameters
         ----------
         conditions : sequence of Condition, optional
-            All of them, in place of those stated.
+            All of them, in place of those stated. A posture has numbers, or `FREE`, where that
+            stated has numbers: NaN is refused, for it may be measured.
         guess : Guess, optional
         parameters : mapping of name to float, optional
         verify, title
@@ -144,6 +146,7 @@ class PreparedOptimization:
             conditions = self._conditions if conditions is None else conditions
             parameters = self._parameters if parameters is None else parameters
             guess = self._check(conditions, guess, parameters) if given else self.guess
+            check_numbers(self._dynamics, conditions, self._conditions)
             p = self._dynamics.values(parameters)
             now = self._program = self._restated(conditions, guess, p).smoothed(guess, self._solver)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings

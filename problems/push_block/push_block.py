@@ -21,6 +21,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    FREE,
     ActuatorLimits,
     Effort,
     EndAt,
@@ -56,7 +57,7 @@ optimization = Optimization(
     [Effort()],
     [
         StartAt(np.zeros(4), np.zeros(4)),
-        EndAt((DISTANCE, 0.0, 0.0, np.nan), (0.0, 0.0, 0.0, np.nan)),
+        EndAt((DISTANCE, 0.0, 0.0, FREE), (0.0, 0.0, 0.0, FREE)),
         ActuatorLimits(),
     ],
     Quintic(),

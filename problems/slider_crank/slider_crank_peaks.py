@@ -27,6 +27,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    FREE,
     GRADUAL,
     ContactForce,
     Effort,
@@ -89,7 +90,7 @@ optimization = Optimization(
         ContactForce(scale=FORCE, power=POWER, weight=1 / PERIOD),
         Effort(scale=TORQUE, weight=0.02 / PERIOD),
     ],
-    [StartAt(q=[0.0, np.nan, np.nan]), Periodic(advance=[TURN, -TURN, 0.0])],
+    [StartAt(q=[0.0, FREE, FREE]), Periodic(advance=[TURN, -TURN, 0.0])],
     EvenTurn(),
     scheme=Variational(normal_implicitness=0.5),  # else the pin rattles from step to step
     solver=Solver(schedules=(GRADUAL,)),

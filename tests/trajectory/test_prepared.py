@@ -17,6 +17,7 @@ from nsopt import (
 )
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
+    FREE,
     ActuatorLimits,
     Duration,
     Earlier,
@@ -233,3 +234,34 @@ def test_through_contacts_as_stated_anew(built):
         assert result["q"].values == pytest.approx(anew["q"].values, abs=1e-6)
         assert result.data.attrs["stationarity_kind"] == anew.data.attrs["stationarity_kind"]
     assert len(built) == 4
+
+
+@pytest.mark.parametrize(
+    ("start", "named"),
+    [
+        (StartAt([np.nan], [0]), "q of StartAt is nan for rail.distance"),
+        (StartAt([0], [np.nan]), "v of StartAt is nan for rail.speed"),
+        (StartAt({"rail": np.nan}, [0]), "q of StartAt is nan for rail.distance"),
+        (StartAt([np.nan], [np.nan]), "nan in place of every number"),
+        (EndAt([float("nan")], [0]), "q of EndAt is nan for rail.distance"),
+    ],
+)
+def test_a_measured_state_that_is_no_number_is_refused(start, named):
+    mpc = prepared(cart(), between(0, 1))
+    with pytest.raises(ValueError, match=named):
+        mpc.solve(conditions=[start, EndAt([1], [0])])
+
+
+def test_what_is_free_is_named():
+    """As fast at the end as least effort makes it: 3 d^2 / T^3 for the 12 of rest to rest."""
+    ends = [StartAt([0], [0]), EndAt([1], [FREE])]
+    stated, mpc = prepared(cart(), ends), prepared(cart(), between(0, 1))
+    at_rest, free = mpc.solve(), mpc.solve(conditions=ends)
+    assert free.objective == pytest.approx(at_rest.objective / 4, rel=1e-6)
+    known = stated.solve(conditions=[ends[0], EndAt([1], [np.nan])])  # free where it is stated
+    assert known.objective == pytest.approx(free.objective, rel=1e-8)
+
+
+def test_a_stated_start_without_a_number_is_refused():
+    with pytest.raises(ValueError, match="nan in place of every number"):
+        prepared(cart(), [StartAt([np.nan], [np.nan]), EndAt([1], [0])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,9 +10,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.mechanics import Axis, Dynamics
+from nsopt.mechanics import Axis, Dynamics, entry_named
 from nsopt.mpcc import Bound
+from nsopt.parameter import number
 from nsopt.trajectory.checks import (
+    FREE,
     Targets,
     followers_of,
     in_order,
@@ -32,9 +35,10 @@ class _Posture(Condition):
     Parameters
     ----------
     q, v, accelerations : (nq,), (nv,), (nv,), or mapping of name to float, or None
-        NaN leaves a single one free. Internal states of friction, the last of q, may be left out:
-        they are zero at the start and free at the end. By name, as for `Start.named`, those left
-        out are free.
+        `FREE` in place of a number leaves a single one free; so does NaN where it is stated, not
+        where `PreparedOptimization.solve` is given another state, which may be a measured one.
+        Internal states of friction, the last of q, may be left out: they are zero at the start and
+        free at the end. By name, as for `Start.named`, those left out are free.
     """
 
     internal: ClassVar[float]
@@ -63,6 +67,30 @@ class _Posture(Condition):
         others = (in_order(f"{what} of {of}", x, d.v_names) for what, x in rates)
         return with_internal_states(d, q, self.internal), *others
 
+    def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
+        """Return the names of those left free, of q, v and accelerations."""
+        q, rates = self.coordinates(dynamics), dynamics.v_names
+        of_rates = (self._given(dynamics)[k] for k in (1, 2))
+        v, a = (np.full(dynamics.nv, np.nan) if x is None else x for x in of_rates)
+        pairs = {"q": (q, dynamics.q_names), "v": (v, rates), "accelerations": (a, rates)}
+        return {
+            what: frozenset(
+                name
+                for name, x in zip(names, np.asarray(values, dtype=float), strict=False)
+                if np.isnan(x)
+            )
+            for what, (values, names) in pairs.items()
+        }
+
+    def undefined(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
+        """Return the names of those that are NaN, which `FREE` is not, as by `free`."""
+        stated = {"q": self.q, "v": self.v, "accelerations": self.accelerations}
+        found = {}
+        for what, value in stated.items():
+            names = dynamics.q_names if what == "q" else dynamics.v_names
+            found[what] = frozenset(_undefined(value, names))
+        return found
+
     def coordinates(self, dynamics: Dynamics) -> NDArray[np.float64]:
         """Return the coordinates that are given, (nq,), NaN where they are free."""
         q = self._given(dynamics)[0]
@@ -88,10 +116,30 @@ class _Posture(Condition):
         return bounds
 
 
+def _undefined(value: Targets | None, names: Sequence[str]) -> Iterator[str]:
+    """Yield the names of numbers that are NaN."""
+    if isinstance(value, Mapping):
+        pairs = [(entry_named(name, names), x) for name, x in value.items()]
+    else:
+        entries = np.atleast_1d(np.asarray([] if value is None else value, dtype=object)).ravel()
+        pairs = list(enumerate(entries))
+    yield from (names[k] for k, x in pairs if x is not FREE and np.isnan(float(number(x))))
+
+
 class StartAt(_Posture):
     """Coordinates ``q``, velocities ``v`` and ``accelerations`` at the start of the motion."""
 
     internal: ClassVar[float] = 0.0
+
+    def check(self, dynamics: Dynamics) -> None:
+        super().check(dynamics)
+        free, undefined = self.free(dynamics), self.undefined(dynamics)
+        sizes = (dynamics.nq, dynamics.nv, dynamics.nv)
+        if any(undefined.values()) and tuple(map(len, free.values())) == sizes:
+            raise ValueError(
+                "StartAt has nan in place of every number: a state that is measured must be "
+                "numbers; leave StartAt out, if the start is to be free"
+            )
 
     def start(self, m: NodeSample) -> list[Bound]:
         return self._bounds(m)
@@ -181,7 +229,8 @@ class Periodic(Condition):
     Parameters
     ----------
     advance : (nq,), optional [rad] or [m]
-        Increase of each coordinate over the period, such as 2 pi for a crank; NaN leaves one free.
+        Increase of each coordinate over the period, such as 2 pi for a crank; `FREE` leaves one
+        free.
         Zero by default, also for internal states of friction that are left out.
     """
 

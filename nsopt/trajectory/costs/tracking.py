@@ -74,7 +74,7 @@ class FinalPose(Cost):
     Parameters
     ----------
     q : (nq,)
-        Target; NaN leaves a coordinate out; internal states of friction may be left out.
+        Target; `FREE` leaves a coordinate out; internal states of friction may be left out.
     """
 
     q: ArrayLike

@@ -1,6 +1,6 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
-from nsopt.trajectory.diagnosis.arguments import check_arguments
+from nsopt.trajectory.diagnosis.arguments import check_arguments, check_numbers
 from nsopt.trajectory.diagnosis.block_rows import stated_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
@@ -22,6 +22,7 @@ __all__ = [
     "check_arguments",
     "check_costs",
     "check_feasible",
+    "check_numbers",
     "dependence",
     "explain",
     "least_violation",

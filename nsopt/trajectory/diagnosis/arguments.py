@@ -12,7 +12,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory.conditions import Condition
+from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.costs import Cost, InputEffort, flattened
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -159,3 +159,25 @@ def _short(value: Any) -> str:
         return f"the class {value.__name__}"
     plain = value is None or isinstance(value, str | int | float)
     return repr(value) if plain else f"{type(value).__name__}(...)"
+
+
+def check_numbers(
+    dynamics: Dynamics, conditions: Sequence[Condition], stated: Sequence[Condition]
+) -> None:
+    """Refuse NaN in a posture where the one that it replaces has a number, such as a measured one.
+
+    Raises
+    ------
+    ValueError
+        Naming the coordinate.
+    """
+    for kind in (StartAt, EndAt):
+        known = [x.free(dynamics) for x in stated if isinstance(x, kind)]
+        for condition in (x for x in conditions if isinstance(x, kind)):
+            for what, names in condition.undefined(dynamics).items():
+                left = frozenset.intersection(*(x[what] for x in known)) if known else frozenset()
+                for name in sorted(names - left):
+                    raise ValueError(
+                        f"{what} of {kind.__name__} is nan for {name}: a measured state must be "
+                        "numbers; give FREE in place of nan, if it is to be free"
+                    )
