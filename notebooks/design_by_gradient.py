@@ -178,7 +178,7 @@ random = np.random.default_rng(1)
 noisy = found.value + NOISE * random.normal(size=found.value.shape)
 LATE = TIMES > 1.5
 
-scan = CLEARANCE * np.linspace(0.94, 1.06, 61)
+scan = CLEARANCE * np.linspace(0.94, 1.06, 31)
 off = np.array([(motion(c, by=()).value - noisy).ravel() for c in scan]) / NOISE
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for name, which in (("all 2 s", TIMES > 0), ("after 1.5 s alone", LATE)):

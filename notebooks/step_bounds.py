@@ -19,8 +19,6 @@ from nsopt import (
     Compiled,
     ErrorControl,
     PaperStep,
-    Solver,
-    Sqp,
     StepBounds,
     Variational,
     load_problem,
@@ -87,9 +85,7 @@ allow. Two pairs of runs with the same upper bound differ in the lower one.
 # %%
 BOUNDS = [(2.0, 2.0), (0.5, 2.0), (1.0, 1.0), (0.25, 1.0)]  # ms
 paper = {
-    f"{low:g} to {high:g}": run(
-        1e-3 * low, 1e-3 * high, scheme=PaperStep(), solver=Solver(backend=Sqp())
-    )
+    f"{low:g} to {high:g}": run(1e-3 * low, 1e-3 * high, scheme=PaperStep(), solver=Compiled())
     for low, high in BOUNDS
 }
 show(paper)
