@@ -216,12 +216,10 @@ def test_every_scheme(scheme, coordinates):
         np.testing.assert_allclose(optimum, simulated, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "coordinates"),
-    [
-        *((x, "relative") for x in FORCE_LAWS),
-        pytest.param(FORCE_LAWS[-1], "absolute", marks=pytest.mark.slow),
-    ],
+    [*((x, "relative") for x in FORCE_LAWS), (FORCE_LAWS[-1], "absolute")],
     ids=["Stribeck-relative", "LuGre-relative", "LuGre-absolute"],
 )
 def test_joints_that_rub_under_their_reactions(law, coordinates):
@@ -250,7 +248,15 @@ def thrown():
     return d, start, Simulated(both(d, start, 0.2, 40, Variational())[0])
 
 
-STEADY = [PaperStep(), GIVEN, PRINTED, *(x for x in OTHERS if not x.ends_early)]
+ONCE = [Variational(), GIVEN]
+STEADY = [
+    *ONCE,
+    *(
+        pytest.param(x, marks=pytest.mark.slow)
+        for x in [PaperStep(), PRINTED, *OTHERS]
+        if x not in ONCE and not x.ends_early
+    ),
+]
 
 
 @pytest.mark.parametrize("scheme", STEADY, ids=repr)
