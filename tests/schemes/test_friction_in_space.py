@@ -74,18 +74,19 @@ def run(dynamics, duration, h, scheme, solver=None, **options):
 
 STUCK = [
     pytest.param(scheme, coordinates, feet, id=f"{scheme!r}-{coordinates}-{len(feet)} feet")
-    for scheme, in_turn in zip(SCHEMES, [(POINT, FEET), (FEET, POINT), (POINT, FEET)], strict=True)
-    for coordinates, feet in zip(("absolute", "relative"), in_turn, strict=True)
+    for scheme, coordinates, feet in zip(
+        SCHEMES, ("relative", "absolute", "relative"), (FEET, FEET, POINT), strict=True
+    )
 ]
-"""Each scheme by both coordinates and on both kinds of feet, and these by each other."""
+"""Each scheme, both coordinates, both kinds of feet."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "coordinates", "feet"), STUCK)
-def test_a_block_sticks_for_a_thousand_seconds(scheme, coordinates, feet):
+def test_a_block_sticks_for_five_minutes(scheme, coordinates, feet):
     """At 98 % of what friction can hold: 2e-14 m, where 1e-9 m are allowed."""
     data = run(
-        on_feet(feet, 0.51, SLOPE, coordinates=coordinates), 1000.0, 1e-2, scheme, store_every=1000
+        on_feet(feet, 0.51, SLOPE, coordinates=coordinates), 300.0, 1e-2, scheme, store_every=1000
     )
     assert np.ptp(data["q"].values, axis=0) == pytest.approx(np.zeros(7), abs=1e-12)
     force = data["contact_force"].values[-1].sum(axis=0)

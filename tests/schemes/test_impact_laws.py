@@ -186,12 +186,12 @@ def energy_of(planar_v):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", POISSON, ids=name)
-@pytest.mark.parametrize("both", [False, True], ids=["one end", "both ends"])
-def test_no_energy_is_gained_in_a_hundred_impacts(scheme, both):
+def test_no_energy_is_gained_in_a_hundred_impacts(scheme):
+    """Of both ends; what one end does is known by hand, above."""
     rng = np.random.default_rng(7)
-    for q, v, _ in poses(100, 2, both):
+    for q, v, _ in poses(100, 2, True):
         e, mu = rng.uniform(0, 1), rng.uniform(0, 1.5)
-        after, _ = struck(rod(both), q, v, scheme, e, mu)
+        after, _ = struck(rod(True), q, v, scheme, e, mu)
         assert energy(after) <= energy(v) * (1 + 1e-5)
 
 

@@ -224,15 +224,15 @@ def test_dissipation_makes_it_cheapest_by_error_control_too():
 
 @pytest.mark.slow
 @pytest.mark.many_steps
-def test_energy_does_not_drift_over_60_s():
+def test_energy_does_not_drift_over_24_s():
     """Mean energies of the first and the last second, 8 s long excursions falling with h^2."""
     swings = []
     for h in (2e-4, 1e-4):
-        result = run(60.0, h, store_every=10)
+        result = run(24.0, h, store_every=10)
         t, E = result.data["time"].values, result["total_energy"].values
         kinetic = result["kinetic_energy"].values
         swings.append(np.ptp(E))
-        drift = abs(np.mean(E[t > 59]) - np.mean(E[t <= 1]))
+        drift = abs(np.mean(E[t > 23]) - np.mean(E[t <= 1]))
         if h == 1e-4:
             assert drift <= 1e-6 * np.ptp(kinetic)
     assert swings[0] / swings[1] == pytest.approx(4, rel=0.15)
@@ -247,7 +247,7 @@ def test_the_printed_excess_lets_energy_drift():
     for excess in (SphericalAngle(), PrintedExcess()):
         result = simulate(
             assemble(d.mechanism, [replace(cone, excess=excess)], d.gravity),
-            duration=6.0,
+            duration=3.0,
             steps=StepBounds(1e-6, 2e-4),
             scheme=Variational(),
             solver=Compiled(),

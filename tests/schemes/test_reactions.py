@@ -93,10 +93,12 @@ def test_redundant_rows_are_counted(name, coordinates):
 
 
 @pytest.mark.slow
-@COORDINATES
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(
+    ("name", "coordinates"),
+    [("bricard", "absolute"), ("bennett", "relative"), ("gough", "relative")],
+)
 def test_reactions_are_those_of_least_norm(name, coordinates):
-    for h, duration, store_every in ((4e-3, 4.0, 5), (5e-4, 1.0, 10)):
+    for h, duration, store_every in ((4e-3, 1.0, 5), (5e-4, 0.25, 10)):
         result = run(built(name, coordinates), duration, h, Variational(), store_every)
         assert off(name, result) < 1e-6
 
@@ -113,22 +115,21 @@ def test_reactions_are_those_of_least_norm(name, coordinates):
     ids=repr,
 )
 def test_reactions_under_every_scheme(name, scheme):
-    assert off(name, run(built(name, "relative"), 4.0, 4e-3, scheme)) < 1e-6
+    assert off(name, run(built(name, "relative"), 1.0, 4e-3, scheme)) < 1e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scheme"),
     [
-        ("bennett", ContactAligned()),
+        ("bennett", Variational()),
         ("bennett", MoreauJean()),
-        ("bennett", PaperStep()),
         ("bricard", PaperStep()),
     ],
     ids=repr,
 )
 def test_reactions_in_absolute_coordinates(name, scheme):
-    assert off(name, run(built(name, "absolute"), 1.0, 4e-3, scheme)) < 1e-6
+    assert off(name, run(built(name, "absolute"), 0.5, 4e-3, scheme)) < 1e-6
 
 
 def test_paper_step_of_redundant_joints_takes_a_solver_that_does_not_fail_on_them():
@@ -178,11 +179,10 @@ def rubbing(coordinates, closing):
 
 
 @pytest.mark.slow
-@COORDINATES
-def test_friction_under_the_reactions_of_redundant_joints(coordinates):
+def test_friction_under_the_reactions_of_redundant_joints():
     """All loads are in the plane, so redundant pins bear what those of a plane loop bear."""
     plain, built_so = (
-        run(rubbing(coordinates, closing), 0.5, 1e-3, Variational())
+        run(rubbing("absolute", closing), 0.25, 1e-3, Variational())
         for closing in (PointOnLine, Revolute)
     )
     positions = [x["body_position"].values for x in (plain, built_so)]

@@ -19,8 +19,8 @@ from nsopt import (
 from nsopt.problem import load_mechanism, load_optimization, problem_files
 
 BACKENDS = {"ipopt": Ipopt, "sqp": Sqp}
-BY_IPOPT = ("case_a", "cylindrical_slider", "pendulum_ideal", "prismatic_slider")
-"""One of each class of joint among them."""
+BY_IPOPT = ("case_a", "cylindrical_slider", "prismatic_slider")
+"""One of each class of joint with clearance."""
 backends = pytest.mark.parametrize(
     "backend", ["sqp", pytest.param("ipopt", marks=pytest.mark.slow)]
 )
@@ -249,7 +249,7 @@ def first_bottom(result):
 
 @pytest.mark.slow
 def test_clearance_lags_behind_ideal():
-    steps = StepBounds(2e-4, 2e-4)
+    steps = StepBounds(4e-4, 4e-4)
     ideal = run("pendulum_ideal", steps=steps, duration=0.5)
     clearance = run("pendulum_clearance", steps=steps, duration=0.5)
     lag = first_bottom(clearance) - first_bottom(ideal)
