@@ -25,8 +25,9 @@ MANY = 4.0
 """Steps: an impulse of more of them of the lasting force is an impact, less is chatter; likewise
 the time after which a contact that was let go is closed again by the forces on it."""
 
-SHARE = 0.05
-"""Of the sum of all lasting forces of contacts, the least that each is taken to carry."""
+SHARE = 1 / MANY
+"""Of the lasting forces of a joint, the least that each of its contacts is taken to carry: which of
+them do changes from step to step, and no impact is less than what all of them do in one."""
 
 SIZES = (1, 16, 128, 512)
 """Numbers of nodes that are evaluated in one go."""
@@ -92,6 +93,8 @@ class ContactJudge:
         self, dynamics: Dynamics, p: Array, gains: tuple[float, float] | None = None
     ) -> None:
         self._d, self._p, self._gains = dynamics, p, gains
+        owners = np.array(dynamics.contact_owners)
+        self.of_joint = (owners[:, None] == owners).astype(float)
         self._equations: dict[int, NodeEquations] = {}
 
     def judge(
@@ -172,7 +175,7 @@ class _Judged:
         presses = lam > 0
         steady = presses & (earlier > 0) & (now <= MANY * earlier) & (earlier <= MANY * now)
         self.mode = np.vstack([mode, np.where(presses, LASTING, FREE)])
-        self._tell_impacts(presses & ~steady, 0 * self._slip)
+        self._tell_impacts(presses & ~steady, 0 * self._slip, begins=True)
         self._tell_seconds(steady)
         self._tell_let_go(~presses)
         mode = self.mode[1:]
@@ -182,15 +185,18 @@ class _Judged:
         impact = np.where(mode == IMPACT, at_once, 0.0)
         self.steps = replace(steps, contact_mode=mode, impact_impulse=impact)
 
-    def _tell_impacts(self, asked: Mask, slip: Array) -> None:
-        """Mark those of the contacts asked for whose impulse is far above that of lasting force."""
+    def _tell_impacts(self, asked: Mask, slip: Array, begins: bool = False) -> None:
+        """Mark those of the contacts asked for whose impulse is far above that of lasting force.
+
+        Where a contact begins, so is what is left of its approach.
+        """
         rows = np.flatnonzero(np.any(asked, axis=1))
         if not rows.size:
             return
         held = self._held(rows + 1, slip[rows], self._lam[rows] > 0)
-        least = SHARE * np.sum(held.force, axis=1, keepdims=True)
+        least = SHARE * held.force @ self._judge.of_joint
         lasting = self._h[rows] * np.maximum(held.force, least)
-        impact = self._lam[rows] + held.to_come > MANY * lasting
+        impact = self._lam[rows] + begins * held.to_come > MANY * lasting
         self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
 
     def _tell_seconds(self, steady: Mask) -> None:

@@ -1,0 +1,119 @@
+"""Lasting contact and impacts told apart, by every scheme alike."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    Body,
+    Compiled,
+    CompliantContact,
+    ContactAligned,
+    ContactLaw,
+    Flores,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PaperStep,
+    PlaneContact,
+    SphericalClearance,
+    StepBounds,
+    Variational,
+    assemble,
+    rms_loads,
+    simulate,
+)
+from nsopt.analysis import mode_statistics
+from tests.schemes.models import G, ball
+
+SCHEMES = [Variational(), ContactAligned(), MoreauJean(project=True), PaperStep(finds_h=False)]
+CLEARANCE = 1e-3
+
+
+def run(dynamics, duration, h, scheme, chunk=100):
+    solver, steps = Compiled(chunk=chunk), StepBounds(h, h)
+    result = simulate(
+        dynamics, duration=duration, steps=steps, scheme=scheme, solver=solver, progress=False
+    )
+    assert result.completed, result.stop_reason
+    return result
+
+
+def in_a_bore(position, velocity, restitution=0.0):
+    """A particle without weight within a bore."""
+    body = Body("ball", 2.0, position=position, velocity=velocity, point_mass=True)
+    law = ContactLaw(restitution=restitution)
+    bore = SphericalClearance("bore", Frame(None), Frame(body), CLEARANCE, law=law)
+    return assemble(Mechanism([body]), [bore])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_a_pin_that_rolls_round_its_bore_presses_by_m_v2_over_c(scheme):
+    """Each step of it goes a tenth of the clearance."""
+    result = run(in_a_bore((CLEARANCE, 0, 0), (0, 0.1, 0)), 0.1, 1e-3, scheme)
+    (modes,) = mode_statistics(result).values()
+    assert modes.lasting >= 0.99  # MoreauJean lets go of what it takes to leave at the start
+    assert (modes.impacts, modes.impulse) == (0, 0.0)
+    force = np.linalg.norm(result["lasting_force"].values[:, 0], axis=1)
+    speed = np.linalg.norm(result["v"].values, axis=1)
+    assert force[1:] == pytest.approx(2.0 * speed[1:] ** 2 / CLEARANCE, rel=0.03)
+    rms = rms_loads({"run": result})["bore", "force"].iloc[0]
+    assert rms == pytest.approx(np.sqrt(np.mean(force[1:] ** 2)), rel=0.05)
+
+
+@pytest.mark.parametrize("scheme", [Variational(), MoreauJean(project=True)], ids=repr)
+def test_each_crossing_of_a_bore_ends_in_an_impact_of_2_m_v(scheme):
+    """From the centre at 0.1 m/s: at 0.01 s, then every 0.02 s."""
+    result = run(in_a_bore((0, 0, 0), (0.1, 0, 0), restitution=1.0), 0.1, 9e-4, scheme)
+    (modes,) = mode_statistics(result).values()
+    assert modes.impacts == 5
+    assert modes.lasting == 0.0
+    assert modes.impulse == pytest.approx(5 * 2 * 2.0 * 0.1, rel=1e-6)
+
+
+def test_a_ball_bounces_until_steps_do_not_resolve_it_and_lies():
+    """The first three impacts are m v (1 + e) e^k; at last its weight is on the floor."""
+    e, height, h = 0.5, 0.05, 1e-3
+    result = run(ball(e, height), 0.4, h, Variational())
+    speed = np.sqrt(2 * G * height)
+    struck = result["impact_impulse"].values[1:, 0]
+    first = struck[struck > 0][:3]
+    assert first == pytest.approx((1 + e) * speed * e ** np.arange(3), abs=4 * h * G)
+    late = result["time"].values > 0.32
+    assert np.all(result["contact_mode"].values[late, 0] == 1)
+    assert result["lasting_force"].values[late, 0, 2] == pytest.approx(G)
+
+
+def test_what_lies_beside_an_impact_lasts():
+    """One ball lies on the floor while another bounces, which has nothing to do with it."""
+    lying, falling = (
+        Body(name, 1.0, position=(x, 0, z), point_mass=True)
+        for name, x, z in (("lying", 0, 0), ("falling", 1, 0.05))
+    )
+    law = ContactLaw(restitution=0.5)
+    floors = [
+        PlaneContact(f"floor of {b.name}", Frame(None), Frame(b), law=law) for b in (lying, falling)
+    ]
+    result = run(
+        assemble(Mechanism([lying, falling]), floors, (0, 0, -G)), 0.22, 1e-3, Variational()
+    )
+    modes = mode_statistics(result)
+    assert (modes["floor of lying"].lasting, modes["floor of lying"].impacts) == (1.0, 0)
+    assert modes["floor of falling"].impacts == 2
+
+
+def test_it_does_not_matter_how_many_steps_are_judged_at_once():
+    one, other = (run(ball(0.5, 0.05), 0.35, 2e-3, Variational(), x) for x in (3, 100))
+    for name in ("contact_mode", "impact_impulse"):
+        assert np.array_equal(one[name].values, other[name].values, equal_nan=True)
+
+
+def test_the_impact_of_a_compliant_contact_is_the_integral_of_its_force():
+    """By the momentum of the ball: what it leaves with, what it came with, and its weight."""
+    body = Body("ball", 1.0, position=(0, 0, 0.01), point_mass=True)
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(restitution=0.7))
+    soft = CompliantContact("soft", floor, Flores(1e6))
+    result = run(assemble(Mechanism([body]), [soft], (0, 0, -G)), 0.07, 1e-5, Variational())
+    (modes,) = mode_statistics(result).values()
+    assert modes.impacts == 1
+    momentum = result["v"].values[-1, 2] + G * result["time"].values[-1]
+    assert modes.impulse == pytest.approx(momentum, rel=1e-3)
