@@ -110,7 +110,8 @@ def _ends(joint: str, across: Array, modes: Array, contacts: Sequence[int]) -> C
 
 
 def _frames(result: Result) -> list[dict[str, Any]]:
-    return list(json.loads(result.data.attrs["frames"]))
+    names = ("frames", "pressed_frames")
+    return [frame for name in names for frame in json.loads(result.data.attrs[name])]
 
 
 def _seen_from(result: Result, frame: dict[str, Any], points: Array) -> Array:

@@ -6,8 +6,10 @@ import pytest
 from nsopt import (
     GROUND,
     Body,
+    CompliantContact,
     ContactLaw,
     Frame,
+    Hertz,
     Mechanism,
     Planar,
     PlanarPrismaticClearance,
@@ -98,11 +100,15 @@ def test_corners_are_drawn_within_the_walls_of_each_end(prism):
         assert all(np.array_equal(way, each.offset) for way, each in zip(ways, shared, strict=True))
 
 
-def test_a_prism_that_only_moves_has_all_corners_where_it_is():
+@pytest.mark.parametrize("compliant", [False, True])
+def test_a_prism_that_only_moves_has_all_corners_where_it_is(compliant):
     slider = Body("slider", 1.0, (1e-3, 2e-3, 3e-3), velocity=(0.01, 0.02, 0.5))
     frames = (Frame(GROUND), Frame(slider))
     joint = PrismaticClearance("guide", *frames, BOXES["rectangle"], length=0.08, clearance=C)
+    if compliant:
+        joint = CompliantContact("soft guide", joint, Hertz(1e8))
     result = run(Mechanism([slider]), joint, 0.02)
+    assert len(orbit(result)) == 8
     moved = result["time"].values[:, None] * [0.01, 0.02] / C
     for corner in orbit(result):
         assert corner.offset == pytest.approx(moved, abs=1e-9)

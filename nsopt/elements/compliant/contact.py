@@ -127,6 +127,10 @@ class CompliantContact(Force):
         """Those of the contact."""
         return self.contact.frames
 
+    @property
+    def shape(self) -> str:
+        return self.contact.shape
+
     def outline(self) -> list[Outline]:
         return self.contact.outline()
 

@@ -214,7 +214,7 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         frames = [
             {
                 "element": member.name,
-                "kind": type(member).__name__,
+                "kind": member.shape,
                 "body": body_index(frame),
                 "origin": number(frame.origin).tolist(),
                 "x": np.asarray(frame.axes)[:, 0].tolist(),
