@@ -41,11 +41,6 @@ class Element(ABC):
     def frames(self) -> tuple[Frame, ...]:
         """The frames it acts on; reported wrenches of a joint or contact are on the last of two."""
 
-    @property
-    def shape(self) -> str:
-        """Name of the class that says how its surfaces lie."""
-        return type(self).__name__
-
     def outline(self) -> list[Outline]:
         """Return lines to draw, none by default."""
         return []

@@ -129,7 +129,8 @@ class CompliantContact(Force):
 
     @property
     def shape(self) -> str:
-        return self.contact.shape
+        """Name of the class that says how its surfaces lie."""
+        return type(self.contact).__name__
 
     def outline(self) -> list[Outline]:
         return self.contact.outline()

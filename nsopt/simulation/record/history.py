@@ -214,7 +214,7 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         frames = [
             {
                 "element": member.name,
-                "kind": member.shape,
+                "kind": getattr(member, "shape", type(member).__name__),
                 "body": body_index(frame),
                 "origin": number(frame.origin).tolist(),
                 "x": np.asarray(frame.axes)[:, 0].tolist(),
