@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 KINDS = ("q", "v", "a", "tau")
 """Variables of a sampled motion that a controller needs."""
 
+UNQUOTABLE = re.compile(r'["\\\x00-\x1f\x7f]|\?(?=\?)')
+"""What a string in C may not have as it stands: quotes, ends of lines, starts of trigraphs."""
+
 DIGITS = 17
 """With which a float is read back as it was."""
 
@@ -47,7 +50,7 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"name of a C table must be an identifier such as lift, got {name!r}")
     samples, joints = motion["q"].shape
-    quoted = ", ".join('"{}"'.format(re.sub(r'["\\]', "_", x)) for x in _joints(motion))
+    quoted = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in _joints(motion))
     arrays = [_array(f"{name}_time", motion["time"].values)]
     arrays += [_array(f"{name}_{x}", motion[x].values) for x in KINDS]
     upper = name.upper()
@@ -85,4 +88,4 @@ def _duration(seconds: float) -> dict[str, int]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("*/", "* /").replace("\n", " ")
+    return " ".join(text.split()).replace("*/", "* /").replace("??/", "? ?/")

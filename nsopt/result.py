@@ -205,6 +205,8 @@ class Result:
             check_hash(path)
         return cls(data)
 
+    load = open  # the name by which one looks for what reads what `save` wrote
+
     def to_dataframe(self) -> pd.DataFrame:
         """Return all variables over time as one table, ``variable[label]`` for each component."""
         import pandas as pd

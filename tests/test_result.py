@@ -133,7 +133,7 @@ def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
     path = result.save(tmp_path / "x.nc")
     assert len(check_hash(path)) == 64
     assert "data_hash" not in Result.open(path).data.attrs
-    again = Result.open(path).save(tmp_path / "y.nc")
+    again = Result.load(path).save(tmp_path / "y.nc")
     assert check_hash(again) == check_hash(path)  # of the data, not of the file
     changes = (
         lambda file: file["gap"].__setitem__((3, 0), np.nextafter(file["gap"][3, 0], 1)),

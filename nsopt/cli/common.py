@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import io
+import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -108,16 +111,51 @@ SolverName = Annotated[
 
 @contextmanager
 def command() -> Iterator[None]:
-    """End a command with one line and 130 where Ctrl-C or SIGTERM came, if only at its end."""
+    """End a command with one line and a code where it cannot go on.
+
+    With 130 where Ctrl-C or SIGTERM came, if only at its end; with 4 where what it prints cannot be
+    written. A pipe whose reader has gone ends it without a word.
+    """
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # where a locale has no such letters
     try:
         with interruptible() as interrupted:
             yield
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             if interrupted():
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    except MemoryError as error:
+        print(f"error: {_told(error)}", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from None
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        _drop_output()
+        if error.errno != errno.EPIPE:
+            print(f"error: cannot write the output: {_told(error)}", file=sys.stderr)
+        raise typer.Exit(NOT_SAVED) from None
+
+
+def _drop_output() -> None:
+    """Have Python not try again to write, at its end, what could not be written."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _told(error: BaseException) -> str:
+    """Return an error as one line."""
+    if isinstance(error, MemoryError):
+        return "not enough memory: take fewer steps, or keep fewer by --store-every"
+    if isinstance(error, OSError) and error.filename is None and error.strerror:
+        return error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 @contextmanager
@@ -125,8 +163,8 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
     """Turn an error that is the user's to mend into one line and an exit code."""
     try:
         yield
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        print(f"error: {error if str(error) else _told(error)}", file=sys.stderr)
         if remedy:
             print(remedy, file=sys.stderr)
         raise typer.Exit(NOT_SAVED if isinstance(error, NotWrittenError) else code) from error

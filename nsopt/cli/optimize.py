@@ -25,6 +25,9 @@ from nsopt.files import check_writable
 from nsopt.interrupt import uninterrupted
 from nsopt.problem import load_optimization
 
+MOST_STEPS = 100_000
+"""Of a horizon, which has all its steps in memory, some kilobytes each."""
+
 
 def optimize(
     context: typer.Context,
@@ -36,7 +39,7 @@ def optimize(
         ),
     ],
     steps: Annotated[
-        int | None, typer.Option(min=2, help="Number of steps of the horizon.")
+        int | None, typer.Option(min=2, max=MOST_STEPS, help="Number of steps of the horizon.")
     ] = None,
     set_: Settings = None,
     out: Out = None,

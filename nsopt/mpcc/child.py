@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,10 @@ exec 3<&0
 ( cat <&3; kill -9 0 ) >/dev/null 2>&1 &
 exec 3<&- </dev/null "$@"
 """
+
+
+LONG = 60.0
+"""Time [s] after which one is told what is waited for."""
 
 
 def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -42,7 +47,7 @@ def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str
             end = -1
             try:
                 with interruptible():
-                    told = process.communicate()
+                    told = _answer(process)
             except BaseException:
                 os.close(keep)
                 keep = -1
@@ -52,3 +57,11 @@ def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str
         for pipe in (end, keep):
             with suppress(OSError):
                 os.close(pipe)
+
+
+def _answer(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return what a child has printed when it ends; tell what is waited for if that takes long."""
+    with suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=LONG)
+    print(f"note: the C compiler has taken {LONG:g} s so far; Ctrl-C ends it", file=sys.stderr)
+    return process.communicate()

@@ -8,6 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
+PATIENCE = 30.0
+"""Time [s] in which a compiler must say its version."""
+
 
 def has_compiler() -> bool:
     """Return whether there is a C compiler."""
@@ -65,7 +68,8 @@ def _version(command: tuple[str, ...]) -> str:
             text=True,
             errors="replace",
             check=False,
+            timeout=PATIENCE,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout.partition("\n")[0] if answer.returncode == 0 else ""

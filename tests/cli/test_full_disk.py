@@ -1,6 +1,7 @@
 """Commands on a full disk: one error, and no half file."""
 
 import errno
+import io
 import os
 import resource
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nsopt import Result
-from nsopt.cli import NOT_SAVED, STOPPED_EARLY
+from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY
+from nsopt.cli.common import command
 from nsopt.simulation.checkpoint import writer
 from tests.cli.commands import call
 
@@ -89,3 +91,45 @@ def test_a_full_disk_where_a_sweep_is_saved(folder):
         assert len(list(Path("results/drop_sweep/points").iterdir())) == 2
     call(*command[3:])
     assert Path("results/drop_sweep/sweep.nc").is_file()
+
+
+def in_a_shell(line):
+    """Return code and words of ``nsopt list`` with the shell's ``line`` behind it."""
+    command = ["bash", "-c", f"{sys.executable} -m nsopt list {line}"]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is full")
+def test_output_that_cannot_be_written_is_one_error():
+    code, told = in_a_shell("> /dev/full")
+    assert (code, told) == (
+        NOT_SAVED,
+        "error: cannot write the output: No space left on device\n",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="shells")
+@pytest.mark.parametrize("line", [">&-", "| true"])
+def test_a_reader_that_has_gone_is_no_fault(line):
+    assert in_a_shell(line)[1] == ""
+
+
+@pytest.mark.unit
+def test_too_little_memory_is_one_error(folder, monkeypatch):
+    def exhausted(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(sys.modules["nsopt.cli.look"], "problem_files", exhausted)
+    assert "not enough memory" in call("list", code=BAD_INPUT).stderr
+
+
+@pytest.mark.unit
+def test_letters_that_a_terminal_has_not_are_no_fault(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    with command():
+        print("Zahnräder")
+    assert written.getvalue() == b"Zahnr?der\n"

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pinocchio as pin
 import pytest
+import xarray as xr
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
@@ -22,6 +23,7 @@ from nsopt import (
     Variational,
     assemble,
 )
+from nsopt.motion_files import KINDS, c_table
 from nsopt.robots import load_urdf
 from nsopt.trajectory import Effort, EndAt, Horizon, Quintic, StartAt, Straight, optimize
 
@@ -192,3 +194,16 @@ def test_an_exported_motion_is_played_back_by_another_integrator(tmp_path):
     start = np.concatenate([begin, np.zeros(6)])
     played = solve_ivp(rate, (0, 2), start, method="DOP853", rtol=1e-10, atol=1e-12)
     assert played.y[:6, -1] == pytest.approx(end, abs=1e-6)
+
+
+@pytest.mark.unit
+def test_names_end_no_string_of_a_table_in_c():
+    """Nor its comment: each name is one line, within its quotes."""
+    names = ['a"b\\.angle', "c\nd\r.angle", "e??/.angle", "f.angle"]
+    columns = {x: (("time", "q_name"), np.zeros((1, 4))) for x in KINDS}
+    labels = {"time": [0.0], "q_name": names}
+    motion = xr.Dataset(columns, labels, {"title": "lift\r*/ int x = 1;\n\v/*"})
+    text = c_table(motion, "lift")
+    assert text.count("*/") == 1
+    assert '{"a_b_", "c_d_", "e_?/", "f"};' in text
+    assert not set(text) & set("\r\v\0")
