@@ -14,7 +14,7 @@ import nsopt as ns
 from nsopt import Frame
 from nsopt.mechanics import Element
 from nsopt.mpcc import Daqp, IpoptQp, Osqp, Piqp, Proxqp, Qrqp
-from nsopt.schemes import PoissonImpact
+from nsopt.schemes import PoissonImpact, Scheme
 from tests import geometry
 from tests.geometry import CLEARANCE, IRREGULAR, TRIANGLE
 
@@ -367,6 +367,14 @@ SCHEMES = [
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
 ]
+
+
+def _steps_like(scheme: Scheme) -> tuple[object, ...]:
+    return type(scheme), scheme.chooses_h, getattr(scheme, "project", False)
+
+
+KINDS = list({_steps_like(x): x for x in reversed(SCHEMES)}.values())[::-1]
+"""The first of each kind, for tests whose subject is not the form of a scheme."""
 SMOOTH_SCHEMES = [ns.Composition(), ns.RungeKutta()]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),

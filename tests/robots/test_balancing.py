@@ -15,11 +15,11 @@ from nsopt import (
     Mechanism,
     Parameter,
     PlaneContact,
+    Relative,
     Revolute,
     Turn,
     assemble,
 )
-from nsopt.mechanics.spanning_tree import Relative
 from nsopt.robots import fit_springs, inverse_dynamics
 
 G = (0.0, 0.0, -9.81)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import GROUND, Frame, Parameter, Prismatic, Revolute, Spherical
-from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
+from nsopt.robots import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from tests.robots.chains import homogeneous, poses, starts
 
 pytestmark = pytest.mark.unit

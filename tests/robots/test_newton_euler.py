@@ -13,11 +13,13 @@ import pytest
 
 from nsopt import (
     GROUND,
+    Actuator,
     Body,
     Cylindrical,
     Fixed,
     Frame,
     Mechanism,
+    Mimic,
     Planar,
     Prismatic,
     Relative,
@@ -26,7 +28,6 @@ from nsopt import (
     Universal,
     assemble,
 )
-from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.robots import (
     bias_force,
     forward_dynamics,

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from nsopt import Fixed, Planar, Prismatic, Revolute
 from nsopt.mechanics import Mimic
-from nsopt.robots.urdf import load_urdf
+from nsopt.robots import load_urdf
 from tests.robots.chains import homogeneous, poses, starts
 
 pytestmark = pytest.mark.unit

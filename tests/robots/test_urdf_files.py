@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nsopt.robots.urdf import load_urdf
+from nsopt.robots import load_urdf
 from tests.robots.test_urdf import link
 
 pytestmark = pytest.mark.unit

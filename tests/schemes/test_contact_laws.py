@@ -96,6 +96,7 @@ def test_friction_in_space_points_against_the_slip(scheme):
     force = data["contact_force"].values[20:150, 0]
     assert force[:, 0] == pytest.approx(-0.4 * 2 * G, rel=1e-4)
     assert np.abs(force[:, 1]).max() < 1e-9
+    assert np.nansum(data["retries"]) == 0  # the chain alone takes it
 
 
 @pytest.mark.parametrize("scheme", FRICTIONAL, ids=name)
@@ -105,8 +106,9 @@ def test_viscous_friction_decays_exponentially(scheme):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", BOUNCING, ids=name)
-@pytest.mark.parametrize("restitution", [0.5, 1.0])
+@pytest.mark.parametrize(
+    ("scheme", "restitution"), [*((x, 0.5) for x in BOUNCING), (BOUNCING[0], 1.0)], ids=name
+)
 def test_a_ball_rebounds_by_newtons_law(scheme, restitution):
     """Apex after the first impact: e^2 of the height; energy lost (1 - e^2) m g h."""
     data = run(ball(restitution, height=0.2), 0.2 + restitution * 0.25, scheme, 5e-4)
@@ -162,9 +164,9 @@ def rod_on_two_posts(left, right):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=name)
-@pytest.mark.parametrize(("left", "right"), [(0.5, 0.5), (0.0, 0.8)])
-def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
+def test_laws_of_impact_at_two_contacts_at_once(impact):
     """By hand: M v+ = M v- + W Lam with 2 x 2 Delassus matrix G = W^T M^-1 W."""
+    left, right = 0.0, 0.8
     dynamics = rod_on_two_posts(left, right)
     data = run(dynamics, 0.11, ContactAligned(impact=impact))
     k = int(np.argmax(data["impulse"].values.sum(axis=1)[1:])) + 1
@@ -184,19 +186,13 @@ def test_laws_of_impact_at_two_contacts_at_once(impact, left, right):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", BOUNCING[:4], ids=name)
+@pytest.mark.parametrize("scheme", BOUNCING[:2], ids=name)
 def test_a_ball_thrown_from_its_floor_rebounds_at_once(scheme):
     """Touching and approaching is an impact, though the contact was closed before."""
     body = Body("ball", 1.0, velocity=(0, 0, -2.0), point_mass=True)
     floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(restitution=0.5))
     data = run(assemble(Mechanism([body]), [floor]), 0.01, scheme)
     assert data["v"].values[-1, 2] == pytest.approx(1.0, rel=1e-9)
-
-
-@pytest.mark.parametrize("scheme", FRICTIONAL, ids=name)
-def test_the_chain_alone_takes_friction_in_space(scheme):
-    data = run(block(0.4, speed=1.0, planar=False), 0.1, scheme)
-    assert np.nansum(data["retries"]) == 0
 
 
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean(), ContactAligned()], ids=name)

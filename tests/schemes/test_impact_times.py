@@ -16,7 +16,6 @@ from nsopt import (
     Frame,
     LargestStep,
     Mechanism,
-    NewtonImpact,
     PlanarRevoluteClearance,
     PlaneContact,
     PoissonImpact,
@@ -118,43 +117,31 @@ def worn():
     return assemble(Mechanism([crank, rod, slider], joints), [pin], slider_crank.GRAVITY)
 
 
-def told(result):
-    """Return by how much the energy is off according to the summary [J]."""
-    (line,) = [x for x in result.summary().splitlines() if x.startswith("impacts within steps")]
-    return float(line.split(" J")[0].split()[-1])
-
-
 @pytest.mark.slow
 def test_a_worn_wrist_pin_is_as_exact_as_with_events():
     """Energy and angle of the crank after 50 ms, against steps that end at events."""
     dynamics = worn()
 
-    def end(h, h_min, scheme, control=PLACED):
+    def end(h, h_min, scheme):
         result = simulate(
             dynamics,
             duration=0.05,
             steps=StepBounds(h_min, h),
             scheme=scheme,
             solver=Compiled(),
-            control=control,
+            control=PLACED,
             progress=False,
         )
         assert result.completed, result.stop_reason
         return turned(result["q"].values[-1]), result["total_energy"].values[-1], result
 
-    angle, energy, _ = end(5e-6, 5e-6, ContactAligned())
+    angle, energy, _ = end(1e-5, 1e-5, ContactAligned())
     for h in (1e-4, 5e-5):
         limit = (h / 1e-4) ** 2
         *now, result = end(h, 1e-9, Variational())
         assert abs(now[0] - angle) < 1.2e-3 * limit
         assert abs(now[1] - energy) < 1.2e-3 * limit + 2e-4
         assert not result.warnings
-        # By default impacts are placed to less; then the summary says how far the energy is off.
-        *now, result = end(h, 1e-9, Variational(), LargestStep())
-        assert abs(now[1] - energy) < told(result)
-    *now, result = end(1e-4, 1e-4, Variational())
-    assert any("impacts are placed at the end" in text for text in result.warnings)
-    assert abs(now[1] - energy) < 2 * result.data.attrs["unplaced_energy"]
 
 
 APPROACH = 1e-6
@@ -187,15 +174,12 @@ def bouncing(e, h, scheme, h_min, impact_error=APPROACH):
     return result["body_position"].values[-1, 0, :2], result["total_energy"].values[-1]
 
 
-LAWS = [NewtonImpact(), PoissonImpact()]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS, ids=lambda x: type(x).__name__)
-def test_a_rebound_is_of_the_velocity_at_the_impact(law):
+def test_a_rebound_is_of_the_velocity_at_the_impact():
     """Not of that at the start of the step, which differs by what acts until then."""
+    law = PoissonImpact()  # Newton's, the default: below
     place, energy = bouncing(0.9, 5e-4, ContactAligned(impact=law), 5e-4)
-    for h in (8e-3, 4e-3, 2e-3):
+    for h in (8e-3, 2e-3):
         now = bouncing(0.9, h, Variational(impact=law), 1e-9)
         assert np.abs(now[0] - place).max() < 1e-6
         assert abs(now[1] - energy) < 3e-6
@@ -222,10 +206,9 @@ def test_a_ball_rebounds_with_the_energy_that_its_fall_gave(h):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("h", [4e-3, 1e-3])
-def test_a_force_works_on_the_way_that_bodies_go(h):
+def test_a_force_works_on_the_way_that_bodies_go():
     """Weight stated as a force: the same energy is dissipated, in the steps of impacts too."""
-    dissipated = []
+    dissipated, h = [], 1e-3
     for stated in (True, False):
         body = Body("disc", 2.0, (1.0, 1.0, 1.0), position=(-BEHIND, ASIDE, 0), velocity=(1, 0, 0))
         hinge = PlanarRevoluteClearance(

@@ -24,10 +24,10 @@ from nsopt import (
     assemble,
     simulate,
 )
-from tests.catalog import CLEARANCES, CONTACTS, RUBBING, SCHEMES
+from tests.catalog import CLEARANCES, CONTACTS, KINDS, RUBBING
 from tests.schemes.models import G, Shaken, ball_on_piston
 
-schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+schemes = pytest.mark.parametrize("scheme", KINDS, ids=repr)
 MASS = 2.0
 SPEED = 0.5
 SHAKEN = Shaken(0.01, 50.0)  # A w^2 = 2.5 g

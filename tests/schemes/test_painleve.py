@@ -93,29 +93,28 @@ def test_the_tip_of_a_jammed_rod_is_stopped_by_an_impulse(scheme):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-def test_where_h_is_fixed_it_stays(scheme):
+def test_where_h_is_fixed_it_stays():
     """To the first order: gravity acts for one step."""
     dynamics, ahead, axis = sliding_rod(0.7, 1.0)
     result = simulate(
-        dynamics, duration=2e-5, steps=StepBounds(1e-5, 1e-5), scheme=scheme, solver=Compiled()
+        dynamics,
+        duration=2e-5,
+        steps=StepBounds(1e-5, 1e-5),
+        scheme=Variational(),
+        solver=Compiled(),
     )
     assert result["h"].values[1:] == pytest.approx(1e-5, rel=1e-9)
     velocity = result["v"].values[1, :3]
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-5)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "duration"),
-    [
-        (SCHEMES[0], 5e-7),
-        *(pytest.param(SCHEMES[0], x, marks=pytest.mark.slow) for x in (1e-6, 2.5e-6)),
-        *(pytest.param(x, 5e-7, marks=pytest.mark.slow) for x in SCHEMES[1:]),
-    ],
-    ids=repr,
-)
-def test_a_jam_in_the_last_step(scheme, duration):
-    """Which is shorter than h_min, as it ends with the run; the next to last ones are not."""
+@pytest.mark.parametrize("duration", [5e-7, 2.5e-6])
+def test_a_jam_in_the_last_step(duration):
+    """Which is shorter than h_min, as it ends with the run; the next to last ones are not.
+
+    By other schemes: the landings below.
+    """
+    scheme = Variational()
     dynamics, ahead, axis = sliding_rod(0.7, 1.0)
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=duration, steps=steps, scheme=scheme, solver=Compiled())
@@ -129,7 +128,7 @@ def test_a_jam_in_the_last_step(scheme, duration):
 @pytest.mark.parametrize(
     ("scheme", "left"),
     # Contacts of `MoreauJean` close at the start of the step after.
-    [(SCHEMES[0], 5e-7), (SCHEMES[0], 5e-5), *((scheme, 1.5e-4) for scheme in SCHEMES)],
+    [(SCHEMES[0], 5e-7), *((scheme, 1.5e-4) for scheme in SCHEMES)],
 )
 def test_a_rod_that_lands_in_the_last_steps_and_jams(scheme, left):
     """Its fall ends that long before the run does [s]; the impulse stops the tip, fall and all."""
@@ -236,10 +235,9 @@ def test_a_fallback_takes_the_impulse_and_is_told():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
-def test_after_a_jam_the_rod_goes_on(coordinates):
+def test_after_a_jam_the_rod_goes_on():
     """Nothing drives it."""
-    dynamics, *_ = sliding_rod(0.3, 1.0, coordinates)
+    dynamics, *_ = sliding_rod(0.3, 1.0, "relative")
     steps = StepBounds(1e-6, 1e-3)
     result = simulate(dynamics, duration=0.2, steps=steps, scheme=Variational(), solver=Compiled())
     assert result.completed

@@ -81,7 +81,7 @@ def test_free_rotation_is_that_of_eulers_equations():
         assembled([Body("b", 1.0, J, angular_velocity=w0)], [], gravity=(0, 0, 0)),
         [],
     )
-    for h in (2e-3, 1e-3, 5e-4):
+    for h in (2e-3, 1e-3):
         result = run(dynamics, 0.5, h)
         turned = axes_of(exact[3:]).T @ axes_of(result["q"].values[-1, 3:])
         errors.append(np.linalg.norm(Rotation.from_matrix(turned).as_rotvec()))
@@ -142,7 +142,7 @@ def test_a_massless_link_is_a_rod():
     dynamics = assembled([link, bob], joints, gravity=(0, -G, 0))
     angle, _ = pendulum_angle(0.6, 0.25, 0.5)
     errors = []
-    for h in (2e-3, 1e-3, 5e-4):
+    for h in (2e-3, 1e-3):
         result = run(dynamics, 0.6, h)
         errors.append(
             np.linalg.norm(
@@ -242,12 +242,6 @@ def test_adams_trajectories(case):
     # Velocities are met to within what was published, 5e-6, so only the others show the order.
     assert np.all(coarse < [0.004, 3e-5, 1e-3])
     assert coarse[[0, 2]] / fine[[0, 2]] == pytest.approx(2, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_adams_trajectories_at_a_small_step(case):
-    assert np.all(adams_errors(case, 1e-4, 1.0).max(axis=0) < [3.5e-4, 2e-5, 1e-4])
 
 
 # Event-driven solution of the plane motion, independent of this project's schemes: one impact at

@@ -7,6 +7,7 @@ import pytest
 
 from nsopt import (
     GROUND,
+    Acceptance,
     Compiled,
     ContactLaw,
     Frame,
@@ -23,8 +24,7 @@ from nsopt import (
 from nsopt.mechanics import Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales
-from nsopt.simulation.acceptance import Acceptance
-from nsopt.simulation.program import StepProgram
+from nsopt.simulation import StepProgram
 from tests.schemes.loops_in_space import DOWN, bennett_mechanism
 from tests.schemes.test_impact_laws import INERTIA, by_hand, planar, poses, rod
 

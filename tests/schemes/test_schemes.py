@@ -9,10 +9,13 @@ from scipy.integrate import solve_ivp
 from nsopt import (
     Body,
     Compiled,
+    ContactAligned,
     Frame,
     Mechanism,
     MoreauJean,
+    PaperStep,
     PlaneContact,
+    PoissonImpact,
     Revolute,
     Solver,
     Sqp,
@@ -20,9 +23,8 @@ from nsopt import (
     assemble,
     simulate,
 )
-from tests.catalog import SCHEMES, SMOOTH_SCHEMES
+from tests.catalog import KINDS, SMOOTH_SCHEMES
 
-schemes = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 G = 9.81
 
 
@@ -47,18 +49,21 @@ def physical_pendulum(coordinates="absolute"):
     return assemble(Mechanism([arm], [hinge], coordinates), gravity=(0.0, -G, 0.0))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES + SMOOTH_SCHEMES, ids=repr)
+@pytest.mark.parametrize(
+    "scheme",
+    [*KINDS, PaperStep(explicit=True), MoreauJean(theta=1.0), *SMOOTH_SCHEMES],
+    ids=repr,
+)
 def test_pendulum_converges_at_least_with_first_order(scheme):
     converges(scheme, "relative")
 
 
-KINDS = list({type(x): x for x in reversed(SCHEMES + SMOOTH_SCHEMES)}.values())
-"""The first of each kind."""
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", KINDS, ids=repr)
+@pytest.mark.parametrize(
+    "scheme", [PaperStep(), PaperStep(renormalise=False), MoreauJean()], ids=repr
+)
 def test_so_it_does_in_absolute_coordinates(scheme):
+    """Those of higher order, on the same pendulum: `test_orders`."""
     converges(scheme, "absolute")
 
 
@@ -84,7 +89,7 @@ def converges(scheme, coordinates):
     assert ratio < 0.55 or errors[1] < 1e-9, f"halving h leaves {ratio:.2f} of the error: {errors}"
 
 
-@schemes
+@pytest.mark.parametrize("scheme", [*KINDS, ContactAligned(impact=PoissonImpact())], ids=repr)
 def test_a_dropped_ball_lies_still_under_its_weight(scheme):
     ball = Body("ball", 3.0, (0.1, 0.1, 0.1), position=(0, 0, 0.02))
     floor = PlaneContact("floor", Frame(None), Frame(ball), radius=0.01)

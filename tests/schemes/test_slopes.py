@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 import nsopt as ns
-from nsopt import GROUND, Body, Frame, Mechanism, Variational, assemble
+from nsopt import GROUND, Acceptance, Body, Frame, Mechanism, Variational, assemble
 from nsopt.mpcc.newton_rows import NewtonRows
-from nsopt.simulation.acceptance import Acceptance
-from nsopt.simulation.program import StepProgram
+from nsopt.simulation import StepProgram
 
 pytestmark = pytest.mark.unit
 

@@ -53,18 +53,13 @@ def same(one, two, names=("time", "q", "v", "impulse", "contact_loss")):
 )
 def test_chain_and_solvers_agree(scheme):
     """Across the impact of case A at 14.3 ms."""
-    compiled = run(0.03, scheme=scheme)
-    solved = run(0.03, scheme=scheme, solver=Solver(backend=Sqp()))
+    compiled = run(0.02, scheme=scheme)
+    solved = run(0.02, scheme=scheme, solver=Solver(backend=Sqp()))
     if not isinstance(scheme, ContactAligned):  # the solvers may need smaller steps to find events
         assert compiled["time"].values == pytest.approx(solved["time"].values, abs=1e-10)
         assert compiled["q"].values == pytest.approx(solved["q"].values, abs=1e-9)
     assert compiled["q"].values[-1] == pytest.approx(solved["q"].values[-1], abs=1e-7)
     assert np.nansum(compiled["impulse"]) == pytest.approx(np.nansum(solved["impulse"]), rel=1e-6)
-
-
-@pytest.mark.slow
-def test_where_chunks_begin_does_not_matter():
-    assert same(run(solver=Compiled(chunk=7)), run(solver=Compiled(chunk=100)))
 
 
 def test_the_virtual_machine_takes_the_same_steps(monkeypatch):

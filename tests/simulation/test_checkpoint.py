@@ -74,7 +74,7 @@ RUNS = {
     "compiled, often stuck": {
         "steps": StepBounds(5e-5, 1e-4),
         "solver": Compiled(Newton(tolerance=1e-16, rough=1e-15), chunk=5),
-        "duration": 0.006,
+        "duration": 0.003,
     },
     "compiled, by another scheme": {
         "steps": StepBounds(1e-4, 1e-3),
@@ -111,6 +111,9 @@ def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):
     options = RUNS[name] | {"store_every": every}
     whole = run(**options)
     assert whole.completed
+    if "stuck" in name:  # so that it says something of the solvers' memory between two calls
+        assert np.nansum(whole["retries"]) > 20
+        assert np.any(whole["retries"].values[1:] == 0)
     first = Checkpoint(tmp_path / "first", steps=3)
     stopped(4, checkpoint=first, **options)
     again = replace(first, resume=True)
@@ -118,15 +121,6 @@ def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):
     assert_same(run(checkpoint=replace(again, path=second), **options), whole)
     stopped(4, checkpoint=again, **options)
     assert_same(run(checkpoint=again, **options), whole)
-
-
-@pytest.mark.slow
-def test_the_stuck_run_is_stuck():
-    """So that the test above says something of the solvers' memory between two calls of them."""
-    result = run(**RUNS["compiled, often stuck"])
-    texts = "; ".join(result["tried"].values)
-    assert texts.count("Newton did not converge") > 20
-    assert np.sum(result["retries"].values[1:] > 0) < len(result["retries"]) - 1
 
 
 @pytest.mark.slow
@@ -155,15 +149,14 @@ def test_chunks_leave_no_trace():
 @pytest.mark.parametrize(
     ("scheme", "solver", "control", "blocks"),
     [
-        (PaperStep(), Solver(backend=Sqp()), LargestStep(), 20),
-        (PaperStep(), Solver(backend=Ipopt()), LargestStep(), 20),
-        (Variational(), Solver(backend=Ipopt()), LargestStep(), 20),
+        (PaperStep(), Solver(backend=Sqp()), LargestStep(), 10),
+        (Variational(), Solver(backend=Ipopt()), LargestStep(), 10),
         (Variational(), Solver(backend=Sqp()), ErrorControl(1e-11), 20),
         (Hopeless(), Solver(backend=Sqp()), LargestStep(), 4),
         (Variational(), Compiled(chunk=1), ErrorControl(1e-11), 200),
         (Hopeless(), Compiled(chunk=1), LargestStep(), 20),
     ],
-    ids=["paper, SQP", "paper, IPOPT", "IPOPT", "SQP", "fallback", "compiled", "both"],
+    ids=["paper, SQP", "IPOPT", "SQP", "fallback", "compiled", "both"],
 )
 def test_nothing_else_is_remembered(scheme, solver, control, blocks):
     """A driver made anew for each block, solvers and all, steps as one that goes on, bit by bit."""
@@ -212,9 +205,9 @@ simulate(
 """
 
 
-@pytest.mark.parametrize("writes", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (6, 11))])
+@pytest.mark.parametrize("writes", [4, pytest.param(11, marks=pytest.mark.slow)])
 def test_kill_9_in_the_middle_of_a_write(tmp_path, writes):
-    """Of the second block, the second head and the third head, after as many syncs."""
+    """Of the second block and the third head, after as many syncs."""
     keep = Checkpoint(tmp_path / "killed")
     killed = subprocess.run([sys.executable, "-c", KILLED, keep.path, str(writes)], check=False)
     assert killed.returncode == -signal.SIGKILL

@@ -5,8 +5,10 @@ import pytest
 
 from nsopt import (
     GROUND,
+    Acceptance,
     Body,
     Frame,
+    LargestStep,
     Mechanism,
     PlaneContact,
     SpringDamper,
@@ -18,11 +20,7 @@ from nsopt.mpcc import Newton, compile_native, has_compiler
 from nsopt.mpcc.native import generated
 from nsopt.mpcc.side_by_side import with_vectors
 from nsopt.schemes import Scales
-from nsopt.simulation.acceptance import Acceptance
-from nsopt.simulation.attempt import StepAttempt
-from nsopt.simulation.chain_state import ChainParameters
-from nsopt.simulation.control import LargestStep
-from nsopt.simulation.program import StepProgram
+from nsopt.simulation import ChainParameters, StepAttempt, StepProgram
 
 H, COUNT, BALLS = 2e-3, 150, 6
 

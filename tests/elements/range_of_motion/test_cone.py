@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from nsopt import Body, Cone, CubicLaw, Frame, Parameter, PrintedExcess, RangeOfMotion
-from nsopt.elements.range_of_motion import Chord, SphericalAngle
+from nsopt import (
+    Body,
+    Chord,
+    Cone,
+    CubicLaw,
+    Frame,
+    Parameter,
+    PrintedExcess,
+    RangeOfMotion,
+    SphericalAngle,
+)
 from nsopt.elements.range_of_motion.nearest import angles, generator, nearest
 
 deg = np.radians
