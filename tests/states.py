@@ -6,7 +6,19 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from nsopt import Body, Frame, Mechanism, PaperStep, Solver, Sqp, StepBounds, assemble, simulate
+from nsopt import (
+    Body,
+    Compiled,
+    Frame,
+    Mechanism,
+    PaperStep,
+    Solver,
+    Sqp,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
 from nsopt.mechanics import Constraint
 
 
@@ -170,3 +182,13 @@ def run(dynamics, duration, h, start=None, **options):
     result = simulate(dynamics, start, duration, steps=StepBounds(h, h), **options)
     assert result.completed, result.stop_reason
     return result
+
+
+def run_compiled(dynamics, duration, h, scheme=None, start=None, **options):
+    """A complete run of any scheme at fixed h, of `Variational` by default.
+
+    In compiled code, but for schemes that find h.
+    """
+    scheme = scheme or Variational()
+    solver = Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100)
+    return run(dynamics, duration, h, start, **{"scheme": scheme, "solver": solver} | options)

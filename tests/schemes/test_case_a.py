@@ -44,10 +44,10 @@ def angle_error(data, exact=ANGLE_2):
 @pytest.mark.parametrize(
     "scheme", [Variational(), ContactAligned()], ids=lambda s: type(s).__name__
 )
-@pytest.mark.parametrize(("h", "limit"), [(1e-3, 5e-5), (1e-4, 1e-6)])
-def test_angle_energy_and_gap_at_two_seconds(scheme, h, limit):
-    data = run(h, scheme)
-    assert angle_error(data) <= limit
+def test_angle_energy_and_gap_at_two_seconds(scheme):
+    """At smaller steps the angle is off by less to second order: `test_orders`."""
+    data = run(1e-3, scheme)
+    assert angle_error(data) <= 5e-5
     energy = data["total_energy"].values
     assert energy[0] - energy[-1] == pytest.approx(LOSS, rel=5e-3)
     assert data["gap"].min() >= -1e-10
@@ -60,9 +60,8 @@ def test_the_speed_converges_too():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("h", [1e-3, 1e-4])
-def test_aligned_steps_hit_the_impact(h):
-    data = run(h, ContactAligned(), 0.05)
+def test_aligned_steps_hit_the_impact():
+    data = run(1e-3, ContactAligned(), 0.05)
     events = data["time"].values[["event" in text for text in data["step_reason"].values]]
     assert events == pytest.approx([IMPACT], abs=1e-8)
     assert np.nansum(data["contact_loss"]) == pytest.approx(LOSS, rel=1e-5)

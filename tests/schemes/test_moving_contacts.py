@@ -5,7 +5,6 @@ import pytest
 
 from nsopt import (
     Body,
-    Compiled,
     CompliantContact,
     ContactAligned,
     ContactLaw,
@@ -16,16 +15,13 @@ from nsopt import (
     PaperStep,
     PlaneContact,
     PoissonImpact,
-    Solver,
-    Sqp,
     Start,
-    StepBounds,
     Variational,
     assemble,
-    simulate,
 )
 from tests.catalog import CLEARANCES, CONTACTS, KINDS, RUBBING
 from tests.schemes.models import G, Shaken, ball_on_piston
+from tests.states import run_compiled
 
 schemes = pytest.mark.parametrize("scheme", KINDS, ids=repr)
 MASS = 2.0
@@ -34,18 +30,7 @@ SHAKEN = Shaken(0.01, 50.0)  # A w^2 = 2.5 g
 
 
 def run(dynamics, start, duration, h, scheme, **parameters):
-    result = simulate(
-        dynamics,
-        start,
-        duration,
-        steps=StepBounds(h, h),
-        scheme=scheme,
-        solver=Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100),
-        parameters=parameters,
-        progress=False,
-    )
-    assert result.completed, result.stop_reason
-    return result
+    return run_compiled(dynamics, duration, h, scheme, start, parameters=parameters)
 
 
 def at(z, up):

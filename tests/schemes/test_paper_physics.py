@@ -82,7 +82,7 @@ def test_free_rotation_is_that_of_eulers_equations():
         [],
     )
     for h in (2e-3, 1e-3):
-        result = run(dynamics, 0.5, h)
+        result = run(dynamics, 0.5, h, **GIVEN)
         turned = axes_of(exact[3:]).T @ axes_of(result["q"].values[-1, 3:])
         errors.append(np.linalg.norm(Rotation.from_matrix(turned).as_rotvec()))
     assert np.divide(errors[:-1], errors[1:]) == pytest.approx(2, abs=0.1)
@@ -276,7 +276,7 @@ def test_particle_leaves_a_sphere():
     start = 0.1
     particle = Body("p", 1.0, position=(np.sin(start), 0, np.cos(start)), point_mass=True)
     ball = SphereContact("ball", Frame(None), Frame(particle), body_radius=1.0)
-    result = run(assembled([particle], [ball], (0, 0, -G)), 1.2, 5e-4)
+    result = run(assembled([particle], [ball], (0, 0, -G)), 1.2, 5e-4, **GIVEN)
     last = last_pressed(result)
     height = result["q"].values[last, 2]
     assert height == pytest.approx(2 / 3 * np.cos(start), abs=2e-3)
@@ -295,7 +295,7 @@ def test_frictionless_ladder_leaves_the_wall():
     wall = PlaneContact("wall", Frame(None, axes=(-1, 0, 0)), Frame.at(ladder, top))
     floor = PlaneContact("floor", Frame(None, axes=(0, 1, 0)), Frame.at(ladder, foot))
     dynamics = assembled([ladder], [wall, floor], gravity=(0, -G, 0))
-    result = run(dynamics, 1.0, 5e-4)
+    result = run(dynamics, 1.0, 5e-4, **GIVEN)
     last = last_pressed(result)
     assert 2 * result["q"].values[last, 1] == pytest.approx(2 / 3 * np.sin(angle), abs=3e-3)
     assert np.all(result["impulse"].values[1:, 1] > 0)

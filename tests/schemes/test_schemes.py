@@ -8,7 +8,6 @@ from scipy.integrate import solve_ivp
 
 from nsopt import (
     Body,
-    Compiled,
     ContactAligned,
     Frame,
     Mechanism,
@@ -17,28 +16,12 @@ from nsopt import (
     PlaneContact,
     PoissonImpact,
     Revolute,
-    Solver,
-    Sqp,
-    StepBounds,
     assemble,
-    simulate,
 )
 from tests.catalog import KINDS, SMOOTH_SCHEMES
+from tests.states import run_compiled as run
 
 G = 9.81
-
-
-def run(dynamics, duration, h, scheme):
-    result = simulate(
-        dynamics,
-        duration=duration,
-        steps=StepBounds(h, h),
-        scheme=scheme,
-        solver=Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100),
-        progress=False,
-    )
-    assert result.completed, result.stop_reason
-    return result
 
 
 @cache

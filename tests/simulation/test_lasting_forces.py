@@ -20,8 +20,6 @@ from nsopt import (
     Result,
     Revolute,
     SlideFriction,
-    Solver,
-    Sqp,
     StepBounds,
     StribeckLaw,
     TurnFriction,
@@ -34,23 +32,9 @@ from nsopt.analysis import mode_statistics
 from problems.case_a import case_a
 from problems.slider_crank import slider_crank
 from tests.schemes.models import G, ball
+from tests.states import run_compiled as run
 
 SCHEMES = [Variational(), ContactAligned(), MoreauJean(project=True), PaperStep()]
-
-
-def run(dynamics, duration, h, scheme=None, **options):
-    scheme = scheme or Variational()
-    result = simulate(
-        dynamics,
-        duration=duration,
-        steps=StepBounds(h, h),
-        scheme=scheme,
-        solver=Solver(backend=Sqp()) if scheme.chooses_h else Compiled(chunk=100),
-        progress=False,
-        **options,
-    )
-    assert result.completed, result.stop_reason
-    return result
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
