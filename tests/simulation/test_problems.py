@@ -33,6 +33,7 @@ NAMES = [
     "revolute_pendulum",
     "revolute_pendulum_ideal",
 ]
+QUICK = ("case_a", "prismatic_slider")
 RANGES = ["ball_joint", "hip", "rom_pendulum_damped", "rom_pendulum_elastic", "rom_pendulum_free"]
 TREES = [
     "andrews_squeezer",
@@ -68,6 +69,14 @@ OPTIMA = [
     "slider_crank_peaks",
     "urdf_least_resistance",
 ]
+LARGE = [
+    "arm_least_resistance",
+    "charmie_reach",
+    "quadruped_jump",
+    "quadruped_stand",
+    "urdf_least_resistance",
+]
+"""Of these, what takes more than a second to assemble."""
 MECHANISMS = [
     "bennett",
     "delassus",
@@ -123,7 +132,7 @@ def test_mechanisms_are_found_by_name(name):
     assert load_mechanism(name).bodies
 
 
-@pytest.mark.parametrize("name", OPTIMA)
+@pytest.mark.parametrize("name", few(OPTIMA, *(x for x in OPTIMA if x not in LARGE)))
 def test_optimizations_are_found_by_name(name):
     """Solved in tests/trajectory; every file runs by itself, dataclasses of its own included."""
     stated = load_optimization(name)
@@ -170,7 +179,10 @@ def test_ranges_of_motion_by_the_paper_step(name):
 @pytest.mark.parametrize(
     ("name", "backend"),
     [
-        *((name, "sqp") for name in NAMES),
+        *(
+            pytest.param(name, "sqp", marks=[] if name in QUICK else pytest.mark.slow)
+            for name in NAMES
+        ),
         *(pytest.param(name, "ipopt", marks=pytest.mark.slow) for name in BY_IPOPT),
     ],
 )
@@ -199,7 +211,7 @@ def test_residuals(name, backend):
 
 
 @backends
-@pytest.mark.parametrize("name", ["cylindrical_slider", "prismatic_slider"])
+@pytest.mark.parametrize("name", few(["cylindrical_slider", "prismatic_slider"], *QUICK))
 def test_sliders_accelerate_by_force_over_mass(name, backend):
     data = run(name, backend).data
     t, v = data["time"].values, data["v"].values[:, 2]
@@ -228,6 +240,7 @@ def test_prismatic_slider_touches_with_all_six_vertices(backend):
     assert np.all(vertices < 0.01 * 3e-4)
 
 
+@pytest.mark.slow
 @backends
 def test_step_size_settles_for_the_prismatic_slider_alone(backend):
     # The last ten steps share what is left to the end.
