@@ -101,12 +101,6 @@ FACTS = {
         2e-3,
     ),
 }
-SLOW = {
-    *("bricard", "flexible_chain", "impact_laws", "knocking_pin", "ladder", "peaucellier"),
-    *("cantilever", "grasp", "hopper", "least_load", "push_block", "sit_to_stand", "squeezer"),
-    *("swing_up", "worn_or_not"),
-}
-"""Those of more than three seconds of processor time."""
 
 
 def test_each_script_has_a_fact():
@@ -124,11 +118,9 @@ def test_script_is_short(path):
     assert len(lines) <= LONGEST
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in SCRIPTS],
-)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_script_finds_what_theory_says(name, tmp_path, monkeypatch):
     """Films have two pictures a second here: `tests/test_animation.py` has all of them."""
     animate = animation.animate
