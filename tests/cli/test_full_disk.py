@@ -12,7 +12,6 @@ import pytest
 
 from nsopt import Result
 from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY
-from nsopt.cli.common import command
 from nsopt.simulation.checkpoint import writer
 from tests.cli.commands import call
 

@@ -1,0 +1,85 @@
+"""Tests import through the doors of packages; what is behind them has a reason to be reached."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.test_layers import doors, modules
+
+pytestmark = pytest.mark.unit
+
+FOLDER = Path(__file__).resolve().parent
+BEHIND = {
+    "parts of the solvers that no user calls, tested by numbers of their own": """
+        algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.c_units mpcc.compiler
+        mpcc.functions mpcc.given_rows mpcc.linear_solver mpcc.native mpcc.newton_rows mpcc.repeats
+        mpcc.side_by_side mpcc.stages mpcc.stationarity mpcc.structured mpcc.structured_branch
+        trajectory.checks trajectory.coarse_first trajectory.diagnosis.extent
+        trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
+        trajectory.resting_joints trajectory.schedules trajectory.sensitivity.mapped
+        trajectory.tightening trajectory.transcription.collocation
+        trajectory.transcription.lifting trajectory.transcription.resting
+        trajectory.transcription.stepped
+        """,
+    "parts of mechanisms and steps that no user calls": """
+        elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly
+        mechanics.symbolic mobility.screws robots.table simulation.fallback_chain simulation.limits
+        simulation.record.accepted_steps
+        """,
+    "where tests hold a run on, break it off or count its calls": """
+        mpcc.filter_sqp mpcc.interrupt_callback mpcc.ipopt parallel.cluster
+        simulation.checkpoint.hdf5 simulation.checkpoint.identity simulation.checkpoint.writer
+        simulation.driver simulation.method simulation.run sweep.job sweep.store
+        """,
+    "what pictures and commands are made of": """
+        cli.common cli.look cli.plot plots.browser plots.contact plots.impulses plots.lines
+        plots.magnified plots.programmed plots.robot plots.run plots.scene plots.style
+        """,
+}
+"""Modules within packages by what tests need of them."""
+
+
+def imported():
+    """Yield (place, module, name or None) for each import of a module within a package."""
+    known, exported = modules(), doors(modules())
+    for file in sorted(FOLDER.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                base = node.module or ""
+                named = [(base, x.name) for x in node.names if x.name not in exported.get(base, ())]
+                pairs = [(f"{m}.{x}", None) if f"{m}.{x}" in known else (m, x) for m, x in named]
+            elif isinstance(node, ast.Import):
+                pairs = [(x.name, None) for x in node.names]
+            else:
+                continue
+            for module, name in pairs:
+                inside = module.startswith("nsopt.") and module.count(".") > 1
+                if inside and known[module].name != "__init__.py":
+                    yield f"{file.relative_to(FOLDER)}:{node.lineno}", module, name
+
+
+def doors_of(module, name, exported):
+    """Return the packages that export a name of a module, also by way of another package."""
+    found = {module}
+    while more := {p for p, names in exported.items() if names.get(name) in found} - found:
+        found |= more
+    return sorted(found - {module})
+
+
+def test_what_has_a_door_comes_through_it():
+    exported = doors(modules())
+    told = [
+        f"{place}: import {name} from {' or '.join(way)}, not from {module}"
+        for place, module, name in imported()
+        if name and (way := doors_of(module, name, exported))
+    ]
+    assert not told, "\n".join(told)
+
+
+def test_what_has_none_is_listed_with_a_reason():
+    """Where a new test needs more, let the package export it, or state here why not."""
+    listed = {f"nsopt.{x}" for names in BEHIND.values() for x in names.split()}
+    reached = {module for _, module, _ in imported()}
+    assert sorted(reached - listed) == []
+    assert sorted(listed - reached) == [], "no longer reached"
