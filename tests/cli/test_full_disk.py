@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nsopt import Result
-from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY
+from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY, command
 from nsopt.simulation.checkpoint import writer
 from tests.cli.commands import call
 
