@@ -119,10 +119,10 @@ zoomed(gaps(fine), 0.03)
 """
 ## 3. What the hinge carries
 
-Apart from one peak the hinge with clearance carries what the ideal one does, with a ripple where
-the bushing slides to and fro on the pin, faster the harder it is pressed. The peak is the hit at
-10 ms. Forces are means over a step, so its height is the impulse over the step size and grows as
-steps become finer; the impulse is what to compare.
+The hinge with clearance carries what the ideal one does, with a ripple where the bushing slides to
+and fro on the pin, faster the harder it is pressed. The hit at 10 ms is no force but an impulse: a
+stem, by the axis on the right. Over a step it would be a force that grows as steps become finer, so
+it is left out of the curve, and the summary tells it apart too: an impact at each end of the hinge.
 """
 
 # %%

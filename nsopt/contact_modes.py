@@ -18,6 +18,12 @@ Array = NDArray[np.float64]
 FREE, LASTING, IMPACT = 0, 1, 2
 """Modes of a contact in a step, the values of ``contact_mode`` [flags]."""
 
+RESTS = 1.5
+"""Steps of the lasting force, from which the impulse of a contact that begins may be an impact."""
+
+OPEN = 1e-3
+"""Of the largest gap, that from which a contact was open as it began."""
+
 
 class ModeStatistics(NamedTuple):
     """How a joint spent a run.
@@ -77,6 +83,23 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
             float(impulse[ks].sum()),
         )
     return found
+
+
+def count_unresolved(data: xr.Dataset) -> int:
+    """Return how many rigid contacts begin so that steps of this size do not tell impact or rest.
+
+    Their impulses are worth more than `RESTS` steps of the lasting force after them, less than an
+    impact is.
+    """
+    needed = {"gap", "impulse", "contact_mode", "lasting_force", "h"}
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    if not rigid or not needed <= {*data.variables}:
+        return 0
+    mode, gap, impulse = (data[x].values[:, :rigid] for x in ("contact_mode", "gap", "impulse"))
+    force = np.linalg.norm(data["lasting_force"].values[:, :rigid], axis=-1)
+    begins = (mode[1:] == LASTING) & (gap[:-1] > OPEN * gap.max(axis=0)) & (mode[:-1] != LASTING)
+    worth = impulse[1:] > RESTS * data["h"].values[1:, None] * force[1:]
+    return int(np.count_nonzero(begins & worth))
 
 
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
-from nsopt.contact_modes import statistics_of_modes
+from nsopt.contact_modes import count_unresolved, statistics_of_modes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -255,11 +255,14 @@ def impacts(data: xr.Dataset) -> list[Row]:
         k, j = np.unravel_index(int(np.argmax(impulse)), impulse.shape)
         most = max(most, (float(impulse[k, j]), -(begin + int(k)), int(j)))
         total += float(impulse.sum())
+    more = count_unresolved(data)
+    others = f"{more} that only a smaller h tells from lasting contact" if more else ""
     if not count:
-        return []
+        return [("impacts", f"none but {others}")] if more else []
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
     largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
-    return [("impacts", f"{count} of {largest_one}, {total:.4g} N s in all{kept(data)}")]
+    text = f"{count} of {largest_one}, {total:.4g} N s in all{kept(data)}"
+    return [("impacts", f"{text}, and {others}" if more else text)]
 
 
 def modes(data: xr.Dataset) -> list[Row]:

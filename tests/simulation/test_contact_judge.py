@@ -117,3 +117,11 @@ def test_the_impact_of_a_compliant_contact_is_the_integral_of_its_force():
     assert modes.impacts == 1
     momentum = result["v"].values[-1, 2] + G * result["time"].values[-1]
     assert modes.impulse == pytest.approx(momentum, rel=1e-3)
+
+
+@pytest.mark.parametrize(("h", "words"), [(5e-3, "none but 1 that only"), (5e-4, "1 of up to")])
+def test_the_summary_tells_of_impacts_that_steps_do_not_resolve(h, words):
+    """A ball that falls for 14 ms: three steps, or nearly thirty."""
+    summary = run(ball(0.0, 1e-3), 0.1, h, Variational()).summary()
+    (line,) = (x for x in summary.splitlines() if x.startswith("impacts"))
+    assert words in " ".join(line.split())
