@@ -248,12 +248,12 @@ def thrown():
     return d, start, Simulated(both(d, start, 0.2, 40, Variational())[0])
 
 
-ONCE = [Variational(), GIVEN]
+ONCE = [PaperStep(), GIVEN, Variational()]
 STEADY = [
     *ONCE,
     *(
         pytest.param(x, marks=pytest.mark.slow)
-        for x in [PaperStep(), PRINTED, *OTHERS]
+        for x in [PRINTED, *OTHERS]
         if x not in ONCE and not x.ends_early
     ),
 ]
