@@ -49,7 +49,7 @@ def work_of_joints(result, dynamics, h):
     return np.diff(result["total_energy"].values) - explained
 
 
-def works(row, build, duration=0.1):
+def works(row, build, duration):
     """Work of the joints at h and at h/2, of runs in which every step met the equations."""
     dynamics = build(row)
     start, work = thrown(dynamics), []
@@ -64,14 +64,14 @@ def works(row, build, duration=0.1):
 
 @each(JOINTS)
 def test_work_of_ideal_joints_is_of_second_order(row, build):
-    coarse, fine = (abs(np.sum(work)) for work in works(row, build))
+    coarse, fine = (abs(np.sum(work)) for work in works(row, build, 0.05))
     assert fine <= 0.3 * coarse + 1e-12
     assert coarse <= 1e-4
 
 
 @each(CLEARANCES + CONTACTS)
 def test_contacts_gain_nothing_but_what_falls_with_the_step(row, build):
-    coarse, fine = (np.sum(np.maximum(work, 0)) for work in works(row, build))
+    coarse, fine = (np.sum(np.maximum(work, 0)) for work in works(row, build, 0.1))
     assert fine <= 0.6 * coarse + 1e-9
     assert coarse <= 0.02
 

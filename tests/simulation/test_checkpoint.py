@@ -93,7 +93,6 @@ RUNS = {
         "scheme": PaperStep(),
         "solver": Solver(backend=Sqp()),
     },
-    "paper, IPOPT": {"duration": 0.025, "steps": PAPER, "scheme": PaperStep(), "solver": Solver()},
 }
 
 
@@ -103,7 +102,6 @@ RUNS = {
         ("compiled", 1),
         *((name, 7) for name in RUNS if name != "compiled, often stuck"),
         pytest.param("compiled, often stuck", 7, marks=pytest.mark.slow),
-        ("paper, SQP", 1),
     ],
 )
 def test_a_resumed_run_ends_the_same_bit_by_bit(tmp_path, stopped, name, every):

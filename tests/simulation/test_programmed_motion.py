@@ -209,7 +209,7 @@ def test_the_coupler_of_rpsup_bends_by_a_tenth_and_loads_its_ball():
 
 @pytest.mark.slow
 def test_friction_changes_the_motion_of_olkc_most_then_the_support():
-    """[CoPCoD 2023, section 3.1]; the flexible link hardly does, but for the first angle."""
+    """[CoPCoD 2023, section 3.1]; how little the flexible link does: above."""
 
     def course(**how):
         problem = load_problem("olkc", how)
@@ -231,10 +231,9 @@ def test_friction_changes_the_motion_of_olkc_most_then_the_support():
 
     rigid = course()
     moved = {}
-    for name in ("friction", "flexible_support", "flexible_link"):
+    for name in ("friction", "flexible_support"):
         other = course(**{name: 1})
         moved[name] = {kind: np.abs(other[kind] - rigid[kind]).max() for kind in rigid}
-    friction, support, link = moved.values()
-    assert friction["angle"] > 20 * max(support["angle"], link["angle"])
-    assert friction["distance"] > 10 * support["distance"] > 200 * link["distance"]
-    assert link["angle"] < 4e-3
+    friction, support = moved.values()
+    assert friction["angle"] > 20 * support["angle"]
+    assert friction["distance"] > 10 * support["distance"] > 0
