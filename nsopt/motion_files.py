@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,32 +12,94 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import xarray as xr
 
+Array = NDArray[np.float64]
+
 KINDS = ("q", "v", "a", "tau")
 """Variables of a sampled motion that a controller needs."""
 
 UNQUOTABLE = re.compile(r'["\\\x00-\x1f\x7f]|\?(?=\?)')
 """What a string in C may not have as it stands: quotes, ends of lines, starts of trigraphs."""
 
+EULER, RATES = ("e0", "e1", "e2", "e3"), ("wx", "wy", "wz")
+"""Coordinates and velocities of what turns freely."""
+
 DIGITS = 17
 """With which a float is read back as it was."""
 
 
 def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
-    """Return a sampled motion with the fields of a ROS trajectory_msgs/JointTrajectory."""
-    begin = float(motion["time"][0])
+    """Return a sampled motion with the fields of a ROS trajectory_msgs/JointTrajectory.
+
+    What turns freely is under ``multi_dof_joint_trajectory``, with the fields of a
+    MultiDOFJointTrajectory, as in a moveit_msgs/RobotTrajectory.
+    """
+    turning = _turning(motion)
+    columns = {
+        kind: [k for k, x in enumerate(_owners(motion, kind)) if x not in turning] for kind in "qv"
+    }
+    values = [motion[x].values[:, columns["q" if x == "q" else "v"]].tolist() for x in KINDS]
+    fields = ("positions", "velocities", "accelerations", "effort")
     points = [
-        {
-            "positions": q.tolist(),
-            "velocities": v.tolist(),
-            "accelerations": a.tolist(),
-            "effort": tau.tolist(),
-            "time_from_start": _duration(float(t) - begin),
-        }
-        for t, q, v, a, tau in zip(
-            motion["time"].values, *(motion[x].values for x in KINDS), strict=True
-        )
+        dict(zip(fields, row, strict=True)) | {"time_from_start": time}
+        for *row, time in zip(*values, _times(motion), strict=True)
     ]
-    return {"joint_names": _joints(motion), "points": points}
+    names = _joints(motion)
+    found: dict[str, Any] = {"joint_names": [names[k] for k in columns["q"]], "points": points}
+    if turning:
+        found["multi_dof_joint_trajectory"] = _multi_dof(motion, turning)
+    return found
+
+
+def _multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, Any]:
+    """Return poses and velocities of what turns freely, in world axes for bodies."""
+    n = len(motion["time"])
+    points: list[dict[str, Any]] = [
+        {"transforms": [], "velocities": [], "time_from_start": time} for time in _times(motion)
+    ]
+    for name in turning:
+        place, turn = _columns(motion, "q", name, "xyz"), _columns(motion, "q", name, EULER)
+        speed, rate = (_columns(motion, "v", name, x) for x in (("vx", "vy", "vz"), RATES))
+        e0, e = turn[:, :1], turn[:, 1:]
+        arm = np.cross(e, rate)
+        rate = rate + 2 * (e0 * arm + np.cross(e, arm))  # from the axes of the body
+        rotation = np.hstack([e, e0])
+        for k in range(n):
+            points[k]["transforms"].append(_named(place[k], rotation[k]))
+            twist = {"linear": _vector(speed[k]), "angular": _vector(rate[k])}
+            points[k]["velocities"].append(twist)
+    return {"joint_names": list(turning), "points": points}
+
+
+def _named(place: Array, rotation: Array) -> dict[str, Any]:
+    turn = dict(zip("xyzw", rotation.tolist(), strict=True))
+    return {"translation": _vector(place), "rotation": turn}
+
+
+def _vector(x: Array) -> dict[str, float]:
+    return dict(zip("xyz", x.tolist(), strict=True))
+
+
+def _columns(motion: xr.Dataset, kind: str, owner: str, names: Sequence[str]) -> Array:
+    """Return coordinates or velocities by name, (n, k); zero where there are none."""
+    known = motion[f"{kind}_name"].values.tolist()
+    values, wanted = motion[kind].values, [f"{owner}.{x}" for x in names]
+    none = np.zeros(len(values))
+    return np.stack([values[:, known.index(x)] if x in known else none for x in wanted], axis=1)
+
+
+def _turning(motion: xr.Dataset) -> list[str]:
+    """Return the names of bodies and joints that turn freely."""
+    names = motion["q_name"].values.tolist()
+    return [x.rpartition(".")[0] for x in names if x.endswith(".e0")]
+
+
+def _owners(motion: xr.Dataset, kind: str) -> list[str]:
+    return [x.rpartition(".")[0] for x in motion[f"{kind}_name"].values.tolist()]
+
+
+def _times(motion: xr.Dataset) -> list[dict[str, int]]:
+    t = motion["time"].values
+    return [_duration(float(x - t[0])) for x in t]
 
 
 def c_table(motion: xr.Dataset, name: str) -> str:
@@ -53,7 +116,10 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     quoted = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in _joints(motion))
     arrays = [_array(f"{name}_time", motion["time"].values)]
     arrays += [_array(f"{name}_{x}", motion[x].values) for x in KINDS]
-    upper = name.upper()
+    upper, rates = name.upper(), motion["v_name"].values.tolist()
+    if len(rates) != joints:  # Euler parameters have rates of another number
+        names = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in rates)
+        arrays.insert(0, f"static const char *const {name}_rates[{len(rates)}] = {{{names}}};")
     head = f"{_plain(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI"
     head += f", tau for {motion.attrs['hold']}" if "hold" in motion.attrs else ""
     return "\n".join(
@@ -68,7 +134,7 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     )
 
 
-def _array(name: str, values: NDArray[np.float64]) -> str:
+def _array(name: str, values: Array) -> str:
     size = "".join(f"[{n}]" for n in values.shape)
     rows = [", ".join(f"{x:.{DIGITS}g}" for x in row) for row in np.atleast_2d(values.T).T]
     braced = rows if values.ndim == 1 else [f"{{{row}}}" for row in rows]
@@ -77,9 +143,12 @@ def _array(name: str, values: NDArray[np.float64]) -> str:
 
 def _joints(motion: xr.Dataset) -> list[str]:
     """Return the names of joints, ``shoulder`` of ``shoulder.angle``; of others the coordinates."""
-    names = [str(x) for x in motion["q_name"].values]
-    short = [x.rpartition(".")[0] or x for x in names]
-    return short if len(set(short)) == len(short) else names
+    names, turning = [str(x) for x in motion["q_name"].values], _turning(motion)
+    owners = [x.rpartition(".")[0] or x for x in names]
+    short = [x for x in owners if x not in turning]
+    if len(set(short)) != len(short):
+        return names
+    return [name if x in turning else x for name, x in zip(names, owners, strict=True)]
 
 
 def _duration(seconds: float) -> dict[str, int]:

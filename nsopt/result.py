@@ -252,8 +252,9 @@ class Result:
         Raises
         ------
         ValueError
-            If it is a simulation, has coordinates of free bodies or ball joints, or the times are
-            not within the motion, or do not rise where there is a ``hold``.
+            If it is a simulation, was found in steps of a scheme and has coordinates of free bodies
+            or ball joints, or the times are not within the motion, or do not rise where there is a
+            ``hold``.
         """
         return sample(self.data, dt, times, hold)
 
@@ -276,9 +277,7 @@ class Result:
         ValueError
             As for `sample`.
         """
-        table = Result(self._at_rate(rate, hold)).to_dataframe()
-        exact = f"%.{motion_files.DIGITS}g"
-        return _written(path, table.to_csv(float_format=exact, lineterminator="\n"))
+        return write_table(path, self._at_rate(rate, hold))
 
     def to_c(
         self, path: str | Path, *, rate: float, name: str = "motion", hold: Hold | None = None
@@ -293,6 +292,9 @@ class Result:
         """Return an optimal motion with the fields of a ROS trajectory_msgs/JointTrajectory.
 
         Joint names, and points of positions, velocities, accelerations, effort, time_from_start.
+        Bodies and ball joints that turn freely are under ``multi_dof_joint_trajectory``, with the
+        fields of a MultiDOFJointTrajectory: transforms and velocities of the centre of mass in
+        world axes, of a ball joint in those of the body before it.
 
         Parameters
         ----------
@@ -327,6 +329,13 @@ class Result:
     def summary(self) -> str:
         """Return the main figures of the motion, in a few lines."""
         return summary(self.data)
+
+
+def write_table(path: str | Path, motion: xr.Dataset) -> Path:
+    """Write a sampled motion as comma-separated values; errors as for `Result.to_csv`."""
+    exact = f"%.{motion_files.DIGITS}g"
+    text = Result(motion).to_dataframe().to_csv(float_format=exact, lineterminator="\n")
+    return _written(path, text)
 
 
 def _written(path: str | Path, text: str) -> Path:

@@ -153,7 +153,8 @@ def sample(
     if "step_drive" not in data or not np.isfinite(data["step_acceleration"].values[1:]).all():
         raise ValueError(
             f"{data.attrs['title']!r} has no accelerations over its steps: sample() is of results "
-            "of optimize whose coordinates are angles and lengths of joints; take its nodes"
+            "of optimize whose coordinates are angles and lengths of joints, and of "
+            "optimize_phases; take its nodes"
         )
     at = _times(data["time"].values, dt, times)
     return _at(data, at) if hold is None else _held(data, at, hold)

@@ -67,6 +67,49 @@ def test_turns_about_changing_axes_obey_eulers_equations():
     assert errors[0] / errors[1] > 8
 
 
+def test_files_for_controllers_have_the_pose_of_the_base(tmp_path):
+    """At half of the turn by the least torque: half of the angle, at 1.5 a / T."""
+    angle, T = 1.2, 2.0
+    result = turned((0, 0, 0), (0, 0, angle), 4)
+    table = np.genfromtxt(result.to_csv(tmp_path / "a.csv", rate=10), delimiter=",", names=True)
+    names = table.dtype.names
+    e3 = next(x for x in names if x.endswith("e3"))
+    assert table[e3][10] == pytest.approx(np.sin(angle / 4), abs=1e-6)
+    found = result.to_joint_trajectory(rate=10)
+    assert found["joint_names"] == []
+    base = found["multi_dof_joint_trajectory"]
+    assert base["joint_names"] == ["satellite"]
+    point = base["points"][10]
+    assert point["time_from_start"] == {"sec": 1, "nanosec": 0}
+    rotation = point["transforms"][0]["rotation"]
+    assert [rotation[x] for x in "xyzw"] == pytest.approx(
+        [0, 0, np.sin(angle / 4), np.cos(angle / 4)], abs=1e-6
+    )
+    assert point["velocities"][0]["angular"]["z"] == pytest.approx(1.5 * angle / T, rel=1e-5)
+    text = result.phases[0].to_c(tmp_path / "a.h", rate=10).read_text()
+    assert "motion_q[11][7]" in text
+    assert "motion_rates[6]" in text
+
+
+def test_rates_are_in_the_axes_of_the_world():
+    """Of a free motion the angular momentum in the world is constant."""
+    spin = [0, 0, 0, 1.0, 0.5, -0.8]
+    d = satellite()
+    costs = [InputEffort(input=name) for name in TORQUES]
+    guess = Quintic(posture((0, 0, 0)), posture((1.0, 0.5, -0.8)))
+    ends = [[StartAt(posture((0, 0, 0)), spin)], []]
+    phases = [MotionPhase(d, Horizon(0.5, 8), costs, x, guess, TORQUES) for x in ends]
+    result = optimize_phases(phases)
+    assert result.completed, result.stop_reason
+    points = result.to_joint_trajectory(rate=4)["multi_dof_joint_trajectory"]["points"]
+    momenta = []
+    for point in points:
+        turn = Rotation.from_quat([point["transforms"][0]["rotation"][x] for x in "xyzw"])
+        w = turn.inv().apply([point["velocities"][0]["angular"][x] for x in "xyz"])
+        momenta.append(turn.apply(np.array(INERTIA) * w))
+    assert np.array(momenta) == pytest.approx(np.tile(momenta[0], (len(momenta), 1)), abs=1e-5)
+
+
 def off(motion):
     """Return by what angle [rad] Euler's equations end elsewhere than a motion."""
     J = np.array(INERTIA)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsopt import motion_files
 from nsopt.checks import positive
-from nsopt.result import Result
+from nsopt.result import Result, write_table
 from nsopt.trajectory.transcription.base import Array
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class PhasedResult:
         -------
         xarray.Dataset
             Over ``time``: q, v, a, tau as by `Result.sample`, and ``phase``, the number of the
-            phase; a border belongs to the phase that begins there.
+            phase; a border belongs to the phase that begins there. Inputs are by phase.
         """
         import xarray as xr
 
@@ -76,7 +78,35 @@ class PhasedResult:
             part = result.sample(times=own).drop_vars(["input", "input_name"])
             number = ("time", np.full(len(own), i))
             parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))
-        return xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
+        found = xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
+        completed = int(self.completed)
+        return found.assign_attrs(title="; ".join(self.names), completed=completed)
+
+    def to_csv(self, path: str | Path, *, rate: float) -> Path:
+        """Write the motion as comma-separated values: time, phase, q, v, a, tau by joint.
+
+        Parameters
+        ----------
+        path : path
+            The file appears whole or not at all.
+        rate : float [Hz]
+            Of rows, as for `sample` with dt = 1 / rate.
+        """
+        return write_table(path, self._at_rate(rate))
+
+    def to_joint_trajectory(self, *, rate: float) -> dict[str, Any]:
+        """Return the motion with the fields of a ROS trajectory_msgs/JointTrajectory.
+
+        As `Result.to_joint_trajectory` does of one phase.
+
+        Parameters
+        ----------
+        rate : float [Hz]
+        """
+        return motion_files.joint_trajectory(self._at_rate(rate))
+
+    def _at_rate(self, rate: float) -> xr.Dataset:
+        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate))
 
     def summary(self) -> str:
         """Return the main figures of each phase."""
