@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import casadi as ca
 
 from nsopt.checks import check_text, check_variable_name, finite
+from nsopt.culprit import naming
 from nsopt.mechanics.constraints import (
     constraint_functions,
     contact_functions,
@@ -76,9 +77,10 @@ def assemble(
             stacklevel=2,
         )
     mechanism.check_members([*mechanism.joints, *members])
-    parameters = parameters_in((mechanism, members, gravity))
-    symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
-    dynamics = _functions(symbolic)
+    with naming(Element):
+        parameters = parameters_in((mechanism, members, gravity))
+        symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
+        dynamics = _functions(symbolic)
     _check_names(dynamics)
     check_planes(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())

@@ -27,6 +27,7 @@ from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
+from nsopt.mpcc.native_output import printing_to_stderr
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
@@ -148,6 +149,7 @@ __all__ = [
     "has_compiler",
     "min_rows",
     "over_instances",
+    "printing_to_stderr",
     "relax_discs",
     "smooth_discs",
     "split_into_pairs",

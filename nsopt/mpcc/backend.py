@@ -251,7 +251,7 @@ class NlpsolCall:
             return self._ended(start, status, False, 0, perf_counter() - begin)
         stats = self._stats()
         status, success = str(stats.get("return_status", "no status")), stats.get("success", False)
-        point, count = Point(r[0], r[3], r[4]), int(stats.get("iter_count", 0))
+        point, count = Point(r[0], r[3], r[4]), _iterations(stats)
         return self._ended(point, status, bool(success), count, perf_counter() - begin)
 
     def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
@@ -263,3 +263,12 @@ class NlpsolCall:
             return self._solve.stats()
         except Exception:  # sqpmethod's statistics are missing after some failures
             return {}
+
+
+def _iterations(stats: dict[str, Any]) -> int:
+    """Return the number of iterations; what a solver that has not begun leaves there is none."""
+    count, series = int(stats.get("iter_count", 0)), stats.get("iterations")
+    if not isinstance(series, dict):
+        return max(count, 0)
+    recorded = max((len(x) for x in series.values()), default=0)
+    return count if 0 <= count <= recorded else max(recorded - 1, 0)

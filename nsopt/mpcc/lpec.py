@@ -10,6 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from nsopt.mpcc.layout import ACTIVE, Vector
+from nsopt.mpcc.native_output import printing_to_stderr
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
@@ -138,13 +139,15 @@ class Lpec:
         n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
         steepness = self.steepness or 1.0  # the tolerance of the solver is absolute
-        found = scipy.optimize.milp(
-            np.append(self.slope / steepness, np.zeros(k)),
-            integrality=np.append(np.zeros(n), np.ones(k)),
-            bounds=scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k))),
-            constraints=rows,
-            options=limits,
-        )
+        bounds = scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k)))
+        with printing_to_stderr():
+            found = scipy.optimize.milp(
+                np.append(self.slope / steepness, np.zeros(k)),
+                integrality=np.append(np.zeros(n), np.ones(k)),
+                bounds=bounds,
+                constraints=rows,
+                options=limits,
+            )
         if found.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)
         closed = closed.copy()

@@ -12,6 +12,7 @@ import scipy
 
 from nsopt.mpcc.layout import ACTIVE, Layout, Vector
 from nsopt.mpcc.lpec import Index, Lpec, Mask
+from nsopt.mpcc.native_output import printing_to_stderr
 
 MANY = 6
 """Pairs with both halves zero up to which their combinations are tried."""
@@ -206,12 +207,13 @@ class _System:
             ],
             format="csr",
         )
-        end = scipy.optimize.linprog(
-            np.append(np.zeros(k), np.ones(n)),
-            A_ub=rows,
-            b_ub=np.concatenate([-slope, slope]),
-            bounds=bounds + [PLUS] * n,
-        )
+        with printing_to_stderr():
+            end = scipy.optimize.linprog(
+                np.append(np.zeros(k), np.ones(n)),
+                A_ub=rows,
+                b_ub=np.concatenate([-slope, slope]),
+                bounds=bounds + [PLUS] * n,
+            )
         if end.x is None or steepness * float(end.fun or 0.0) > tolerance:
             return None
         return steepness * end.x[:k]

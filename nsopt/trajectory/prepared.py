@@ -10,6 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
+from nsopt.culprit import naming
 from nsopt.interrupt import interrupted, interruptible, uninterrupted
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
@@ -96,7 +97,7 @@ class PreparedOptimization:
         self._scheme, self._solver = scheme, solver or Solver()
         self._costs, self._stated_guess, self._parameters = costs, guess, parameters
         self._conditions = conditions
-        with interruptible():  # nothing is computed yet
+        with interruptible(), naming(Cost, Condition):  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
             compiled = compiled_from(self._solver, horizon.steps, often=often)
             self._search = SingleMotion(self._solver, horizon, compiled)
@@ -140,7 +141,7 @@ class PreparedOptimization:
             As for `optimize`.
         """
         begin = perf_counter()
-        with interruptible():
+        with interruptible(), naming(Cost, Condition):
             given = conditions is not None or guess is not None or parameters is not None
             guess = self._stated_guess if guess is None else guess
             conditions = self._conditions if conditions is None else conditions

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from nsopt.mpcc import StructuredNlp
+from nsopt.mpcc import StructuredNlp, printing_to_stderr
 
 Array = NDArray[np.float64]
 
@@ -129,7 +129,8 @@ def _least(
     cost = np.concatenate([np.zeros(n), np.ones(2 * m), np.zeros(m)])
     sides = np.column_stack([low, high])
     stated: Any = {"A_eq": A, "b_eq": np.zeros(m), "bounds": sides}
-    found: Any = scipy.optimize.linprog(cost, **stated, options={"time_limit": SECONDS})
+    with printing_to_stderr():
+        found: Any = scipy.optimize.linprog(cost, **stated, options={"time_limit": SECONDS})
     if found.status != 0:
         return None
     return float(found.fun / off), found.x[:n], np.asarray(found.eqlin.marginals)

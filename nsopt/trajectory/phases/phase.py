@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from nsopt.culprit import naming
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Solution, Solver, StructuredNlp
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
@@ -119,7 +120,8 @@ class PhaseProgram:
             As of `optimize`, the phase named first.
         """
         try:
-            return cls._of(phase, label, before, solver)
+            with naming(Cost, Condition):
+                return cls._of(phase, label, before, solver)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{label}: {error}") from None
 

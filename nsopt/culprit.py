@@ -1,0 +1,47 @@
+"""Errors of CasADi, told as those of the element, cost or condition that states them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from traceback import walk_tb
+from types import FrameType
+from typing import Any
+
+
+@contextmanager
+def naming(*kinds: type) -> Iterator[None]:
+    """Raise what CasADi refuses as a ValueError that names the object whose code states it.
+
+    Python's ``if`` on an expression, for one. What arises elsewhere is left as it is.
+
+    Parameters
+    ----------
+    *kinds : type
+        Of elements, costs or conditions.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        found = [(x, member) for x, _ in walk_tb(error.__traceback__) if (member := _of(x, kinds))]
+        if not found:
+            raise
+        raise ValueError(_told(*found[-1], error)) from error
+
+
+def _of(frame: FrameType, kinds: tuple[type, ...]) -> Any:
+    """Return the object whose method a frame is, or that it is at work on; None without one."""
+    own = frame.f_locals.get("self")
+    others = (x for x in frame.f_locals.values() if isinstance(x, kinds))
+    return own if isinstance(own, kinds) else next(others, None)
+
+
+def _told(frame: FrameType, member: Any, error: RuntimeError) -> str:
+    name = getattr(member, "name", None)
+    named = f"{type(member).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
+    where = f" in its {frame.f_code.co_name}" if frame.f_locals.get("self") is member else ""
+    said = (str(error).strip() or "no reason").splitlines()[0].rpartition(": ")[2].rstrip(".")
+    return (
+        f"{named} states{where} what CasADi refuses ({said}): on expressions write ca.if_else, "
+        "ca.fmin and ca.fmax in place of Python's if, min and max"
+    )
