@@ -95,7 +95,10 @@ def optimize(
         ``limits_exceeded`` (of motions by polynomials, how far limits that hold all along are
         exceeded within steps, over their size), ``limits_tightened`` (how often, to keep them),
         ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
-        ``acceleration``, ``input``; ``contact_force[k]`` is the mean over the step from node k - 1
+        ``acceleration``, ``input``. ``drive[k]`` and ``input[k]`` are those at node k, linear from
+        there to node k + 1 by the steps of `Variational`; by those of `MoreauJean`,
+        `ContactAligned` and `Composition` they are held from node k to node k + 1, and the last
+        node repeats the one before. ``contact_force[k]`` is the mean over the step from node k - 1
         to node k, by the steps of `Variational`, whose forces act at nodes, that of node k - 1
         (there is none at k = 0), and ``normal_force[k]`` that at node k; ``defect`` in ``attrs`` is
         the largest distance by which a step, reintegrated under the same forces, misses its node
