@@ -98,7 +98,7 @@ class Tightening:
     Where a motion exceeds a limit within a step, the limit is tightened by as much at the nodes and
     the midpoint of the step, and the program solved again; by more where part of the last excess is
     left, as if each round left that part. At the first and the last node a limit is tightened only
-    where accelerations or inputs count, as coordinates and velocities may be given there.
+    where a posture that is given there does not decide it.
 
     Parameters
     ----------
@@ -177,5 +177,5 @@ def _tight(
 
 def _at_nodes(shifts: Array, at_ends: NDArray[np.bool_]) -> Array:
     """Return the larger one of both steps at each node, (steps + 1, rows); some not at the ends."""
-    first, last = (shifts[[k]] * at_ends for k in (0, -1))
+    first, last = (shifts[[k]] * free for k, free in zip((0, -1), at_ends, strict=True))
     return np.concatenate([first, np.maximum(shifts[1:], shifts[:-1]), last])

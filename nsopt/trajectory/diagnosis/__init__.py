@@ -8,11 +8,13 @@ from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
 from nsopt.trajectory.diagnosis.outside_bores import warn_outside_bores
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, PARTLY, Row, Stated, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, END, PARTLY, START, Row, Stated, Statement
 
 __all__ = [
     "ALONG",
+    "END",
     "PARTLY",
+    "START",
     "Ending",
     "LeastViolation",
     "Row",

@@ -186,7 +186,11 @@ def _kept(
     linked: LinkedPhases, program: StructuredProgram, solution: Solution, settings: Settings
 ) -> KeptMotion | None:
     """Return a motion that keeps its limits between nodes too; None where nothing is known."""
-    limits = [LimitsBetweenNodes(x.transcription, x.statement) for x in linked.phases]
+    stated = [None, *(x.statement for x in linked.phases), None]
+    limits = [
+        LimitsBetweenNodes(x.transcription, x.statement, stated[k], stated[k + 2])
+        for k, x in enumerate(linked.phases)
+    ]
     if not (solution.ok and any(x.rows for x in limits)):
         return None
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.sampled import PARTS, lagrange
 from nsopt.simulation import evaluate_at_times
-from nsopt.trajectory.diagnosis import ALONG, PARTLY, Row, Stated, Statement
+from nsopt.trajectory.diagnosis import ALONG, END, PARTLY, START, Row, Stated, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -79,10 +79,14 @@ class LimitsBetweenNodes:
     transcription : Collocation
     statement : Statement
         Of its conditions.
+    before, after : Statement, optional
+        Of the phases that it links.
     """
 
     transcription: Collocation
     statement: Statement
+    before: Statement | None = None
+    after: Statement | None = None
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -106,13 +110,33 @@ class LimitsBetweenNodes:
 
     @cached_property
     def free_at_ends(self) -> NDArray[np.bool_]:
-        """Which rows depend on what no posture at the start or end gives, (rows,)."""
-        _, _, _, a, u = self.statement.symbols
+        """Which rows no posture that is given decides at the first and the last node, (2, rows)."""
         given = any(
             getattr(x, "accelerations", None) is not None for x in self.statement.conditions
         )
-        free = u if given else ca.vertcat(a, u)
-        return np.array([bool(ca.depends_on(x.value, free)) for x in self.rows], dtype=bool)
+        free = [
+            np.concatenate([[False], np.isnan(q), np.isnan(v)])
+            for q, v in (self._posture(START), self._posture(END))
+        ]
+        _, _, _, a, u = self.statement.symbols
+        late = u if given else ca.vertcat(a, u)
+        by_state = ca.vertcat(*self.statement.symbols[:3])
+        found = []
+        for at_end in free:
+            open_ones = [by_state[int(k)] for k in np.flatnonzero(at_end)]
+            symbols = ca.vertcat(late, *open_ones)
+            found.append([bool(ca.depends_on(x.value, symbols)) for x in self.rows])
+        return np.array(found, dtype=bool).reshape(2, -1)
+
+    def _posture(self, when: str) -> tuple[Array, Array]:
+        """Return q and v as given at start or end, also by the phase before or after."""
+        own = self.statement.posture(when)
+        beside = self.before if when == START else self.after
+        if beside is None:
+            return own
+        other = beside.posture(END if when == START else START)
+        q, v = (np.where(np.isnan(x), y, x) for x, y in zip(own, other, strict=True))
+        return q, v
 
     def excess(self, fine: Trajectory) -> BeyondLimits:
         """Return how far a motion, given at nodes and midpoints, is beyond its limits."""
