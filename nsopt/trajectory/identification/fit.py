@@ -128,10 +128,11 @@ class Fit:
     ----------
     names : tuple of str
     values, errors : (k,)
-        The unknowns and their standard errors, from the stated noise. If noise does not explain
-        the residual, those of the best local fit, as the message says; NaN if no start converged
-        or the motion does not identify the unknowns.
+        The unknowns and their standard errors. If noise does not explain the residual, those of the
+        best local fit, as the message says; NaN if no start converged or the motion does not
+        identify the unknowns.
     covariance : (k, k)
+        inv(J' J) of the residuals over their standard deviations, times ``scale``.
     residual : float
         Root mean square of the residuals over their standard deviations: 1 for noise alone.
     converged : bool
@@ -139,6 +140,11 @@ class Fit:
     message : str
     outcomes : tuple of FitOutcome
         One for each start, failures included.
+    scale : float
+        Chi-square over its degrees of freedom, n values less k unknowns, where that exceeds 1; else
+        1. Errors are never smaller than the stated noise makes them, and grow with a residual that
+        is larger. Of a mechanism that is not as stated they remain too small where the residuals
+        of neighbouring times are alike.
     """
 
     names: tuple[str, ...]
@@ -149,6 +155,7 @@ class Fit:
     converged: bool
     message: str
     outcomes: tuple[FitOutcome, ...]
+    scale: float = 1.0
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -302,13 +309,27 @@ class _FitProblem:
                 "measure more, or give one a value"
             )
             return Fit(names, nothing[0], nothing[0], nothing, best.residual, False, why, outcomes)
-        covariance = np.linalg.inv(J.T @ J) * np.outer(self._box.width, self._box.width)
+        n, width = self._measured.values.size, self._box.width
+        scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
+        covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
         errors = np.sqrt(np.diag(covariance))
         message = best.message
         if not best.explained:
-            message += ": try more starts; the values are of the best local fit"
+            message += (
+                ": try more starts, state the noise as it is, or mend the model; the values are of "
+                f"the best local fit, and their errors are {np.sqrt(scale):.3g} times those of the "
+                "stated noise"
+            )
         return Fit(
-            names, best.end, errors, covariance, best.residual, best.explained, message, outcomes
+            names,
+            best.end,
+            errors,
+            covariance,
+            best.residual,
+            best.explained,
+            message,
+            outcomes,
+            scale,
         )
 
     def _impact(self, x: Array) -> float | None:
