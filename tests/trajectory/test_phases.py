@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nsopt import Actuator, Body, Frame, Mechanism, PlaneContact, Prismatic, assemble
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    assemble,
+)
 from nsopt.trajectory import (
     ActuatorLimits,
     DriveWithin,
@@ -121,6 +130,35 @@ def test_limits_are_kept_between_nodes_in_each_phase():
     one = top + (top - slow) + (1 - top**2 / 2 - (top**2 - slow**2) / 2) / top
     two = (1 - slow**2 / 2) / slow + slow
     assert one + two <= result.objective < one + two + 0.1
+
+
+def test_a_speed_limit_is_kept_where_phases_meet():
+    """Two carts in least time by a near waypoint, which one of them passes at its limit."""
+    top, effort = np.array([0.942, 1.508]), np.array([94.2, 150.8])
+    carts = [Body(f"cart {k}", 1.0, UNIT, position=(0, k, 0)) for k in range(2)]
+    rails = [
+        Prismatic(f"j{k}", Frame(GROUND, c.position, axes=(1, 0, 0)), Frame(c, axes=(1, 0, 0)))
+        for k, c in enumerate(carts)
+    ]
+    drives = [Actuator(f"j{k}", effort=effort[k], velocity=top[k]) for k in range(2)]
+    d = assemble(Mechanism(carts, rails, "relative", drives))
+    a, b, c = [1.1229, 2.8986], [1.1244, 2.9330], [1.0981, 2.9330]
+    rest, horizon, costs = [0.0, 0.0], Horizon((1e-4, 0.2), steps=5), [Duration()]
+    first = [ActuatorLimits(), StartAt(a, rest), EndAt(b)]
+    last = [ActuatorLimits(), EndAt(c, rest)]
+    result = optimize_phases(
+        [
+            MotionPhase(d, horizon, costs, first, Quintic(a, b)),
+            MotionPhase(d, horizon, costs, last, Quintic(b, c)),
+        ]
+    )
+    assert result.completed, result.stop_reason
+    for part in result.phases:
+        fine = np.abs(part.sample(1e-5)["v"].values).max(axis=0)
+        assert np.all(fine <= top * (1 + 1e-6))
+    # From rest to rest, by full force and top speed alone, without turning at the waypoint.
+    least = max(0.0344 / top[1], 0.0263 / top[0])
+    assert least < result.borders[-1] < 0.066
 
 
 def test_one_phase_more_changes_nothing():
