@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 from nsopt import Grid, Samples
@@ -9,6 +10,8 @@ from nsopt.analysis import SectionValues, Strobe, bifurcation
 from nsopt.cli import BAD_INPUT, app
 from nsopt.cli.look import SWEEP_PICTURES
 from nsopt.plots import SWEEP_FIGURES, bifurcation_diagram, measures
+from nsopt.result import netcdf
+from nsopt.stored import NOTES
 from tests.plotted import factor_of
 from tests.sweeps import drop, run
 
@@ -110,3 +113,25 @@ def test_the_command_draws_a_sweep(fallen, folder):
         assert done.exit_code == BAD_INPUT
         assert done.stderr.count("error: ") == 1
         assert told in done.stderr
+
+
+SWEPT = {name: ("mass", np.ones(2)) for name in NOTES}
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"completed": ("mass", [1, 1])}, "variable 'stop_reason' is missing"),
+        (SWEPT | {"steps": 1.0}, "variable 'steps' is over (), not ('mass',)"),
+        (SWEPT, "the values that were swept are missing"),
+        (dict.fromkeys(NOTES, 1.0), "the values that were swept are missing"),
+    ],
+)
+def test_a_table_that_no_sweep_writes_is_one_error(tmp_path, variables, told):
+    path = tmp_path / "sweep.nc"
+    path.write_bytes(netcdf(xr.Dataset(variables)))
+    done = CliRunner().invoke(app, ["plot", str(path)])
+    assert done.exit_code == BAD_INPUT
+    assert done.stderr.startswith(f"error: '{path}' is no whole sweep: ")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1

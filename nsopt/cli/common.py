@@ -213,7 +213,7 @@ def load(name: str, how: Callable[[str], T]) -> T:
             if Path(f.filename).resolve() == file.resolve()
         ]
         if isinstance(error, SyntaxError):
-            lines = [error.lineno]
+            lines = [error.lineno] if error.lineno else []
         where = f"{file.name}, line {lines[-1]}: " if lines else ""
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{where}{kind}{error}") from error

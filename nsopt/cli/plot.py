@@ -15,8 +15,10 @@ from nsopt.cli.common import plain_errors
 from nsopt.cli.look import PICTURES, SWEEP_PICTURES
 from nsopt.files import check_writable
 from nsopt.result import Result
+from nsopt.stored import NOTES
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.figure import Figure
 
     from nsopt.analysis import PoincareSection
@@ -91,8 +93,6 @@ def plot(
     end: Annotated[float | None, typer.Option("--to", help="Up to this time [s].")] = None,
 ) -> None:
     """Draw a picture of one or several saved results, or of sweeps."""
-    import xarray as xr
-
     from nsopt.animation import animate
     from nsopt.plots import FIGURES, SWEEP_FIGURES, save
 
@@ -120,7 +120,7 @@ def plot(
         if of_sweeps:
             if begin is not None or end is not None:
                 raise ValueError("--from and --to are of results, not of sweeps")
-            loaded = [xr.load_dataset(path) for path in results]
+            loaded = [_sweep(path) for path in results]
         else:
             loaded = [_between(result, begin, end) for result in _told_apart(results)]
         check_writable(target)
@@ -208,5 +208,31 @@ def _is_sweep(path: Path) -> bool:
     try:
         with xr.open_dataset(path) as data:
             return "completed" in data.data_vars and "time" not in data.dims
-    except (OSError, ValueError):
+    except Exception:  # a damaged file may raise anything
         return False
+
+
+def _sweep(path: Path) -> xr.Dataset:
+    """Return the table of a sweep.
+
+    Raises
+    ------
+    ValueError
+        If it lacks what every sweep has, or is damaged.
+    """
+    import xarray as xr
+
+    try:
+        data = xr.load_dataset(path)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{str(path)!r} cannot be read: {reason}") from error
+    swept = data["completed"].dims
+    faults = [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars]
+    others = {x: data[x].dims for x in NOTES if x in data.data_vars and data[x].dims != swept}
+    faults += [f"variable {x!r} is over {dims}, not {swept}" for x, dims in others.items()]
+    if not any(x.dims and {*x.dims} <= {*swept} for x in data.coords.values()):
+        faults.append("the values that were swept are missing")
+    if faults:
+        raise ValueError(f"{str(path)!r} is no whole sweep: {'; '.join(faults[:5])}")
+    return data
