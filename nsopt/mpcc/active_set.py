@@ -30,6 +30,9 @@ FLOOR = 1e-10
 SHRINK = 10.0
 """By which the trust region shrinks where no better branch is found."""
 
+CORNER = 3
+"""Steps of the least radius to a corner of bounds."""
+
 PROOF = 100
 """Times as many nodes for the linear program that shows that there is no descent."""
 
@@ -150,7 +153,7 @@ class ActiveSetRun:
             now = better
         descent = np.nan
         if lpec.finite:
-            descent = self._descent(lpec)
+            now, lpec, descent = self._at_corner(now, lpec, tolerance)
         found = self.branches.classified(now.point, lpec, descent, tolerance)
         return ActiveSetEnd(now, found, tuple(self.tried))
 
@@ -181,6 +184,31 @@ class ActiveSetRun:
             return np.inf if self.proven is None else self.proven
         last = lpec.within(self.options.least, self.options.nodes * PROOF, self._left)
         return last.descent if last.proven else np.inf
+
+    def _at_corner(self, now: Trial, lpec: Lpec, tolerance: float) -> tuple[Trial, Lpec, float]:
+        """Return the trial, or the corner of its bounds nearby if that is B-stationary.
+
+        Interior-point methods end beside a corner whose bounds have small multipliers: to first
+        order f falls up to the corner, and no more beyond. Where the corner meets the program, and
+        its f is not larger, its own descent is what counts.
+        """
+        descent, last = self._descent(lpec), (now, lpec)
+        for _ in range(CORNER):
+            if not tolerance < descent < np.inf or self._stopped:
+                break
+            trial, at = last
+            d = at.within(self.options.least, self.options.nodes, self._left).d
+            moved = self.refine(self.judge(trial.point.x + d, trial.outcome))
+            more = moved.objective - now.objective
+            if not moved.ok or more > LESS * max(abs(moved.objective), abs(now.objective)):
+                break
+            last = moved, self.branches.at(moved.point.x, self.case)
+            if not last[1].finite:
+                break
+            there = last[1].within(self.options.least, self.options.nodes * PROOF, self._left)
+            if there.proven and there.descent <= tolerance:
+                return *last, there.descent
+        return now, lpec, descent
 
     @property
     def _left(self) -> float:

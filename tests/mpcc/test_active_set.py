@@ -113,6 +113,23 @@ def test_b_stationary_without_multipliers_of_both_signs(backend):
     assert "B-stationary" in solution.summary()
 
 
+def test_a_corner_of_biactive_pairs_with_small_multipliers():
+    """Six tents over the origin, which is B-stationary and not S-stationary, of a small slope.
+
+    On each branch an interior-point method ends 1e-7 beside it.
+    """
+    mpcc = Mpcc("tents")
+    z = mpcc.variable("z", 18, guess=0.5)
+    a, b, c = z[0::3], z[1::3], z[2::3]
+    mpcc.less("roofs", ca.vertcat(c - 4 * a, c - 4 * b))
+    mpcc.complement("pairs", a, b)
+    mpcc.minimize(1e-4 * ca.sum1(a + b - c) + ca.sumsqr(z))
+    solution = Solver(backend=Ipopt()).build(mpcc).solve().require()
+    assert solution["z"] == pytest.approx(np.zeros(18), abs=1e-6)
+    assert solution.stationarity.kind is StationarityKind.B
+    assert solution.stationarity.biactive == 6
+
+
 @pytest.mark.slow
 def test_multipliers_are_what_the_objective_costs():
     """By solving again with every row moved: f falls by its multiplier, in physical units."""
