@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import casadi as ca
 
@@ -13,6 +13,7 @@ from nsopt.mechanics.constraints import (
     constraint_functions,
     contact_functions,
     nonholonomic_functions,
+    pose_functions,
 )
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.efforts import check_efforts, effort_functions
@@ -117,7 +118,6 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         q_names=coordinates.q_names + s.internal_names,
         internal_names=s.internal_names,
         v_names=coordinates.v_names,
-        mass=s.function("mass", "q p", M),
         bias=s.function("bias", "q v p", bias),
         twists=ca.Function("twists", [q, v, h, s.p], [twists], ["q", "v", "h", "p"], ["twists"]),
         momentum=ca.Function(
@@ -131,24 +131,12 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         velocity=ca.Function(
             "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]
         ),
-        norms=s.function("norms", "q", coordinates.norms(q)),
-        retract=ca.Function(
-            "retract",
-            [q, v],
-            [_with_internal(s, coordinates.retract)(q, v)],
-            ["q", "displacement"],
-            ["moved"],
-        ),
-        retract_matrix=ca.Function(
-            "retract_matrix", [v], [coordinates.retract_matrix(v)], ["displacement"], ["T"]
-        ),
-        renormalise=s.function("renormalise", "q", _with_internal(s, coordinates.renormalise)(q)),
-        poses=s.function("poses", "q v p", *_poses(s)),
         masses=s.function(
             "masses",
             "p",
             ca.vertcat(*(s.state.value(body.mass) for body in s.mechanism.bodies)),
         ),
+        **pose_functions(s),
         **nonholonomic_functions(s),
         **effort_functions(s),
         reactions=ReactionFunction(s).make(),
@@ -157,22 +145,4 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         **joint_coordinate_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
-    )
-
-
-def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
-    """Return a map of coordinates that leaves internal states as they are."""
-    if not s.internal_names:  # of one coordinate the empty rest is 1 x 0, not 0 x 1
-        return function
-    return lambda q, *more: ca.vertcat(function(q, *more), q[s.n_joint_coordinates :])
-
-
-def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    names = [body.name for body in s.mechanism.bodies]
-    turned = s.coordinates.quaternions(s.q)
-    return (
-        ca.horzcat(*(s.motions[name].r for name in names)),
-        ca.horzcat(*(turned[name] for name in names)),
-        ca.horzcat(*(s.motions[name].v for name in names)),
-        ca.horzcat(*(s.motions[name].w for name in names)),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -30,6 +30,29 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "closure_bias": s.function("closure_bias", "t q v p", s.rate(rate)),
         "alignment": _column(s, "alignment", alignments),
         "alignment_names": _owners(cut, [a.numel() for a in alignments]),
+    }
+
+
+def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern configurations, by name."""
+    coordinates, q, v = s.coordinates, s.q, s.v
+    return {
+        "mass": s.function("mass", "q p", coordinates.mass(q, s.state.value)),
+        "norms": s.function("norms", "q", coordinates.norms(q)),
+        "retract": ca.Function(
+            "retract",
+            [q, v],
+            [_with_internal(s, coordinates.retract)(q, v)],
+            ["q", "displacement"],
+            ["moved"],
+        ),
+        "retract_matrix": ca.Function(
+            "retract_matrix", [v], [coordinates.retract_matrix(v)], ["displacement"], ["T"]
+        ),
+        "renormalise": s.function(
+            "renormalise", "q", _with_internal(s, coordinates.renormalise)(q)
+        ),
+        "poses": s.function("poses", "q v p", *_poses(s)),
     }
 
 
@@ -222,3 +245,21 @@ def _columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Functi
 
 def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
     return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
+
+
+def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
+    """Return a map of coordinates that leaves internal states as they are."""
+    if not s.internal_names:  # of one coordinate the empty rest is 1 x 0, not 0 x 1
+        return function
+    return lambda q, *more: ca.vertcat(function(q, *more), q[s.n_joint_coordinates :])
+
+
+def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    names = [body.name for body in s.mechanism.bodies]
+    turned = s.coordinates.quaternions(s.q)
+    return (
+        ca.horzcat(*(s.motions[name].r for name in names)),
+        ca.horzcat(*(turned[name] for name in names)),
+        ca.horzcat(*(s.motions[name].v for name in names)),
+        ca.horzcat(*(s.motions[name].w for name in names)),
+    )

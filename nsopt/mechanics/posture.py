@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import block_diag
 
 from nsopt.algebra import from_rotation
 from nsopt.mechanics.bodies import Body
@@ -104,6 +105,8 @@ def joint_velocities(
 ) -> tuple[Array, Array]:
     """Return v (nv,) nearest to the velocities that the bodies state, and the misfit of each body.
 
+    Nearest by the kinetic energy of the difference.
+
     Parameters
     ----------
     bodies : sequence of Body
@@ -120,8 +123,21 @@ def joint_velocities(
         return np.zeros(v.numel()), np.zeros(len(bodies))
     twists = ca.vertcat(*(x for body in bodies for x in motions[body.name][2:]))
     J = np.asarray(ca.evalf(ca.jacobian(twists, v)))
-    rates: Array = np.linalg.lstsq(J, wanted, rcond=None)[0]
+    weights = _roots_of_inertia(bodies)
+    rates: Array = np.linalg.lstsq(weights @ J, weights @ wanted, rcond=None)[0]
     return rates, np.abs(J @ rates - wanted).reshape(-1, 6).max(axis=1)
+
+
+def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
+    """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, world axes, none without any."""
+    blocks, trace = [], 1e-6 * max(float(number(body.mass)) for body in bodies) or 1.0
+    for body in bodies:
+        A = np.eye(3) if body.point_mass else body.rotation
+        J = np.zeros(3) if body.point_mass else np.asarray(number(body.inertia))
+        for M in (float(number(body.mass)) * np.eye(3), np.diag(J) if J.ndim == 1 else J):
+            values, vectors = np.linalg.eigh(M)
+            blocks.append((A @ vectors * np.sqrt(np.maximum(values, trace**2))).T)
+    return np.asarray(block_diag(*blocks))
 
 
 def check_velocities(branches: Sequence[Branch], misfits: Mapping[str, float]) -> None:

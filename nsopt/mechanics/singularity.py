@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
+from nsopt.mechanics.closing import reach
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.redundancy import implied_rows, joints_of_tree
 
@@ -73,16 +74,9 @@ def _nearby(dynamics: Dynamics, t: float, q: Array, p: Array, free: Array) -> It
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         v = free @ rng.normal(size=free.shape[1])
-        closed = _closed(dynamics, t, q, AWAY / _reach(dynamics, q, v, p) * v, p)
+        closed = _closed(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
         if closed is not None:
             yield closed
-
-
-def _reach(dynamics: Dynamics, q: Array, displacement: Array, p: Array) -> float:
-    """Return how far a displacement (nv,) moves the bodies: turns, or ways over the size."""
-    r, _, u, w = (np.asarray(x) for x in dynamics.poses(q, displacement, p))
-    size = float(np.max(np.linalg.norm(r - r[:, :1], axis=0))) or 1.0
-    return float(max(*np.linalg.norm(w, axis=0), *np.linalg.norm(u, axis=0) / size))
 
 
 def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
@@ -93,7 +87,7 @@ def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Arra
         error = np.asarray(dynamics.closure(t, q, p)).ravel()
         C = np.asarray(dynamics.closure_matrix(t, q, p))
         if np.max(np.abs(error), initial=0.0) < CLOSED:
-            near = AWAY / 4 < _reach(dynamics, begin, total, p) < 4 * AWAY
+            near = AWAY / 4 < reach(dynamics.poses, begin, total, p) < 4 * AWAY
             return C if near else None
         step = np.asarray(-np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
         q, total = _moved(dynamics, q, step), total + step

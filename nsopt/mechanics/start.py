@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rank
+from nsopt.mechanics.closing import column, inverse_root
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.nearest import nearest_posture
 from nsopt.mechanics.redundancy import over_determined
 
 Array = NDArray[np.float64]
@@ -113,14 +115,14 @@ def check_start(
     """
     _check_numbers(dynamics, start)
     at = (start.t, start.q, p)
-    closure = _column(dynamics.closure(*at))
-    speed = _column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    closure = column(dynamics.closure(*at))
+    speed = column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
     if brought:
         _warn_of_joints(dynamics, closure, speed, brought, stacklevel + 1)
     else:
         _check_joints(dynamics, at, closure, speed)
     _check_rates(dynamics, at, start.v)
-    inside = np.minimum(_column(dynamics.distance(*at)), 0)
+    inside = np.minimum(column(dynamics.distance(*at)), 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
 
 
@@ -163,7 +165,7 @@ def _check_joints(
 ) -> None:
     _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
     # Cosines, one where the joint is closed; 0.5 excludes frames turned by 90 or 180 deg.
-    turned = np.maximum(0.5 - _column(dynamics.alignment(*at)), 0)
+    turned = np.maximum(0.5 - column(dynamics.alignment(*at)), 0)
     _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
     text = "is torn apart at {:.3g} (m/s, or rad/s)"
     _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
@@ -178,7 +180,7 @@ def _check_numbers(dynamics: Dynamics, start: Start) -> None:
         if not np.all(np.isfinite(x)):
             k = int(np.argmin(np.isfinite(x)))
             raise ValueError(f"start.{name} must be finite, but {labels[k]} is {x[k]}")
-    norm_error = _column(dynamics.norms(start.q)) - 1
+    norm_error = column(dynamics.norms(start.q)) - 1
     if np.any(np.abs(norm_error) > CLOSURE_TOLERANCE):
         raise ValueError("Euler parameters in start.q must have norm 1: normalise them")
 
@@ -200,51 +202,31 @@ def consistent(
 ) -> Start:
     """Return the nearest start, in the metric of the mass, that joints and contacts allow.
 
-    Gauss-Newton on positions, then one projection of the velocities onto what joints and
-    constraints on velocities allow.
+    Joints that the stated poses close stay closed, the others are cut, and the displacement u from
+    the start is counted in the coordinates of the tree that is left, by u.M u at the start: the
+    same for absolute and relative coordinates. Bodies that nothing holds have their six. Velocities
+    are then projected onto what joints and constraints on velocities allow, in the mass matrix
+    there. A start that is closed stays as it is.
 
     Raises
     ------
     ValueError
-        If the joints cannot be closed from there.
+        If no closed start is found, with the joint that stays open and how far it got.
     """
     p = dynamics.values(parameters)
-    start = start or Start(*dynamics.stated_start(parameters, refuse=False))
-    t, q = start.t, np.asarray(dynamics.renormalise(start.q)).ravel()
-    for _ in range(50):
-        inside = _column(dynamics.distance(t, q, p)) < 0
-        error = np.concatenate(
-            [_column(dynamics.closure(t, q, p)), _column(dynamics.gap(t, q, p))[inside]]
-        )
-        if error.size == 0 or np.max(np.abs(error)) < 1e-13:
-            break
-        W = np.asarray(dynamics.gap_matrix(t, q, p))[:, inside]
-        J = np.vstack([np.asarray(dynamics.closure_matrix(t, q, p)), W.T])
-        displacement = _least_in_mass(dynamics, q, p, J, -error)
-        rate = np.asarray(dynamics.rate_matrix(q)) @ displacement
-        q = np.asarray(dynamics.renormalise(q + rate)).ravel()
+    t = start.t if start else 0.0
+    here, found = nearest_posture(dynamics, t, (start.q, start.v) if start else None, p)
+    q, v = here
     matrices = (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
     C = np.vstack([np.asarray(f(t, q, p)).reshape(-1, dynamics.nv) for f in matrices])
-    drift = _column(dynamics.multiplier_drift(t, q, p))
-    v = start.v + _least_in_mass(dynamics, q, p, C, -(C @ start.v + drift))
+    error = C @ v + column(dynamics.multiplier_drift(t, q, p))
+    if np.any(error):
+        root = inverse_root(np.asarray(dynamics.mass(q, p)))
+        v = v - root @ (np.linalg.pinv(C @ root, rcond=1e-10) @ error)
     nearest = Start(q, v, t)
     try:
         check_start(dynamics, nearest, p)
-    except ValueError as error:
-        fault = over_determined(dynamics, t, q, p) or str(error).split(";")[0]
+    except ValueError as refusal:
+        fault = over_determined(dynamics, t, q, p) or found or str(refusal).split(";")[0]
         raise ValueError(f"no consistent start near the stated one: {fault}") from None
     return nearest
-
-
-def _least_in_mass(dynamics: Dynamics, q: Array, p: Array, J: Array, rhs: Array) -> Array:
-    """Return the x of least x.M x among the least-squares solutions of J x = rhs."""
-    M = np.asarray(dynamics.mass(q, p))
-    # Massless motions cost nothing; a trace of inertia makes the metric invertible.
-    values, vectors = np.linalg.eigh(M)
-    root = 1 / np.sqrt(np.maximum(values, 1e-9 * values[-1]))
-    x: Array = vectors @ (root * (np.linalg.pinv(J @ (vectors * root), rcond=1e-10) @ rhs))
-    return x
-
-
-def _column(x: object) -> Array:
-    return np.asarray(x, dtype=float).ravel()

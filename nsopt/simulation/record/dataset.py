@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import rank
+from nsopt.algebra import new_directions
 from nsopt.mechanics import INSTANT, redundant_rows
 from nsopt.simulation.record.contact_phases import After, Mask, after_nodes
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps
@@ -358,8 +358,11 @@ class Record(EvaluatedSteps):
         for k in begins[np.unique(pressed[begins], axis=0, return_index=True)[1]].tolist():
             active = pressed[k]
             node = k - 1 if k in self._begun else k
-            W = np.asarray(self.dynamics.gap_matrix(self.t[node], self.q[node], self.p))
-            most = max(most, int(active.sum()) - rank(W[:, active]))
+            at = self.t[node], self.q[node], self.p
+            W = np.asarray(self.dynamics.gap_matrix(*at))[:, active]
+            joints = np.asarray(self.dynamics.closure_matrix(*at)).reshape(-1, W.shape[0])
+            _, gained = new_directions([joints, W.T])
+            most = max(most, int(active.sum()) - gained)
         rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
         return {
             "redundant_joint_rows": sum(rows.values()),
