@@ -187,9 +187,11 @@ def choose_scheme(
 ) -> Scheme:
     """Return a scheme, with the named law of impact if one is given.
 
-    Without a name it is a problem's own, or else that of the default name.
+    Without a name it is a problem's own, or else that of the default name. A problem's own keeps
+    what it states, such as the gains of Baumgarte, where it is named too.
     """
-    scheme = own if own and name is None else choose(SCHEMES, name or default, "scheme")
+    named = own if own and SCHEMES.get(name or "") is type(own) else None
+    scheme = named or (own if own and name is None else choose(SCHEMES, name or default, "scheme"))
     if impact is None:
         return scheme
     law = choose(IMPACTS, impact, "law of impact")
