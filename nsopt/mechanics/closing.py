@@ -262,8 +262,8 @@ class Search:
 
     def _forces(self, place: _Place) -> Array:
         """Return what on the rows would hold the displacement y, by least squares."""
-        forces: Array = np.linalg.lstsq(place.J.T, place.y, rcond=1e-10)[0]
-        return forces
+        forces = np.linalg.lstsq(place.J.T, place.y, rcond=1e-10)[0]
+        return np.asarray(forces, dtype=float)
 
     def _pulled(self, place: _Place) -> set[int]:
         """Return the touching contacts that would be pulled: they need not touch."""
