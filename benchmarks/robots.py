@@ -65,7 +65,7 @@ KEPT = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_PARAMETER)
 
 
 def charmie_tree() -> Mechanism:
-    """Return the 22 bodies and 21 freedoms of CHARMIE's main tree."""
+    """Return the 24 bodies and 21 freedoms of CHARMIE's main tree."""
     sys.path.insert(0, str(problem_folder() / "charmie"))
     try:
         robot = importlib.import_module("_robot")
