@@ -9,6 +9,7 @@ import casadi as ca
 
 from nsopt.checks import check_text, check_variable_name, finite
 from nsopt.culprit import naming
+from nsopt.interrupt import interruptible
 from nsopt.mechanics.constraints import (
     constraint_functions,
     contact_functions,
@@ -78,11 +79,12 @@ def assemble(
             stacklevel=2,
         )
     mechanism.check_members([*mechanism.joints, *members])
-    with naming(Element):
+    with interruptible(), naming(Element):
         parameters = parameters_in((mechanism, members, gravity))
         symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
         dynamics = _functions(symbolic)
-    _check_names(dynamics)
+        with interruptible():  # CasADi drops what is raised while it looks at its arguments
+            _check_names(dynamics)
     check_planes(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
     check_efforts(dynamics)
