@@ -326,9 +326,15 @@ class Result:
             )
         return self.data.attrs[name]
 
-    def summary(self) -> str:
-        """Return the main figures of the motion, in a few lines."""
-        return summary(self.data)
+    def summary(self, full: bool = False) -> str:
+        """Return the main figures of the motion: at most 14 lines, of an optimum 20.
+
+        Parameters
+        ----------
+        full : bool
+            Whether to return all there is to tell, as ``nsopt info`` does.
+        """
+        return summary(self.data, full)
 
 
 def write_table(path: str | Path, motion: xr.Dataset) -> Path:

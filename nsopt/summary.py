@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str]
 
+MOST_WARNINGS = 3
+"""Lines of warnings in a short summary."""
+
+SETTLES = 0.02
+"""Of the duration, the time at the start in which what is stated comes into motion."""
+
+STANDS_OUT = 1.05
+"""Factor on the largest force afterwards, from which that of the start is told too."""
+
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
 
@@ -35,18 +44,75 @@ RESIDUALS = (
 )
 
 
-def summary(data: xr.Dataset) -> str:
-    """Return the summary of the dataset of a Result."""
+def summary(data: xr.Dataset, full: bool = False) -> str:
+    """Return the summary of the dataset of a Result, short or with all there is to tell."""
     best = "objective" in data.attrs
-    rows = [("WARNING", text) for text in caveats(data)]
-    rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
-    if data.sizes["time"] > 1:
-        rows += solves(data) if best else steps(data)
-        rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
+    told = caveats(data)
+    rows = [("WARNING", text) for text in told]
+    if full:
+        rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
+        if data.sizes["time"] > 1:
+            rows += solves(data) if best else steps(data)
+            rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
+    else:
+        if len(told) > MOST_WARNINGS:
+            rest = len(told) - MOST_WARNINGS + 1
+            rows[MOST_WARNINGS - 1 :] = [
+                ("WARNING", f"and {rest} more: result.warnings, nsopt info")
+            ]
+        rows += [*head(data, "motion"), *optimum(data, short=True)] if best else head(data)
+        if data.sizes["time"] > 1:
+            rows += solves(data) if best else short_steps(data)
+            rows += energy(data)[:2] + ([] if best else short_residuals(data))
+            rows += short_contacts(data) + short_ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)
 
 
-def optimum(data: xr.Dataset) -> list[Row]:
+def short_steps(data: xr.Dataset) -> list[Row]:
+    """Return step sizes, what else there is to them, and the solver's effort, in two lines."""
+    attrs, rows = data.attrs, steps(data)
+    size, solver = rows[0], rows[-1]
+    more = ""
+    if attrs["steps_below_h_min"]:
+        more += f", {attrs['steps_below_h_min']} below"
+    if retried := int(np.sum(data["retries"].values[1:] > 0)):
+        more += f", {retried} retried"
+    if attrs["steps_by_other_schemes"]:
+        more += f", {attrs['steps_by_other_schemes']} by other schemes"
+    return [(size[0], size[1] + more), solver]
+
+
+def short_residuals(data: xr.Dataset) -> list[Row]:
+    """Return the largest residuals in one line."""
+    parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
+    return [("residuals at most", ", ".join(parts) + kept(data))]
+
+
+def short_contacts(data: xr.Dataset) -> list[Row]:
+    """Return the largest force that lasts, impacts, and modes of the first joint with contacts."""
+    known = ("largest lasting force", "impacts", "modes")
+    rows = [row for row in contacts(data) if row[0].startswith(known)]
+    told = [row for row in rows if row[0].startswith("modes")]
+    best = "objective" in data.attrs  # has many lines of its own
+    rows = [row for row in rows if row not in told[0 if best else 1 :]]
+    if len(told) > 1 and not best:
+        count = len(statistics_of_modes(data)) - 1
+        label, text = told[0]
+        rows[rows.index(told[0])] = (label, f"{text}; {count} more: `contact_modes`")
+    return rows
+
+
+def short_ranges(data: xr.Dataset) -> list[Row]:
+    """Return the largest excess over ranges, that of the first in words."""
+    rows = ranges(data)
+    if len(rows) < 2:
+        return rows
+    beyond = [row for row in rows if row[1] != "never"]
+    label, text = (beyond or rows)[0]
+    return [(label, f"{text}; {len(rows) - 1} more ranges, {len(beyond)} of all exceeded")]
+
+
+def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return the objective, its parts, and by how much conditions are violated."""
     attrs = data.attrs
     rows = [("objective", f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])})")]
@@ -54,7 +120,7 @@ def optimum(data: xr.Dataset) -> list[Row]:
         off = attrs["guess_violation"]
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
-    if exact := attrs.get("exact_cost"):
+    if (exact := attrs.get("exact_cost")) and not short:
         before = shares(attrs.get("guess_exact_cost", "{}"))
         guess = f", of the guess {before}" if before else ""
         smoothed = "" if "friction_modes" in attrs else "; smoothed in the objective"
@@ -66,8 +132,8 @@ def optimum(data: xr.Dataset) -> list[Row]:
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
-    rows += given_modes(attrs)
-    if slid := held_slip(data):
+    rows += given_modes(attrs)[: 1 if short else None]
+    if (slid := held_slip(data)) and not short:
         rows.append(("though held", slid))
     if "resimulated_defect" in attrs:
         off, until = attrs["resimulated_defect"], attrs["resimulated_until"]
@@ -163,45 +229,38 @@ def steps(data: xr.Dataset) -> list[Row]:
 
 
 def energy(data: xr.Dataset) -> list[Row]:
-    """Return the energy balance."""
+    """Return the energies at both ends, and where the difference went; then details of it."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
-    loss = data["dissipated_energy"].values
-    lost = f"{loss[-1]:.3g} J at the end"
-    gained = float(np.max(np.maximum.accumulate(loss) - loss))
-    if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
-        t = data["time"].values
-        mean = np.trapezoid(loss, t) / (t[-1] - t[0])
-        lost = (
-            f"{mean:.3g} J on average, {lost} (the energy of the step swings by {gained:.2g} J, in "
-            "proportion to h)"
-        )
-    rows = [
-        ("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end"),
-        ("work from outside", f"{work:.4g} J"),
-        ("dissipated", lost),
-    ]
-    if not dissipates(data):
+    given = f", {work:.4g} J of it from outside" if work else ""
+    rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
+    loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
+    of_contacts = "" if taken is None else f", {taken:.3g} J of it in impacts and friction"
+    if taken is not None and taken < 0:
+        of_contacts = f"; contacts give {-taken:.3g} J: the steps add energy to them"
+    if dissipates(data):
+        rows.append(("lost, steps' part too", f"{loss[-1]:.3g} J at the end{of_contacts}"))
+        gained = float(np.max(np.maximum.accumulate(loss) - loss))
+        if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
+            t = data["time"].values
+            mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+            swing = f"{mean:.3g} J on average, for that of a step swings by {gained:.2g} J, as h"
+            rows.append(("lost", swing))
+    else:
         off, most = np.max(np.abs(loss)), np.max(data["kinetic_energy"].values)
         part = f", {100 * off / most:.2g} % of the largest kinetic energy" if most > 0 else ""
-        rows[-1] = ("off by the steps", f"{off:.2g} J at most{part}: nothing dissipates")
+        rows.append(("off by the steps", f"{off:.2g} J at most{part}: nothing dissipates"))
     if moved := float(data["projection_work"].values[-1]):
         rows.append(("added by projection", f"{moved:.3g} J"))
-    taken = 0.0
-    if data.sizes["contact"] and "contact_loss" in data:
-        taken = float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
-        text = f"{taken:.3g} J in impacts and friction"
-        if taken < 0:
-            text = f"{taken:.3g} J: the steps add energy to them"
-        rows.append(("taken by contacts", text))
-    if off := data.attrs["unplaced_energy"]:
-        if turned_in_steps(data):
-            rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
-        else:
-            text = f"change the energy by up to {off:.2g} J"
-            if taken > 0:
-                text += f", {float(f'{100 * off / taken:.2g}'):g} % of what contacts take"
-            rows.append(("impacts within steps", text))
+    if (off := data.attrs["unplaced_energy"]) and turned_in_steps(data):
+        rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
     return rows
+
+
+def taken_by_contacts(data: xr.Dataset) -> float | None:
+    """Return what rigid and compliant contacts took [J]; None if there are none on record."""
+    if not data.sizes["contact"] or "contact_loss" not in data:
+        return None
+    return float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
 
 
 def residuals(data: xr.Dataset) -> list[Row]:
@@ -231,10 +290,7 @@ def contacts(data: xr.Dataset) -> list[Row]:
     """
     rows, attrs = [], data.attrs
     if data.sizes["contact"] and "lasting_force" in data:
-        force, k, j = max(map(_largest_of, blocks(data["lasting_force"])))
-        where, when = data["contact"].values[j], data["time"].values[-k]
-        text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
-        rows.append(("largest lasting force", text if force > 0 else "no lasting contact"))
+        rows.append(("largest lasting force", largest_force(data)))
     if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
         rows += impacts(data) + modes(data)
     if count := attrs["redundant_joint_rows"]:
@@ -244,6 +300,29 @@ def contacts(data: xr.Dataset) -> list[Row]:
     if count := attrs["redundant_contacts"]:
         rows.append(("redundant contacts", f"up to {count}: their shares are one of many"))
     return rows
+
+
+def largest_force(data: xr.Dataset) -> str:
+    """Return in words the largest force that lasts; that of the start apart where it is larger."""
+    t = data["time"].values
+    settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
+    whole = max(map(_largest_of, blocks(data["lasting_force"])))
+    if "objective" in data.attrs or -whole[1] >= settled:
+        return _force_in_words(data, whole) if whole[0] > 0 else "no lasting contact"
+    later = max(map(_largest_of, blocks(data["lasting_force"][settled:])))
+    later = (later[0], later[1] - settled, later[2])
+    if whole[0] <= STANDS_OUT * later[0]:
+        return _force_in_words(data, later)
+    if later[0] == 0:
+        return f"{_force_in_words(data, whole)}, while the start settles"
+    start = f"{whole[0]:.4g} N as the motion starts, t = {t[-whole[1]]:.6g} s"
+    return f"{_force_in_words(data, later)} ({start})"
+
+
+def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
+    force, k, j = found
+    where, when = data["contact"].values[j], data["time"].values[-k]
+    return f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
 
 
 def impacts(data: xr.Dataset) -> list[Row]:

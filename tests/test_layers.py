@@ -63,7 +63,7 @@ ONLY = {
     "algebra": [],
     "parameter": [],
     "blocks": [],
-    "caveats": ["blocks"],
+    "caveats": ["algebra", "blocks", "contact_modes"],
     "contact_modes": ["blocks"],
     "summary": ["blocks", "caveats", "contact_modes"],
     "stored": [],

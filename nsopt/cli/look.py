@@ -89,7 +89,7 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
         opened = Result.open(result, lazy=True)
         saved = check_hash(result)
     data, attrs = opened.data, opened.data.attrs
-    print(opened.summary())
+    print(opened.summary(full=True))
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")
     print(
         f"{'made with':<22}nsopt {attrs['nsopt_version']}, casadi {attrs['casadi_version']}, "

@@ -93,6 +93,11 @@ class TurnFriction(_ReactionFriction):
         super().__post_init__()
         positive(f"radius of TurnFriction {self.name!r}", self.radius)
 
+    @property
+    def leaves_axial(self) -> bool:
+        """Whether it leaves out the force of the joint along z."""
+        return self.load is None
+
     def _speed(self, s: State) -> ca.SX:
         return s.seen(self.a, self.b).w[2]
 

@@ -72,7 +72,7 @@ def test_energy_that_turning_directions_cost_is_told():
         assert taken > 1.4 * exact
         assert result.data.attrs["unplaced_energy"] == pytest.approx(taken - exact, rel=0.1)
         told = [x for x in result.warnings if "directions at the start of their steps" in x]
-        assert "turning directions" in result.summary()
+        assert "turning directions" in result.summary(full=True)
         assert bool(told) == (taken - exact > 3e-3 * result["kinetic_energy"].values.max())
 
 

@@ -20,6 +20,7 @@ from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.contact_judge import ContactJudge
 from nsopt.simulation.record.dataset import Record
+from nsopt.simulation.record.limits_of_figures import limits_of_figures
 from nsopt.simulation.record.output_times import OutputTimes
 from nsopt.stored import VARIABLES
 
@@ -151,7 +152,7 @@ class History:
                 **provenance(self.dynamics, self.p, lines),
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
-                "dissipates": int(may_dissipate(self.dynamics)),
+                **limits_of_figures(self.dynamics),
                 "steps": self.count,
                 "left_out": json.dumps([name for name in VARIABLES if name not in wanted]),
                 "store_every": self.every,
@@ -244,11 +245,3 @@ def _in_body_axes(frame: Frame, points: Array) -> list[list[float]]:
     placed = number(frame.origin) + points @ np.asarray(frame.axes).T
     rounded: list[list[float]] = np.round(placed, 9).tolist()
     return rounded
-
-
-def may_dissipate(d: Dynamics) -> bool:
-    """Return whether contacts, friction, or forces that depend on velocities may take energy."""
-    sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters)}
-    t, q, v, p = (ca.SX.sym(name, size) for name, size in sizes.items())
-    surfaces = d.contact_names or d.pressed_names or d.friction_joints
-    return bool(surfaces) or bool(ca.depends_on(d.applied(t, q, v, p), v))

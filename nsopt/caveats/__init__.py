@@ -1,0 +1,24 @@
+"""Caveats of a result: what its reader must know before using its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nsopt.caveats import contacts, energy, motion, optima, steps
+from nsopt.caveats.contacts import held_slip
+from nsopt.caveats.energy import dissipates, turned_in_steps
+from nsopt.caveats.steps import by_other_schemes
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["by_other_schemes", "caveats", "dissipates", "held_slip", "turned_in_steps"]
+
+
+def caveats(data: xr.Dataset) -> tuple[str, ...]:
+    """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
+    if data.sizes["time"] < 2:
+        return ()
+    parts = (optima, steps, motion, contacts, energy)
+    checks = [check for part in parts for check in part.CHECKS]
+    return tuple(text for check in checks for text in check(data))

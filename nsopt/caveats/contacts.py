@@ -1,0 +1,283 @@
+"""Caveats of contacts: what steps do not follow of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import rotate
+from nsopt.blocks import blocks
+from nsopt.caveats.sizes import (
+    FEW,
+    STILL,
+    TINY,
+    exchanged,
+    following,
+    is_optimum,
+    smaller,
+    travel,
+    whole_steps,
+)
+from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+DEEP = 0.1
+"""Depth inside a wall, over the opening of the gap, from which there is a caveat."""
+
+HELD_SLIP = 0.01
+"""Of the way of the body that moves farthest, what contacts may slide without a word where dry
+friction should hold them."""
+
+RESOLVED = 10
+"""Steps that a compliant contact should last."""
+
+SHARE = 0.01
+"""Of the energy that a motion exchanges, that of a compliant contact that matters."""
+
+SHIFTED = 0.01
+"""Of what contacts take, the change by impacts at the end of their steps that there may be without
+a word."""
+
+ELASTIC = 0.1
+"""Of the energy of impacts, what they count as taking at least."""
+
+STRUCK = 0.1
+"""Of the largest impulse of an impact, that of another one that matters."""
+
+TELLS = 1e-6
+"""Way [m] that contacts may creep without a word, however little bodies move."""
+
+CREEPS = 2e-3
+"""The same over the way of the body that moves farthest."""
+
+STICKS = 1e-6
+"""Slip over the speed of the wall, up to which a contact sticks."""
+
+
+def _held_slip(data: xr.Dataset) -> Iterator[str]:
+    way = data.attrs.get("held_slip", 0.0)
+    if not (whole := travel(data)):
+        return
+    if way > max(STILL, HELD_SLIP * whole):
+        part = f", {100 * way / whole:.2g} % of the way of its bodies" if whole > way else ""
+        remedy = smaller(data)
+        if "slip_creep" in data.attrs:
+            remedy = "give a smaller slip_creep, with more steps, or leave it out"
+        yield f"{held_slip(data)}{part}, where dry friction should hold it: {remedy}"
+
+
+def held_slip(data: xr.Dataset) -> str:
+    """Return in words how far contacts slid that dry friction should hold; empty if none did."""
+    a = data.attrs
+    if not a.get("held_slip"):
+        return ""
+    return (
+        f"contact {a['held_slip_contact']!r} slid by {a['held_slip']:.2g} m in all, at up to "
+        f"{a['held_slip_speed']:.2g} m/s (t = {a['held_slip_time']:.4g} s)"
+    )
+
+
+def _unfollowed(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_unfollowed"], data.attrs["steps"]
+    if count > FEW * steps:
+        yield (
+            f"{count} of {steps} steps were longer than contacts in bores can follow (clearance c, "
+            f"h > sqrt(c / a) at a relative acceleration a): {following(data)}, so that steps "
+            f"shrink there, or {smaller(data)}"
+        )
+
+
+def _inside_walls(data: xr.Dataset) -> Iterator[str]:
+    if not data.sizes["contact"] or "gap_violation" not in data:
+        return
+    openings = np.atleast_1d(data.attrs["gap_scales"])
+    depth = max(float(np.max(x / openings)) for _, x in blocks(data["gap_violation"]))
+    if depth > DEEP:
+        remedy = "smaller h"
+        if data.attrs["scheme_name"] == "MoreauJean":
+            remedy = "MoreauJean holds rates only; take project=True or Variational, or smaller h"
+        yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
+
+
+def _short_contacts(data: xr.Dataset) -> Iterator[str]:
+    """Compliant contacts that are over within a few steps, and matter."""
+    count = int(data.attrs["pressed"])
+    if not count or not whole_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
+        return
+    first, least, most = data.sizes["contact"] - count, RESOLVED, 0
+    worst: tuple[int, int] | None = None
+    for k in range(first, first + count):
+        force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
+        work = force * np.maximum(-data["gap"].values[:, k], 0) / 2
+        for begin, end in spans(force > 0):
+            inside = begin > 0 and end < len(force)
+            if inside and work[begin:end].max() > SHARE * exchanged(data):
+                count = end - begin + 1
+                most += count < RESOLVED
+                if count < least:
+                    least, worst = count, (k, begin)
+    if worst:
+        name, t = data["contact"].values[worst[0]], data["time"].values[worst[1]]
+        h = data["h"].values[worst[1]]
+        yield (
+            f"compliant contact {str(name)!r} is over within {least} steps (t = {t:.4g} s, {most} "
+            f"times less than {RESOLVED}): what it takes and its force are not resolved; h of "
+            f"{h * least / RESOLVED / 2:.1g} s or less, about {2 * RESOLVED} steps a contact"
+        )
+
+
+class LateImpacts(NamedTuple):
+    """Impacts of a contact that was open before, (n,) each."""
+
+    step: NDArray[np.int_]  # the row of the step that ends with it
+    late: Array  # [s] how long before its end surfaces met
+    speed: Array  # [m/s] of approach
+    growth: Array  # [m/s^2] of that speed
+
+
+def late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
+    """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them."""
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    if not rigid or not {"gap", "contact_mode"} <= {*data.data_vars}:
+        return
+    h = data["h"].values
+    for j in np.flatnonzero(np.isnan(np.atleast_1d(data.attrs["clearances"])[:rigid])):
+        gap, mode = data["gap"].values[:, j], data["contact_mode"].values[:, j]
+        k = np.flatnonzero(mode == IMPACT)
+        k = k[k > 3]
+        k = k[(mode[k - 1] == FREE) & (mode[k - 2] == FREE)]
+        before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
+        growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
+        speed = speed + growth * h[k - 1] / 2  # at the start of the step
+        met = np.maximum(gap[k - 1], 0) / np.maximum(speed, TINY)
+        late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
+        yield int(j), LateImpacts(k, late, np.maximum(speed + growth * met, 0), growth)
+
+
+def _late_impacts(data: xr.Dataset) -> Iterator[str]:
+    """Impacts of driven bodies, late by part of a step in which forces change their speed."""
+    needed = {"impact_impulse", "contact_loss"}
+    if not whole_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
+        return
+    if not np.any(data["external_work"].values):
+        return  # nothing else goes on meanwhile: the rebound is as it was, and later
+    shifted = whole = taken = latest = 0.0
+    worst = ""
+    for j, x in late_impacts(data):
+        impulse = data["impact_impulse"].values[x.step, j]
+        whole += float(np.sum(impulse * x.speed))
+        taken += float(np.nansum(data["contact_loss"].values[x.step, j]))
+        change = impulse * np.abs(x.growth) * x.late
+        shifted += float(np.sum(change))
+        if change.size and change.max() > latest:
+            latest, worst = float(change.max()), str(data["contact"].values[j])
+    taken = max(taken, ELASTIC * whole / 2)
+    if shifted > SHIFTED * taken:
+        yield (
+            f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
+            f"step in which forces change its speed: what it takes is off by some "
+            f"{100 * shifted / taken:.2g} %; take ContactAligned, whose steps end at impacts, or "
+            f"{smaller(data)}"
+        )
+
+
+def _impacts_together(data: xr.Dataset) -> Iterator[str]:
+    """Impacts in one step of a body with several others, which come one after the other."""
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    if rigid < 2 or not {"contact_mode", "impact_impulse"} <= {*data.data_vars}:
+        return
+    pairs = _bodies_of_contacts(data)[:rigid]
+    meet = [
+        (i, j)
+        for i, j in combinations(range(rigid), 2)
+        if pairs[i] != pairs[j] and any(body >= 0 for body in pairs[i] & pairs[j])
+    ]
+    if not meet:
+        return
+    impulse = np.nan_to_num(data["impact_impulse"].values[:, :rigid])
+    least, counted = STRUCK * impulse.max(), np.zeros(len(impulse), dtype=bool)
+    for i, j in meet:
+        counted |= (impulse[:, i] > least) & (impulse[:, j] > least)
+    if least > 0 and counted.any():
+        k = int(np.argmax(counted))
+        names = ", ".join(
+            repr(str(data["contact"].values[j])) for j in np.flatnonzero(impulse[k] > least)
+        )
+        yield (
+            f"contacts {names} strike in one step (t = {data['time'].values[k]:.6g} s, "
+            f"{int(counted.sum())} times such): they count as one impact, where one after the "
+            "other may end otherwise; take ContactAligned, or h so small that each has its step"
+        )
+
+
+def _creeps(data: xr.Dataset) -> Iterator[str]:
+    """Contacts that stick on a wall that turns."""
+    needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
+    if not data.sizes["contact"] or is_optimum(data) or not needed <= {*data.data_vars}:
+        return
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    open, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
+    walls, worst = _walls(data), (0.0, "", 0.0)
+    for k, name in enumerate(data["contact"].values[:rigid]):
+        wall = walls.get(joint_of(str(name)))
+        if wall is None or wall["body"] < 0 or open[k]:
+            continue
+        b = wall["body"]
+        w = data["body_angular_velocity"].values[:, b]
+        arm = data["contact_point"].values[:, k] - data["body_position"].values[:, b]
+        speed = data["body_velocity"].values[:, b] + np.cross(w, arm)
+        normal = rotate(data["body_quaternion"].values[:, b], np.asarray(wall["z"]))
+        turned = np.cross(w, speed)
+        along = turned - np.sum(turned * normal, axis=1)[:, None] * normal
+        slip = np.linalg.norm(data["contact_slip"].values[:, k], axis=1)
+        sticks = data["contact_mode"].values[:, k] == LASTING
+        turn = np.linalg.norm(along, axis=1)
+        sticks &= slip <= np.maximum(STICKS * np.linalg.norm(speed, axis=1), 2 * turn * h)
+        way = float(np.sum(np.where(sticks, turn * h**2 / 2, 0)))
+        if way > worst[0]:
+            worst = way, str(name), float(np.linalg.norm(w[sticks], axis=1).max())
+    way, name, w_most = worst
+    twice = 2 if data.attrs["scheme_name"] == "MoreauJean" else 1
+    if (way := twice * way) > max(TELLS, CREEPS * travel(data)):
+        yield (
+            f"contact {name!r} sticks on what turns at up to {w_most:.2g} rad/s, and creeps there "
+            f"by some {way:.2g} m in all, in proportion to h (R w^2 h / 2): {smaller(data)}, or "
+            "join the bodies while they stick"
+        )
+
+
+def _walls(data: xr.Dataset) -> dict[str, Any]:
+    """Return frame a of each contact, by name."""
+    walls: dict[str, Any] = {}
+    for frame in json.loads(data.attrs["frames"]):
+        walls.setdefault(frame["element"], frame)
+    return walls
+
+
+def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
+    """Return the bodies of each contact, the ground as -1."""
+    bodies: dict[str, set[int]] = {}
+    for name in ("frames", "pressed_frames"):
+        for frame in json.loads(data.attrs[name]):
+            bodies.setdefault(frame["element"], set()).add(frame["body"])
+    return [frozenset(bodies.get(joint_of(str(name)), ())) for name in data["contact"].values]
+
+
+CHECKS = (
+    _held_slip,
+    _unfollowed,
+    _inside_walls,
+    _short_contacts,
+    _late_impacts,
+    _impacts_together,
+    _creeps,
+)

@@ -1,0 +1,135 @@
+"""Caveats of the balance of energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.blocks import blocks
+from nsopt.caveats.sizes import BLIND, exchanged, following, is_optimum, smaller
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+OF = "the energy that the motion exchanges"
+
+NOTABLE = 0.01
+"""Energy that steps gain or lose for good, over what a motion exchanges, from which there is a
+caveat."""
+
+SWING = 0.04
+"""The same of energy that they give and take back."""
+
+BESIDE = 0.03
+"""The first of these where contacts take energy: impacts within steps are no loss of the steps."""
+
+LATE = 0.8
+"""Of the steps, those after which a change of the energy is for good."""
+
+UNPLACED = 3e-3
+"""Over the same, the part that impacts may be off by without a word."""
+
+GIVEN = 5e-3
+"""Energy that a contact gave, over the same, from which there is a caveat."""
+
+ROOM = 0.1
+"""Of h_max, the h_min below which steps can end at impacts."""
+
+
+def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
+    loss, whole = steps_loss(data), exchanged(data)
+    whole_loss = data["dissipated_energy"].values
+    gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
+    lost = float(np.max(loss - np.minimum.accumulate(loss)))
+    notable = BESIDE if data.sizes["contact"] else NOTABLE
+    stays = float(np.median(loss[int(LATE * len(loss)) :]))
+    if forces_dissipate(data):
+        lost, stays = 0.0, min(stays, 0.0)
+    gained = max(gained, -stays)
+    if gained > SWING * whole or -stays > notable * whole:
+        yield (
+            f"{gained:.2g} J were added by the discretisation, {100 * gained / whole:.2g} % of "
+            f"{OF}: {smaller(data)}"
+        )
+    elif lost > SWING * whole or stays > notable * whole:
+        remedy = smaller(data)
+        if data.attrs["scheme_name"] == "MoreauJean":
+            remedy += ", or take Variational"
+        where = "beside what contacts take" if data.sizes["contact"] else "where nothing dissipates"
+        yield (
+            f"{lost:.2g} J were lost in the discretisation, {100 * lost / whole:.2g} % of {OF}, "
+            f"{where}: {remedy}"
+        )
+
+
+def steps_loss(data: xr.Dataset) -> Array:
+    """Return what the steps took since the start [J], (time,); with forces that dissipate, theirs.
+
+    What contacts took is left out where it is on record and nothing else dissipates.
+    """
+    loss: Array = data["dissipated_energy"].values
+    if forces_dissipate(data) or not data.sizes["contact"]:
+        return loss
+    own: Array = loss - _taken(data).sum(axis=1).cumsum()
+    return own
+
+
+def _taken(data: xr.Dataset) -> Array:
+    """Return what each contact took in each step [J], (time, contact)."""
+    return np.concatenate([np.nan_to_num(x) for _, x in blocks(data["contact_loss"])])
+
+
+def dissipates(data: xr.Dataset) -> bool:
+    """Return whether something in a simulation may; results of earlier versions do not tell."""
+    return is_optimum(data) or bool(data.attrs.get("dissipates", True))
+
+
+def forces_dissipate(data: xr.Dataset) -> bool:
+    """Return whether anything may take energy that is not on record as loss of a contact."""
+    if data.sizes["contact"] and "contact_loss" not in data:
+        return dissipates(data)
+    return is_optimum(data) or bool(data.attrs.get("forces_dissipate", dissipates(data)))
+
+
+def _given(data: xr.Dataset) -> Iterator[str]:
+    if not data.sizes["contact"] or "contact_loss" not in data:
+        return
+    taken = most = given = np.zeros(data.sizes["contact"])
+    for _, loss in blocks(data["contact_loss"]):
+        sums = taken + np.nancumsum(loss, axis=0)  # none at the start
+        highest = np.maximum(most, np.maximum.accumulate(sums))
+        given = np.maximum(given, np.max(highest - sums, axis=0))
+        taken, most = sums[-1], highest[-1]
+    whole, k = exchanged(data), int(np.argmax(given))
+    if given[k] > GIVEN * whole:
+        yield (
+            f"contact {str(data['contact'].values[k])!r} gave {given[k]:.2g} J, "
+            f"{100 * given[k] / whole:.2g} % of {OF}, where it should take energy only: "
+            f"{smaller(data)}"
+        )
+
+
+def _unplaced(data: xr.Dataset) -> Iterator[str]:
+    off, a, whole = data.attrs["unplaced_energy"], data.attrs, exchanged(data)
+    if off > UNPLACED * whole:
+        shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
+        remedy = "take a smaller FollowContacts(placed=)" if shrinks else following(data)
+        remedy += ", so that steps end at impacts"
+        what = "impacts are placed at the end of their steps, which changes the energy by up to"
+        if turned_in_steps(data):
+            remedy = "take Variational, with h_min well below h_max"
+            what = "contacts have the directions at the start of their steps: energy is off by some"
+        yield f"{what} {off:.2g} J, {100 * off / whole:.2g} % of {OF}: {remedy}, or {smaller(data)}"
+
+
+def turned_in_steps(data: xr.Dataset) -> bool:
+    """Return whether ``unplaced_energy`` is of directions at the start of steps, not of impacts."""
+    return bool(data.attrs["scheme_name"] == "MoreauJean")
+
+
+CHECKS = (_unplaced, _off_in_steps, _given)

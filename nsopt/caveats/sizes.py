@@ -1,0 +1,95 @@
+"""Sizes to which caveats relate what they tell, and remedies that several of them share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsopt.blocks import largest
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FEW = 0.01
+"""Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
+
+TINY = 1e-300
+"""Of a size of which nothing is known to be above zero."""
+
+STILL = 1e-3
+"""Distance [m, rad] that a motion may be off without a word, however little it moves."""
+
+MOVED = 1e-6
+"""Way [m] of the largest force, the work on which is no energy of a motion."""
+
+ROUND_OFF = 1e-12
+"""Of the largest energy, what rounding may make of it."""
+
+LEAST = 1e-15
+"""Energy [J] that does not count."""
+
+BLIND = "contacts=None"
+"""In the step control, that it leaves steps alone where contacts need shorter ones."""
+
+
+def exchanged(data: xr.Dataset) -> float:
+    """Return the size of the energies that a motion exchanges [J].
+
+    The largest of what is kinetic, what becomes of potential energy, and what comes from outside;
+    never less than what a mechanism at rest has by tolerances and rounding.
+    """
+    kinetic, potential, work = (
+        data[name].values for name in ("kinetic_energy", "potential_energy", "external_work")
+    )
+    motion = max(float(kinetic.max()), float(np.ptp(potential)), float(np.ptp(work)))
+    size = max(float(np.abs(x).max()) for x in (kinetic, potential, work))
+    return max(motion, MOVED * _largest_force(data), ROUND_OFF * size, LEAST)
+
+
+def _largest_force(data: xr.Dataset) -> float:
+    """Return the largest entry of forces that last, of joints and contacts [N]."""
+    ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
+    lasting = [
+        x[name] for x, name in ((ideal, "joint_reaction"), (data, "lasting_force")) if name in x
+    ]
+    return float(np.fmax.reduce([0.0, *(largest(x) for x in lasting if x.size)]))
+
+
+def travel(data: xr.Dataset) -> float:
+    """Return the way of the body that moves farthest [m]; zero where none is on record."""
+    if "body_position" not in data or not data.sizes["body"]:
+        return 0.0
+    return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
+
+
+def whole_steps(data: xr.Dataset) -> bool:
+    """Return whether all steps were kept."""
+    return not data.attrs["output_times"] and data.attrs["store_every"] == 1
+
+
+def is_optimum(data: xr.Dataset) -> bool:
+    """Return whether an optimization made it."""
+    return "objective" in data.attrs
+
+
+def smaller(data: xr.Dataset) -> str:
+    """Return how to get shorter steps."""
+    halved = "double the steps" if is_optimum(data) else "halve the bounds of h"
+    return f"{halved} and compare"
+
+
+def following(data: xr.Dataset) -> str:
+    """Return how steps get to follow contacts."""
+    if BLIND in data.attrs["step_control"]:
+        return "let the step control have FollowContacts()"
+    return "lower h_min"
+
+
+def names_in(data: xr.Dataset, attribute: str) -> list[str]:
+    """Return the names in an attribute; none where results of earlier versions have none."""
+    try:
+        return [str(name) for name in json.loads(data.attrs.get(attribute, "[]"))]
+    except (TypeError, ValueError):
+        return []

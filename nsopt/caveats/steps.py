@@ -1,0 +1,176 @@
+"""Caveats of steps: by which scheme, how long, and how far bodies move in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import rotate
+from nsopt.blocks import blocks
+from nsopt.caveats.sizes import FEW, is_optimum, names_in, smaller
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+NOTABLE_TURN = 0.1
+"""Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step, and ..."""
+
+PHASE = 0.01
+"""... angle [rad] by which it may be ahead at the end."""
+
+AXIAL = 0.2
+"""Of the mean force across the axis of a joint, that along it which friction may leave out."""
+
+EXACT = ("RungeKutta", "Composition")
+"""Schemes whose error of phase is of a higher order."""
+
+LARGEST_TURN = 1.0
+"""Angle [rad] that a body may turn in a step."""
+
+
+def _other_schemes(data: xr.Dataset) -> Iterator[str]:
+    if max(parts_by_other_schemes(data)) > FEW:
+        yield (
+            f"{by_other_schemes(data)}, were taken by another scheme than "
+            f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, {smaller(data)}"
+        )
+
+
+def parts_by_other_schemes(data: xr.Dataset) -> tuple[float, float]:
+    """Return the parts of the steps and of the time that other schemes than the run's took."""
+    t, a = data["time"].values, data.attrs
+    return a["steps_by_other_schemes"] / a["steps"], a["time_by_other_schemes"] / (t[-1] - t[0])
+
+
+def by_other_schemes(data: xr.Dataset) -> str:
+    """Return these parts in words."""
+    _, time = parts_by_other_schemes(data)
+    a = data.attrs
+    return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
+
+
+def _other_laws(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_by_other_laws"], data.attrs["steps"]
+    if count:
+        yield (
+            f"in {count} of {steps} steps contacts would have given energy by their law of impact, "
+            "and another one took its place (step_reason tells which): take that for the whole run"
+        )
+
+
+def _below_h_min(data: xr.Dataset) -> Iterator[str]:
+    count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
+    if count > FEW * steps:
+        yield f"{count} of {steps} steps had to be below h_min: lower it, {smaller(data)}"
+
+
+def _turn(data: xr.Dataset) -> Iterator[str]:
+    if not data.sizes["body"] or "body_angular_velocity" not in data:
+        return
+    turns = _turns(data)
+    k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
+    if turns[k, body] > LARGEST_TURN:
+        name, t, h = (
+            str(data["body"].values[body]),
+            data["time"].values[k + 1],
+            data["h"].values[k + 1],
+        )
+        yield (
+            f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at "
+            f"most {LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} "
+            "s or less"
+        )
+
+
+def _ranges(data: xr.Dataset) -> Iterator[str]:
+    for name, variable in data.data_vars.items():
+        most = variable.attrs.get("most", np.inf)
+        if np.isfinite(most) and np.max(variable.values) > most:
+            radians = variable.attrs["units"] == "rad"
+            shown, unit = (np.degrees(most), "deg") if radians else (most, variable.attrs["units"])
+            yield f"{name} is beyond the {shown:.3g} {unit} of its law"
+
+
+def _turns(data: xr.Dataset) -> Array:
+    """Return the angles by which bodies turn in each step, (time - 1, body) [rad]."""
+    w = np.concatenate(
+        [np.linalg.norm(x, axis=-1) for _, x in blocks(data["body_angular_velocity"])]
+    )
+    turns: Array = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
+    return turns
+
+
+def ahead_by_phase(data: xr.Dataset) -> dict[str, float]:
+    """Return by how much bodies on ideal joints are ahead at the end [rad], where that is notable.
+
+    In absolute coordinates they move along chords: too fast by (w h)^2/8.
+    """
+    names = names_in(data, "phase_bodies")
+    if not names or is_optimum(data) or "body_angular_velocity" not in data:
+        return {}
+    if data.attrs["scheme_name"] in EXACT:
+        return {}
+    turns, bodies = _turns(data), [str(name) for name in data["body"].values]
+    share = np.diff(data["time"].values) / data["h"].values[1:]  # steps to each that was kept
+    ahead = np.sum(turns**3 / 8 * share[:, None], axis=0)
+    most = turns.max(axis=0)
+    return {
+        name: float(ahead[k])
+        for k, name in enumerate(bodies)
+        if name in names and most[k] > NOTABLE_TURN and ahead[k] > PHASE
+    }
+
+
+def by_phase(data: xr.Dataset, found: dict[str, float]) -> str:
+    """Return in words what `ahead_by_phase` found."""
+    name = max(found, key=found.__getitem__)
+    turns = _turns(data)[:, [str(x) for x in data["body"].values].index(name)]
+    turn, h = float(turns.max()), float(data["h"].values[1 + int(np.argmax(turns))])
+    return (
+        f"body {name!r} on ideal joints turns by up to {turn:.2g} rad in a step, and too fast by "
+        f"(w h)^2/8, {100 * turn**2 / 8:.2g} %: some {found[name]:.2g} rad at the end; take "
+        f'coordinates="relative", where this is exact, or h of {h * NOTABLE_TURN / turn / 2:.1g} s'
+    )
+
+
+def _axial_friction(data: xr.Dataset) -> Iterator[str]:
+    """Friction of joints under forces along their axes, which it leaves out."""
+    names = names_in(data, "friction_without_axial")
+    if not names or not {"joint_reaction", "body_quaternion"} <= {*data.data_vars}:
+        return
+    frames: dict[str, Any] = {}
+    for frame in json.loads(data.attrs["frames"]):
+        frames.setdefault(frame["element"], frame)
+    worst, least = None, 0.0
+    for k, name in enumerate(map(str, data["joint"].values)):
+        if name not in names or name not in frames:
+            continue
+        z, body = np.asarray(frames[name]["z"]), frames[name]["body"]
+        axis = z if body < 0 else rotate(data["body_quaternion"].values[:, body], z)
+        force = np.nan_to_num(data["joint_reaction"].values[:, k])
+        axial = np.abs(np.sum(force * axis, axis=1))
+        across = np.sqrt(np.maximum(np.sum(force**2, axis=1) - axial**2, 0)).mean()
+        if axial.mean() - AXIAL * across > max(least, 1e-9):
+            least, worst = float(axial.mean() - AXIAL * across), (name, axial.mean(), across)
+    if worst:
+        yield (
+            f"friction of joint {worst[0]!r} leaves out the force along its axis, "
+            f"{worst[1]:.3g} N on average beside {worst[2]:.3g} N across it: give the friction its "
+            "load (load=), or a second one with the radius of the collar"
+        )
+
+
+CHECKS = (
+    _other_laws,
+    _other_schemes,
+    _below_h_min,
+    _turn,
+    _axial_friction,
+    _ranges,
+)

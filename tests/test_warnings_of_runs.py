@@ -1,0 +1,165 @@
+"""What steps do not follow is told, by the numbers on record, with a remedy."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Body,
+    CompliantContact,
+    ContactLaw,
+    Driven,
+    Frame,
+    Hertz,
+    Mechanism,
+    MoreauJean,
+    PlaneContact,
+    Prismatic,
+    Revolute,
+    SphereContact,
+    SpringDamper,
+    StepBounds,
+    StribeckLaw,
+    TurnFriction,
+    assemble,
+    simulate,
+)
+
+G = (0, 0, -9.81)
+REACH, SPIN = 0.3, 100.0
+
+
+def run(d, duration, h, scheme=None):
+    steps = StepBounds(h / 1000, h)
+    return simulate(d, duration=duration, steps=steps, scheme=scheme, progress=False)
+
+
+def fast_rod(coordinates="absolute", floor=False):
+    body = Body(
+        "rod",
+        1.0,
+        (0.01, 0.02, 0.02),
+        position=(REACH, 0, 0),
+        velocity=(0, REACH * SPIN, 0),
+        angular_velocity=(0, 0, SPIN),
+    )
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(body, (0, 0, 0)))
+    plane = Frame(GROUND, (0, -5, 0), (0, 1, 0))
+    far = [PlaneContact("floor", plane, Frame(body), radius=0.02)] if floor else []
+    return assemble(Mechanism([body], [hinge], coordinates), far)
+
+
+def test_a_fast_body_on_an_ideal_hinge_is_ahead_in_absolute_coordinates():
+    """By its angle in six turns, which is w t, at thirty steps a turn."""
+    duration, h = 6 * 2 * np.pi / SPIN, 2 * np.pi / SPIN / 30
+    result = run(fast_rod(), duration, h)
+    x, y, _ = result["body_position"].values[-1, 0]
+    (text,) = result.warnings
+    assert "body 'rod' on ideal joints" in text
+    assert 'coordinates="relative"' in text
+    told = float(text.split("some ")[1].split(" rad")[0])
+    assert told == pytest.approx(np.arctan2(y, x), rel=0.1)
+    assert not run(fast_rod("relative"), duration, h).warnings
+    assert not run(fast_rod(), duration / 60, h / 10).warnings
+
+
+@pytest.mark.parametrize("floor", [False, True])
+def test_what_moreau_jean_loses_is_told_beside_a_wall_that_is_never_touched(floor):
+    result = run(fast_rod(floor=floor), 0.05, 2 * np.pi / SPIN / 60, MoreauJean())
+    energy = result["total_energy"].values
+    (text,) = (x for x in result.warnings if "lost in the discretisation" in x)
+    assert float(text.split(" J")[0]) == pytest.approx(energy[0] - energy[-1], rel=0.05)
+    assert "Variational" in text
+
+
+@pytest.mark.parametrize(("gap", "together"), [(0.05, False), (1e-5, True)])
+def test_impacts_of_a_body_with_two_others_in_one_step_are_told(gap, together):
+    """A heavy ball meets the floor, and a light one meets it right after."""
+    heavy = Body("heavy", 3.0, (0.01,) * 3, position=(0, 0, 0.11))
+    light = Body("light", 1.0, (1e-3,) * 3, position=(0, 0, 0.26 + gap))
+    rails = [
+        Prismatic(f"rail {b.name}", Frame(GROUND, b.position), Frame(b)) for b in (heavy, light)
+    ]
+    law = ContactLaw(restitution=1.0)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(heavy), radius=0.1, law=law)
+    balls = SphereContact("balls", Frame(heavy), Frame(light), 0.1, radius=0.05, law=law)
+    d = assemble(Mechanism([heavy, light], rails, "relative"), [floor, balls], gravity=G)
+    result = run(d, 0.08, 1e-3)
+    assert any("strike in one step" in text for text in result.warnings) == together
+
+
+@pytest.mark.parametrize("h", [4e-3, 1e-3])
+def test_sticking_on_what_turns_creeps_by_what_is_told(h):
+    R, w = 0.4, 4.0
+    plate = Body("plate", 5.0, (1, 1, 1.0), angular_velocity=(0, 0, w))
+    block = Body("block", 0.5, point_mass=True, position=(R, 0, 0), velocity=(0, w * R, 0))
+    hub = Revolute("hub", Frame(GROUND), Frame(plate))
+    top = PlaneContact("top", Frame(plate), Frame(block), law=ContactLaw(friction=0.9))
+    members = [hub, Driven("motor", hub, w)]
+    d = assemble(Mechanism([plate, block], members, "relative"), [top], G)
+    result = run(d, 1.0, h)
+    x, y, _ = result["body_position"].sel(body="block").values[-1]
+    (text,) = (text for text in result.warnings if "sticks on what turns" in text)
+    told = float(text.split("by some ")[1].split(" m")[0])
+    assert told == pytest.approx(np.hypot(x, y) - R, rel=0.1)
+
+
+@pytest.mark.parametrize(("count", "told"), [(4, True), (40, False)])
+def test_compliant_contacts_shorter_than_ten_steps_are_told(count, told):
+    K, speed = 1e6, np.sqrt(2 * 9.81 * 0.05)
+    lasts = 2.94 * (5 * speed**2 / (4 * K)) ** 0.4 / speed  # of a mass of 1 kg on Hertz's law
+    ball = Body("ball", 1.0, (0.004,) * 3, position=(0, 0, 0.15))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball), radius=0.1)
+    d = assemble(Mechanism([ball]), [CompliantContact("floor", floor, Hertz(K, 1.5))], G)
+    result = run(d, 0.13, lasts / count)
+    assert any("is over within" in text for text in result.warnings) == told
+
+
+def test_friction_that_leaves_out_axial_load_is_told():
+    wheel = Body("wheel", 10.0, (0.1, 0.1, 0.2), angular_velocity=(0, 0, 10.0))
+
+    def warnings(**load):
+        axle = Revolute("axle", Frame(GROUND), Frame(wheel))
+        rub = TurnFriction("rub", *axle.frames, StribeckLaw(kinetic=0.1), radius=0.02, **load)
+        return run(assemble(Mechanism([wheel], [axle], "relative"), [rub], G), 0.05, 1e-3).warnings
+
+    (text,) = warnings()
+    assert "joint 'axle' leaves out the force along its axis, 98.1 N" in text
+    assert "load=" in text
+    assert not warnings(load=98.1)
+
+
+def test_a_spring_at_rest_is_no_warning():
+    body = Body("mass", 1.0, (1.0, 1.0, 1.0), position=(0.2, 0, 0))
+    spring = SpringDamper("spring", Frame(GROUND), Frame(body), 1e4, free_length=0.2)
+    assert not run(assemble(Mechanism([body]), [spring]), 0.1, 1e-3).warnings
+
+
+def test_a_short_summary_has_fourteen_lines_and_an_optimum_twenty():
+    """With every kind of line there is, and more warnings than are told one by one."""
+    result = run(fast_rod(floor=True), 0.05, 2 * np.pi / SPIN / 60, MoreauJean())
+    data = result.data.copy(deep=True)
+    n = data.sizes["time"]
+    data.attrs |= {"steps_below_h_min": 30, "steps_by_other_laws": 3, "steps_unfollowed": 50}
+    data.attrs |= {"steps_by_other_schemes": 40, "time_by_other_schemes": 0.04}
+    data.attrs |= {"redundant_joint_rows": 1, "redundant_rows": '{"hinge": 1}'}
+    data.attrs["redundant_contacts"] = 2
+    data["lasting_force"].values[:] = 1.0
+    data["contact_mode"].values[5:9] = 2
+    data["retries"].values[3] = 2
+    data["projection_work"].values[-1] = 1.0
+    for name in ("bend", "twist"):
+        data[name] = ("time", np.linspace(0, 1, n), {"units": "rad", "most": 0.5})
+    told = type(result)(data)
+    assert len(told.warnings) > 3
+    assert len(told.summary().splitlines()) == 14
+    assert len(told.summary(full=True).splitlines()) > 20
+    for text in told.warnings:
+        assert text in told.summary(full=True)
+    data.attrs |= {"objective": 1.0, "detailed_cost": '{"a": 1}', "guess_cost": '{"a": 2}'}
+    data.attrs |= {"guess_violation": 0.0, "exact_cost": '{"a": 3}', "status": "solved"}
+    data.attrs |= {"violation": 1e-9, "limits_exceeded": 1e-9, "limits_tightened": 1}
+    data.attrs |= {"stationarity": "B-stationary", "defect": 1e-9, "modes": '{"floor": "Open()"}'}
+    data.attrs |= {"impact": '{"floor": [1.0]}', "resimulated_defect": 1e-3}
+    data.attrs |= {"resimulated_until": 1.0, "closing_contact": "'floor'", "closing_speed": 1.0}
+    assert 14 < len(told.summary().splitlines()) <= 20
