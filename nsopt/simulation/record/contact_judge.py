@@ -170,7 +170,7 @@ class _Judged:
             h_first = before.h[:, None]
             first, mode = before.impulse / h_first, before.contact_mode
         earlier, now = np.vstack([first, lam[:-1] / h[:-1]]), lam / h
-        self._h = np.maximum(h, np.vstack([h_first, h[:-1]]))
+        self._own, self._h = h, np.maximum(h, np.vstack([h_first, h[:-1]]))
         self._lam, self._slip = lam, steps.slip_impulse / h
         presses = lam > 0
         steady = presses & (earlier > 0) & (now <= MANY * earlier) & (earlier <= MANY * now)
@@ -195,7 +195,7 @@ class _Judged:
             return
         held = self._held(rows + 1, slip[rows], self._lam[rows] > 0)
         least = SHARE * held.force @ self._judge.of_joint
-        lasting = self._h[rows] * np.maximum(held.force, least)
+        lasting = self._own[rows] * np.maximum(held.force, least)
         impact = self._lam[rows] + begins * held.to_come > MANY * lasting
         self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
 
