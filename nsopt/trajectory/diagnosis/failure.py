@@ -125,7 +125,10 @@ def explain(
 
 
 def _conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
-    """Return the conditions that cannot all be met near the last motion, as a line or none."""
+    """Return the conditions that cannot all be met near the last motion, as a line or none.
+
+    That no motion meets them is shown by `check_feasible` alone: other starts may lead elsewhere.
+    """
     if ending.least is None:
         return []
     found: dict[str, list[float]] = {}
@@ -140,7 +143,10 @@ def _conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
     names = [f"{name} {_when(times)}" for name, times in found.items()]
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     text = "; ".join([*names[:SHOWN], *more])
-    return [f"in conflict, as far as small changes of the motion show: {text}"]
+    return [
+        f"no motion was found from this start, near which these oppose each other: {text}; where "
+        "another motion may meet them, try a longer duration, a guess by Through, multi_start"
+    ]
 
 
 def _when(times: list[float]) -> str:
