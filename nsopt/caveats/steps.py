@@ -135,7 +135,7 @@ def by_phase(data: xr.Dataset, found: dict[str, float]) -> str:
     return (
         f"body {name!r} on ideal joints turns by up to {turn:.2g} rad in a step, and too fast by "
         f"(w h)^2/8, {100 * turn**2 / 8:.2g} %: some {found[name]:.2g} rad at the end; take "
-        f'coordinates="relative", where this is exact, or h of {h * NOTABLE_TURN / turn / 2:.1g} s'
+        f"h of {h * NOTABLE_TURN / turn / 2:.1g} s"
     )
 
 
