@@ -33,6 +33,10 @@ ROWS = 100_000
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 
 
+JUMP = 0.5
+"""Of the range of a torque, a change in one step that is a jump."""
+
+
 def shifts(data: xr.Dataset) -> Array:
     """Return by how much steps are ahead of the equations of motion, (time - 1,) [s].
 
@@ -116,4 +120,23 @@ def _delays(data: xr.Dataset) -> Array:
     return delay[1:]
 
 
-CHECKS = (_ahead,)
+def _come_round(data: xr.Dataset) -> Iterator[str]:
+    """Tell of measured angles that jump by a full turn, and the torques of drives with them."""
+    for name in map(str, data.data_vars):
+        owner, angle, index = name.partition(".angle[")
+        torque = f"{owner}.torque[{index}"
+        if not angle or torque not in data:
+            continue
+        jumps = np.abs(np.diff(data[name].values)) > np.pi
+        change, most = np.abs(np.diff(data[torque].values)), np.ptp(data[torque].values)
+        struck = np.flatnonzero(jumps & (change > JUMP * most))
+        if most > 0 and struck.size:
+            yield (
+                f"the angle that drive {owner!r} measures is in (-pi, pi] and came round at "
+                f"t = {data['time'].values[struck[0] + 1]:.4g} s, where its torque jumps by "
+                f"{change[struck[0]]:.3g} N m: use relative coordinates, in which the angle of a "
+                "joint of the tree counts its turns, or a law of its sine and cosine"
+            )
+
+
+CHECKS = (_ahead, _come_round)

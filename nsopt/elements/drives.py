@@ -24,7 +24,10 @@ from nsopt.parameter import Numbers, parameters_in
 
 
 class Turn(DrivenFreedom):
-    """A turn about z of frame a: the angle of x of frame b from x of frame a, in (-pi, pi].
+    """A turn about z of frame a: the angle of x of frame b from x of frame a.
+
+    Full turns are counted where the turn is that of a joint of the tree of relative coordinates;
+    otherwise the angle is in (-pi, pi], and jumps by a full turn beyond.
 
     The torque acts about z of a. The rate is that of the relative angular velocity about z of a;
     where a clearance lets the axes tilt by an angle it differs from that of the measured angle in
@@ -35,7 +38,7 @@ class Turn(DrivenFreedom):
     units = ("rad", "rad/s", "N m")
 
     def coordinate(self, s: State) -> ca.SX:
-        return ca.atan2(*self._direction(s))
+        return s.angle(self.a, self.b)
 
     def rate(self, s: State) -> ca.SX:
         return s.seen(self.a, self.b).w[2]

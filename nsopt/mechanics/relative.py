@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from nsopt.algebra import from_rotation, product
 from nsopt.mechanics.actuator import Actuator, Mimic
@@ -30,6 +31,8 @@ from nsopt.parameter import constant
 
 BALL_COORDINATES = ("e0", "e1", "e2", "e3")
 BALL_RATES = ("wx", "wy", "wz")
+ALIGNED = 1e-12
+"""By how much a cosine of axes that are one may be off."""
 Step = Axis | Ball
 
 
@@ -122,6 +125,26 @@ class RelativeCoordinates(Coordinates):
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX
     ) -> Callable[[Frame, Frame], Motion]:
         return RelativeMotions(self.links(value), q, v, displacement, value)
+
+    def turned(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
+        for branch in self.branches:
+            axes = branch.freedom_a_to_b
+            if branch.joint is None or len(axes) != 1 or not isinstance(axes[0], Axis):
+                continue
+            begin, end = branch.joint.frames
+            forward = (a.body, b.body) == (begin.body, end.body)
+            if not forward and (a.body, b.body) != (end.body, begin.body):
+                continue
+            at_a, at_b = (begin, end) if forward else (end, begin)
+            first = np.asarray(a.axes).T @ np.asarray(at_a.axes)
+            closed = first @ np.asarray(at_b.axes).T @ np.asarray(b.axes)
+            turn = first @ axes[0].turn * (1 if forward else -1)
+            if not np.allclose([abs(turn[2]), closed[2, 2]], 1, rtol=0, atol=ALIGNED):
+                continue
+            entry = self.entries[branch.body.name][0]
+            u = entry.ratio * (q[entry.q] + displacement[entry.v]) + entry.offset
+            return float(np.arctan2(closed[1, 0], closed[0, 0])) + float(np.sign(turn[2])) * u
+        return None
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         tree = self.links(constant)

@@ -25,6 +25,8 @@ class State:
     between : callable, optional
         (a, b) -> the motion of frame b as seen from frame a, if there is a shorter way than by
         world axes.
+    turned : callable, optional
+        (a, b) -> the angle of frame b about z of a by a coordinate, or None.
 
     Attributes
     ----------
@@ -40,8 +42,9 @@ class State:
         motions: Mapping[str | None, Motion],
         symbols: Mapping[str, ca.SX],
         between: Callable[[Frame, Frame], Motion] | None = None,
+        turned: Callable[[Frame, Frame], ca.SX | None] | None = None,
     ) -> None:
-        self.t, self._between = t, between
+        self.t, self._between, self._turned = t, between, turned
         self._seen: dict[tuple[Frame, Frame], Motion] = {}
         self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
         self.internal: dict[str, ca.SX] = {}
@@ -66,6 +69,18 @@ class State:
         if (a, b) not in self._seen:
             self._seen[a, b] = self._between(a, b) if self._between else self._from_world(a, b)
         return self._seen[a, b]
+
+    def angle(self, a: Frame, b: Frame) -> ca.SX:
+        """Return the angle of x of frame b from x of frame a about z of a [rad].
+
+        With its full turns where a joint of the tree of relative coordinates turns about that axis;
+        in (-pi, pi] otherwise.
+        """
+        turned = self._turned(a, b) if self._turned else None
+        if turned is not None:
+            return turned
+        R = self.seen(a, b).A
+        return ca.atan2(R[1, 0], R[0, 0])
 
     def _from_world(self, a: Frame, b: Frame) -> Motion:
         at, of = self.motion(a), self.motion(b)

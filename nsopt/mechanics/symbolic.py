@@ -74,11 +74,14 @@ class SymbolicMechanism:
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
         seen = None if short is None else self._displaced(short)
-        self.state = State(self.t, self._displaced_motions(), symbols, seen)
+        self.state = State(self.t, self._displaced_motions(), symbols, seen, self._turned)
         z = self.q[self.n_joint_coordinates :]
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
+
+    def _turned(self, a: Frame, b: Frame) -> ca.SX | None:
+        return self.coordinates.turned(a, b, self.q, self.displacement)
 
     def _displaced_motions(self) -> dict[str | None, Motion]:
         motions: dict[str | None, Motion] = {}
