@@ -66,7 +66,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
             _sync(path.parent)
 
 
-def create(path: Path, content: bytes | str) -> None:
+def create(path: Path, content: bytes | memoryview | str) -> None:
     """Write a file that is not there yet, neither as a link.
 
     Raises

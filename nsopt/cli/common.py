@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -109,6 +110,11 @@ SolverName = Annotated[
 ]
 
 
+def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as a line of a summary, without the place in the source that it is from."""
+    print(f"{'WARNING':<21} {message}", file=sys.stderr)
+
+
 @contextmanager
 def command() -> Iterator[None]:
     """End a command with one line and a code where it cannot go on.
@@ -120,7 +126,8 @@ def command() -> Iterator[None]:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # where a locale has no such letters
     try:
-        with interruptible() as interrupted:
+        with interruptible() as interrupted, warnings.catch_warnings():
+            warnings.showwarning = _tell_warning
             yield
             if sys.stdout is not None:
                 sys.stdout.flush()
