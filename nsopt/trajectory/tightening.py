@@ -98,7 +98,8 @@ class Tightening:
     Where a motion exceeds a limit within a step, the limit is tightened by as much at the nodes and
     the midpoint of the step, and the program solved again; by more where part of the last excess is
     left, as if each round left that part. At the first and the last node a limit is tightened only
-    where a posture that is given there does not decide it.
+    where accelerations or inputs count; where that does not end, as where phases meet, wherever a
+    posture that is given there does not decide it.
 
     Parameters
     ----------
@@ -115,6 +116,23 @@ class Tightening:
 
     def kept(self, solution: Solution) -> KeptMotion:
         """Return the motion of least cost found that keeps its limits, from one that may not."""
+        found = self._tighten(solution, [x.limits.rates_at_ends for x in self.parts])
+        ends = [x.limits.free_at_ends for x in self.parts]
+        alike = all(
+            np.array_equal(x.limits.rates_at_ends, y) for x, y in zip(self.parts, ends, strict=True)
+        )
+        if found.largest <= KEPT or found.interrupted or alike:
+            return found
+        again = self._tighten(solution, ends)
+        if again.largest >= found.largest:
+            return found
+        stages = (*found.solution.stages, *again.solution.stages[len(solution.stages) :])
+        time = found.solution.time + again.solution.time - solution.time
+        whole = replace(again.solution, stages=stages, time=time)
+        return again._replace(solution=whole, rounds=found.rounds + again.rounds)
+
+    def _tighten(self, solution: Solution, ends: Sequence[NDArray[np.bool_]]) -> KeptMotion:
+        """Return the same, limits at first and last nodes tightened in the rows of ``ends``."""
         best = last = KeptMotion(solution, self._excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last.excesses]
         before = [np.zeros_like(x) for x in shifts]
@@ -124,7 +142,7 @@ class Tightening:
                 break
             shifts = [x + _more(*y) for x, *y in zip(shifts, beyond, before, strict=True)]
             before = beyond
-            found = self.solve(self._tightened(shifts), last.solution)
+            found = self.solve(self._tightened(shifts, ends), last.solution)
             if not found.ok:
                 best = best._replace(interrupted=found.interrupted)
                 break
@@ -135,11 +153,14 @@ class Tightening:
     def _excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
         return tuple(part.excess(solution) for part in self.parts)
 
-    def _tightened(self, shifts: Sequence[Array]) -> StructuredNlp:
+    def _tightened(
+        self, shifts: Sequence[Array], ends: Sequence[NDArray[np.bool_]]
+    ) -> StructuredNlp:
         """Return the program with limits moved inward, (2, steps, rows) of each part."""
         blocks = list(self.nlp.blocks)
-        for part, shift in zip(self.parts, shifts, strict=True):
-            blocks[part.blocks] = [_tight(x, part.limits, *shift) for x in blocks[part.blocks]]
+        for part, shift, at_ends in zip(self.parts, shifts, ends, strict=True):
+            own = blocks[part.blocks]
+            blocks[part.blocks] = [_tight(x, part.limits, at_ends, *shift) for x in own]
         return self.nlp.restated(blocks)
 
 
@@ -151,7 +172,11 @@ def _more(beyond: Array, before: Array) -> Array:
 
 
 def _tight(
-    block: ConstraintBlock, limits: LimitsBetweenNodes, below: Array, above: Array
+    block: ConstraintBlock,
+    limits: LimitsBetweenNodes,
+    at_ends: NDArray[np.bool_],
+    below: Array,
+    above: Array,
 ) -> ConstraintBlock:
     """Return a block with limits moved inward, (steps, rows) each, where it has their rows."""
     steps = limits.transcription.horizon.steps
@@ -163,7 +188,7 @@ def _tight(
     else:
         return block
     if of_nodes:
-        below, above = (_at_nodes(x, limits.free_at_ends) for x in (below, above))
+        below, above = (_at_nodes(x, at_ends) for x in (below, above))
     below, above = (x[first : first + block.count] for x in (below, above))
     lower, upper = block.lower.copy(), block.upper.copy()
     numbers = {id(row): k for k, row in enumerate(limits.rows)}

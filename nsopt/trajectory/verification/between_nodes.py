@@ -109,24 +109,29 @@ class LimitsBetweenNodes:
         return holds
 
     @cached_property
+    def rates_at_ends(self) -> NDArray[np.bool_]:
+        """Which rows depend on accelerations or inputs that no posture gives, (2, rows)."""
+        symbols = self._late
+        found = [bool(ca.depends_on(x.value, symbols)) for x in self.rows]
+        return np.array([found, found], dtype=bool).reshape(2, -1)
+
+    @cached_property
     def free_at_ends(self) -> NDArray[np.bool_]:
         """Which rows no posture that is given decides at the first and the last node, (2, rows)."""
-        given = any(
-            getattr(x, "accelerations", None) is not None for x in self.statement.conditions
-        )
-        free = [
-            np.concatenate([[False], np.isnan(q), np.isnan(v)])
-            for q, v in (self._posture(START), self._posture(END))
-        ]
-        _, _, _, a, u = self.statement.symbols
-        late = u if given else ca.vertcat(a, u)
-        by_state = ca.vertcat(*self.statement.symbols[:3])
-        found = []
-        for at_end in free:
-            open_ones = [by_state[int(k)] for k in np.flatnonzero(at_end)]
-            symbols = ca.vertcat(late, *open_ones)
+        by_state, found = ca.vertcat(*self.statement.symbols[:3]), []
+        for q, v in (self._posture(START), self._posture(END)):
+            free = np.flatnonzero(np.concatenate([[False], np.isnan(q), np.isnan(v)]))
+            symbols = ca.vertcat(self._late, *(by_state[int(k)] for k in free))
             found.append([bool(ca.depends_on(x.value, symbols)) for x in self.rows])
         return np.array(found, dtype=bool).reshape(2, -1)
+
+    @property
+    def _late(self) -> ca.SX:
+        """Accelerations, unless a posture gives them, and inputs."""
+        _, _, _, a, u = self.statement.symbols
+        conditions = self.statement.conditions
+        given = any(getattr(x, "accelerations", None) is not None for x in conditions)
+        return u if given else ca.vertcat(a, u)
 
     def _posture(self, when: str) -> tuple[Array, Array]:
         """Return q and v as given at start or end, also by the phase before or after."""
