@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
-from nsopt.contact_modes import count_unresolved, statistics_of_modes
+from nsopt.contact_modes import contacts_of_joints, count_unresolved, joint_of, statistics_of_modes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -321,8 +321,16 @@ def largest_force(data: xr.Dataset) -> str:
 
 def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
     force, k, j = found
-    where, when = data["contact"].values[j], data["time"].values[-k]
-    return f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
+    where, when = str(data["contact"].values[j]), data["time"].values[-k]
+    text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
+    beside = contacts_of_joints(data)[joint_of(where)]
+    if len(beside) == 1:
+        return text
+    # Contacts of one joint press against each other: what it carries is their sum.
+    sums = [
+        np.linalg.norm(x[:, beside].sum(axis=1), axis=1) for _, x in blocks(data["lasting_force"])
+    ]
+    return f"{text}; {np.nanmax(np.concatenate(sums)):.4g} N in all of {joint_of(where)} at most"
 
 
 def impacts(data: xr.Dataset) -> list[Row]:

@@ -45,6 +45,14 @@ def test_overview_of_two_joints_shows_both_clearance_circles(clearance):
     assert [t for t in titles if "ends" in t] == ["Bushing ends in lower", "Bushing ends in upper"]
 
 
+def test_the_force_of_a_joint_is_what_its_contacts_carry_together(clearance):
+    axes = next(ax for ax in overview(clearance).axes if ax.get_title().startswith("Joint force"))
+    drawn = np.asarray(axes.lines[0].get_ydata())
+    together = np.linalg.norm(clearance["lasting_force"].values.sum(axis=1), axis=1)
+    assert drawn == pytest.approx(together, nan_ok=True)
+    assert np.nanmax(together) > 0
+
+
 def test_scene_interpolates_poses_and_places_lines(clearance):
     scene = Scene(clearance)
     t, r = scene.poses.time, scene.poses.position

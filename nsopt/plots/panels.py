@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.contact_modes import contacts_of_joints
 from nsopt.loads import struck
 from nsopt.plots import contact, motion, run, style
 from nsopt.plots.coordinates import axes_of_turn, is_length, is_parameter, split, with_angles
@@ -77,9 +78,20 @@ def closure(ax: Axes, result: Result) -> None:
     style.title(ax, "Joint closure")
 
 
+def _lasting(result: Result) -> dict[str, list[int]]:
+    """Return the indices of the contacts of each joint of which it is known what lasts."""
+    known = "lasting_force" in result.data and result.data.sizes["contact"]
+    return contacts_of_joints(result.data) if known else {}
+
+
 def joint_forces(ax: Axes, result: Result) -> None:
-    """Draw the largest forces of joints, without steps with impacts."""
+    """Draw the largest forces of joints, impacts left out; of contacts what lasts."""
     force, _ = impulses_apart(result, np.linalg.norm(motion.joint_force(result), axis=2))
+    names = list(result["joint"].values)
+    for name, contacts in _lasting(result).items():
+        if name in names:
+            lasting = result["lasting_force"].values[:, contacts].sum(axis=1)
+            force[:, names.index(name)] = np.linalg.norm(lasting, axis=1)
     largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
     for k, j in enumerate(sorted(largest)):
         ax.plot(
