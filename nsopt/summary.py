@@ -125,7 +125,9 @@ def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
         guess = f", of the guess {before}" if before else ""
         smoothed = "" if "friction_modes" in attrs else "; smoothed in the objective"
         rows.append(("exact friction", f"{shares(exact)}{guess}{smoothed}"))
-    rows.append(("status", f"{attrs['status']}, conditions to {attrs['violation']:.1e}"))
+    elsewhere = "; from a guess that swings, for none was found from that given"
+    status = f"{attrs['status']}, conditions to {attrs['violation']:.1e}"
+    rows.append(("status", status + (elsewhere if "other_start" in attrs else "")))
     if "limits_exceeded" in attrs:
         rows.append(("between nodes", between_nodes(attrs)))
     if attrs.get("stationarity"):  # results of earlier versions have none

@@ -38,6 +38,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.least_duration import AsFast, with_least_duration
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import record
+from nsopt.trajectory.other_starts import Swinging, other_starts, search_elsewhere
 from nsopt.trajectory.programs import (
     compiled_from,
     schedules_from,
@@ -167,6 +168,7 @@ class PreparedOptimization:
                 ended = Found(now, solution, now.kept(solution, p))
             else:
                 ended = self._search.motion(now, p, start, schedules)
+            ended, elsewhere = self._from_other_starts(now, p, guess, ended)
             if coarse:  # of motions with contacts, of which nothing is known between nodes
                 ended = ended._replace(solution=after(ended.solution, coarse))
             now, kept, solution = ended.program, ended.kept, ended.end
@@ -192,6 +194,7 @@ class PreparedOptimization:
                 **recorded(now.tie),
                 **recorded_friction(transcription),
                 **recorded_bend(transcription),
+                **({} if elsewhere is None else {"other_start": elsewhere.swings}),
                 **exact_costs(transcription, nlp, motions, p),
                 **closing_at_end(self._dynamics, motion, p),
                 "stationarity": what_it_is(transcription, settings, solution),
@@ -236,6 +239,21 @@ class PreparedOptimization:
             found.append(stated.solve())
             known = Earlier(found[-1]) if found[-1].completed else known
         return found
+
+    def _from_other_starts(
+        self, now: StatedProgram, p: Array, guess: Guess, ended: Found
+    ) -> tuple[Found, Swinging | None]:
+        """Return a motion from elsewhere, and its start, where there is none from the guess."""
+        x = now.transcription
+        if ended.end.feasible or interrupted() or not isinstance(x, Collocation):
+            return ended, None
+
+        def search(start: Guess) -> Found:
+            begun = starting_point(x, now.nlp, start)
+            schedules = schedules_from(start, begun, x, now.settings)
+            return self._search.motion(now, p, begun, schedules)
+
+        return search_elsewhere(ended, other_starts(self._dynamics, guess), search)
 
     def _fastest(
         self,
