@@ -16,7 +16,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
+from nsopt.elements import ViscousLaw
+from nsopt.mechanics import Dynamics, JointFriction
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.errors import Errors, first_order_errors
 from nsopt.schemes.node import Node, StepStart
@@ -25,6 +26,10 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.step import Interval, Step, Transition
 
 Array = NDArray[np.float64]
+
+
+MOST_NAMED = 3
+"""Elements that a message names."""
 
 
 class Scheme(ABC):
@@ -207,6 +212,24 @@ class Scheme(ABC):
         """
         del bores
         return ""
+
+    def remedies(self, dynamics: Dynamics, contacts: bool) -> str:
+        """Return what else to try where no motion in steps is found, `remedy` among it.
+
+        ``contacts`` says whether the motion has some.
+        """
+        own = self.remedy(bool(dynamics.bores)) if contacts else ""
+        frictions = (e for e in dynamics.elements if isinstance(e, JointFriction))
+        dry = [e.name for e in frictions if not isinstance(getattr(e, "law", None), ViscousLaw)]
+        if not dry:
+            return own
+        more = f" and {len(dry) - MOST_NAMED} more" if len(dry) > MOST_NAMED else ""
+        friction = (
+            f"dry friction of {', '.join(map(repr, dry[:MOST_NAMED]))}{more} turns round almost at "
+            "once in steps, which may be what stops the search: optimize without it first, and "
+            "give that motion as the guess, Earlier(result)"
+        )
+        return f"{friction}\n- {own}" if own else friction
 
     def check_joint_friction(self, dynamics: Dynamics) -> None:
         """Refuse `JointFriction` elements, unless the scheme ``takes_joint_friction``.

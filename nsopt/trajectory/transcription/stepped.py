@@ -254,7 +254,7 @@ class Stepped(Transcription):
 
     @property
     def remedy(self) -> str:
-        return self.scheme.remedy(bool(self.dynamics.bores)) if self.unilateral else ""
+        return self.scheme.remedies(self.dynamics, self.unilateral)
 
     @property
     def free_unknowns(self) -> Index:
