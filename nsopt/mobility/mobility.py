@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import MotionBranch, branches_of
 from nsopt.mobility.cones import cones, spanned
@@ -50,12 +51,18 @@ def mobility(
     ValueError
         If the order is below 1 or too high for so many free directions, the mechanism has no loop
         or is not closed there, or a rank cannot be decided: then with the singular values.
+    KeyboardInterrupt
+        After Ctrl-C or SIGTERM.
     """
     if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
         raise ValueError(
             f"order must be a whole number, 1 or more, got {order!r}: 1 is that of velocities"
         )
-    constraints = LoopConstraints(mechanism, q, parameters)
+    with interruptible():
+        return _find_mobility(LoopConstraints(mechanism, q, parameters), int(order))
+
+
+def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     reduction = Reduction.of(constraints)
     pieces = cones(reduction.polynomials(order), order)
     branches = branches_of(reduction, pieces)
@@ -67,7 +74,7 @@ def mobility(
     freedoms = constraints.n + cut_freedoms
     return Mobility(
         reduction=reduction,
-        order=int(order),
+        order=order,
         freedoms=freedoms,
         rows=rows,
         rank=freedoms - reduction.freedom,
