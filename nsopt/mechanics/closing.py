@@ -1,11 +1,12 @@
 """The nearest configuration in which joints are closed, in the metric of the mass.
 
 Of the displacements u from q0 that close the joints at q0 (+) u, the one of least u.M(q0) u is
-sought. Joints are closed first, by moves of bounded turns that open them no further; then the
-displacement is made shorter among closed configurations, by Newton's method with the curvature of
-the joints. Loops close in several ways: whatever is nearer than a first configuration lies in the
-ball about the start through it, so that after long displacements it is looked for from random
-places in that ball.
+sought; where springs act, of least u.(M + T^2 K) u, so that stiff parts as light as those of a
+flexible link are not bent. Joints are closed first, by moves of bounded turns that open them no
+further; then the displacement is made shorter among closed configurations, by Newton's method with
+the curvature of the joints. Loops close in several ways: whatever is nearer than a first
+configuration lies in the ball about the start through it, so that after long displacements it is
+looked for from random places in that ball.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ DAMPING = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)
 
 NEAR_LEAST = 1e-6
 """Moves, over the displacement, that change its length by less than rounding shows."""
+
+PERIOD = 0.1
+"""T [s]: springs with which bodies swing more slowly hardly count, those of stiff parts do."""
 
 MASSLESS = 1e-9
 """Inertia, over that of other motions, of motions without any."""
@@ -114,11 +118,15 @@ class Search:
         The start.
     p : (np,)
         Parameters.
+    stiffness : (nv, nv)
+        K, of all springs at the start.
     """
 
-    def __init__(self, on: Configurations, t: float, q: Array, p: Array) -> None:
+    def __init__(self, on: Configurations, t: float, q: Array, p: Array, stiffness: Array) -> None:
         self._on, self._t, self._p, self._q = on, t, p, q
-        self._root = inverse_root(np.asarray(on.mass(q, p)))
+        values, axes = np.linalg.eigh((stiffness + stiffness.T) / 2)
+        stiff = axes @ (np.maximum(values, 0.0)[:, None] * axes.T)
+        self._root = inverse_root(np.asarray(on.mass(q, p)) + PERIOD**2 * stiff)
         self._touching = np.flatnonzero(column(on.distance(t, q, p)) < 0)
 
     def nearest(self) -> Closing:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics.closing import ALIGNED, CLOSED, Closing, Configurations, Search, column
 from nsopt.mechanics.constraints import constraint_functions, contact_functions, pose_functions
 from nsopt.mechanics.dynamics import Dynamics
+from nsopt.mechanics.element import Force
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.spanning_tree import Relative
 from nsopt.mechanics.symbolic import SymbolicMechanism
@@ -43,11 +45,12 @@ def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tup
     if not opened and not np.any(distance < 0):
         return (q, v), ""
     own = Configurations(*(getattr(d, x.name) for x in fields(Configurations)))
+    stiffness = _stiffness(d, d.mechanism, (t, q, p))
     if max(opened.values(), default=0.0) < NEARLY and not np.any(distance < -NEARLY):
-        return (Search(own, t, q, p).close().q, v), ""
+        return (Search(own, t, q, p, stiffness).close().q, v), ""
     tree = _tree_of_closed(d, [name for name, size in opened.items() if size >= NEARLY])
     if tree is None or _same_tree(tree, d.mechanism):
-        found = Search(own, t, q, p).nearest()
+        found = Search(own, t, q, p, stiffness).nearest()
         return (found.q, v), _left_open(found, own.closure_names, opened)
     placed = stated if given is None else _placed(d, stated, given, p)
     return _by_tree(d, tree, placed, (t, q, p), opened)
@@ -66,7 +69,7 @@ def _by_tree(
     on = _configurations(symbolic)
     coordinates = replace(placed, coordinates=tree.coordinates).generalized_coordinates
     q, v = coordinates.start(refuse=False)
-    found = Search(on, t, q, p).nearest()
+    found = Search(on, t, q, p, _stiffness(d, tree, (t, q, p))).nearest()
     r, turned, u, w = (np.asarray(x) for x in on.poses(found.q, v, p))
     end = _moved(placed, r, turned, u, w).generalized_coordinates
     q, v = end.start(refuse=False)
@@ -126,6 +129,18 @@ def _tree_of_closed(d: Dynamics, opened: list[str]) -> Mechanism | None:
 
 def _same_tree(a: Mechanism, b: Mechanism) -> bool:
     return b.coordinates != "absolute" and {x.name for x in a.cut} == {x.name for x in b.cut}
+
+
+def _stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, Array]) -> Array:
+    """Return the second derivatives of the potential of springs, (nv, nv) [N m, or N/m]."""
+    forces = tuple(e for e in d.elements if isinstance(e, Force) and not e.states)
+    s = SymbolicMechanism(mechanism, forces, d.gravity, d.parameters)
+    energy = sum((e.energy(s.state) for e in forces), ca.SX(0))
+    slope = s.gradient(energy).T
+    bent = ca.jacobian(slope, s.q) @ s.N
+    stiffness = ca.Function("stiffness", [s.t, s.q, s.p], [ca.densify(bent)])
+    t, q, p = at
+    return np.asarray(stiffness(t, q[: s.q.numel()], p), dtype=float)
 
 
 def _configurations(s: SymbolicMechanism) -> Configurations:

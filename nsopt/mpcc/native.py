@@ -375,7 +375,10 @@ def _keep(build: _Build, library: bytes, folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _require_own(folder)
     for suffix, content in ((".so", library), (".json", build.manifest(library))):
-        with replacing(folder / f"{build.key}{suffix}") as new:
+        path = folder / f"{build.key}{suffix}"
+        if path.is_symlink():  # nothing of ours, and nothing is written through it
+            path.unlink()
+        with replacing(path) as new:
             create(new, content)
             new.chmod(0o600)  # whatever the umask lets others do
 

@@ -102,7 +102,7 @@ def test_both_feet_hold_while_it_leans_forwards_and_back():
     phases = [
         MotionPhase(
             stated.dynamics,
-            Horizon(0.3, 6),
+            Horizon(0.3, 8),
             stated.costs,
             [*conditions, limits],
             Quintic(*ends),

@@ -201,7 +201,7 @@ def test_names_end_no_string_of_a_table_in_c():
     """Nor its comment: each name is one line, within its quotes."""
     names = ['a"b\\.angle', "c\nd\r.angle", "e??/.angle", "f.angle"]
     columns = {x: (("time", "q_name"), np.zeros((1, 4))) for x in KINDS}
-    labels = {"time": [0.0], "q_name": names}
+    labels = {"time": [0.0], "q_name": names, "v_name": names}
     motion = xr.Dataset(columns, labels, {"title": "lift\r*/ int x = 1;\n\v/*"})
     text = c_table(motion, "lift")
     assert text.count("*/") == 1

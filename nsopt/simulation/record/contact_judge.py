@@ -53,7 +53,9 @@ class Held(NamedTuple):
     @property
     def to_come(self) -> Array:
         """Impulses that stop what still moves into the walls, each alone, (n, ng) [N s]."""
-        return np.maximum(-self.rate, 0.0) / self.compliance
+        approach = np.maximum(-self.rate, 0.0)
+        held_fast = np.where(approach > 0, np.inf, 0.0)  # what no force of the contact moves
+        return np.divide(approach, self.compliance, out=held_fast, where=self.compliance > 0)
 
     @property
     def back(self) -> Array:
@@ -196,7 +198,8 @@ class _Judged:
         held = self._held(rows + 1, slip[rows], self._lam[rows] > 0)
         least = SHARE * held.force @ self._judge.of_joint
         lasting = self._own[rows] * np.maximum(held.force, least)
-        impact = self._lam[rows] + begins * held.to_come > MANY * lasting
+        to_come = held.to_come if begins else 0.0
+        impact = self._lam[rows] + to_come > MANY * lasting
         self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
 
     def _tell_seconds(self, steady: Mask) -> None:
