@@ -25,6 +25,10 @@ OPEN = 1e-3
 """Of the largest gap, that from which a contact was open as it began."""
 
 
+ROWS = 100_000
+"""Times that are looked at at once."""
+
+
 class ModeStatistics(NamedTuple):
     """How a joint spent a run.
 
@@ -95,9 +99,18 @@ def count_unresolved(data: xr.Dataset) -> int:
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     if not rigid or not needed <= {*data.variables}:
         return 0
-    mode, gap, impulse = (data[x].values[:, :rigid] for x in ("contact_mode", "gap", "impulse"))
-    force = np.linalg.norm(data["lasting_force"].values[:, :rigid], axis=-1)
-    begins = (mode[1:] == LASTING) & (gap[:-1] > OPEN * gap.max(axis=0)) & (mode[:-1] != LASTING)
+    widest = np.max([x[:, :rigid].max(axis=0) for _, x in blocks(data["gap"])], axis=0)
+    parts = (
+        data[[*needed]].isel(time=slice(begin, begin + ROWS + 1), contact=slice(rigid))
+        for begin in range(0, data.sizes["time"] - 1, ROWS)
+    )
+    return sum(_count_unresolved(part, widest) for part in parts)
+
+
+def _count_unresolved(data: xr.Dataset, widest: Array) -> int:
+    mode, gap, impulse = (data[x].values for x in ("contact_mode", "gap", "impulse"))
+    force = np.linalg.norm(data["lasting_force"].values, axis=-1)
+    begins = (mode[1:] == LASTING) & (gap[:-1] > OPEN * widest) & (mode[:-1] != LASTING)
     worth = impulse[1:] > RESTS * data["h"].values[1:, None] * force[1:]
     return int(np.count_nonzero(begins & worth))
 

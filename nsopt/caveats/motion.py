@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.blocks import blocks
 from nsopt.caveats.contacts import late_impacts
 from nsopt.caveats.sizes import TINY, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
@@ -27,7 +28,7 @@ RESTS = 0.01
 LEAST = 1e-9
 """Distance [m] that does not count."""
 
-ROWS = 100_000
+ROWS = 25_000
 """Times that are looked at at once."""
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
@@ -96,8 +97,8 @@ def _ahead(data: xr.Dataset) -> Iterator[str]:
             yield by_phase(data, phase)
         return
     ahead = np.cumsum(shifts(data) - _delays(data))
-    speed = np.linalg.norm(data["body_velocity"].values[1:], axis=2).max(axis=1)
-    off, way = np.abs(ahead) * speed, float(np.ptp(data["body_position"].values, axis=0).max())
+    speeds = (np.linalg.norm(v, axis=2).max(axis=1) for _, v in blocks(data["body_velocity"]))
+    off, way = np.abs(ahead) * np.concatenate([*speeds])[1:], _largest_way(data)
     k = int(np.argmax(off))
     if off[k] <= max(OFF * way, LEAST):
         return
@@ -110,6 +111,13 @@ def _ahead(data: xr.Dataset) -> Iterator[str]:
         f"{abs(ahead[k]):.2g} s, bodies by {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
         f"way, for steps are long beside what moves fast: {smaller(data)}"
     )
+
+
+def _largest_way(data: xr.Dataset) -> float:
+    """Return how far a body moves along an axis at most [m]."""
+    ends = [(x.min(axis=0), x.max(axis=0)) for _, x in blocks(data["body_position"])]
+    lowest, highest = np.min([x for x, _ in ends], axis=0), np.max([x for _, x in ends], axis=0)
+    return float((highest - lowest).max())
 
 
 def _delays(data: xr.Dataset) -> Array:
