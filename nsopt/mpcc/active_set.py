@@ -30,8 +30,8 @@ FLOOR = 1e-10
 SHRINK = 10.0
 """By which the trust region shrinks where no better branch is found."""
 
-CORNER = 3
-"""Steps of the least radius to a corner of bounds."""
+BESIDE = (1e-5, 1e-4, 1e-3)
+"""Scaled distances from limits within which they are taken as reached, one after the other."""
 
 PROOF = 100
 """Times as many nodes for the linear program that shows that there is no descent."""
@@ -186,28 +186,30 @@ class ActiveSetRun:
         return last.descent if last.proven else np.inf
 
     def _at_corner(self, now: Trial, lpec: Lpec, tolerance: float) -> tuple[Trial, Lpec, float]:
-        """Return the trial, or the corner of its bounds nearby if that is B-stationary.
+        """Return the trial, or one on the limits nearby if that is B-stationary.
 
-        Interior-point methods end beside a corner whose bounds have small multipliers: to first
-        order f falls up to the corner, and no more beyond. Where the corner meets the program, and
-        its f is not larger, its own descent is what counts.
+        Interior-point methods end beside limits with small multipliers: to first order f falls up
+        to these, and no more beyond. The branch is solved anew with what is near them held there.
+        Where that meets the program, and its f is not larger, its own descent is what counts.
         """
-        descent, last = self._descent(lpec), (now, lpec)
-        for _ in range(CORNER):
+        x, descent, tried = now.point.x, self._descent(lpec), list[Mask]()
+        closed = x[self.branches.G] <= x[self.branches.H]
+        for distance in BESIDE:
             if not tolerance < descent < np.inf or self._stopped:
                 break
-            trial, at = last
-            d = at.within(self.options.least, self.options.nodes, self._left).d
-            moved = self.refine(self.judge(trial.point.x + d, trial.outcome))
-            more = moved.objective - now.objective
-            if not moved.ok or more > LESS * max(abs(moved.objective), abs(now.objective)):
-                break
-            last = moved, self.branches.at(moved.point.x, self.case)
-            if not last[1].finite:
-                break
-            there = last[1].within(self.options.least, self.options.nodes * PROOF, self._left)
-            if there.proven and there.descent <= tolerance:
-                return *last, there.descent
+            held = self.branches.near(x, closed, self.case, distance)
+            if any(np.array_equal(held, other) for other in tried):
+                continue
+            tried.append(held)
+            corner = self._solved(now.point, closed, held)
+            more = corner.objective - now.objective
+            if not corner.ok or more > LESS * max(abs(corner.objective), abs(now.objective)):
+                continue
+            at = self.branches.at(corner.point.x, self.case)
+            if at.finite:
+                there = at.within(self.options.least, self.options.nodes * PROOF, self._left)
+                if there.proven and there.descent <= tolerance:
+                    return corner, at, there.descent
         return now, lpec, descent
 
     @property
@@ -241,10 +243,10 @@ class ActiveSetRun:
             radius = max(radius / SHRINK, options.least)
         return None
 
-    def _solved(self, start: Point, closed: Mask) -> Trial:
-        """Return the end of a branch."""
+    def _solved(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
+        """Return the end of a branch, arguments as of `BranchProgram.solve`."""
         closed = without_excess(closed, self.branches.G, self.branches.H)
-        outcome = self.branches.solve(start, closed, self.case)
+        outcome = self.branches.solve(start, closed, self.case, held)
         trial = self.judge(outcome.point.x, outcome)
         if np.isfinite(trial.residuals.rows).all():
             trial = self._on_bounds(trial, closed)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mpcc.backend import Backend, Nlp, Outcome, Point
+from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Layout, Vector
@@ -24,6 +26,12 @@ SMALL = 1e-8
 def weight_of(steepness: float) -> float:
     """Return by what an objective is multiplied so that its gradient is about one."""
     return float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
+
+
+def hold(x: Vector, lower: Vector, upper: Vector, held: Mask) -> tuple[Vector, Vector]:
+    """Return bounds (n,) with the farther one moved to the nearer one where x is held."""
+    low = x - lower <= upper - x
+    return np.where(held & ~low, upper, lower), np.where(held & low, lower, upper)
 
 
 def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
@@ -59,8 +67,15 @@ class BranchProgram(ABC):
     H: Index
 
     @abstractmethod
-    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
-        """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others."""
+    def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
+        """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others.
+
+        What is ``held``, as told by `near`, stays at its limit.
+        """
+
+    @abstractmethod
+    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        """Return which limits of a branch are nearer to a point (n,) than a distance."""
 
     @abstractmethod
     def steepness(self, x: Vector, case: Case) -> float:
@@ -131,16 +146,47 @@ class Branches(BranchProgram):
         weight = ca.SX.sym("weight")
         program = (x, ca.vertcat(p, weight), weight * f, g)
         fixed = m + fixed_unknowns(mpcc)
-        nlp = Nlp(name, *program, *limits, complementary=False, fixed=fixed)
-        self._call = backend.exact.build(nlp)
+        self._nlp = Nlp(name, *program, *limits, complementary=False, fixed=fixed)
+        self._backend = backend.exact
+        self._call = self._backend.build(self._nlp)
         outputs = [ca.densify(ca.gradient(f, x)), g, ca.jacobian(g, x)]
         self._linear = ca.Function("linear", [x, p], outputs)
 
-    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
+    def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
         lower, upper = self._bounds(closed, case)
-        inside = Point.cold(np.clip(start.x, lower, upper), self._linear.size1_out(1))
-        steepness = max(self.steepness(inside.x, case), self.steepness(case.guess, case))
-        return self._call(inside, np.append(case.p, weight_of(steepness)), lower, upper)
+        x, call = np.clip(start.x, lower, upper), self._call
+        steepness = max(self.steepness(x, case), self.steepness(case.guess, case))
+        if held is not None:
+            n, call = x.size, self._call_with_slacks
+            x = np.append(x, self._slack(x, case))
+            lower, upper = hold(x, *self._with_slacks(lower, upper), held)
+            x = np.clip(x, lower, upper)
+        p = np.append(case.p, weight_of(steepness))
+        end = call(Point.cold(x, self._linear.size1_out(1)), p, lower, upper)
+        return end if held is None else replace(end, point=Point.cold(end.point.x[:n], 0))
+
+    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        lower, upper = self._with_slacks(*self._bounds(closed, case))
+        x = np.append(x, self._slack(x, case))
+        return np.minimum(x - lower, upper - x) < distance
+
+    def _slack(self, x: Vector, case: Case) -> Vector:
+        """Return how far inequalities are from their limits."""
+        rows = np.asarray(self._linear(x, case.p)[1]).ravel()
+        return np.maximum(-rows[self._equations :], 0.0)
+
+    def _with_slacks(self, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+        d = self._linear.size1_out(1) - self._equations
+        return np.append(lower, np.zeros(d)), np.append(upper, np.full(d, np.inf))
+
+    @cached_property
+    def _call_with_slacks(self) -> Call:
+        """What solves branches with inequalities d <= 0 as equations d + s = 0, s >= 0."""
+        nlp, c = self._nlp, self._equations
+        s = ca.SX.sym("s", nlp.g.numel() - c)
+        x, g = ca.vertcat(nlp.x, s), nlp.g + ca.vertcat(ca.SX.zeros(c), s)
+        with_slacks = replace(nlp, x=x, g=g, lower=nlp.upper, fixed=x.numel(), built={})
+        return self._backend.build(with_slacks)
 
     def steepness(self, x: Vector, case: Case) -> float:
         size = float(np.abs(np.asarray(self._linear(x, case.p)[0])).max(initial=0.0))

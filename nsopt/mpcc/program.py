@@ -158,12 +158,16 @@ class Program:
             optimized = self._optimized
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
             ends.append(End(start, trials, found, status))
-            unbounded = optimized and is_far(trials[-1], optimized=True)
-            if ends[-1].settled or unbounded:
+            if ends[-1].settled or (optimized and self._unbounded(trials[-1], start, case)):
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]
         return best._replace(trials=others + best.trials)
+
+    def _unbounded(self, trial: Trial, start: Point, case: Case) -> bool:
+        """Return whether the objective falls without end; a search that diverges may raise it."""
+        f = self._relaxed[0].functions.report(Point.cold(start.x, self._relaxed[0].rows), 0.0, case)
+        return is_far(trial, optimized=True) and not trial.objective >= f[2]
 
     def _improved(
         self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from nsopt.mpcc.backend import NEAR, Backend, Derivatives, Nlp, Outcome, Point
-from nsopt.mpcc.branch import BranchProgram, weight_of
+from nsopt.mpcc.branch import BranchProgram, hold, weight_of
 from nsopt.mpcc.certificate import Certificate, Linearised
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import ACTIVE, Vector
@@ -121,7 +121,7 @@ class StructuredBranches(BranchProgram):
     def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         """Solve a branch; what does that is made where the first one comes."""
         if self._built is None:
-            fixed = np.sum(lower[: self._n] == upper[: self._n]) + self.G.size  # of any branch
+            fixed = np.sum(lower[: self._n] == upper[: self._n]) + 2 * self.G.size  # of any branch
             nlp = self._program(int(fixed))
             padded = pad(nlp)
             self._built = PaddedCall(self._backend.build(padded), nlp, padded)
@@ -155,8 +155,14 @@ class StructuredBranches(BranchProgram):
         lam[self._order] = point.lam_g
         return Point(point.x[: self._n], point.lam_x[: self._n], lam, point.warm)
 
-    def solve(self, start: Point, closed: Mask, case: Case) -> Outcome:
+    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
         lower, upper = self._bounds(closed, case)
+        return np.minimum(x - lower, upper - x) < distance
+
+    def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
+        lower, upper = self._bounds(closed, case)
+        if held is not None:
+            lower, upper = hold(start.x, lower, upper, held)
         # A pair at zero may leave others free: nothing keeps these where they are.
         halves = slice(self._n, None)
         upper[halves] = np.minimum(upper[halves], start.x[halves] + AWAY)

@@ -130,6 +130,28 @@ def test_a_corner_of_biactive_pairs_with_small_multipliers():
     assert solution.stationarity.biactive == 6
 
 
+@BACKENDS
+@pytest.mark.parametrize("seed", range(2))
+def test_a_curved_objective_with_idle_limits(backend, seed):
+    """Its least point, with four pairs and a row whose multipliers are zero there, is known.
+
+    An interior-point method ends beside such limits by the root of its barrier parameter.
+    """
+    rng, m, n = np.random.default_rng(seed), 6, 16
+    factor, least, slope = rng.normal(size=(n, n)), np.zeros(n), np.zeros(n)
+    least[[0, 3]], slope[[m, m + 3]] = 1.0, 1.0
+    least[2 * m :] = rng.normal(size=n - 2 * m)
+    mpcc = Mpcc("curved")
+    z = mpcc.variable("z", n, lower=[0.0] * 2 * m + [-np.inf] * (n - 2 * m), guess=0.3)
+    off = z - ca.DM(least)
+    mpcc.complement("pairs", z[:m], z[m : 2 * m])
+    mpcc.less("row", off[-2] + off[-1])
+    mpcc.minimize(ca.dot(ca.DM(slope), z) + ca.sumsqr(ca.DM(factor.T) @ off) / (2 * n))
+    solution = Solver(backend=backend).build(mpcc).solve().require()
+    assert solution["z"] == pytest.approx(least, abs=1e-6)
+    assert solution.stationarity.optimal
+
+
 @pytest.mark.slow
 def test_multipliers_are_what_the_objective_costs():
     """By solving again with every row moved: f falls by its multiplier, in physical units."""
