@@ -260,10 +260,11 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
         return  # contacts may hold it
     limits = {row.value.element_hash(): row for row in statement.rows if row.when == ALONG}
     still = NodeSample(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)
-    symbols = [m.t, m.q, statement.symbols[-1]]
-    hold = ca.Function("hold", symbols, [still.drive], {"cse": True})
+    if ca.depends_on(still.drive, statement.symbols[-1]):
+        return  # reactions and contact forces of the last motion are not those at rest
+    hold = ca.Function("hold", [m.t, m.q], [still.drive], {"cse": True})
     postures = list(_postures(when, ending))
-    forces = [np.asarray(hold(*posture)).ravel() for posture in postures]
+    forces = [np.asarray(hold(*posture[:2])).ravel() for posture in postures]
     weak = []
     for k, name in enumerate(d.v_names):
         row = limits.get(m.drive[k].element_hash())
