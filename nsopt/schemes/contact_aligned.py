@@ -63,7 +63,8 @@ class ContactAligned(Scheme):
 
     h_min does not apply to a step that ends at such an event. Contacts that meet slower than
     ``v_rest`` do not rebound, which ends the infinite sequences of ever smaller jumps; the record
-    says which events were grazing. There is no friction.
+    says which events were grazing, and does not count them as impacts that acted at once. There is
+    no friction.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class ContactAligned(Scheme):
         energy = contact_energy(x, step.v)
         return replace(
             whole,
-            impact_impulse=jump.impulses.lam * (ca.sum1(met) > 0),
+            impact_impulse=jump.impulses.lam * (ca.sum1(met * fast) > 0),
             frozen=step.frozen,
             contact_energy=energy,
             event=closing,

@@ -105,6 +105,6 @@ def test_rebound_from_a_sphere(e, shift):
 
 @pytest.mark.slow
 def test_steps_that_end_at_impacts():
-    """Impacts of less than h times the weight, which no step of that size tells, are left out."""
-    found = last_impact_and_impulse(ring, 0.9, 1e-5, ContactAligned())
+    """However short the flights between impacts become, far below h in the end."""
+    found = last_impact_and_impulse(ring, 0.9, 1e-3, ContactAligned())
     assert found == pytest.approx((1, 1), rel=1e-3)

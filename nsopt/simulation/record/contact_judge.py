@@ -29,6 +29,10 @@ SHARE = 1 / MANY
 """Of the lasting forces of a joint, the least that each of its contacts is taken to carry: which of
 them do changes from step to step, and no impact is less than what all of them do in one."""
 
+SLIGHT = 1e-3
+"""Steps: an impulse that a scheme says to act at once, where steps end at impacts, is one of more
+of them of the lasting force, however short flights were before; less is left by solvers."""
+
 SIZES = (1, 16, 128, 512)
 """Numbers of nodes that are evaluated in one go."""
 
@@ -79,9 +83,10 @@ class ContactJudge:
 
     What is left of an impact in the steps after it counts as part of it. A contact that lets go for
     a moment lasts if forces close it again within `MANY` steps: steps of this size do not resolve
-    what is finer. How a step was computed does not enter, so that schemes agree within their
-    errors; only the step and the one before it do, so that runs that are thinned, interrupted or
-    resumed agree too.
+    what is finer. Schemes whose steps end at impacts do, and say what acts at once: if that is most
+    of the impulse of a step, it is an impact. Else how a step was computed does not enter, so that
+    schemes agree within their errors; only the step and the one before it do, so that runs that are
+    thinned, interrupted or resumed agree too.
 
     Parameters
     ----------
@@ -177,7 +182,8 @@ class _Judged:
         presses = lam > 0
         steady = presses & (earlier > 0) & (now <= MANY * earlier) & (earlier <= MANY * now)
         self.mode = np.vstack([mode, np.where(presses, LASTING, FREE)])
-        self._tell_impacts(presses & ~steady, 0 * self._slip, begins=True)
+        self._at_once = 2 * steps.impact_impulse > lam
+        self._tell_impacts(presses & (~steady | self._at_once), 0 * self._slip, begins=True)
         self._tell_seconds(steady)
         self._tell_let_go(~presses)
         mode = self.mode[1:]
@@ -199,7 +205,8 @@ class _Judged:
         least = SHARE * held.force @ self._judge.of_joint
         lasting = self._own[rows] * np.maximum(held.force, least)
         to_come = held.to_come if begins else 0.0
-        impact = self._lam[rows] + to_come > MANY * lasting
+        least_steps = np.where(self._at_once[rows], SLIGHT, MANY)
+        impact = self._lam[rows] + to_come > least_steps * lasting
         self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
 
     def _tell_seconds(self, steady: Mask) -> None:
