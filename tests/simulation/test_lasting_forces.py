@@ -15,6 +15,8 @@ from nsopt import (
     Mechanism,
     MoreauJean,
     PaperStep,
+    Planar,
+    PlanarRevoluteClearance,
     PlaneContact,
     Prismatic,
     Result,
@@ -101,6 +103,23 @@ def test_force_in_a_bore_is_of_second_order():
     errors = np.abs(np.array(values[:2]) - exact)
     assert errors[1] < errors[0] / 3
     assert errors[1] < 2e-2
+
+
+def test_force_on_a_body_that_has_sunk_into_its_bore():
+    """It is what Newton's law asks for, however deep positions have drifted beyond the wall."""
+    c, m = 1e-3, 2.0
+    ring = Body("ring", m, (1e-3,) * 3, position=(c, 0, 0), velocity=(0, 0.1, 0))
+    frames = Frame(None), Frame(ring)
+    law = ContactLaw(restitution=0.0)
+    pin = PlanarRevoluteClearance("pin", *frames, clearance=c, radius=0.01, law=law)
+    model = Mechanism([ring], [Planar("plane", *frames)], "relative")
+    result = run(assemble(model, [pin], (0, -G, 0)), 0.05, 1e-3, MoreauJean())
+    lasting, a = result["lasting_force"].values.sum(axis=1), result["body_acceleration"].values
+    assert result["gap"].values[-1].min() < -0.2 * c
+    known = np.isfinite(lasting[:, 0])
+    assert known.sum() > 40
+    newton = m * (a[known, 0, :2] + (0, G))
+    assert lasting[known, :2] == pytest.approx(newton, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("coordinates", ["absolute", "relative"])

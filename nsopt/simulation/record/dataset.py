@@ -181,6 +181,8 @@ class Record(EvaluatedSteps):
         known = self._after.known[:, None]
         a = np.where(known, self._forces.acceleration, np.nan)
         normal = np.where(known, self._forces.normal, np.nan)
+        # As impulses do, multipliers belong to gradients, which within a wall are no unit normals.
+        normal = self.over("slope") * normal
         push = self.columns("contact_normals") * normal[:, :, None]
         lasting = push + self._summed(self.columns("slip_directions") * self._slip[:, :, None])
         if self.pressed is not None:
