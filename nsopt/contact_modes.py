@@ -24,6 +24,8 @@ RESTS = 1.5
 OPEN = 1e-3
 """Of the largest gap, that from which a contact was open as it began."""
 
+ROUNDING = 1e-12
+"""Of the largest impulse, what rounding leaves of forces that are zero."""
 
 ROWS = 100_000
 """Times that are looked at at once."""
@@ -113,6 +115,12 @@ def _count_unresolved(data: xr.Dataset, widest: Array) -> int:
     begins = (mode[1:] == LASTING) & (gap[:-1] > OPEN * widest) & (mode[:-1] != LASTING)
     worth = impulse[1:] > RESTS * data["h"].values[1:, None] * force[1:]
     return int(np.count_nonzero(begins & worth))
+
+
+def least_force(data: xr.Dataset) -> float:
+    """Return what a force that lasts is at least [N]: less is the rounding of impulses."""
+    largest = [np.nanmax(x, initial=0.0) for _, x in blocks(data["impulse"])]
+    return ROUNDING * max(largest) / float(np.nanmean(data["h"].values)) if max(largest) else 0.0
 
 
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -10,7 +10,13 @@ import numpy as np
 
 from nsopt.blocks import Array, blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
-from nsopt.contact_modes import contacts_of_joints, count_unresolved, joint_of, statistics_of_modes
+from nsopt.contact_modes import (
+    contacts_of_joints,
+    count_unresolved,
+    joint_of,
+    least_force,
+    statistics_of_modes,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -291,7 +297,7 @@ def contacts(data: xr.Dataset) -> list[Row]:
     Forces of impacts are left out: they are impulses over h, without a limit as h falls.
     """
     rows, attrs = [], data.attrs
-    if data.sizes["contact"] and "lasting_force" in data:
+    if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
         rows.append(("largest lasting force", largest_force(data)))
     if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
         rows += impacts(data) + modes(data)
@@ -306,19 +312,21 @@ def contacts(data: xr.Dataset) -> list[Row]:
 
 def largest_force(data: xr.Dataset) -> str:
     """Return in words the largest force that lasts; that of the start apart where it is larger."""
-    t = data["time"].values
+    t, least = data["time"].values, least_force(data)
     settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
     whole = max(map(_largest_of, blocks(data["lasting_force"])))
+    if whole[0] <= least:
+        return "no lasting contact"
     if "objective" in data.attrs or -whole[1] >= settled:
-        return _force_in_words(data, whole) if whole[0] > 0 else "no lasting contact"
-    later = max(map(_largest_of, blocks(data["lasting_force"][settled:])))
-    later = (later[0], later[1] - settled, later[2])
+        return _force_in_words(data, whole)
+    rest = blocks(data["lasting_force"][settled:])
+    later = max(_largest_of((settled + begin, x)) for begin, x in rest)
     if whole[0] <= STANDS_OUT * later[0]:
         return _force_in_words(data, later)
-    if later[0] == 0:
+    if later[0] <= least:
         return f"{_force_in_words(data, whole)}, while the start settles"
-    start = f"{whole[0]:.4g} N as the motion starts, t = {t[-whole[1]]:.6g} s"
-    return f"{_force_in_words(data, later)} ({start})"
+    start = f"({whole[0]:.4g} N as the motion starts, t = {t[-whole[1]]:.6g} s)"
+    return f"{_force_in_words(data, later)} {start}"
 
 
 def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
@@ -356,8 +364,7 @@ def impacts(data: xr.Dataset) -> list[Row]:
 
 def modes(data: xr.Dataset) -> list[Row]:
     """Return how the first joints with contacts spent the time."""
-    rows = []
-    found = [*statistics_of_modes(data).items()]
+    rows, found = [], [*statistics_of_modes(data).items()]
     for joint, x in found[:MOST_JOINTS]:
         parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
         rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{kept(data)}"))

@@ -73,6 +73,12 @@ def test_energy_balance_and_weight(result):
     assert json.loads(data.attrs["parameters"]) == {"mass": 2.0}
 
 
+def test_what_rounding_leaves_of_forces_is_no_lasting_contact(result):
+    data = result.data.copy(deep=True)
+    data["lasting_force"][:] = 1e-14
+    assert "no lasting contact" in summary(data)
+
+
 def test_step_variables_are_nan_at_the_start(result):
     for name in ("h", "impulse", "contact_force", "iterations", "solve_time", "motion_residual"):
         values = result[name].values
