@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, command
+from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, Commands, command
 from nsopt.cli.look import info, list_problems, view
 from nsopt.cli.mobility import mobility
 from nsopt.cli.optimize import optimize
@@ -19,6 +19,7 @@ from nsopt.cli.sweep import run_sweep
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NOT_SAVED", "STOPPED_EARLY", "app"]
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -16,9 +16,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from nsopt import mpcc, schemes
 from nsopt.claim import claimed
@@ -115,6 +116,18 @@ def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"{'WARNING':<21} {message}", file=sys.stderr)
 
 
+class Commands(TyperGroup):
+    """The commands, whose own output, such as that of --help, ends as theirs does."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command, or tell its help."""
+        try:
+            with _written_output():
+                return super().main(*args, **options)
+        except typer.Exit as end:
+            sys.exit(end.exit_code)
+
+
 @contextmanager
 def command() -> Iterator[None]:
     """End a command with one line and a code where it cannot go on.
@@ -122,11 +135,8 @@ def command() -> Iterator[None]:
     With 130 where Ctrl-C or SIGTERM came, if only at its end; with 4 where what it prints cannot be
     written. A pipe whose reader has gone ends it without a word.
     """
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # where a locale has no such letters
     try:
-        with interruptible() as interrupted, warnings.catch_warnings():
+        with interruptible() as interrupted, warnings.catch_warnings(), _written_output():
             warnings.showwarning = _tell_warning
             yield
             if sys.stdout is not None:
@@ -139,6 +149,16 @@ def command() -> Iterator[None]:
     except MemoryError as error:
         print(f"error: {_told(error)}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def _written_output() -> Iterator[None]:
+    """End with 4, and a line, where what is printed cannot be written."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # where a locale has no such letters
+    try:
+        yield
     except OSError as error:
         if error.filename is not None or error.errno is None:
             raise

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nsopt import Result
-from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY, command
+from nsopt.cli import BAD_INPUT, NOT_SAVED, STOPPED_EARLY, app, command
 from nsopt.simulation.checkpoint import writer
 from tests.cli.commands import call
 
@@ -30,6 +30,19 @@ def test_a_full_disk_ends_a_run_with_one_error(folder, monkeypatch):
         assert word in lines[0]
     assert "--resume" not in outcome.stderr  # nothing is there
     assert Result.open("results/drop.nc")["time"].values[-1] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("options", [["--help"], ["--version"], ["run", "--help"]], ids=" ".join)
+def test_help_that_cannot_be_written_is_one_error(options, monkeypatch, capsys):
+    class Full(io.StringIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(SystemExit) as ended:
+        app(options)
+    assert ended.value.code == NOT_SAVED
+    assert capsys.readouterr().err == "error: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.slow
