@@ -206,10 +206,12 @@ def test_damage_is_found(copy, number, damage):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"blocks": {}}, "it has 0 of 2500 steps"),
-        ({"count": 1}, "it has 2500 of 1 steps"),
+        ({"blocks": {}}, r"blocks have 0 of its 2500 steps \(count\)"),
+        ({"count": 1}, r"blocks have 2500 of its 1 steps \(count\)"),
         ({"blocks": None}, "it lacks blocks"),
         ({"trial": None, "t": None}, "it lacks t, trial"),
+        ({"t": 9.0}, "t is not that of the last of its steps"),
+        ({"t": np.nan}, "t is not what a run writes: nan"),
         ({"t": "soon"}, "t is not what a run writes: 'soon'"),
         ({"warm": [[1]]}, r"warm is not what a run writes: \[\[1\]\]"),
         ({"blocks": {"../x.h5": ""}}, "blocks is not what a run writes: .*"),
@@ -248,6 +250,18 @@ def test_a_field_that_a_run_does_not_write_is_named(few, name, change, rewritten
     with pytest.raises(ValueError, match=r"^[^\n]*start the run anew$") as error:
         run(checkpoint=resumed(few.path), store_every=4000)
     assert name.removeprefix("pending_") in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["q", "pending_q", "pending_t", "pending_h", "pending_iterations"])
+@pytest.mark.parametrize("value", [np.nan, -7.0])
+def test_a_number_that_no_run_writes_is_named(few, name, value):
+    file = few.folder / "head.h5"
+    arrays, facts, _ = hdf5.read(file)
+    x = arrays[name].copy()
+    x[-1] = value
+    hdf5.write(file, arrays | {name: x}, facts)
+    with pytest.raises(ValueError, match=rf"damaged, head\.h5: ({name} |q is not |t of its )"):
+        run(checkpoint=resumed(few.path), store_every=4000)
 
 
 def test_altered_steps_are_refused(few):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.checkpoint.folder import is_block
@@ -55,10 +58,12 @@ def check_arrays(arrays: Arrays, facts: Facts, dynamics: Dynamics) -> None:
         if x.dtype != float or x.ndim != 1 or size not in (None, len(x)):
             wanted = "a vector" if size is None else f"{size} numbers"
             raise FieldError(f"{name} is of type {x.dtype} and shape {x.shape}, not {wanted}")
+        if size and not np.all(np.isfinite(x)):
+            raise FieldError(f"{name} has entries that are no finite numbers")
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool)
+    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
 
 
 def _is_whole(x: Any) -> bool:

@@ -69,12 +69,16 @@ def read(path: Path) -> tuple[Arrays, Facts, str]:
         with open(os.open(path, os.O_RDONLY | NO_LINK | BINARY), "rb") as raw:
             content = raw.read()
         with h5py.File(io.BytesIO(content), "r") as file:
-            arrays: Arrays = {name: _array(name, x, len(content)) for name, x in file.items()}
-        hashes = _unpacked(arrays.pop(HASHES, None), f"its hashes, which {OLDER} did not write")
+            stated = _array(HASHES, file[HASHES], len(content)) if HASHES in file else None
+            hashes = _unpacked(stated, f"its hashes, which {OLDER} did not write")
+            if missing := {*hashes} - {*file}:
+                raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+            names = [name for name in file if name != HASHES]
+            arrays: Arrays = {name: _array(name, file[name], len(content)) for name in names}
         _check_hashes(arrays, hashes)
         facts = _unpacked(arrays.pop(FACTS, None), "its facts")
         if facts.get("name") != path.name:
-            raise ValueError("it is another file")
+            raise ValueError(f"it is another file, whose name was {facts.get('name')!r:.60}")
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
         raise damaged(path, str(reason)) from error
@@ -91,10 +95,10 @@ def _array(name: str, x: Any, most: int) -> NDArray[Any]:
 
 
 def _check_hashes(arrays: Arrays, hashes: Facts) -> None:
-    if missing := {*hashes} - {*arrays}:
-        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
     for name, x in arrays.items():
-        if hashes.get(name) != _hash(x):
+        if name not in hashes:
+            raise ValueError(f"{name!r} is no field of a run")
+        if hashes[name] != _hash(x):
             raise ValueError(f"{name!r} is not what was written, by its hash")
 
 

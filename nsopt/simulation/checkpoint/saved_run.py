@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Point
 from nsopt.simulation.checkpoint.fields import POINT, check_arrays, check_facts
@@ -67,25 +69,41 @@ class SavedRun:
             check_facts(facts)
             check_same_run(facts["identity"], run, folder)
             check_arrays(arrays, facts, dynamics)
-            pending = AcceptedSteps.of_columns(
-                {x.removeprefix(PENDING): arrays[x] for x in arrays if x.startswith(PENDING)}, none
-            )
+            pending = AcceptedSteps.of_columns(arrays, none, PENDING)
         except FieldError as error:
             raise damaged(place, str(error)) from None
         blocks = [_block(folder / name, known, none) for name, known in facts["blocks"].items()]
         kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
         every = int(run["store_every"])  # zero where rows are not steps
+        if every:
+            _check_follows(place, AcceptedSteps.joined([kept, pending]), arrays, facts)
         stored = len(kept) * every + len(pending)
         if every and stored != facts["count"]:
-            raise damaged(place, f"it has {stored} of {facts['count']} steps")
+            raise damaged(place, f"blocks have {stored} of its {facts['count']} steps (count)")
         return cls(_driver_state(arrays, facts), kept, pending, facts["count"], facts["blocks"])
+
+
+def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Facts) -> None:
+    """Refuse a head that does not go on from the last of its steps, or steps that go back."""
+    if np.any(np.diff(steps.t) < 0):
+        raise damaged(place, "t of its steps does not rise")
+    if not len(steps):
+        return
+    end = steps.end
+    for name, found, last in (
+        ("q", arrays["q"], end.q),
+        ("v", arrays["v"], end.v),
+        ("t", facts["t"], end.t),
+    ):
+        if not np.array_equal(found, last):
+            raise damaged(place, f"{name} is not that of the last of its steps")
 
 
 def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
     """Return the steps of a block of which the head states the hash."""
     columns, _, found = read(path)
     if found != known:
-        raise damaged(path, "it is not the block that its head names, by its hash")
+        raise damaged(path, "it is not the block that its head names under blocks, by its hash")
     try:
         return AcceptedSteps.of_columns(columns, none)
     except FieldError as error:

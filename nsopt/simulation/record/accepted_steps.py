@@ -26,6 +26,10 @@ ADDING = (
 )
 """Columns that add up over steps."""
 
+FINITE = ("t", "h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "work", "iterations")
+COUNTS = ("h", "iterations", "retries", "solve_time")
+"""Columns of finite numbers, and those that are not negative."""
+
 
 class FieldError(ValueError):
     """A field of a file that is missing, or of another kind than a run writes."""
@@ -103,24 +107,31 @@ class AcceptedSteps:
         return columns
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, NDArray[Any]], none: Self) -> Self:
+    def of_columns(cls, columns: Mapping[str, NDArray[Any]], none: Self, prefix: str = "") -> Self:
         """Return the steps that became ``columns``, of a mechanism as `none` is.
+
+        ``prefix`` is what is before the name of each column.
 
         Raises
         ------
         FieldError
             Naming a column that is missing or does not fit.
         """
-        if missing := {"texts", *vars(none)} - {*columns}:
+        if missing := {f"{prefix}{name}" for name in ("texts", *vars(none))} - {*columns}:
             raise FieldError(f"it lacks {', '.join(sorted(missing))}")
-        texts, count = _texts(columns["texts"]), columns["t"].size
-        values = {name: columns[name] for name in vars(none)}
+        count = columns[f"{prefix}t"].size
+        texts = _texts(columns[f"{prefix}texts"], f"{prefix}texts")
+        values = {name: columns[f"{prefix}{name}"] for name in vars(none)}
         for name, empty in vars(none).items():
             x, kind = values[name], "i" if name in TEXTS else empty.dtype.kind
             if x.dtype.kind != kind or x.shape != (count, *empty.shape[1:]):
-                raise FieldError(f"{name} is of type {x.dtype} and shape {x.shape}")
+                raise FieldError(f"{prefix}{name} is of type {x.dtype} and shape {x.shape}")
             if name in TEXTS and count and not 0 <= x.min() <= x.max() < len(texts):
-                raise FieldError(f"{name} refers to texts that are not there")
+                raise FieldError(f"{prefix}{name} refers to texts that are not there")
+            if name in FINITE and not np.all(np.isfinite(x)):
+                raise FieldError(f"{prefix}{name} has entries that are no finite numbers")
+            if name in COUNTS and np.any(x < 0):
+                raise FieldError(f"{prefix}{name} has negative entries")
         return cls(**values | {name: texts[values[name]] for name in TEXTS})
 
     @property
@@ -166,13 +177,13 @@ def objects(values: Iterable[object]) -> NDArray[np.object_]:
     return made
 
 
-def _texts(stored: NDArray[Any]) -> NDArray[np.object_]:
+def _texts(stored: NDArray[Any], name: str) -> NDArray[np.object_]:
     """Return the texts, and tuples of texts, of columns."""
     try:
         decoded = json.loads(stored.tobytes())
     except (ValueError, RecursionError):
-        raise FieldError("texts is no JSON") from None
+        raise FieldError(f"{name} is no JSON") from None
     for text in decoded if isinstance(decoded, list) else [None]:
         if not all(isinstance(x, str) for x in (text if isinstance(text, list) else [text])):
-            raise FieldError("texts has something else than texts")
+            raise FieldError(f"{name} has something else than texts")
     return objects(tuple(text) if isinstance(text, list) else text for text in decoded)
