@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -17,13 +18,16 @@ from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import decoded, encoded
-from nsopt.stored_checks import check_complete
+from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, HASHES, add_hash, check_hash
 from nsopt.summary import summary
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+T = TypeVar("T")
 
 
 class Result:
@@ -181,13 +185,14 @@ class Result:
         path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"no result file {str(path)!r}")
+        _whole(path, check_readable, path)
         try:
             read = partial(xr.open_dataset, cache=False) if lazy else xr.load_dataset
             data = decoded(read(path, engine="h5netcdf"))
         except Exception as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"{str(path)!r} is not a netCDF file: {reason}") from error
-        if "nsopt_version" not in data.attrs:
+        if "nsopt_version" not in data.attrs and "model_hash" not in data.attrs:
             kind = "the table of a sweep" if "completed" in data.data_vars else "something else"
             raise ValueError(
                 f"{str(path)!r} is a netCDF file, but {kind}, not a result: open it by "
@@ -195,14 +200,9 @@ class Result:
             )
         for name in (HASH, HASHES):
             data.attrs.pop(name, None)
-        try:
-            check_complete(data)
-        except ValueError as error:
-            raise ValueError(
-                f"{str(path)!r} is no whole result: {error}; take another copy, or run it anew"
-            ) from None
+        _whole(path, check_complete, data)
         if not lazy:
-            check_hash(path)
+            check_saved(path, data)
         return cls(data)
 
     load = open  # the name by which one looks for what reads what `save` wrote
@@ -335,6 +335,29 @@ class Result:
             Whether to return all there is to tell, as ``nsopt info`` does.
         """
         return summary(self.data, full)
+
+
+def check_saved(path: Path, data: xr.Dataset) -> str:
+    """Return the hash that a file carries, empty if it has none; ``data`` are what was read of it.
+
+    Raises
+    ------
+    ValueError
+        If they are not those that were saved, by that hash, or none that a run records.
+    """
+    saved = check_hash(path)
+    _whole(path, check_values, data)
+    return saved
+
+
+def _whole(path: Path, check: Callable[[T], None], of: T) -> None:
+    """Check something of a file, with the path and a remedy in the error."""
+    try:
+        check(of)
+    except ValueError as error:
+        raise ValueError(
+            f"{str(path)!r} is no whole result: {error}; take another copy, or run it anew"
+        ) from None
 
 
 def write_table(path: str | Path, motion: xr.Dataset) -> Path:

@@ -167,7 +167,10 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("impact", "exact_cost", "guess_exact_cost", "hold"), str),
     **dict.fromkeys(("duration", "modes_gap", "modes_slip", "closing_speed"), Real),
     **dict.fromkeys(("resimulated_defect", "resimulated_until", "limits_exceeded"), Real),
+    **dict.fromkeys(("stationarity_kind", "phase_bodies", "numpy_version"), str),
+    "friction_without_axial": str,
     **dict.fromkeys(("internal_states", "limits_tightened"), Integral),
+    **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
 }
 """Attributes that not every result has."""
 

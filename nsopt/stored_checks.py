@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.stored import (
     ATTRIBUTES,
+    ENCODED,
     LABELS,
     NUMBERS,
     OF_OPTIMA,
@@ -22,9 +25,105 @@ from nsopt.stored import (
 )
 
 if TYPE_CHECKING:
+    import h5py
     import xarray as xr
 
+ROWS = 1 << 16
+"""Of a variable, those that are read at once."""
+
+FINITE = (
+    *("q", "v", "body_position", "body_quaternion", "body_velocity", "body_angular_velocity"),
+    *("kinetic_energy", "potential_energy", "total_energy"),
+)
+"""Variables that are known at every time."""
+
+UNKNOWN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
+"""Attributes of numbers that a run may not know: NaN."""
+
+_OWN_DIMENSION = "_nc4_non_coord_"
+"""Before the name of a variable in a file that is over a dimension of its name."""
+
 _KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a number"}
+
+
+def check_readable(path: Path) -> None:
+    """Refuse a file of a result that lacks a variable, or has something else under its name.
+
+    Whether it is one is not asked: other files, and what is no HDF5, pass.
+
+    Raises
+    ------
+    ValueError
+        Naming all that is wrong.
+    """
+    import h5py
+
+    try:
+        file = h5py.File(path, "r")
+    except OSError:
+        return
+    with file:
+        if "model_hash" in file.attrs and "casadi_version" in file.attrs:
+            _tell([*_faults_of_members(file)])
+
+
+def _faults_of_members(file: h5py.File) -> Iterator[str]:
+    for name, x in file.items():
+        if not hasattr(x, "dtype"):
+            yield f"{_shown(name)} is a group"
+        elif not x.shape:
+            yield f"{_shown(name)} has no dimension"
+    for name in ("time", *LABELS, *VARIABLES):
+        if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in left_out(file.attrs):
+            yield f"{_shown(name)} is missing"
+    for name in TEXTS:
+        table = getattr(file.get(name), "attrs", {}).get(ENCODED, "")
+        if table and not hasattr(file.get(table), "size"):
+            yield f"{_shown(table)}, the texts of {name!r}, is missing"
+        elif table and file[name].dtype.kind not in "iu":
+            yield f"{_shown(name)} is of type {file[name].dtype}"
+        elif table and not np.all((file[name][()] >= 0) & (file[name][()] < file[table].size)):
+            yield f"{_shown(name)} refers to texts that are not there"
+
+
+def _shown(name: str) -> str:
+    return f"variable {name.removeprefix(_OWN_DIMENSION)!r}"
+
+
+def check_values(data: xr.Dataset) -> None:
+    """Refuse a motion with numbers that no run records.
+
+    Raises
+    ------
+    ValueError
+        Naming all that is wrong.
+    """
+    _tell([*_faults_of_values(data)])
+
+
+def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
+    for name in (x for x in FINITE if x in data.variables):
+        if not all(np.all(np.isfinite(x)) for x in _parts(data, name)):
+            yield f"variable {name!r} has entries that are no finite numbers"
+    for name in ("h", "iterations", "retries", "solve_time"):
+        if any(np.any((x < 0) | np.isinf(x)) for x in _parts(data, name)):
+            yield f"variable {name!r} has entries that are negative or infinite"
+    name = "contact_mode"
+    if name in data.variables and not all(
+        np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in _parts(data, name)
+    ):
+        yield f"variable {name!r} has others than 0, 1, 2"
+    names = ("kinetic_energy", "potential_energy", "total_energy")
+    energies = zip(*(_parts(data, name) for name in names), strict=True)
+    if not all(np.all(abs(a + b - c) <= 1e-9 * np.max(abs(a) + abs(b))) for a, b, c in energies):
+        yield "variable 'total_energy' is not the sum of 'kinetic_energy' and 'potential_energy'"
+
+
+def _parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+    """Yield a variable in parts, for results larger than memory."""
+    x = data.variables[name]
+    for begin in range(0, x.shape[0], ROWS):
+        yield x[begin : begin + ROWS].values
 
 
 def check_complete(data: xr.Dataset) -> None:
@@ -36,7 +135,10 @@ def check_complete(data: xr.Dataset) -> None:
         Naming all that is wrong.
     """
     faults = [*_faults_of_variables(data), *_faults_of_attributes(data.attrs)]
-    faults = faults or [*_faults_of_labels(data), *_faults_of_tables(data)]
+    _tell(faults or [*_faults_of_labels(data), *_faults_of_tables(data)])
+
+
+def _tell(faults: Sequence[str]) -> None:
     if faults:
         more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
         raise ValueError(f"{'; '.join(faults[:5])}{more}")
@@ -72,6 +174,10 @@ def _faults_of_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
             yield f"attribute {name!r} is missing"
         elif not _is(attrs[name], kind, many=name in NUMBERS):
             yield f"attribute {name!r} must be {_KINDS[kind]}, got {attrs[name]!r:.60}"
+        elif kind is Integral and attrs[name] < 0:
+            yield f"attribute {name!r} must not be negative, got {attrs[name]}"
+        elif kind is Real and name not in UNKNOWN and np.any(np.isnan(attrs[name])):
+            yield f"attribute {name!r} must be a number, got nan"
 
 
 def _is(value: Any, kind: type, many: bool) -> bool:

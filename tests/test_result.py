@@ -204,6 +204,21 @@ def test_a_file_that_lacks_a_variable_is_no_whole_result(result, tmp_path, name)
         Result.open(path)
 
 
+@pytest.mark.parametrize("name", ["axis", "contact", "gap", "tried"])
+@pytest.mark.parametrize("fault", ["is a group", "has no dimension"])
+def test_a_variable_that_became_something_else_is_named(result, tmp_path, name, fault):
+    path = tmp_path / "x.nc"
+    path.write_bytes(netcdf(result.data))
+    with h5py.File(path, "r+") as file:
+        del file[name]
+        file[name] = 3.0
+        if fault == "is a group":
+            del file[name]
+            file.create_group(name)
+    with pytest.raises(ValueError, match=f"variable '{name}' {fault}"):
+        Result.open(path)
+
+
 @pytest.mark.parametrize("name", ["nsopt_version", "completed"])
 def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_path, name):
     path = tmp_path / "x.nc"
@@ -237,6 +252,12 @@ def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_pat
         (lambda data: data.assign_attrs(objective=1.0), "attribute 'violation' is missing"),
         (lambda data: data.assign(h=data["h"].assign_attrs(units=1)), "attribute 'units' of 'h'"),
         (lambda data: data.drop_attrs().assign_attrs(nsopt_version="1"), "; and "),
+        (lambda data: data.assign_attrs(redundant_contacts=-1), "'redundant_contacts' must not be"),
+        (lambda data: data.assign_attrs(h_max=np.nan), "attribute 'h_max' must be a number"),
+        (lambda data: data.assign(v=data["v"] * np.nan), "variable 'v' has entries that are no"),
+        (lambda data: data.assign(h=-data["h"]), "variable 'h' has entries that are negative"),
+        (lambda data: data.assign(contact_mode=data["contact_mode"] + 7), "others than 0, 1, 2"),
+        (lambda data: data.assign(total_energy=1 + data["total_energy"]), "'total_energy' is not"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, fault):

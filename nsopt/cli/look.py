@@ -11,8 +11,7 @@ import typer
 
 from nsopt.cli.common import plain_errors
 from nsopt.problem import command_of, problem_files, problem_title
-from nsopt.result import Result
-from nsopt.stored_hash import check_hash
+from nsopt.result import Result, check_saved
 
 PICTURES = (
     "overview",
@@ -87,7 +86,7 @@ def info(result: Annotated[Path, typer.Argument(help="A saved result.")]) -> Non
     """Print summary, provenance and variables of a saved result."""
     with plain_errors():
         opened = Result.open(result, lazy=True)
-        saved = check_hash(result)
+        saved = check_saved(result, opened.data)
     data, attrs = opened.data, opened.data.attrs
     print(opened.summary(full=True))
     print(f"{'parameters':<22}{json.loads(attrs['parameters']) or 'none'}")

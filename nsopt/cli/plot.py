@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from nsopt.analysis import PoincareSection
 
+SWEEP_ATTRIBUTES = ("title", "parameters", "made_with", "point_keys")
+"""Texts that every sweep has."""
+
 ALONE = ("animation", "coordinates")
 """Pictures of a single result."""
 
@@ -229,10 +232,20 @@ def _sweep(path: Path) -> xr.Dataset:
         raise ValueError(f"{str(path)!r} cannot be read: {reason}") from error
     swept = data["completed"].dims
     faults = [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars]
-    others = {x: data[x].dims for x in NOTES if x in data.data_vars and data[x].dims != swept}
-    faults += [f"variable {x!r} is over {dims}, not {swept}" for x, dims in others.items()]
     if not any(x.dims and {*x.dims} <= {*swept} for x in data.coords.values()):
         faults.append("the values that were swept are missing")
+    faults = faults or [
+        f"variable {str(x)!r} is of type {y.dtype}"
+        for x, y in data.data_vars.items()
+        if (y.dtype.kind in "iuf") is (x == "stop_reason")
+    ]
+    faults = faults or [
+        f"attribute {x!r} must be text, got {data.attrs.get(x)!r:.60}"
+        for x in SWEEP_ATTRIBUTES
+        if not isinstance(data.attrs.get(x), str)
+    ]
+    others = {x: data[x].dims for x in NOTES if x in data.data_vars and data[x].dims != swept}
+    faults += [f"variable {x!r} is over {dims}, not {swept}" for x, dims in others.items()]
     if faults:
         raise ValueError(f"{str(path)!r} is no whole sweep: {'; '.join(faults[:5])}")
     return data
