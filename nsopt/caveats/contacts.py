@@ -23,7 +23,7 @@ from nsopt.caveats.sizes import (
     travel,
     whole_steps,
 )
-from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans
+from nsopt.contact_modes import FREE, LASTING, joint_of, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,28 +139,31 @@ class LateImpacts(NamedTuple):
     """Impacts of a contact that was open before, (n,) each."""
 
     step: NDArray[np.int_]  # the row of the step that ends with it
-    late: Array  # [s] how long before its end surfaces met
+    met: Array  # [s] how long after its start surfaces met
+    late: Array  # [s] how long before its end
     speed: Array  # [m/s] of approach
     growth: Array  # [m/s^2] of that speed
 
 
 def late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
-    """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them."""
+    """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them.
+
+    Those after which it stays closed are among them.
+    """
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     if not rigid or not {"gap", "contact_mode"} <= {*data.data_vars}:
         return
     h = data["h"].values
     for j in np.flatnonzero(np.isnan(np.atleast_1d(data.attrs["clearances"])[:rigid])):
         gap, mode = data["gap"].values[:, j], data["contact_mode"].values[:, j]
-        k = np.flatnonzero(mode == IMPACT)
-        k = k[k > 3]
+        k = np.flatnonzero(mode[3:] != FREE) + 3
         k = k[(mode[k - 1] == FREE) & (mode[k - 2] == FREE)]
         before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
         growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
         speed = speed + growth * h[k - 1] / 2  # at the start of the step
         met = np.maximum(gap[k - 1], 0) / np.maximum(speed, TINY)
         late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
-        yield int(j), LateImpacts(k, late, np.maximum(speed + growth * met, 0), growth)
+        yield int(j), LateImpacts(k, h[k] - late, late, np.maximum(speed + growth * met, 0), growth)
 
 
 def _late_impacts(data: xr.Dataset) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.sizes import BLIND, exchanged, following, is_optimum, smaller
+from nsopt.caveats.sizes import BLIND, changing, exchanged, following, is_optimum, smaller
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,7 +42,7 @@ ROOM = 0.1
 
 
 def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
-    loss, whole = steps_loss(data), exchanged(data)
+    loss, whole = _loss_between_impacts(data), exchanged(data)
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
     lost = float(np.max(loss - np.minimum.accumulate(loss)))
@@ -77,6 +77,20 @@ def steps_loss(data: xr.Dataset) -> Array:
         return loss
     own: Array = loss - _taken(data).sum(axis=1).cumsum()
     return own
+
+
+def _loss_between_impacts(data: xr.Dataset) -> Array:
+    """Return `steps_loss` without steps in which rigid contacts change.
+
+    What one takes in such a step is known up to the work of forces within it, which the motion
+    neither loses nor gains.
+    """
+    loss = steps_loss(data)
+    if forces_dissipate(data) or not (rigid := data.sizes["contact"] - int(data.attrs["pressed"])):
+        return loss
+    changes = changing(data.isel(contact=slice(rigid)))
+    kept: Array = np.cumsum(np.where(changes, 0.0, np.diff(loss, prepend=loss[0])))
+    return kept
 
 
 def _taken(data: xr.Dataset) -> Array:

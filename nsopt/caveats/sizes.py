@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.blocks import largest
+from nsopt.contact_modes import IMPACT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,6 +64,15 @@ def travel(data: xr.Dataset) -> float:
     if "body_position" not in data or not data.sizes["body"]:
         return 0.0
     return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
+
+
+def changing(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return the steps in which contacts open, close or strike, (time,)."""
+    changes = np.zeros(data.sizes["time"], dtype=bool)
+    if data.sizes["contact"] and "contact_mode" in data:
+        mode = np.nan_to_num(data["contact_mode"].values)
+        changes[1:] = np.any((mode[1:] == IMPACT) | (np.diff(mode, axis=0) != 0), axis=1)
+    return changes
 
 
 def whole_steps(data: xr.Dataset) -> bool:
