@@ -2,7 +2,7 @@
 
 Each mechanism of `drawn_mechanisms` is run once in steps as a user may choose them. References are
 the same in 1/16 and 1/32 of h, of smooth ones also an integration of the accelerations by SciPy.
-Where references part, by 1 % of the size of the motion, the comparison ends before. A run is wrong
+Where references part, by 1 % of the size of the motion, the run ends before. A run is wrong
 where positions of bodies, relative to the size of the motion, the energy, relative to the largest
 that is exchanged, or the largest lasting force of a contact are off by more than 5 %.
 
@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,11 +161,11 @@ def _off_energy(energy: Array, true: dict[str, Array], window: int) -> Array:
 
 
 def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
-    """Return what a run says, and by how much it is off."""
+    """Return what a run says, and by how much it is off, while its reference lasts."""
     times = np.linspace(0, draw.duration, SAMPLES + 1)
     begin = time.perf_counter()
     try:
-        result = run(draw, 1.0)
+        result = run(replace(draw, duration=float(true["until"])), 1.0)
     except Exception as refused:
         return {"refused": f"{type(refused).__name__}: {refused}"[:300]}
     got = sampled(result, times)
