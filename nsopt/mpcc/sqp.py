@@ -15,6 +15,7 @@ from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.filter_sqp import FilterOptions, FilterSqp, structured_qp
 from nsopt.mpcc.ipopt import QUIET, Ipopt
 from nsopt.mpcc.native import compile_native
+from nsopt.mpcc.native_output import printing_to_stderr
 from nsopt.mpcc.padding import PaddedCall, pad
 
 FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to an end
@@ -32,6 +33,11 @@ class QpSolver(ABC):
     @abstractmethod
     def options(self) -> dict[str, Any]:
         """Options of the plugin."""
+
+    @property
+    def prints(self) -> bool:
+        """Whether it prints errors on standard output whatever it is told."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,10 @@ class Osqp(QpSolver):
     def options(self) -> dict[str, Any]:
         accuracy = {"eps_abs": self.eps, "eps_rel": self.eps, "max_iter": self.max_iter}
         return {"osqp": {"verbose": False, "polish": True, **accuracy}}
+
+    @property
+    def prints(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -251,7 +261,7 @@ class Sqp(Backend):
     def _structured(self, nlp: Nlp, derivatives: Derivatives) -> Call:
         qp = Piqp() if self.qp is None else self.qp
         options = {"error_on_fail": False, **qp.options}
-        return FilterSqp(
+        call = FilterSqp(
             nlp,
             derivatives,
             *structured_qp(nlp, derivatives, qp.plugin, options),
@@ -261,6 +271,7 @@ class Sqp(Backend):
                 300 if self.max_iter is None else self.max_iter,
             ),
         )
+        return _ToStderr(call) if qp.prints else call
 
     def _call(self, nlp: Nlp, qp: QpSolver, *, native: bool = False) -> Call:
         quiet = dict.fromkeys(
@@ -285,7 +296,19 @@ class Sqp(Backend):
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
         if native:
             solver = compile_native(solver).function
-        return PaddedCall(NlpsolCall(solver, padded), nlp, padded)
+        call = PaddedCall(NlpsolCall(solver, padded), nlp, padded)
+        return _ToStderr(call) if qp.prints else call
+
+
+class _ToStderr:
+    """A Call that prints on standard error."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        with printing_to_stderr():
+            return self._call(start, p, lower, upper)
 
 
 class _Cascade:

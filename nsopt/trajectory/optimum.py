@@ -26,6 +26,13 @@ REFUSED = "refused after the solve"
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
 
+def load_xarray() -> None:
+    """Import what datasets take: a second and more, for which no signal is to wait later."""
+    import xarray as xr
+
+    xr.Dataset({"of_one": ("t", np.zeros(1))})  # the first one imports dask
+
+
 def record(
     transcription: Transcription,
     solution: Solution,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from time import perf_counter
 
 import numpy as np
@@ -37,7 +36,7 @@ from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.least_duration import AsFast, with_least_duration
 from nsopt.trajectory.optimality import what_it_is
-from nsopt.trajectory.optimum import record
+from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.other_starts import Swinging, other_starts, search_elsewhere
 from nsopt.trajectory.programs import (
     compiled_from,
@@ -155,7 +154,7 @@ class PreparedOptimization:
             start = starting_point(transcription, nlp, guess)
             warn_outside_bores(transcription, start.x, p)
             schedules = schedules_from(guess, start, transcription, settings)
-            import_module("xarray")  # takes a second, for which no signal is to wait later
+            load_xarray()
             built, self._stating = self._stating + perf_counter() - begin, 0.0
         with uninterrupted("stopping after this iteration; the best motion so far is kept"):
             coarse = self._on_coarser_grids(transcription, conditions, guess, parameters)

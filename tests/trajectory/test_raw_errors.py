@@ -6,9 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nsopt import GROUND, Actuator, AppliedForce, Body, Frame, Mechanism, Prismatic, assemble
+from nsopt import (
+    GROUND,
+    Actuator,
+    AppliedForce,
+    Body,
+    Frame,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    Solver,
+    assemble,
+)
 from nsopt.mechanics import Force, Load
-from nsopt.mpcc import Bound, printing_to_stderr
+from nsopt.mpcc import Bound, Osqp, Sqp, printing_to_stderr
 from nsopt.mpcc.backend import _iterations
 from nsopt.trajectory import (
     Condition,
@@ -105,6 +116,19 @@ def test_what_native_code_prints_goes_to_standard_error(capfd):
     out, err = capfd.readouterr()
     assert out == "before\nafter\n"
     assert err == "within\n"
+
+
+def test_a_quadratic_program_that_is_not_convex_prints_nothing_on_standard_output(capfd):
+    body = Body("rod", 1.5, (0.01, 0.03, 0.03), position=(0.25, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(body, (0, 0, 0)))
+    rod = Mechanism([body], [hinge], "relative", [Actuator("hinge")])
+    ends = [StartAt([-1.5], [0]), EndAt([0.8], [0])]
+    solver = Solver(backend=Sqp(qp=Osqp(), max_iter=3))
+    d, horizon = assemble(rod, gravity=(0, -9.81, 0)), Horizon(1.0, 4)
+    optimize(d, horizon, [Effort()], ends, Quintic([-1.5], [0.8]), solver=solver)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "ERROR in osqp" in err
 
 
 @pytest.mark.parametrize(

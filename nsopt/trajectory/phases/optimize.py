@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from time import perf_counter
 
@@ -28,7 +27,7 @@ from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.dry_friction import exact_costs
 from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.optimality import what_it_is
-from nsopt.trajectory.optimum import record
+from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, slid
@@ -93,7 +92,7 @@ def optimize_phases(
         steps = sum(x.phase.horizon.steps for x in linked.phases)
         search = PhasesMotion(solver, settings, compiled_from(solver, steps, often=False))
         start, now = linked.start(), search.program(linked)
-        import_module("xarray")  # takes a second, for which no signal is to wait later
+        load_xarray()
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
         begun = Point.cold(start, len(now.nlp.lower))
@@ -102,7 +101,8 @@ def optimize_phases(
         kept = _kept(linked, now.program, solution, settings)
         solution = solution if kept is None else kept.solution
         attrs = {"title": title, "solver": repr(solver), "compile_time": built}
-        least = None if solution.ok else linked.least_violation(solution.x)
+        known = solution.ok or solution.interrupted
+        least = None if known else linked.least_violation(solution.x)
         results = [
             _recorded(linked, k, solution, kept, start, settings, solver, attrs, least)
             for k in range(len(phases))
