@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from nsopt import (
+    AppliedForce,
     Body,
     Compiled,
     CompliantContact,
@@ -81,6 +83,32 @@ def test_a_ball_bounces_until_steps_do_not_resolve_it_and_lies():
     late = result["time"].values > 0.32
     assert np.all(result["contact_mode"].values[late, 0] == 1)
     assert result["lasting_force"].values[late, 0, 2] == pytest.approx(G)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[:2], ids=repr)
+def test_a_force_that_falls_to_zero_and_turns_ends_in_no_impact(scheme):
+    """F sin(w t) between two plates: flights of 2 c = F / (m w) (t - sin(w t) / w), then rest."""
+    F, w, m, c = 10.0, 20.0, 2.0, 0.5e-3
+    body = Body("block", m, position=(-c, 0, 0), point_mass=True)
+    law = ContactLaw(restitution=0.0)
+    plates = [
+        PlaneContact(name, Frame(None, (x, 0, 0), (-x, 0, 0)), Frame(body), law=law)
+        for name, x in (("left", -c), ("right", c))
+    ]
+    load = AppliedForce("load", Frame(body), lambda t: (F * np.sin(w * t), 0, 0))
+    half, h = np.pi / w, 5e-4
+    result = run(assemble(Mechanism([body]), [*plates, load]), 4 * half, h, scheme)
+    flight = brentq(lambda t: F / (m * w) * (t - np.sin(w * t) / w) - 2 * c, 1e-4, half)
+    impact = F / w * (1 - np.cos(w * flight))
+    modes = mode_statistics(result)
+    assert [modes[plate.name].impacts for plate in plates] == [2, 2]
+    found = result["impact_impulse"].values[1:].sum()
+    assert found == pytest.approx(4 * impact, abs=4 * F * h)
+    pressed = np.any(result["contact_mode"].values[1:] > 0, axis=1)
+    assert np.mean(pressed) == pytest.approx(1 - flight / half, abs=4 * h / half)
+    t, force = result["time"].values, result["lasting_force"].values[:, :, 0].sum(axis=1)
+    lasts = np.append(False, pressed) & np.isfinite(force) & (np.abs(np.sin(w * t)) > 0.1)
+    assert force[lasts] == pytest.approx(-F * np.sin(w * t[lasts]), rel=1e-9)
 
 
 def test_what_lies_beside_an_impact_lasts():

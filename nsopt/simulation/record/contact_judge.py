@@ -77,7 +77,7 @@ class ContactJudge:
     which follows from the equations of motion at a node; an impact takes the speed of its approach
     as well. So a contact that presses
 
-    * lasts if it pressed before, by a force less than a factor of `MANY` off;
+    * lasts if it pressed before, by no less than 1 / `MANY` of the force;
     * else is an impact if its impulse, with what is left to stop it, is that of more than `MANY`
       steps of the lasting force.
 
@@ -127,7 +127,7 @@ class ContactJudge:
             return steps
         return _Judged(self, start, before, steps, at_nodes).steps
 
-    def held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
+    def find_held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
         """Return what holds contacts closed at nodes.
 
         Parameters
@@ -145,7 +145,7 @@ class ContactJudge:
         for begin in range(0, n, size):
             rows = slice(begin, begin + size)
             parts.append(
-                _held(equations, tuple(x[rows] for x in nodes), slip[rows], pressing[rows])
+                _find_held(equations, tuple(x[rows] for x in nodes), slip[rows], pressing[rows])
             )
         return Held(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
@@ -180,7 +180,7 @@ class _Judged:
         self._own, self._h = h, np.maximum(h, np.vstack([h_first, h[:-1]]))
         self._lam, self._slip = lam, steps.slip_impulse / h
         presses = lam > 0
-        steady = presses & (earlier > 0) & (now <= MANY * earlier) & (earlier <= MANY * now)
+        steady = presses & (earlier > 0) & (now <= MANY * earlier)
         self.mode = np.vstack([mode, np.where(presses, LASTING, FREE)])
         self._at_once = 2 * steps.impact_impulse > lam
         self._tell_impacts(presses & (~steady | self._at_once), 0 * self._slip, begins=True)
@@ -201,7 +201,7 @@ class _Judged:
         rows = np.flatnonzero(np.any(asked, axis=1))
         if not rows.size:
             return
-        held = self._held(rows + 1, slip[rows], self._lam[rows] > 0)
+        held = self._find_held(rows + 1, slip[rows], self._lam[rows] > 0)
         least = SHARE * held.force @ self._judge.of_joint
         lasting = self._own[rows] * np.maximum(held.force, least)
         to_come = held.to_come if begins else 0.0
@@ -224,17 +224,19 @@ class _Judged:
         told = np.zeros_like(asked)
         while np.any(asked):
             rows = np.flatnonzero(np.any(asked, axis=1))
-            held = self._held(rows, 0 * self._slip[rows], self.mode[rows] > FREE)
+            held = self._find_held(rows, 0 * self._slip[rows], self.mode[rows] > FREE)
             lasts = asked[rows] & (held.back <= MANY * self._h[rows])
             self.mode[1:][rows] = np.where(lasts, LASTING, self.mode[1:][rows])
             told |= asked
             asked = idle & (self.mode[:-1] > FREE) & ~told
 
-    def _held(self, nodes: Rows, slip: Array, pressing: Mask) -> Held:
-        return self._judge.held(tuple(x[nodes] for x in self._nodes), slip, pressing)
+    def _find_held(self, nodes: Rows, slip: Array, pressing: Mask) -> Held:
+        return self._judge.find_held(tuple(x[nodes] for x in self._nodes), slip, pressing)
 
 
-def _held(equations: NodeEquations, known: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
+def _find_held(
+    equations: NodeEquations, known: tuple[Array, ...], slip: Array, pressing: Mask
+) -> Held:
     """Return `Held` at a block of nodes, friction of joints left out."""
     (t, q, v, p, drive), n = known, len(slip)
     none = np.zeros((n, 0))
