@@ -43,5 +43,6 @@ def _told(frame: FrameType, member: Any, error: RuntimeError) -> str:
     said = (str(error).strip() or "no reason").splitlines()[0].rpartition(": ")[2].rstrip(".")
     return (
         f"{named} states{where} what CasADi refuses ({said}): on expressions write ca.if_else, "
-        "ca.fmin and ca.fmax in place of Python's if, min and max"
+        "ca.fmin and ca.fmax in place of Python's if, min and max, and give "
+        "indices and shapes that fit"
     )

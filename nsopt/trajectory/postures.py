@@ -14,6 +14,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import QUIET
 from nsopt.trajectory.conditions import Bound, Condition, Orient
 from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.returned import bounds_of
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,8 @@ def find_posture(
     still = ca.SX.zeros(n)
     m = NodeSample(dynamics, ca.SX(0), q, still, still, ca.SX(ca.DM(dynamics.values(parameters))))
     for condition in conditions:
-        bounds += [b for b in condition.along(m) + condition.end(m) if ca.depends_on(b.value, q)]
+        stated = bounds_of(condition, "along", m) + bounds_of(condition, "end", m)
+        bounds += [b for b in stated if ca.depends_on(b.value, q)]
     search = _Search(q, bounds, about)
     ends = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
     met = [end.q for end in ends if end.off.max(initial=0.0) <= MET]

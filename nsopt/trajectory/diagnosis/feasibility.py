@@ -19,6 +19,7 @@ from nsopt.trajectory.diagnosis.extent import Extent, extent
 from nsopt.trajectory.diagnosis.parts import check_effect, check_modes
 from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Stated, Statement
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.returned import bounds_of
 
 Array = NDArray[np.float64]
 
@@ -131,7 +132,9 @@ def _check_couples(statement: Statement) -> None:
     """Refuse a given start and end that violate a condition that couples them."""
     last = replace(statement)  # with symbols of its own
     coupled = [
-        (c, b) for c in statement.conditions for b in c.couple(statement.sample, last.sample)
+        (c, b)
+        for c in statement.conditions
+        for b in bounds_of(c, "couple", statement.sample, last.sample)
     ]
     if not coupled:
         return

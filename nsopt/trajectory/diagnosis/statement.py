@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
+from nsopt.trajectory.returned import bounds_of, spans_of
 
 Array = NDArray[np.float64]
 
@@ -184,8 +185,8 @@ class Statement:
         """The rows of all conditions, without those of `spans`."""
         m, rows = self.sample, []
         for c in self.conditions:
-            for when, bounds in ((START, c.start(m)), (ALONG, c.along(m)), (END, c.end(m))):
-                rows += [row for b in bounds for row in self._rows(c, when, b)]
+            for when, method in ((START, "start"), (ALONG, "along"), (END, "end")):
+                rows += [row for b in bounds_of(c, method, m) for row in self._rows(c, when, b)]
         return tuple(rows)
 
     @cached_property
@@ -194,7 +195,7 @@ class Statement:
         return tuple(
             (span, tuple(row for b in span.bounds for row in self._rows(c, PARTLY, b)))
             for c in self.conditions
-            for span in c.during(self.sample)
+            for span in spans_of(c, self.sample)
         )
 
     def stated(self, steps: int) -> tuple[Stated, ...]:
@@ -282,7 +283,8 @@ class Statement:
         """Whether conditions link nodes."""
         a, h = self.sample.a, ca.SX.sym("h")
         return any(
-            c.couple(self.sample, self.sample) or c.over_step(self.dynamics, (a, a, a), h)
+            bounds_of(c, "couple", self.sample, self.sample)
+            or bounds_of(c, "over_step", self.dynamics, (a, a, a), h)
             for c in self.conditions
         )
 

@@ -28,6 +28,7 @@ from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.returned import bounds_of, returned, spans_of, weighted
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -166,7 +167,7 @@ class Collocation(Transcription):
             Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
             for k in unactuated
         ]
-        return bounds + [b for condition in self.conditions for b in condition.along(m)]
+        return bounds + [b for c in self.conditions for b in bounds_of(c, "along", m)]
 
     def _links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
@@ -190,11 +191,11 @@ class Collocation(Transcription):
         bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
         bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
         a = a0, am, a1
-        bounds += [b for c in self.conditions for b in c.over_step(d, a, h)]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "over_step", d, a, h)]
         points = [np.arange(size) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1
-        terms = ca.vertcat(*(cost.weight * cost.over_step(a, h) for cost in self.costs))
+        terms = weighted(self.costs, "over_step", a, h)
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
@@ -204,7 +205,7 @@ class Collocation(Transcription):
         w, _, p = self._symbols(self.node + 1)
         data = ca.SX.sym("data", 2 + self._marks(k).shape[1])
         m = self._marked(data[0] * w[-1], w[:-1], p, data[2:])
-        terms = [cost.weight * data[1] * w[-1] * cost.rate(m) for cost in self.costs]
+        terms = [cost.weight * data[1] * w[-1] * returned(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
         block = constraint_block(MOMENT, symbols, self._along(m), ca.vertcat(*terms), columns)
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
@@ -234,7 +235,7 @@ class Collocation(Transcription):
     def _start(self) -> ConstraintBlock:
         (w, k, p), first = self._symbols(self.node + 1, 1), np.zeros(1, np.intp)
         m = self._marked(ca.SX(0), w[:-1], p, k[1:])
-        bounds = [b for condition in self.conditions for b in condition.start(m)]
+        bounds = [b for c in self.conditions for b in bounds_of(c, "start", m)]
         nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
         block = constraint_block("start", (w, k, p), bounds, nothing, columns)
         return replace(block, data=self._numbered(first))
@@ -246,8 +247,8 @@ class Collocation(Transcription):
             np.array([2 * self.horizon.steps], np.intp),
         )
         m = self._marked(w[-1], w[:-1], p, k[1:])
-        bounds = [b for condition in self.conditions for b in condition.end(m)]
-        terms = ca.vertcat(*(cost.weight * cost.final(m) for cost in self.costs))
+        bounds = [b for c in self.conditions for b in bounds_of(c, "end", m)]
+        terms = weighted(self.costs, "final", m)
         block = constraint_block("end", (w, k, p), bounds, terms, self._columns(last))
         return replace(block, data=self._numbered(last))
 
@@ -255,7 +256,7 @@ class Collocation(Transcription):
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
         w, k, p = self._symbols(self.node + 1, 1)
         m = self._marked(k[0] * w[-1] / self.horizon.steps, w[:-1], p, k[1:])
-        spans = [span for condition in self.conditions for span in condition.during(m)]
+        spans = [span for condition in self.conditions for span in spans_of(condition, m)]
         blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
             nodes = 2 * np.arange(span.first, span.last + 1, dtype=np.intp)
@@ -283,7 +284,7 @@ class Collocation(Transcription):
         of_first, of_last = ca.vertsplit(k[1:], marks.shape[1]) if marks.size else (k[1:], k[1:])
         first = self._marked(ca.SX(0), w[:n], p, of_first)
         last = self._marked(w[-1], w[n : 2 * n], p, of_last)
-        bounds = [b for condition in self.conditions for b in condition.couple(first, last)]
+        bounds = [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
         nothing = ca.SX.zeros(len(self.costs))
         block = constraint_block("coupling", (w, k, p), bounds, nothing, columns)

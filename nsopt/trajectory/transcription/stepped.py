@@ -29,6 +29,7 @@ from nsopt.schemes import Scales, Scheme, internal
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.returned import bounds_of, spans_of, weighted
 from nsopt.trajectory.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.lifting import Lifting
@@ -162,7 +163,7 @@ class Stepped(Transcription):
     def _inner(self) -> ConstraintBlock:
         x = self.inner
         bounds = [*x.constraints(self.model, self.relaxation), *self._step_size_bounds()]
-        bounds += [b for c in self.conditions for b in c.along(x.sample)]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
         symbols = (x.w, x.data, x.p)
         block = constraint_block("interval", symbols, bounds, self._cost_terms(x), self._columns())
         return replace(block, data=self._data())
@@ -170,16 +171,15 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in c.along(x.sample)]
-        bounds += [b for c in self.conditions for b in c.end(x.sample)]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "end", x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
-        final = ca.vertcat(*(c.weight * c.final(x.sample) for c in self.costs))
-        terms = self._cost_terms(x) + final
+        terms = self._cost_terms(x) + weighted(self.costs, "final", x.sample)
         block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
         return replace(block, data=self._last_data)
 
     def _start(self) -> ConstraintBlock:
-        bounds = [b for c in self.conditions for b in c.start(self.inner.sample)]
+        bounds = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
         kept = self.inner.kept_at_start(self.model, bounds, self._stated([]))
         bounds += [*self._at_rest(bounds), *kept]
         return self._at("start", bounds, np.arange(1, dtype=np.intp))
@@ -187,7 +187,7 @@ class Stepped(Transcription):
     def _stated(self, started: Sequence[Bound]) -> ca.SX:
         """Return what bounds at the start, and those that couple it to the end, are of."""
         x, y = self.inner.sample, self.last.sample
-        coupled = [b for c in self.conditions for b in c.couple(x, y)]
+        coupled = [b for c in self.conditions for b in bounds_of(c, "couple", x, y)]
         return ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
 
     def _at_rest(self, started: Sequence[Bound]) -> list[Bound]:
@@ -217,12 +217,12 @@ class Stepped(Transcription):
         return replace(block, data=self._data()[nodes])
 
     def _spans(self, x: NodeTemplate) -> list[Span]:
-        spans = [span for c in self.conditions for span in c.during(x.sample)]
+        spans = [span for c in self.conditions for span in spans_of(c, x.sample)]
         return [span.at_nodes(self.horizon.steps) for span in spans]
 
     def _coupling(self) -> ConstraintBlock:
         x, y = self.inner, self.last
-        bounds = [b for c in self.conditions for b in c.couple(x.sample, y.sample)]
+        bounds = [b for c in self.conditions for b in bounds_of(c, "couple", x.sample, y.sample)]
         nothing = ca.SX.zeros(len(self.costs))
         symbols_of_last = ca.vertcat(y.data, y.p)
         values_of_last = ca.vertcat(ca.DM(self._last_data.T), x.p)
@@ -237,7 +237,7 @@ class Stepped(Transcription):
 
     def _cost_terms(self, x: NodeTemplate) -> ca.SX:
         m, share = x.sample, x.interval.share
-        return ca.vertcat(*(c.weight * (share * c.rate(m) + c.impact(m)) for c in self.costs))
+        return share * weighted(self.costs, "rate", m) + weighted(self.costs, "impact", m)
 
     def _step_size_bounds(self) -> list[Bound]:
         """Return the bounds of step sizes, if these are unknown."""
