@@ -6,10 +6,12 @@ import pytest
 
 from nsopt import (
     GROUND,
+    AppliedForce,
     Body,
     Frame,
     Mechanism,
     Parameter,
+    Prismatic,
     Revolute,
     RevoluteClearance,
     Start,
@@ -138,6 +140,35 @@ def test_errors_are_those_of_many_fits(swing, stated):
     assert np.corrcoef(off.T)[0, 1] == pytest.approx(
         fits[0].covariance[0, 1] / np.prod(fits[0].errors), abs=0.4
     )
+
+
+def pushed(count, seed):
+    """Positions of 1 kg pushed from rest by 2 N, of noise stated too small, and a fit.
+
+    Returns what the force moves the cart by for each newton, the measured values and the fit.
+    """
+    cart = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(None), Frame(cart))
+    push = AppliedForce("push", Frame(cart), (0, 0, Parameter("force", 2.0)))
+    d = assemble(Mechanism([cart], [rail], "relative"), [push])
+    steps, times = StepBounds(0.1, 0.1), np.linspace(0.2, 1.2, count)
+    away = sensitivities(d, times=times, steps=steps, outputs=angle, by=["force"]).value / 2.0
+    values = 2.0 * away + 0.01 * np.random.default_rng(seed).normal(size=away.shape)
+    found = fit(
+        d, Measured(times, values, angle, 1e-3), [Unknown("force", 1.0, 0.0, 5.0)], steps=steps
+    )
+    return away.ravel(), values.ravel(), found
+
+
+def test_intervals_are_those_of_linear_regression_by_students_t():
+    """With the two-sided quantile of 90 % from tables, for five degrees of freedom."""
+    away, values, found = pushed(6, seed=3)
+    force = away @ values / (away @ away)
+    noise = np.sqrt(np.sum((values - force * away) ** 2) / 5)
+    expected = force + np.array([-1, 1]) * 2.015 * noise / np.sqrt(away @ away)
+    assert found.intervals(0.9)[0] == pytest.approx(expected, rel=1e-3)
+    with pytest.raises(ValueError, match="level"):
+        found.intervals(90)
 
 
 def test_what_was_not_measured_is_told(swing):
