@@ -175,9 +175,9 @@ class Fit:
         if not 0 < level < 1:
             raise ValueError(f"level of intervals must be between 0 and 1, got {level}")
         upper = (1 + level) / 2
-        wide = scipy.special.ndtri(upper)
+        wide = float(scipy.special.ndtri(upper))
         if self.degrees > 0:
-            wide = scipy.special.stdtrit(self.degrees, upper)
+            wide = float(scipy.special.stdtrit(self.degrees, upper))
         return self.values[:, None] + wide * np.outer(self.errors, (-1.0, 1.0))
 
 
