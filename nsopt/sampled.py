@@ -150,11 +150,17 @@ def sample(
     data: xr.Dataset, dt: float | None, times: ArrayLike | None, hold: Hold | None
 ) -> xr.Dataset:
     """Return an optimal motion at given times; see `Result.sample`."""
-    if "step_drive" not in data or not np.isfinite(data["step_acceleration"].values[1:]).all():
+    title = data.attrs["title"]
+    if "step_drive" not in data:
         raise ValueError(
-            f"{data.attrs['title']!r} has no accelerations over its steps: sample() is of results "
-            "of optimize whose coordinates are angles and lengths of joints, and of "
-            "optimize_phases; take its nodes"
+            f"{title!r} has no accelerations over its steps, for it is no result of optimize: take "
+            "its nodes, or have the simulation record at times=[...]"
+        )
+    if not np.isfinite(data["step_acceleration"].values[1:]).all():
+        raise ValueError(
+            f"{title!r} has no accelerations over its steps, for it was found in steps of a scheme "
+            "and has rotations of free bodies or ball joints: take its nodes, of more steps where "
+            "they are too far apart, or state its contacts by modes of optimize_phases"
         )
     at = _times(data["time"].values, dt, times)
     return _at(data, at) if hold is None else _held(data, at, hold)

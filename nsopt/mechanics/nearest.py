@@ -12,10 +12,11 @@ from nsopt.mechanics.closing import ALIGNED, CLOSED, Closing, Configurations, Se
 from nsopt.mechanics.constraints import constraint_functions, contact_functions, pose_functions
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import Force
+from nsopt.mechanics.freedom import Axis
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.spanning_tree import Relative
 from nsopt.mechanics.symbolic import SymbolicMechanism
-from nsopt.parameter import exchanged
+from nsopt.parameter import exchanged, number
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
@@ -73,10 +74,21 @@ def _by_tree(
     r, turned, u, w = (np.asarray(x) for x in on.poses(found.q, v, p))
     end = _moved(placed, r, turned, u, w).generalized_coordinates
     q, v = end.start(refuse=False)
-    angles = [name.endswith(".angle") for name in d.q_names[: len(q)]]
+    turning = _turning(d)
+    angles = [name in turning for name in d.q_names[: len(q)]]
     turns = np.round((near[: len(q)] - q) / (2 * np.pi))
     q = np.where(angles, q + 2 * np.pi * turns, q)
     return (np.concatenate([q, near[len(q) :]]), v), _left_open(found, on.closure_names, opened)
+
+
+def _turning(d: Dynamics) -> set[str]:
+    """Return the names of coordinates that full turns do not change: screws advance by theirs."""
+    return {
+        f"{(branch.joint or branch.body).name}.{step.name}"
+        for branch in d.mechanism.tree.branches
+        for step in branch.freedom
+        if isinstance(step, Axis) and any(step.turn) and number(step.pitch) == 0
+    }
 
 
 def _in_coordinates(stated: Mechanism) -> bool:

@@ -153,8 +153,11 @@ def test_what_has_no_samples_is_refused(best):
         best.sample(times=[0.5, 1.5])
     with pytest.raises(ValueError, match="rate of a motion's rows"):
         best.to_csv("x.csv", rate=0)
-    with pytest.raises(ValueError, match="has no accelerations over its steps"):
+    with pytest.raises(ValueError, match=r"is no result of optimize.*simulation record at times"):
         Result(best.data.drop_vars("step_drive")).sample(0.1)
+    turned = best.data.assign(step_acceleration=best.data["step_acceleration"] * np.nan)
+    with pytest.raises(ValueError, match=r"rotations of free bodies .* modes of optimize_phases"):
+        Result(turned).sample(0.1)
 
 
 @pytest.mark.slow
