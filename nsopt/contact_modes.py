@@ -123,6 +123,35 @@ def least_force(data: xr.Dataset) -> float:
     return ROUNDING * max(largest) / float(np.nanmean(data["h"].values)) if max(largest) else 0.0
 
 
+def largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
+    """Return the largest force of a block, its row less than zero, and its contact.
+
+    So that of equal forces the first is the largest.
+    """
+    begin, x = block
+    squared = np.nan_to_num(np.einsum("kji,kji->kj", x, x))
+    k, j = np.unravel_index(int(np.argmax(squared)), squared.shape)
+    return float(np.sqrt(squared[k, j])), -(begin + int(k)), int(j)
+
+
+def rise_above_steps_beside(data: xr.Dataset, k: int, j: int) -> float:
+    """Return by what part of itself a force that lasts is above that of the steps beside it.
+
+    Of the contact j at the time k, over those where it presses; zero where none does, and where
+    steps were left out or are those of an optimum.
+    """
+    if "objective" in data.attrs or data.attrs["store_every"] > 1 or data.attrs["output_times"]:
+        return 0.0
+    rows = slice(max(k - 1, 0), k + 2)
+    force = np.linalg.norm(data["lasting_force"][rows, j].values, axis=-1)
+    t, own = data["time"].values[rows], min(k, 1)
+    beside = force > 0
+    beside[own] = False
+    if not beside.any():
+        return 0.0
+    return float(1 - np.interp(t[own], t[beside], force[beside]) / force[own])
+
+
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Return begin and end of each stretch of what is true, (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.blocks import Array, blocks, largest
+from nsopt.blocks import blocks, largest
 from nsopt.caveats import by_other_schemes, caveats, dissipates, held_slip, turned_in_steps
 from nsopt.contact_modes import (
     contacts_of_joints,
     count_unresolved,
     joint_of,
+    largest_of,
     least_force,
+    rise_above_steps_beside,
     statistics_of_modes,
 )
 
@@ -31,6 +33,9 @@ SETTLES = 0.02
 
 STANDS_OUT = 1.05
 """Factor on the largest force afterwards, from which that of the start is told too."""
+
+RESOLVED = 0.05
+"""By what part of itself the largest force is above those of the steps beside it at most."""
 
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
@@ -314,13 +319,13 @@ def largest_force(data: xr.Dataset) -> str:
     """Return in words the largest force that lasts; that of the start apart where it is larger."""
     t, least = data["time"].values, least_force(data)
     settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
-    whole = max(map(_largest_of, blocks(data["lasting_force"])))
+    whole = max(map(largest_of, blocks(data["lasting_force"])))
     if whole[0] <= least:
         return "no lasting contact"
     if "objective" in data.attrs or -whole[1] >= settled:
         return _force_in_words(data, whole)
     rest = blocks(data["lasting_force"][settled:])
-    later = max(_largest_of((settled + begin, x)) for begin, x in rest)
+    later = max(largest_of((settled + begin, x)) for begin, x in rest)
     if whole[0] <= STANDS_OUT * later[0]:
         return _force_in_words(data, later)
     if later[0] <= least:
@@ -333,6 +338,8 @@ def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
     force, k, j = found
     where, when = str(data["contact"].values[j]), data["time"].values[-k]
     text = f"{force:.4g} N at {where}, t = {when:.6g} s{kept(data)}"
+    if (above := rise_above_steps_beside(data, -k, j)) > RESOLVED:
+        text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
     beside = contacts_of_joints(data)[joint_of(where)]
     if len(beside) == 1:
         return text
@@ -371,17 +378,6 @@ def modes(data: xr.Dataset) -> list[Row]:
     if len(found) > MOST_JOINTS:
         rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
     return rows
-
-
-def _largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
-    """Return the largest force of a block, its row less than zero, and its contact.
-
-    So that of equal forces the first is the largest.
-    """
-    begin, x = block
-    squared = np.nan_to_num(np.einsum("kji,kji->kj", x, x))
-    k, j = np.unravel_index(int(np.argmax(squared)), squared.shape)
-    return float(np.sqrt(squared[k, j])), -(begin + int(k)), int(j)
 
 
 def ranges(data: xr.Dataset) -> list[Row]:

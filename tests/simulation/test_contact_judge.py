@@ -153,3 +153,18 @@ def test_the_summary_tells_of_impacts_that_steps_do_not_resolve(h, words):
     summary = run(ball(0.0, 1e-3), 0.1, h, Variational()).summary()
     (line,) = (x for x in summary.splitlines() if x.startswith("impacts"))
     assert words in " ".join(line.split())
+
+
+@pytest.mark.parametrize(("steps", "told"), [(10, True), (50, False)])
+def test_the_summary_tells_of_a_largest_force_that_steps_do_not_resolve(steps, told):
+    """5 + 4 cos(w t) on a floor: its largest, 9, is 8.5 % above those a tenth of a turn beside."""
+    w = 20.0
+    body = Body("block", 1.0, point_mass=True)
+    floor = PlaneContact("floor", Frame(None), Frame(body))
+    load = AppliedForce("load", Frame(body), lambda t: (0, 0, -5 - 4 * np.cos(w * t)))
+    turn = 2 * np.pi / w
+    model = assemble(Mechanism([body]), [floor, load])
+    summary = run(model, 1.5 * turn, turn / steps, Variational()).summary()
+    (line,) = (x for x in summary.splitlines() if x.startswith("largest lasting force"))
+    assert "9 N at floor" in line
+    assert (", 8.5 % above the steps beside it" in line) == told
