@@ -35,8 +35,11 @@ ROWS = 25_000
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 
 
-JUMP = 0.5
-"""Of the range of a torque, a change in one step that is a jump."""
+JUMP = 5.0
+"""Of the changes of a torque in the steps beside it, a change in one step that is a jump."""
+
+ROUNDING = 1e-6
+"""Of the largest change of a torque, what is no change."""
 
 
 class _Defects(NamedTuple):
@@ -197,16 +200,18 @@ def _within_steps(data: xr.Dataset) -> Iterator[str]:
 def _come_round(data: xr.Dataset) -> Iterator[str]:
     """Tell of measured angles that jump by a full turn, and the torques of drives with them."""
     for name in map(str, data.data_vars):
-        owner, angle, index = name.partition(".angle[")
-        torque = f"{owner}.torque[{index}"
+        owner, angle, index = name.partition(".angle")
+        torque = f"{owner}.torque{index}"
         if not angle or torque not in data:
             continue
-        jumps = np.abs(np.diff(data[name].values)) > np.pi
-        change, most = np.abs(np.diff(data[torque].values)), np.ptp(data[torque].values)
-        struck = np.flatnonzero(jumps & (change > JUMP * most))
-        if most > 0 and struck.size:
+        change = np.abs(np.diff(data[torque].values))
+        beside = np.pad(change, 1)  # of a law of the sine the torque goes on as before and after
+        usual = np.maximum(beside[:-2], beside[2:])
+        turned = np.abs(np.diff(data[name].values)) > np.pi
+        struck = np.flatnonzero(turned & (change > JUMP * usual + ROUNDING * change.max(initial=0)))
+        if struck.size:
             yield (
-                f"the angle that drive {owner!r} measures is in (-pi, pi] and came round at "
+                f"the angle that {owner!r} measures is of one turn and came round at "
                 f"t = {data['time'].values[struck[0] + 1]:.4g} s, where its torque jumps by "
                 f"{change[struck[0]]:.3g} N m: use relative coordinates, in which the angle of a "
                 "joint of the tree counts its turns, or a law of its sine and cosine"

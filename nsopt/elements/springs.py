@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from nsopt.checks import finite, not_negative
-from nsopt.mechanics import Force, Load, Pair, ResistingPair, State
+from nsopt.mechanics import Force, Load, Output, Pair, ResistingPair, State
 from nsopt.parameter import Scalar
 
 
@@ -76,8 +76,10 @@ class TorsionSpringDamper(ResistingPair):
 
     Notes
     -----
-    The angle is measured from the free angle and lies in (-pi, pi): a spring wound beyond half a
-    turn from it jumps to the other side.
+    Full turns are counted where the turn is that of a joint of the tree of relative coordinates.
+    Otherwise the angle lies within half a turn of the free angle: a spring that is wound further
+    jumps to the other side, which a run tells. Outputs are ``angle`` [rad] and ``torque`` [N m] of
+    the stiffness on the body of b about z.
     """
 
     stiffness: Scalar
@@ -91,14 +93,26 @@ class TorsionSpringDamper(ResistingPair):
         not_negative(f"damping {of_element}", self.damping)
         finite(f"free_angle {of_element}", self.free_angle, ())
 
-    def energy(self, s: State) -> ca.SX:
+    def _wound(self, s: State) -> ca.SX:
+        """Return the angle from the free one [rad]."""
+        free, counted = s.value(self.free_angle), s.counted_angle(self.a, self.b)
+        if counted is not None:
+            return counted - free
         R = s.seen(self.a, self.b).A
-        free = s.value(self.free_angle)
         sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
-        angle = ca.atan2(
+        return ca.atan2(
             sine * ca.cos(free) - cosine * ca.sin(free), cosine * ca.cos(free) + sine * ca.sin(free)
         )
-        return s.value(self.stiffness) * angle**2 / 2
+
+    def energy(self, s: State) -> ca.SX:
+        return s.value(self.stiffness) * self._wound(s) ** 2 / 2
+
+    def outputs(self, s: State) -> list[Output]:
+        wound = self._wound(s)
+        return [
+            Output("angle", wound + s.value(self.free_angle), "rad"),
+            Output("torque", -s.value(self.stiffness) * wound, "N m"),
+        ]
 
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:

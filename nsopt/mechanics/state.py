@@ -76,11 +76,15 @@ class State:
         With its full turns where a joint of the tree of relative coordinates turns about that axis;
         in (-pi, pi] otherwise.
         """
-        turned = self._turned(a, b) if self._turned else None
-        if turned is not None:
-            return turned
+        counted = self.counted_angle(a, b)
+        if counted is not None:
+            return counted
         R = self.seen(a, b).A
         return ca.atan2(R[1, 0], R[0, 0])
+
+    def counted_angle(self, a: Frame, b: Frame) -> ca.SX | None:
+        """Return the angle of `angle` with its full turns [rad], None where nothing counts them."""
+        return self._turned(a, b) if self._turned else None
 
     def _from_world(self, a: Frame, b: Frame) -> Motion:
         at, of = self.motion(a), self.motion(b)

@@ -1,5 +1,6 @@
 """Angles of drives count turns where a coordinate does; they jump where none does."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from nsopt import (
     Mimic,
     Revolute,
     StepBounds,
+    TorsionSpringDamper,
     Turn,
     assemble,
     simulate,
@@ -62,9 +64,51 @@ def test_a_spring_is_wound_up_by_many_turns(of_a, of_b, reverse):
     assert not [x for x in result.warnings if "came round" in x]
 
 
+def told(result):
+    return [x for x in result.warnings if "measures is of one turn and came round" in x]
+
+
 def test_without_a_coordinate_the_jump_is_told():
-    result = run(wheel("absolute"), 0.1)
-    assert [x for x in result.warnings if "'spring' measures is in (-pi, pi] and came round" in x]
+    assert told(run(wheel("absolute"), 0.1))
+
+
+def driven(law, coordinates, speed=0.0):
+    body = Body("wheel", 1.0, (J, J, J), angular_velocity=(0, 0, speed))
+    axle = Revolute("axle", Frame(GROUND), Frame(body))
+    drive = JointDrives("drive", [Turn(*axle.frames)], law)
+    return assemble(Mechanism([body], [axle], coordinates), [drive])
+
+
+def test_a_control_to_two_turns_is_told_whatever_its_torque_grows_to():
+    """It never arrives: at half a turn the error becomes larger by a full one."""
+    d = driven(lambda t, q, v: -0.4 * (q - 4 * np.pi) - 0.12 * v, "absolute")
+    assert told(run(d, 3.0))
+
+
+def test_a_law_of_the_sine_may_come_round():
+    assert not told(run(driven(lambda t, q, v: -K * ca.sin(q), "absolute", RATE), 0.3))
+
+
+@pytest.mark.parametrize("free", [0.0, 0.7])
+def test_a_torsion_spring_is_wound_up_by_many_turns(free):
+    """40 cos 5 rad/s after 1 s of 5 rad/s of frequency, 8 rad of amplitude."""
+    results = []
+    for coordinates in ("relative", "absolute"):
+        body = Body("wheel", 1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 40.0))
+        axle = Revolute("axle", Frame(GROUND), Frame(body))
+        spring = TorsionSpringDamper("spring", *axle.frames, 2.5, free_angle=free)
+        d = assemble(Mechanism([body], [axle], coordinates), [spring])
+        results.append(run(d, 1.0))
+    counted, wrapped = results
+    t = counted["time"].values
+    angle = free - free * np.cos(5 * t) + 8 * np.sin(5 * t)
+    assert counted["spring.angle"].values == pytest.approx(angle, abs=1e-3)
+    assert counted["spring.torque"].values == pytest.approx(-2.5 * (angle - free), abs=3e-3)
+    assert counted["v"].values[-1, 0] == pytest.approx(
+        40 * np.cos(5) + 5 * free * np.sin(5), rel=1e-3
+    )
+    assert not counted.warnings
+    assert told(wrapped)
 
 
 def test_angles_of_followers_count_their_turns():
