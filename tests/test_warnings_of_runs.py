@@ -133,6 +133,31 @@ def test_a_spring_at_rest_is_no_warning():
     assert not run(assemble(Mechanism([body]), [spring]), 0.1, 1e-3).warnings
 
 
+def test_an_engine_that_hangs_in_its_springs_is_no_warning():
+    """They hold 17 J; what rounding makes of that is no energy that steps lose."""
+    engine, springs = Body("engine", 120.0, (3, 3, 3)), []
+    for k, (x, y) in enumerate([(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (-0.5, -0.5)]):
+        ends = Frame(GROUND, (x, y, 1.0)), Frame(engine, (x, y, 0.0))
+        length = 1.0 - 120 * 9.81 / 4 / 1e4
+        springs.append(SpringDamper(f"spring{k}", *ends, stiffness=1e4, free_length=length))
+    result = run(assemble(Mechanism([engine]), springs, gravity=G), 0.1, 1e-3)
+    assert np.max(np.abs(result["v"].values)) < 1e-12
+    assert result.warnings == ()
+
+
+def test_a_loss_beside_a_floor_that_is_never_touched_is_told():
+    """A pendulum of 4.9 J loses 2 % of it, with a floor 50 m away as without."""
+    bob = Body("bob", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(bob, (0, 0, 0)))
+    floor = PlaneContact("floor", Frame(GROUND, (0, -50, 0), (0, 1, 0)), Frame(bob))
+    d = assemble(Mechanism([bob], [hinge], "absolute"), [floor], gravity=(0, -9.81, 0))
+    result = run(d, 2.0, 5e-3, MoreauJean())
+    lost = -np.diff(result["total_energy"].values[[0, -1]]).item()
+    assert 0.02 < lost / (9.81 * 0.5) < 0.03
+    (text,) = result.warnings
+    assert "lost in the discretisation" in text
+
+
 def test_a_short_summary_has_fourteen_lines_and_an_optimum_twenty():
     """With every kind of line there is, and more warnings than are told one by one."""
     result = run(fast_rod(floor=True), 0.05, 2 * np.pi / SPIN / 60, MoreauJean())

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from nsopt.caveats import contacts, energy, motion, optima, steps
 from nsopt.caveats.contacts import held_slip
 from nsopt.caveats.energy import dissipates, turned_in_steps
+from nsopt.caveats.sizes import exchanged
 from nsopt.caveats.steps import by_other_schemes
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["by_other_schemes", "caveats", "dissipates", "held_slip", "turned_in_steps"]
+__all__ = [
+    "by_other_schemes",
+    "caveats",
+    "dissipates",
+    "exchanged",
+    "held_slip",
+    "turned_in_steps",
+]
 
 
 def caveats(data: xr.Dataset) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
     lost = float(np.max(loss - np.minimum.accumulate(loss)))
-    notable = BESIDE if data.sizes["contact"] else NOTABLE
+    notable = BESIDE if _touch(data) else NOTABLE
     stays = float(np.median(loss[int(LATE * len(loss)) :]))
     if forces_dissipate(data):
         lost, stays = 0.0, min(stays, 0.0)
@@ -60,11 +60,16 @@ def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
         remedy = smaller(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy += ", or take Variational"
-        where = "beside what contacts take" if data.sizes["contact"] else "where nothing dissipates"
+        where = "beside what contacts take" if _touch(data) else "where nothing dissipates"
         yield (
             f"{lost:.2g} J were lost in the discretisation, {100 * lost / whole:.2g} % of {OF}, "
             f"{where}: {remedy}"
         )
+
+
+def _touch(data: xr.Dataset) -> bool:
+    """Return whether any contact took or gave energy: one that is far away changes nothing."""
+    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_taken(data))))
 
 
 def steps_loss(data: xr.Dataset) -> Array:

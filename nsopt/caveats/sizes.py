@@ -26,7 +26,7 @@ STILL = 1e-3
 MOVED = 1e-6
 """Way [m] of the largest force, the work on which is no energy of a motion."""
 
-ROUND_OFF = 1e-12
+ROUND_OFF = 1e-9
 """Of the largest energy, what rounding may make of it."""
 
 LEAST = 1e-15
