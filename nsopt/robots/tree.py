@@ -13,7 +13,7 @@ from nsopt.checks import finite
 from nsopt.elements import Fixed, Planar, Prismatic, Revolute
 from nsopt.mechanics import Body, Frame
 from nsopt.parameter import Numbers, Scalar, parameters_in
-from nsopt.robots.pose import Array, Pose
+from nsopt.robots.pose import Array, Pose, turn_z
 
 JointClass = type[Fixed] | type[Revolute] | type[Prismatic] | type[Planar]
 
@@ -42,6 +42,15 @@ class LinkJoint:
     child: str
     pose: Pose  # of the child's frame in the parent's, at zero joint coordinate
     frame: Pose = IDENTITY  # of the joint in the child's frame; it turns about or slides along z
+    coordinate: float = 0.0  # [rad] or [m] in the stated posture, of joints of one freedom
+
+    def stated_pose(self) -> Pose:
+        """Return the pose of the child's frame in the parent's at the stated coordinate."""
+        if not self.coordinate:
+            return self.pose
+        turns, x = self.kind is Revolute, self.coordinate
+        moved = Pose(turn_z(x), np.zeros(3)) if turns else Pose(np.eye(3), np.array([0, 0, x]))
+        return self.pose.then(self.frame).then(moved).then(self.frame.inverse())
 
 
 Joint = Fixed | Revolute | Prismatic | Planar
@@ -50,7 +59,7 @@ Joint = Fixed | Revolute | Prismatic | Planar
 def build(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
 ) -> tuple[list[Body], list[Joint]]:
-    """Return bodies, posed at zero joint coordinates, parents first, and joints as ordered.
+    """Return bodies, posed at the stated coordinates, parents first, and joints as ordered.
 
     Raises
     ------
@@ -69,7 +78,7 @@ def build(
 
 
 def placed(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, Pose]:
-    """Return poses of link frames in the world at zero joint coordinates, parents first."""
+    """Return poses of link frames in the world at the stated coordinates, parents first."""
     by_child = _by_child(set(names), link_joints)
     poses: dict[str, Pose] = {}
     waiting = list(by_child.values())
@@ -81,7 +90,8 @@ def placed(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, 
                 "state a tree, and close loops by further joints of the Mechanism"
             )
         for h in ready:
-            poses[h.child] = h.pose if h.parent is None else poses[h.parent].then(h.pose)
+            pose = h.stated_pose()
+            poses[h.child] = pose if h.parent is None else poses[h.parent].then(pose)
         waiting = [h for h in waiting if h.child not in poses]
     return poses
 

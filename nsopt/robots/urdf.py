@@ -29,6 +29,8 @@ def load_urdf(
 ) -> Mechanism:
     """Return the robot of a URDF file, in relative coordinates, posed at zero joint coordinates.
 
+    Joints that follow others are at their offsets.
+
     Bodies have the axes of their links and the origin at the centre of mass: a point r of a link is
     ``Frame(body, r - com)``. Names are those of the file, but a link that shares its name with a
     joint becomes body ``<name>_link``. Joints have the order of the file, bodies that of the tree
@@ -78,10 +80,13 @@ def load_urdf(
         homes = homes_of(links, link_joints) if merge_fixed else {}
         if merge_fixed:
             links, link_joints = merge(links, link_joints, homes)
+        mimics = mimics_of(robot)
+        offsets = {mimic.joint: float(mimic.offset) for mimic in mimics}
+        link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
         names = _names_of_bodies(links, link_joints, {*homes})
         frames = _frames_of_merged(links, homes)
         bodies, joints = build(*_renamed(links, _rooted(links, link_joints, floating_base), names))
-        by_name, mimics = {body.name: body for body in bodies}, mimics_of(robot)
+        by_name = {body.name: body for body in bodies}
         mechanism = Mechanism(
             bodies,
             joints,

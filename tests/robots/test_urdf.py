@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nsopt import Fixed, Planar, Prismatic, Revolute
+from nsopt import Fixed, Planar, Prismatic, Revolute, assemble
 from nsopt.mechanics import Mimic
 from nsopt.robots import load_urdf
 from tests.robots.chains import homogeneous, poses, starts
@@ -195,6 +195,33 @@ def test_mimics_of_mimics_follow_the_free_joint(load):
         Mimic("f2", "f0", 6.0, 2.5),
         Mimic("f3", "f0", 1.0, 0.0),
     )
+
+
+@pytest.mark.parametrize(("kind", "merge"), [("revolute", False), ("prismatic", True)])
+def test_followers_start_at_their_offsets(load, kind, merge):
+    """The hand beyond the follower, with joints turned and off the axes of their links."""
+    robot = load(
+        *(link("base"), link("a"), link("b", xyz="0.1 0.2 0.3"), link("hand", xyz="0 0.1 0")),
+        joint("lead", "base", "a", xyz="0.4 0 0", rpy="0.1 0.2 0.3"),
+        joint("fol", "a", "b", kind, "1 2 2", "0.4 0 0", "0.3 0 0.5", more=mimic("lead", 0.5, 0.3)),
+        joint("grip", "b", "hand", "fixed", xyz="0 0.2 0", rpy="0 1 0"),
+        merge_fixed=merge,
+    )
+    q, _ = assemble(robot).stated_start()
+    assert q == pytest.approx([0.0])
+    z = np.array([1, 2, 2]) / 3
+    moved = np.eye(4)
+    if kind == "revolute":
+        moved[:3, :3] = Rotation.from_rotvec(0.3 * z).as_matrix()
+    else:
+        moved[:3, 3] = 0.3 * z
+    rpy = ((0.1, 0.2, 0.3), (0.3, 0, 0.5))
+    a, b = (homogeneous(Rotation.from_euler("xyz", x).as_matrix(), (0.4, 0, 0)) for x in rpy)
+    com = 0.2 * np.array([0, 1, 0]) + Rotation.from_euler("y", 1).apply([0, 0.1, 0])
+    masses = [(1.0, [0.1, 0.2, 0.3])] + ([(1.0, com)] if merge else [])
+    com = sum(m * np.asarray(r) for m, r in masses) / len(masses)
+    bodies = {body.name: body for body in robot.bodies}
+    assert bodies["b"].position == pytest.approx((a @ b @ moved @ [*com, 1])[:3])
 
 
 def test_mimic_of_a_fixed_joint_is_ignored(load):
