@@ -1,0 +1,62 @@
+"""What a summary says of energies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsopt.blocks import blocks
+from nsopt.caveats import dissipates, exchanged, turned_in_steps
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Row = tuple[str, str]
+"""A line of a summary: what it is about, and its text."""
+
+BALANCE = 1e-3
+"""Of the energy that a motion exchanges, a difference that summaries do not tell."""
+
+
+def energy(data: xr.Dataset) -> list[Row]:
+    """Return the energies at both ends, and where the difference went; then details of it."""
+    total, work = data["total_energy"].values, float(data["external_work"].values[-1])
+    given = f", {work:.4g} J of it from outside" if work else ""
+    rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
+    loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
+    if dissipates(data):
+        of_contacts = "" if taken is None else _of_contacts(taken, loss[-1], exchanged(data))
+        rows.append(("lost, steps' part too", f"{loss[-1]:.3g} J at the end{of_contacts}"))
+        gained = float(np.max(np.maximum.accumulate(loss) - loss))
+        if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
+            t = data["time"].values
+            mean = np.trapezoid(loss, t) / (t[-1] - t[0])
+            swing = f"{mean:.3g} J on average, for that of a step swings by {gained:.2g} J, as h"
+            rows.append(("lost", swing))
+    else:
+        off = np.max(np.abs(loss))
+        part = f"{100 * off / exchanged(data):.2g} % of what the motion exchanges"
+        rows.append(("off by the steps", f"{off:.2g} J at most, {part}: nothing dissipates"))
+    if moved := float(data["projection_work"].values[-1]):
+        rows.append(("added by projection", f"{moved:.3g} J"))
+    if (off := data.attrs["unplaced_energy"]) and turned_in_steps(data):
+        rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
+    return rows
+
+
+def _of_contacts(taken: float, loss: float, whole: float) -> str:
+    """Return the part of a loss that impacts and friction have, a part only where it is one."""
+    if taken < -BALANCE * whole:
+        return f"; contacts give {-taken:.3g} J: the steps add energy to them"
+    taken = max(taken, 0.0)
+    if taken > loss + BALANCE * whole:
+        return f"; contacts take {taken:.3g} J, and the steps add the difference"
+    return f", {taken:.3g} J of it in impacts and friction"
+
+
+def taken_by_contacts(data: xr.Dataset) -> float | None:
+    """Return what rigid and compliant contacts took [J]; None if there are none on record."""
+    if not data.sizes["contact"] or "contact_loss" not in data:
+        return None
+    return float(sum(np.nansum(loss) for _, loss in blocks(data["contact_loss"])))
