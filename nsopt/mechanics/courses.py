@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import casadi as ca
@@ -32,6 +33,9 @@ MOST = 400
 NEAR = 0.1
 """Way [m, rad] from one of them to the next."""
 
+PAST = 4
+"""Postures before it that tell where to look for the next."""
+
 
 def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
     """Refuse joints that move with time as the mechanism cannot follow.
@@ -55,9 +59,8 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
         return  # the step that meets it says so
     for column, row in enumerate(rows):
         _check_jumps(d.closure_names[row], times, sampled, column, speeds)
-    q, missed = np.array(start.q), list[tuple[float, Array]]()
-    for t in _stations(times, sampled):
-        q, error = _posture(d, t, q, p)
+    missed = list[tuple[float, Array]]()
+    for t, error in _errors(d, start, p, _stations(times, sampled)):
         if np.max(np.abs(error)) > CLOSED:
             missed.append((t, error))
     if missed:
@@ -103,11 +106,47 @@ def _stations(times: Array, sampled: Array) -> Iterator[float]:
     yield from np.interp(reached, passed, times) if passed[-1] > 0 else times[:1]
 
 
+def _errors(
+    d: Dynamics, start: Start, p: Array, stations: Iterator[float]
+) -> Iterator[tuple[float, Array]]:
+    """Yield each time and what postures that follow the courses leave open of the joints (nc,).
+
+    Each is looked for from where the least rates that keep the joints lead from the one before.
+    """
+    q, past = np.array(start.q), deque[tuple[float, Array]](maxlen=PAST)
+    for t in stations:
+        if len(past) > 1 and t - past[-1][0] > 2 * (past[-1][0] - past[-2][0]):
+            past = deque([past[-1]], maxlen=PAST)  # too far ahead for a polynomial
+        if past:
+            ahead = np.asarray(d.retract(q, _move(past, t))).ravel()
+            if np.max(np.abs(_closure(d, t, ahead, p))) < NEAR / 10:
+                q = ahead
+            else:
+                past.clear()
+        q, error = _posture(d, t, q, p)
+        if np.max(np.abs(error)) > CLOSED:
+            past.clear()
+        C, drift = (np.asarray(f(t, q, p)) for f in (d.closure_matrix, d.closure_drift))
+        past.append((t, -np.linalg.pinv(C, rcond=1e-9) @ drift.ravel()))
+        yield t, error
+
+
+def _move(past: deque[tuple[float, Array]], t: float) -> Array:
+    """Return the move (nv,) until t of rates known at times before, by Adams and Bashforth."""
+    times, rates = (np.array(x) for x in zip(*past, strict=True))
+    h = t - times[-1]
+    powers = np.arange(len(times))
+    weights = np.linalg.solve(
+        np.vander((times - times[-1]) / h, increasing=True).T, 1 / (powers + 1)
+    )
+    return np.asarray(h * weights @ rates)
+
+
 def _posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Array]:
     """Return the coordinates next to q that keep the joints best, and what is left (nc,)."""
     error = _closure(d, t, q, p)
     for _ in range(20):
-        if np.max(np.abs(error)) < CLOSED / 100:
+        if np.max(np.abs(error)) < CLOSED / 10:
             return q, error
         C = np.asarray(d.closure_matrix(t, q, p))
         move = -np.linalg.pinv(C, rcond=1e-9) @ error
