@@ -94,4 +94,7 @@ def test_compiled_derivatives_are_the_same(code, tmp_path, monkeypatch):
         for compiled, expected in zip(
             getattr(fast, name).call(known), getattr(plain, name).call(known), strict=True
         ):
-            assert np.asarray(compiled) == pytest.approx(np.asarray(expected), rel=1e-10, abs=1e-10)
+            assert compiled.sparsity() == expected.sparsity()
+            off = np.abs(np.asarray((compiled - expected).nz[:]))
+            allowed = np.maximum(1e-10, 1e-10 * np.abs(np.asarray(expected.nz[:])))
+            assert np.all(off <= allowed)
