@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -193,20 +192,3 @@ def test_a_target_out_of_reach_is_told(arm):
             [StartAt(start, STILL), Reach(hand, (3.0, 0, 0)), ActuatorLimits()],
             Quintic(start, end),
         )
-
-
-@pytest.mark.slow
-def test_a_torque_limit_below_gravity_is_no_solution(arm):
-    """The arm held stretched out by motors of 1 N m."""
-    robot = arm.dynamics.mechanism
-    weak = replace(robot, actuators=[replace(x, effort=1.0) for x in robot.actuators])
-    out = np.array([0, np.pi / 2, 0, 0, 0, 0, 0])
-    result = optimize(
-        assemble(weak, gravity=(0, 0, -9.81)),
-        Horizon(1.0, 10),
-        [Smoothness()],
-        [StartAt(out, STILL), EndAt(out, STILL), ActuatorLimits()],
-        Quintic(out, out),
-    )
-    assert not result.completed
-    assert "is off by" in result.stop_reason
