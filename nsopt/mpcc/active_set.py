@@ -129,13 +129,13 @@ class ActiveSetRun:
         if start.ok:
             steepest = max(steepest, self.branches.steepness(x, self.case))
             tolerance = self._tolerance(x, steepest)
-            found = self._settled(start, tolerance)
+            found = self._settle(start, tolerance)
             if found is None and self._stopped:
                 lpec = self.branches.at(x, self.case)
                 found = self.branches.classified(start.point, lpec, np.inf, tolerance)
             if found is not None:
                 return ActiveSetEnd(start, found, ())
-        first = self._solved(start.point, x[self.branches.G] <= x[self.branches.H])
+        first = self._solve(start.point, x[self.branches.G] <= x[self.branches.H])
         good = first.ok and first.objective <= self.most
         now = first if good or not start.ok else start
         if not now.ok:
@@ -143,7 +143,7 @@ class ActiveSetRun:
         while True:
             steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
             tolerance = self._tolerance(now.point.x, steepest)
-            now, found = self._settled_nearby(now, tolerance)
+            now, found = self._settle_nearby(now, tolerance)
             if found is not None:
                 return ActiveSetEnd(now, found, tuple(self.tried))
             lpec = self.branches.at(now.point.x, self.case)
@@ -161,13 +161,13 @@ class ActiveSetRun:
         """Return the descent that counts as none, given the steepest slope so far."""
         return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
 
-    def _settled(self, now: Trial, tolerance: float) -> Stationarity | None:
+    def _settle(self, now: Trial, tolerance: float) -> Stationarity | None:
         """Return what a point is if its own multipliers show that it is stationary."""
         return self.branches.settled(now.point, self.options.least, tolerance, self.case)
 
-    def _settled_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
+    def _settle_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
         """Return the trial and what it is, or that with both halves of more pairs at zero."""
-        found = self._settled(now, tolerance)
+        found = self._settle(now, tolerance)
         x = None if found else self.branches.snapped(now.point.x, self.case, NEAR)
         if x is None:
             return now, found
@@ -175,7 +175,7 @@ class ActiveSetRun:
         moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
         more = moved.objective - now.objective
         if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
-            return moved, self._settled(moved, tolerance)
+            return moved, self._settle(moved, tolerance)
         return now, None
 
     def _descent(self, lpec: Lpec) -> float:
@@ -201,7 +201,7 @@ class ActiveSetRun:
             if any(np.array_equal(held, other) for other in tried):
                 continue
             tried.append(held)
-            corner = self._solved(now.point, closed, held)
+            corner = self._solve(now.point, closed, held)
             more = corner.objective - now.objective
             if not corner.ok or more > LESS * max(abs(corner.objective), abs(now.objective)):
                 continue
@@ -234,7 +234,7 @@ class ActiveSetRun:
                 if len(self.tried) >= options.branches or self._stopped:
                     return None
                 moved = replace(now.point, x=now.point.x + direction.d)
-                other = self._solved(moved, direction.closed)
+                other = self._solve(moved, direction.closed)
                 less = now.objective - LESS * max(abs(now.objective), tolerance)
                 if other.ok and other.objective < less:
                     return other
@@ -243,7 +243,7 @@ class ActiveSetRun:
             radius = max(radius / SHRINK, options.least)
         return None
 
-    def _solved(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
+    def _solve(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
         """Return the end of a branch, arguments as of `BranchProgram.solve`."""
         closed = without_excess(closed, self.branches.G, self.branches.H)
         outcome = self.branches.solve(start, closed, self.case, held)

@@ -132,7 +132,7 @@ def interpreted(function: ca.Function, often: bool) -> BlockFunctions:
     Merging what is alike in the Hessian takes most of the time to state a program, and pays where
     it is evaluated ``often``.
     """
-    return BlockFunctions(*(InstanceFunction(f) for f in _derived(function, often)))
+    return BlockFunctions(*(InstanceFunction(f) for f in _derive(function, often)))
 
 
 def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
@@ -151,7 +151,7 @@ def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
     general, numbers = lifted_numbers(function)
     names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
     library = _library(
-        writer, general, names, lambda: zip(_derived(general, True), OWN, strict=True)
+        writer, general, names, lambda: zip(_derive(general, True), OWN, strict=True)
     )
     if library is None:
         return interpreted(function, True)
@@ -212,7 +212,7 @@ def _library(
         return None
 
 
-def _derived(function: ca.Function, often: bool) -> list[ca.Function]:
+def _derive(function: ca.Function, often: bool) -> list[ca.Function]:
     """Return the functions of `BlockFunctions`; inputs after p are common ones too."""
     names = ["w", "data", "p", "numbers"][: function.n_in()]
     w, data, *common = (ca.SX.sym(x, function.numel_in(i)) for i, x in enumerate(names))

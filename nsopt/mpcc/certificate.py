@@ -65,8 +65,8 @@ class Certificate(NamedTuple):
             Of the trust region.
         """
         width = np.asarray(abs(at.J).sum(axis=1)).ravel()
-        lam, lost = _kept(end.lam_g, at.rows, at.limits, radius * width)
-        lam_x, lost_x = _kept(end.lam_x, end.x, at.bounds, np.full(end.x.size, radius))
+        lam, lost = _keep(end.lam_g, at.rows, at.limits, radius * width)
+        lam_x, lost_x = _keep(end.lam_x, end.x, at.bounds, np.full(end.x.size, radius))
         G, H = halves
         # Of halves the multipliers are those of the rows that say what they are.
         given = -(at.slope + at.J.T @ lam)
@@ -83,7 +83,7 @@ class Certificate(NamedTuple):
         return cls(float(descent), gradient, int(both.sum()))
 
 
-def _kept(lam: Vector, values: Vector, sides: Sides, reach: Vector) -> tuple[Vector, Vector]:
+def _keep(lam: Vector, values: Vector, sides: Sides, reach: Vector) -> tuple[Vector, Vector]:
     """Return multipliers whose limits are within reach, and what the distances from these cost."""
     lower, upper = sides
     above, below = upper - values, values - lower

@@ -35,7 +35,7 @@ class ChainedProgram(ProgramBlocks):
         Expressions of both may be used in it.
         """
         other = self.beside(name)
-        other.parameters += (self._solved(self.parameters),)
+        other.parameters += (self._solve(self.parameters),)
         return other
 
     def beside(self, name: str) -> Self:
@@ -53,7 +53,7 @@ class ChainedProgram(ProgramBlocks):
         """
         other = self.beside(name)
         yield other
-        self.parameters += (other._solved(self.parameters),)
+        self.parameters += (other._solve(self.parameters),)
         self.earlier += (other,)
 
     def repeats(self, other: Self, **given: ca.SX) -> None:
@@ -85,7 +85,7 @@ class ChainedProgram(ProgramBlocks):
         stated = stacked(values)
         self.pattern = other, self._of_parameters("what is given", stated, stated.numel())
 
-    def _solved(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
+    def _solve(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
         """Return the unknowns of this program as one more block of parameters."""
         fresh("parameter", self.name, [p.name for p in known])
         return ParameterBlock(self.name, self.x)

@@ -241,10 +241,10 @@ class _Run:
         """Return the first trial along a step that the filter accepts."""
         length = 1.0
         while length >= SHORTEST:
-            trial = self._accepted(now, step, length)
+            trial = self._accept(now, step, length)
             if trial is None and length == 1.0:
-                corrected = self._corrected(now, step, H)
-                trial = None if corrected is None else self._accepted(now, corrected, 1.0)
+                corrected = self._correct(now, step, H)
+                trial = None if corrected is None else self._accept(now, corrected, 1.0)
             if trial is not None:
                 if length == 1.0:
                     self._shift = self._shift / 10 if self._shift > SHIFTS[0] else 0.0
@@ -252,14 +252,14 @@ class _Run:
             length /= 2
         return None
 
-    def _corrected(self, now: _Iterate, step: Point, H: ca.DM) -> Point | None:
+    def _correct(self, now: _Iterate, step: Point, H: ca.DM) -> Point | None:
         """Return the step corrected by the rows at its end; None where that fails."""
         g = np.asarray(self._call.values(now.point.x + step.x, self._p)[1]).ravel()
         if not np.isfinite(g).all():
             return None
         return self._solve_qp(now, H, g - now.J.sparse() @ step.x)
 
-    def _accepted(self, now: _Iterate, step: Point, length: float) -> _Iterate | None:
+    def _accept(self, now: _Iterate, step: Point, length: float) -> _Iterate | None:
         """Return the iterate at a part of the step, or None where the filter refuses it."""
         low, high = self._bounds
         x = np.clip(now.point.x + length * step.x, low, high)

@@ -70,7 +70,7 @@ def follow(
     solve = _each_once(solve)
     for schedule in schedules:
         made = (
-            _raised(schedule, start, cold, solve)
+            _raise_sigma(schedule, start, cold, solve)
             if exact
             else _along(schedule, start, cold, retries, solve)
         )
@@ -169,7 +169,7 @@ def _along(
     return trials
 
 
-def _raised(schedule: Schedule, start: Point, cold: Point, solve: SolveStage) -> list[Trial]:
+def _raise_sigma(schedule: Schedule, start: Point, cold: Point, solve: SolveStage) -> list[Trial]:
     """Run one schedule until a stage solves the program; the last trial is its result."""
     good, trials = start, list[Trial]()
     for stage in schedule:

@@ -72,7 +72,7 @@ class InTurn:
         *parts, last = stages(parameters, [*stated, (end, ca.SX(0, 1))], lanes)
         by_itself = {pattern: newton.lower(pattern) for pattern in patterns}
         solvers = [
-            _repeated(by_itself[m.pattern[0] if m.pattern else m], stage)
+            _repeat(by_itself[m.pattern[0] if m.pattern else m], stage)
             if r is None
             else newton.lower_stage(m, r, stage, lanes)
             for m, r, stage in zip(programs, rows, parts, strict=True)
@@ -86,7 +86,7 @@ def _parameters(program: Mpcc) -> list[ca.SX]:
     return [program.pattern[1] if program.pattern else program.p]
 
 
-def _repeated(solver: ca.Function, stage: TermStage) -> ca.Function:
+def _repeat(solver: ca.Function, stage: TermStage) -> ca.Function:
     """Return a solver of parameters as one of what a stage is given."""
     p = ca.Function("parameters", [stage.given], [ca.densify(stage.expressions[0])])
     x, given = ca.MX.sym("x", solver.numel_in(0)), ca.MX.sym("given", stage.given.numel())

@@ -108,12 +108,12 @@ class Ipopt(Backend):
         call: NlpsolCall | None = nlp.built.get(like)
         if call is not None:
             return call.restated(nlp)
-        call = self._solver(nlp, {**self._structured(nlp, own), **more})
+        call = self._solver(nlp, {**self._structure(nlp, own), **more})
         if nlp.x.numel() <= KEPT:
             nlp.built[like] = call
         return call
 
-    def _structured(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+    def _structure(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
         given = ("grad_f", "jac_g", "hess_lag")
         options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
         options["cache"] = {"nlp_grad": _lagrangian(nlp, derivatives)}

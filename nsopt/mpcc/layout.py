@@ -131,12 +131,12 @@ class Layout:
         return cls(
             variables,
             _slices([(p.name, p.symbol.shape[0]) for p in mpcc.parameters]),
-            _joined([v.scale for v in mpcc.variables]),
+            _join([v.scale for v in mpcc.variables]),
             np.concatenate([*least, np.zeros(0, dtype=np.intp)]),
-            _joined(c).size,
-            _joined(d).size,
-            _joined(G).size,
-            _joined([*c, *d, *G, *H]),
+            _join(c).size,
+            _join(d).size,
+            _join(G).size,
+            _join([*c, *d, *G, *H]),
             mpcc.pairs,
             _slices([(r.name, r.scale.size) for r in mpcc.equalities]),
             _slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
@@ -187,7 +187,7 @@ def _numbered(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 
-def _joined(parts: list[Vector]) -> Vector:
+def _join(parts: list[Vector]) -> Vector:
     return np.concatenate([*parts, np.zeros(0)])
 
 

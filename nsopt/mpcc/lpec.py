@@ -124,9 +124,9 @@ class Lpec:
         limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
         if seconds < np.inf:
             limits["time_limit"] = seconds
-        return self._solved(parts, low, high, undecided, closed, radius, limits)
+        return self._solve(parts, low, high, undecided, closed, radius, limits)
 
-    def _solved(
+    def _solve(
         self,
         parts: list[Part],
         low: Vector,

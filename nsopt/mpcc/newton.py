@@ -159,7 +159,7 @@ def _steps(
     A, D, S = parts = rows.composed(x, equations)
     J, r = A + D @ S, ca.SX.sym("r", x.numel())
     plain = ca.substitute(J, ca.vertcat(*rows.point), rows.itself(x))
-    match = match_rows(mpcc, _composed(plain, x, given, stage.values, p))
+    match = match_rows(mpcc, _compose(plain, x, given, stage.values, p))
     move = _move(mpcc, parts, match, r, ca.SX(proximal), rows.combined)
     z, F = (rows.jacobian(y, x) for y in rows.projections[:2])
     slopes = slope_weights(z, F, J[:equations, :], match, rows.projections.in_discs)
@@ -262,7 +262,7 @@ def _move(
     return reduced(J, right, deferred, proximal, free, range(n, n + m))
 
 
-def _composed(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
+def _compose(J: ca.SX, x: ca.SX, given: ca.SX, values: ca.SX, p: ca.SX) -> ca.Function:
     """Return (x, p) -> J, where J depends on symbols ``given`` whose values depend on p."""
     x_, p_ = ca.MX.sym("x", x.numel()), ca.MX.sym("p", p.numel())
     known = ca.Function("given", [p], [values], {"cse": True})(p_)

@@ -19,12 +19,12 @@ def pad(nlp: Nlp) -> Nlp:
     if excess <= 0:
         return nlp
     if nlp.derivatives is not None:
-        return _structured(nlp, nlp.derivatives, excess)
+        return _structure(nlp, nlp.derivatives, excess)
     idle = ca.SX.sym("idle", excess)
     return replace(nlp, x=ca.vertcat(nlp.x, idle), f=nlp.f + ca.sumsqr(idle))
 
 
-def _structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
+def _structure(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     """Return a structured program with idle unknowns."""
     n, m = nlp.x.numel(), nlp.g.numel()
     x, p = ca.MX.sym("x", n + excess), ca.MX.sym("p", nlp.p.numel())

@@ -68,7 +68,7 @@ def _newton(
     functions: Functions, x: Vector, case: Case, active: NDArray[np.intp]
 ) -> tuple[Vector, Vector] | None:
     """Return where the ``active`` rows vanish and all rows there; None if no step came nearer."""
-    start = current = _snapped(x, case)
+    start = current = _snap(x, case)
     rows, jacobian = functions.linear(current, case)
     best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
@@ -100,7 +100,7 @@ def _halves(layout: Layout, rows: Vector) -> tuple[Vector, Vector]:
     return rows[rows.size - 2 * m : rows.size - m], rows[rows.size - m :]
 
 
-def _snapped(x: Vector, case: Case) -> Vector:
+def _snap(x: Vector, case: Case) -> Vector:
     """Return x (n,) with what is near a bound, or outside, at the bound."""
     x = np.where(x - case.solver_lower <= ACTIVE, case.solver_lower, x)
     return np.where(case.upper - x <= ACTIVE, case.upper, x)

@@ -131,26 +131,26 @@ class Program:
         """
         begin = perf_counter()
         case = self._case(parameters)
-        ends = [self._solved(self._start(guess, case), case)]
+        ends = [self._solve(self._start(guess, case), case)]
         if self._starts is not None:
             for x in self._starts.points(case.lower, case.upper, ends[0].start.x):
                 if ends[-1].interrupted:
                     break
-                ends.append(self._solved(Point.cold(self._completed(x, case), 0), case))
+                ends.append(self._solve(Point.cold(self._complete(x, case), 0), case))
         best = min(ends, key=End.rank)
         trials = [x for end in ends if end is not best for x in end.trials] + best.trials
         objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
         time = perf_counter() - begin
         return ended(self.layout, trials, best.status, time, best.found, objectives)
 
-    def _solved(self, start: Point, case: Case) -> End:
+    def _solve(self, start: Point, case: Case) -> End:
         """Return the best end of all ways from a start, the first if it is a solution."""
         ends: list[End] = []
         for way in self._ways:
             trials, found = way.follow(start, case), None
             start = Point.cold(start.x, 0)
             if self._branches is not None and not any(x.outcome.interrupted for x in trials):
-                trials, found = self._improved(self._branches, way, trials, case)
+                trials, found = self._improve(self._branches, way, trials, case)
             last = trials[-1]
             if way is not self._relaxed[0]:  # its multipliers are of other rows
                 cold = Point.cold(last.point.x, self._relaxed[0].rows)
@@ -169,7 +169,7 @@ class Program:
         f = self._relaxed[0].functions.report(Point.cold(start.x, self._relaxed[0].rows), 0.0, case)
         return is_far(trial, optimized=True) and not trial.objective >= f[2]
 
-    def _improved(
+    def _improve(
         self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity | None]:
         """Return trials of branches too, the best one last, and what it is."""
@@ -215,9 +215,9 @@ class Program:
             guess = guess.values
         x = cold.x * self.layout.scale
         _fill(x, self.layout.variables, guess, f"guess for {self.name!r}")
-        return Point.cold(self._completed(x / self.layout.scale, case), self._relaxed[0].rows)
+        return Point.cold(self._complete(x / self.layout.scale, case), self._relaxed[0].rows)
 
-    def _completed(self, x: Vector, case: Case) -> Vector:
+    def _complete(self, x: Vector, case: Case) -> Vector:
         """Return x with halves of pairs that were made unknowns as their equations give them."""
         added = self.layout.added & self.layout.equality_rows.keys() & self.layout.variables.keys()
         if added:

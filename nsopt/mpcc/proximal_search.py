@@ -113,31 +113,31 @@ class ProximalSearch:
         hold = ca.Function("hold", given, [s])
         where_late = ca.Function.if_else("where_late", self._given_up(), hold)
         otherwise = ca.Function("otherwise", given, [where_late(late, *given)])
-        where_found = ca.Function.if_else("where_found", self._tried(), otherwise)
-        new = self._damped()(*given)
+        where_found = ca.Function.if_else("where_found", self._try_full_steps(), otherwise)
+        new = self._damp()(*given)
         reached = _State.of(new, self.steps.n)
         found = self.steps.largest(reached.r) <= options.inexact * reached.part
         return ca.Function("step", given, [where_found(found, new, *known)])
 
-    def _damped(self) -> ca.Function:
+    def _damp(self) -> ca.Function:
         """Return the first of some lengths of Newton's step that lowers the residual enough."""
         given = self._symbols()
         s, constants, weights = given
         at = _State.of(s, self.steps.n)
         dx = self.steps.move(at.x, at.r, constants, at.part, at.last, weights)
-        whole = self._moved()(s, dx, 1.0, constants, weights)
-        unless = ca.Function.if_else("unless_lower", self._kept(), self._shorter())
+        whole = self._move()(s, dx, 1.0, constants, weights)
+        unless = ca.Function.if_else("unless_lower", self._keep(), self._shorter())
         after = unless(_lower(whole, s, 1.0, self.steps.n), whole, s, dx, constants, weights)
         return ca.Function("damped", given, [after])
 
-    def _kept(self) -> ca.Function:
+    def _keep(self) -> ca.Function:
         (s, *known), n = self._symbols(), self.steps.n
         before, dx = ca.MX.sym("before", s.numel()), ca.MX.sym("dx", n)
         return ca.Function("kept", [s, before, dx, *known], [s])
 
     def _shorter(self) -> ca.Function:
         """Return a step of another length than the whole one."""
-        (s, *known), n, moved = self._symbols(), self.steps.n, self._moved()
+        (s, *known), n, moved = self._symbols(), self.steps.n, self._move()
         before, dx = ca.MX.sym("before", s.numel()), ca.MX.sym("dx", n)
         odd = ca.fmod(_State.of(before, n).steps, 2)
         best = ca.if_else(odd, moved(before, dx, SIDESTEP, *known), s)
@@ -146,7 +146,7 @@ class ProximalSearch:
             best = ca.if_else(_lower(other, before, length, n), other, best)
         return ca.Function("shorter", [s, before, dx, *known], [best])
 
-    def _moved(self) -> ca.Function:
+    def _move(self) -> ca.Function:
         """Return (s, dx, length, constants, weights) -> s after a step along dx."""
         (s, *known), n = self._symbols(), self.steps.n
         dx, length = ca.MX.sym("dx", n), ca.MX.sym("length")
@@ -157,7 +157,7 @@ class ProximalSearch:
         ).column
         return ca.Function("moved", [s, dx, length, *known], [new])
 
-    def _tried(self) -> ca.Function:
+    def _try_full_steps(self) -> ca.Function:
         """Return the end of full steps where they solve the program, else the start of a point."""
         given, n = self._symbols(), self.steps.n
         s, constants, _ = given

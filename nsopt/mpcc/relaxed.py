@@ -74,9 +74,9 @@ class RelaxedProgram:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
         if self._polish and np.isfinite(trial.residuals.rows).all():
             x = polish(self.functions, trial.point.x, trial.residuals.rows, case)
-            trial = self._moved(trial, x, case)
+            trial = self._move(trial, x, case)
         if trial.ok:
-            trial = self._moved(trial, least_norm(self.functions, trial.point.x, case), case)
+            trial = self._move(trial, least_norm(self.functions, trial.point.x, case), case)
         return trial
 
     @property
@@ -95,7 +95,7 @@ class RelaxedProgram:
         trial = Trial(stage, residuals.largest <= 1, outcome.point, outcome, residuals, f)
         return self.refined(trial, case) if near else trial
 
-    def _moved(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
+    def _move(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
         if x is None or x is trial.point.x:
             return trial
         point = replace(trial.point, x=lift(x, case))

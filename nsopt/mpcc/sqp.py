@@ -251,14 +251,14 @@ class Sqp(Backend):
     def build(self, nlp: Nlp) -> Call:
         """Compile the quadratic programs and the iteration around them."""
         if nlp.derivatives is not None:
-            return self._structured(nlp, nlp.derivatives)
+            return self._structure(nlp, nlp.derivatives)
         qp = Qrqp() if self.qp is None else self.qp
         first = self._call(nlp, qp, native=self.native)
         if self.fallback is None or self.fallback == qp:
             return first
         return _Cascade(first, self._call(nlp, self.fallback), nlp)
 
-    def _structured(self, nlp: Nlp, derivatives: Derivatives) -> Call:
+    def _structure(self, nlp: Nlp, derivatives: Derivatives) -> Call:
         qp = Piqp() if self.qp is None else self.qp
         options = {"error_on_fail": False, **qp.options}
         call = FilterSqp(

@@ -173,7 +173,7 @@ class StructuredProgram:
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
-            trials, found = self._improved(options, trials, exact)
+            trials, found = self._improve(options, trials, exact)
         status = _status(trials, found)
         return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
 
@@ -218,7 +218,7 @@ class StructuredProgram:
         both = replace(outcome, point=point, iterations=iterations, time=time)
         return Trial(failed.stage, True, point, both, residuals, f)
 
-    def _improved(
+    def _improve(
         self, options: ActiveSet, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity]:
         """Return trials of branches too, the result last, and what it is."""
@@ -241,13 +241,13 @@ class StructuredProgram:
         assert best is not None  # the end of the homotopy is, at least
         assert found is not None
         if best is start:
-            return _marked([*tried, *trials]), found
+            return _mark([*tried, *trials]), found
         others = [x for x in (*trials, *tried) if x is not best]
         point = branches.stated(best.point)
         steepest = branches.steepness(best.point.x, case)
         if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
             point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
-        return _marked([*others, replace(best, point=point)]), found
+        return _mark([*others, replace(best, point=point)]), found
 
 
 def _gained(nlp: StructuredNlp, end: Trial) -> float:
@@ -256,7 +256,7 @@ def _gained(nlp: StructuredNlp, end: Trial) -> float:
     return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())
 
 
-def _marked(trials: list[Trial]) -> list[Trial]:
+def _mark(trials: list[Trial]) -> list[Trial]:
     """Return trials whose last one tells if Ctrl-C ended the search."""
     if not interrupted():
         return trials

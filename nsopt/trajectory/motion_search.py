@@ -99,7 +99,7 @@ class MotionSearch(ABC, Generic[P]):
             first = now.program.rough.solve(p, *now.limits(), *given)
             if not first.ok:
                 return now, first
-            now, last = self._resolved(now, first, p, SIGN)
+            now, last = self._resolve(now, first, p, SIGN)
             if last is first:
                 further = now.program.restated(now.nlp, ROUGHLY)
                 last = further.solve(p, *now.limits(), first.point, schedules).after(first)
@@ -118,12 +118,12 @@ class MotionSearch(ABC, Generic[P]):
         self, now: P, solution: Solution, p: Array, schedules: Sequence[Schedule]
     ) -> tuple[P, Solution]:
         """Return program and solution, with costs that settle and bound what it leaves open."""
-        return self._ended(now, self._finished(now, solution, p, schedules), p)
+        return self._ended(now, self._finish(now, solution, p, schedules), p)
 
     def _ended(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
-        return self._resolved(*self._settled(now, solution, p), p)
+        return self._resolve(*self._settle(now, solution, p), p)
 
-    def _finished(
+    def _finish(
         self, now: P, solution: Solution, p: Array, schedules: Sequence[Schedule]
     ) -> Solution:
         """Return a solution that its solver only found acceptable solved again from there.
@@ -145,7 +145,7 @@ class MotionSearch(ABC, Generic[P]):
         limited, backend = bool(np.any(now.nlp.lower < now.nlp.upper)), self.solver.backend
         return limited and backend.rough != backend
 
-    def _settled(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
+    def _settle(self, now: P, solution: Solution, p: Array) -> tuple[P, Solution]:
         """Return program and solution in which a tie-breaker decides between equals alone."""
         other = self.settled(now, solution, p) if solution.ok else None
         if other is None:
@@ -154,7 +154,7 @@ class MotionSearch(ABC, Generic[P]):
         found = other.program.solve(p, *other.limits(), start)
         return (other, found) if found.ok else (now, solution)
 
-    def _resolved(
+    def _resolve(
         self, now: P, solution: Solution, p: Array, part: float = 1.0
     ) -> tuple[P, Solution]:
         """Return program and solution of which steps are resolved, if need be by `bent`."""

@@ -80,7 +80,7 @@ def record(
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
             **_friction(transcription, motion, p),
-            **_crossed(transcription, solution.x, motion),
+            **_find_crossings(transcription, solution.x, motion),
             **attrs,
         },
         at_nodes=at_nodes,
@@ -157,7 +157,7 @@ def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str
     return slid | {f"reversal_{name}": value for name, value in turned.items()}
 
 
-def _crossed(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
+def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
     """Return attributes of pins that cross their bores within a step."""
     return crossed_bores(x, unknowns, motion) if isinstance(x, Stepped) else {}
 

@@ -149,7 +149,7 @@ class PreparedOptimization:
             guess = self._check(conditions, guess, parameters) if given else self.guess
             check_numbers(self._dynamics, conditions, self._conditions)
             p = self._dynamics.values(parameters)
-            now = self._program = self._restated(conditions, guess, p).smoothed(guess, self._solver)
+            now = self._program = self._restate(conditions, guess, p).smoothed(guess, self._solver)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
             warn_outside_bores(transcription, start.x, p)
@@ -319,7 +319,7 @@ class PreparedOptimization:
             nlp = transcription.nlp()
         return self._search.program(statement, transcription, tie, guess, nlp)
 
-    def _restated(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
+    def _restate(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
         """Return the program of other conditions and parameters, as much of it as is the same."""
         now = self._program
         same = len(conditions) == len(now.statement.conditions) and all(

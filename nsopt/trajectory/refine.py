@@ -188,7 +188,7 @@ def refine(
             done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
-            horizon = _halved(optimization.horizon)
+            horizon = _halve(optimization.horizon)
             optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
     if result is None:
         raise KeyboardInterrupt
@@ -226,7 +226,7 @@ def _refused(result: Result) -> bool:
     return result.data.attrs["stationarity_kind"] not in ("", "S", "B")
 
 
-def _halved(horizon: Horizon) -> Horizon:
+def _halve(horizon: Horizon) -> Horizon:
     """Return a horizon of twice as many steps, with bounds of h halved."""
     h = horizon.h
     h = h if h is None else replace(h, h_min=h.h_min / 2, h_max=h.h_max / 2)

@@ -81,20 +81,20 @@ def bounds_of(condition: Condition, method: str, *of: Any) -> list[Bound]:
         If it returns something else, with the condition, its method and the remedy.
     """
     named = f"{type(condition).__name__}.{method}"
-    return [_bound(named, b) for b in _listed(named, getattr(condition, method)(*of), Bound)]
+    return [_bound(named, b) for b in _list(named, getattr(condition, method)(*of), Bound)]
 
 
 def spans_of(condition: Condition, m: NodeSample) -> list[Span]:
     """Return the bounds that hold for parts of the motion; errors as for `bounds_of`."""
     named = f"{type(condition).__name__}.during"
-    spans = _listed(named, condition.during(m), Span)
+    spans = _list(named, condition.during(m), Span)
     return [
-        Span(first, last, [_bound(named, b) for b in _listed(f"Span of {named}", bounds, Bound)])
+        Span(first, last, [_bound(named, b) for b in _list(f"Span of {named}", bounds, Bound)])
         for first, last, bounds in spans
     ]
 
 
-def _listed(named: str, found: Any, kind: type) -> list[Any]:
+def _list(named: str, found: Any, kind: type) -> list[Any]:
     """Return a list of objects of one kind, and nothing else."""
     if isinstance(found, kind) or not isinstance(found, list | tuple):
         members = [found]

@@ -124,7 +124,7 @@ class SingleMotion(MotionSearch[StatedProgram]):
         """
         x = now.transcription
         if not in_stages(x, start) or sought_from_afar(x, self.solver, start):
-            return self.rested(_kept(*self.found(now, p, start, schedules), p), p)
+            return self.rested(_keep(*self.found(now, p, start, schedules), p), p)
         given = now.program, x, p, start, schedules
         crept = Found(now, fairly_solved(*given), None)
         settled = crept.good and self.settled(now, crept.end, p) is None
@@ -133,7 +133,7 @@ class SingleMotion(MotionSearch[StatedProgram]):
         if clearly_cheaper(crept, rests, p):
             return rests
         solution = solved_further(*given, crept.having_spent(rests).end)
-        ended = _kept(*self._completed(now, solution, p, schedules), p)
+        ended = _keep(*self._completed(now, solution, p, schedules), p)
         if rests.program is not now:
             return cheaper(ended, rests, p).having_spent(ended)
         return ended if sought else self.rested(ended, p)
@@ -182,7 +182,7 @@ class SingleMotion(MotionSearch[StatedProgram]):
         now = rough.program
         further = now.program.restated(now.nlp, AT_ONCE)
         solution = further.solve(p, *now.limits(), rough.end.point).after(last.end)
-        return _kept(now, solution, p)
+        return _keep(now, solution, p)
 
     def _cheaper(self, one: Found, other: Found, p: Array) -> Found:
         """Return the second motion where it is better, and its steps are resolved."""
@@ -190,6 +190,6 @@ class SingleMotion(MotionSearch[StatedProgram]):
         return other if better and self.resolved(other.program, other.end, p) else one
 
 
-def _kept(now: StatedProgram, solution: Solution, p: Array) -> Found:
+def _keep(now: StatedProgram, solution: Solution, p: Array) -> Found:
     """Return a motion with its limits kept between nodes."""
     return Found(now, solution, now.kept(solution, p))

@@ -12,7 +12,7 @@ from nsopt.trajectory.node_sample import NodeSample
 def energy_of(force: Force, m: NodeSample) -> ca.SX:
     """Return the potential energy of a force element [J]."""
     s = State(m.t, _motions(force, m), _values(m))
-    return _released(s, force.energy(s))
+    return _release(s, force.energy(s))
 
 
 def wrench_of(force: Force, m: NodeSample) -> ca.SX:
@@ -32,7 +32,7 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     wrench = -ca.gradient(force.energy(s), move)
     for load in force.loads(s):
         wrench += ca.jtimes(load.velocity, twist, load.force, True)
-    wrench = _released(s, wrench)
+    wrench = _release(s, wrench)
     known = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
     wrench = ca.substitute(wrench, ca.vertcat(move, twist), known)
     arm = here.A @ m.state.value(frame.origin)
@@ -52,7 +52,7 @@ def _values(m: NodeSample) -> dict[str, ca.SX]:
     return {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)}
 
 
-def _released(s: State, x: ca.SX) -> ca.SX:
+def _release(s: State, x: ca.SX) -> ca.SX:
     """Return an expression with the symbols of `State.frozen` replaced by their values."""
     for symbols, value in reversed(s.frozen_values):
         x = ca.substitute(x, symbols, value)

@@ -299,7 +299,7 @@ class Statement:
     def posture(self, when: str) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
         d = self.dynamics
-        return self._turned(self._given(d.q_names, when), when), self._given(d.v_names, when)
+        return self._turn(self._given(d.q_names, when), when), self._given(d.v_names, when)
 
     def acceleration(self, when: str) -> Array:
         """Return accelerations (nv,) as given at start or end, NaN where they are free."""
@@ -309,7 +309,7 @@ class Statement:
         left = [self.interval(name, when, ALONG) for name in names]
         return np.array([x.lower if x.given else np.nan for x in left])
 
-    def _turned(self, q: Array, when: str) -> Array:
+    def _turn(self, q: Array, when: str) -> Array:
         """Return coordinates with Euler parameters of which three and the sign of one are given."""
         d = self.dynamics
         for group in ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool):

@@ -25,7 +25,7 @@ def stated_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
     for condition in conditions:
         for k, kind in enumerate((StartAt, EndAt)):
             if isinstance(condition, kind):
-                ends[k] = _filled(ends[k], condition.coordinates(dynamics))
+                ends[k] = _fill(ends[k], condition.coordinates(dynamics))
     return ends
 
 
@@ -50,10 +50,10 @@ def start_posture(
         For an unknown name.
     """
     posture = _named(f"start of {guess}", given, dynamics)
-    posture = _filled(posture, stated_ends(dynamics, conditions)[0])
+    posture = _fill(posture, stated_ends(dynamics, conditions)[0])
     if not np.isnan(posture).any():
         return posture
-    return _filled(posture, dynamics.stated_start(refuse=False)[0])
+    return _fill(posture, dynamics.stated_start(refuse=False)[0])
 
 
 def end_posture(
@@ -82,11 +82,11 @@ def end_posture(
         For an unknown name, or if no posture is found.
     """
     posture = _named(f"end of {guess}", given, dynamics)
-    posture = _filled(posture, stated_ends(dynamics, conditions)[1])
+    posture = _fill(posture, stated_ends(dynamics, conditions)[1])
     kinds = [type(x) for x in conditions]
     tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
     if not np.isnan(posture).any() or not tasks:
-        return _filled(posture, start)
+        return _fill(posture, start)
     known = EndAt(posture)
     try:
         return find_posture(dynamics, [*conditions, known], start, parameters=parameters)
@@ -103,7 +103,7 @@ def _named(what: str, given: Targets | None, dynamics: Dynamics) -> Array:
     return np.append(ordered, np.zeros(dynamics.nq - known)) if len(ordered) == known else ordered
 
 
-def _filled(posture: Array, other: Array) -> Array:
+def _fill(posture: Array, other: Array) -> Array:
     if posture.shape != other.shape:  # refused later, with the names of all coordinates
         return posture
     return np.where(np.isnan(posture), other, posture)

@@ -78,7 +78,7 @@ class Earlier(Guess):
                     f"{self.result.name} has no input {name!r}: it has {', '.join(known) or 'none'}"
                 )
         recorded = data["input"].values[:, [known.index(name) for name in inputs]]
-        motion = _resampled(self.result, share, recorded)
+        motion = _resample(self.result, share, recorded)
         if self.shift is None:
             return motion
         start, end = self.shift
@@ -119,7 +119,7 @@ class Simulated(Guess):
     ) -> Trajectory:
         del bounds
         u = constant_inputs("Simulated", self.inputs, inputs, self.result.data.sizes["time"])
-        return _resampled(self.result, share, u)
+        return _resample(self.result, share, u)
 
 
 def _check_result(guess: str, result: Result) -> None:
@@ -130,7 +130,7 @@ def _check_result(guess: str, result: Result) -> None:
         )
 
 
-def _resampled(result: Result, share: Array, inputs: Array) -> Trajectory:
+def _resample(result: Result, share: Array, inputs: Array) -> Trajectory:
     """Return a result at shares of its duration, with inputs (n, m) given at its times."""
     data = result.data
     t = data["time"].values

@@ -51,7 +51,7 @@ class Way:
         columns, q, v = [], 0, 0
         for ball in self.balls:
             columns += [self.start[q : ball.q.start] + moved[:, v : ball.v.start]]
-            columns += [_turned(self.start[ball.q], moved[:, ball.v])]
+            columns += [_turn(self.start[ball.q], moved[:, ball.v])]
             q, v = ball.q.stop, ball.v.stop
         return np.hstack([*columns, self.start[q:] + moved[:, v:]])
 
@@ -66,7 +66,7 @@ def _rotation_vector(a: Array, b: Array) -> Array:
     return turn
 
 
-def _turned(e: Array, turns: Array) -> Array:
+def _turn(e: Array, turns: Array) -> Array:
     """Return Euler parameters (n, 4): e turned by rotation vectors (n, 3) in its axes."""
     half = np.linalg.norm(turns, axis=1, keepdims=True) / 2
     c, w = np.cos(half), np.sinc(half / np.pi) * turns / 2

@@ -220,7 +220,7 @@ class _DesignProblem:
                 return self._failed(f"no design satisfies all limits: {self._worst(x)}")
         except _TrialError as error:
             return self._failed(str(error))
-        return self._checked(x, slack)
+        return self._check(x, slack)
 
     def _optimum(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
         """Return SciPy's optimum.
@@ -255,7 +255,7 @@ class _DesignProblem:
             if not found.success or np.all(inner) or np.max(np.abs(before - x)) < FEASIBLE:
                 return found
 
-    def _checked(self, x: Array, slack: float) -> Design:
+    def _check(self, x: Array, slack: float) -> Design:
         half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
         try:
             half_step = self._run(x, half).value
@@ -311,12 +311,12 @@ class _DesignProblem:
         except (SensitivityError, ValueError) as error:
             if self._evaluations == 1:  # at the guesses
                 raise
-            told = self._told(x, error)
+            told = self._tell(x, error)
             if isinstance(error, SensitivityError):
                 raise _LockedError(told, x) from error
             raise _TrialError(told) from error
 
-    def _told(self, x: Array, error: Exception) -> str:
+    def _tell(self, x: Array, error: Exception) -> str:
         """Return what went wrong in the last simulation, and with which values."""
         values = zip(self._box.names, self._box.values(x), strict=True)
         stated = ", ".join(f"{name} = {value:.6g}" for name, value in values)

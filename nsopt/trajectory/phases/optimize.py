@@ -98,17 +98,17 @@ def optimize_phases(
         begun = Point.cold(start, len(now.nlp.lower))
         now, solution = search.found(now, linked.parameters, begun, settings.schedules)
         linked = now.linked
-        kept = _kept(linked, now.program, solution, settings)
+        kept = _keep(linked, now.program, solution, settings)
         solution = solution if kept is None else kept.solution
         attrs = {"title": title, "solver": repr(solver), "compile_time": built}
         known = solution.ok or solution.interrupted
         least = None if known else linked.least_violation(solution.x)
         results = [
-            _recorded(linked, k, solution, kept, start, settings, solver, attrs, least)
+            _record(linked, k, solution, kept, start, settings, solver, attrs, least)
             for k in range(len(phases))
         ]
         if verify and not solution.interrupted:
-            results = [_simulated(linked, k, solution, x) for k, x in enumerate(results)]
+            results = [_simulate(linked, k, solution, x) for k, x in enumerate(results)]
         worst_first = sorted(range(len(phases)), key=lambda k: -_violation(linked, k, solution))
         labels = [x.label for x in linked.phases]
         why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
@@ -182,7 +182,7 @@ def _bounds(
     return (float(low) if low > least else -np.inf), (float(high) if high < most else np.inf)
 
 
-def _kept(
+def _keep(
     linked: LinkedPhases, program: StructuredProgram, solution: Solution, settings: Settings
 ) -> KeptMotion | None:
     """Return a motion that keeps its limits between nodes too; None where nothing is known."""
@@ -206,7 +206,7 @@ def _kept(
     return Tightening(linked.nlp, parts, solve).kept(solution)
 
 
-def _recorded(
+def _record(
     linked: LinkedPhases,
     k: int,
     solution: Solution,
@@ -258,7 +258,7 @@ def _recorded(
     return in_given_modes(result, own.in_modes)
 
 
-def _simulated(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:
+def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:
     """Return the result of a phase with its simulation by the mechanism as it is stated."""
     own = linked.phases[k]
     motion = own.transcription.motion(own.part(solution, linked.unknowns[k], linked.rows[k]), own.p)

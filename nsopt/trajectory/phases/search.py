@@ -74,7 +74,7 @@ class PhasesMotion(MotionSearch[PhasesProgram]):
 
     def settled(self, now: PhasesProgram, solution: Solution, p: Array) -> PhasesProgram | None:
         terms = np.asarray(now.nlp.terms(solution.x, p)).ravel()
-        return self._restated(now, now.linked.settled(terms))
+        return self._restate(now, now.linked.settled(terms))
 
     def resolved(self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0) -> bool:
         del p
@@ -84,7 +84,7 @@ class PhasesMotion(MotionSearch[PhasesProgram]):
         self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0
     ) -> PhasesProgram | None:
         del p
-        return self._restated(now, now.linked.bent(now.linked.resolved(solution.x, part)))
+        return self._restate(now, now.linked.bent(now.linked.resolved(solution.x, part)))
 
-    def _restated(self, now: PhasesProgram, linked: LinkedPhases) -> PhasesProgram | None:
+    def _restate(self, now: PhasesProgram, linked: LinkedPhases) -> PhasesProgram | None:
         return None if linked is now.linked else self.program(linked)

@@ -117,7 +117,7 @@ def optimum_derivatives(
     free = np.flatnonzero(~fixed)
     A = J[np.flatnonzero(rows)][:, free]
     right = -np.vstack([by_p[free], g_p[rows]])
-    moved = _solved(H[free][:, free], A, right)
+    moved = _solve(H[free][:, free], A, right)
     dx = np.zeros((n, len(p)))
     dx[free] = moved[: len(free)]
     return OptimumDerivatives(cost_derivatives(nlp, x, p, lam_g), dx)
@@ -176,7 +176,7 @@ def _active(
     return active
 
 
-def _solved(H: scipy.sparse.csc_matrix, A: scipy.sparse.csc_matrix, right: Array) -> Array:
+def _solve(H: scipy.sparse.csc_matrix, A: scipy.sparse.csc_matrix, right: Array) -> Array:
     """Return the solutions of [[H, A^T], [A, 0]] y = right."""
     blocks: Any = [[H, A.T], [A, scipy.sparse.csc_matrix((A.shape[0],) * 2)]]
     K: Any = scipy.sparse.bmat(blocks).tocsc()

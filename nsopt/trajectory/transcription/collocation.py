@@ -333,7 +333,7 @@ class Collocation(Transcription):
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
         """Return the motion at the nodes, and at nodes and midpoints."""
         points, T = x[:-1].reshape(-1, self.node), float(x[-1])
-        return self._sampled(points[::2], T), self._sampled(points, T)
+        return self._sample(points[::2], T), self._sample(points, T)
 
     def within_steps(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
         """Return times, q, v, a and inputs at the `PARTS` of all steps, (n parts, .) each.
@@ -356,7 +356,7 @@ class Collocation(Transcription):
         now = s[:, None]
         return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
 
-    def _sampled(self, rows: Array, duration: float) -> Trajectory:
+    def _sample(self, rows: Array, duration: float) -> Trajectory:
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
 
