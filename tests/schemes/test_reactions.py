@@ -98,7 +98,7 @@ def test_redundant_rows_are_counted(name, coordinates):
     [("bricard", "absolute"), ("bennett", "relative"), ("gough", "relative")],
 )
 def test_reactions_are_those_of_least_norm(name, coordinates):
-    for h, duration, store_every in ((4e-3, 1.0, 5), (5e-4, 0.25, 10)):
+    for h, duration, store_every in ((4e-3, 0.5, 3), (5e-4, 0.1, 5)):
         result = run(built(name, coordinates), duration, h, Variational(), store_every)
         assert off(name, result) < 1e-6
 
@@ -119,17 +119,10 @@ def test_reactions_under_every_scheme(name, scheme):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "scheme"),
-    [
-        ("bennett", Variational()),
-        ("bennett", MoreauJean()),
-        ("bricard", PaperStep()),
-    ],
-    ids=repr,
-)
-def test_reactions_in_absolute_coordinates(name, scheme):
-    assert off(name, run(built(name, "absolute"), 0.5, 4e-3, scheme)) < 1e-6
+def test_reactions_in_absolute_coordinates_by_the_step_of_the_paper():
+    """Those of `Variational` are above."""
+    result = run(built("bricard", "absolute"), 0.5, 4e-3, PaperStep())
+    assert off("bricard", result) < 1e-6
 
 
 def test_paper_step_of_redundant_joints_takes_a_solver_that_does_not_fail_on_them():
