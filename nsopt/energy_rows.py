@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsopt.blocks import blocks
-from nsopt.caveats import dissipates, exchanged, turned_in_steps
+from nsopt.caveats import dissipates, exchanged, forces_dissipate, turned_in_steps
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,8 +26,7 @@ def energy(data: xr.Dataset) -> list[Row]:
     rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
     loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
     if dissipates(data):
-        of_contacts = "" if taken is None else _of_contacts(taken, loss[-1], exchanged(data))
-        rows.append(("lost, steps' part too", f"{loss[-1]:.3g} J at the end{of_contacts}"))
+        rows.append(("energy lost", f"{loss[-1]:.3g} J at the end{_where_lost(data, taken)}"))
         gained = float(np.max(np.maximum.accumulate(loss) - loss))
         if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
             t = data["time"].values
@@ -45,14 +44,20 @@ def energy(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def _of_contacts(taken: float, loss: float, whole: float) -> str:
-    """Return the part of a loss that impacts and friction have, a part only where it is one."""
+def _where_lost(data: xr.Dataset, taken: float | None) -> str:
+    """Return what took the loss: contacts what is on record of them, all else the rest."""
+    loss, whole = data["dissipated_energy"].values[-1], exchanged(data)
+    others = "by forces that may dissipate and by the steps"
+    if taken is None:
+        return f", {others}"
     if taken < -BALANCE * whole:
         return f"; contacts give {-taken:.3g} J: the steps add energy to them"
     taken = max(taken, 0.0)
     if taken > loss + BALANCE * whole:
         return f"; contacts take {taken:.3g} J, and the steps add the difference"
-    return f", {taken:.3g} J of it in impacts and friction"
+    rest = others if forces_dissipate(data) else "by the steps"
+    more = f", the rest {rest}" if loss - taken > BALANCE * whole else ""
+    return f", {taken:.3g} J of it in impacts and friction{more}"
 
 
 def taken_by_contacts(data: xr.Dataset) -> float | None:

@@ -101,8 +101,11 @@ def short_residuals(data: xr.Dataset) -> list[Row]:
 
 def short_contacts(data: xr.Dataset) -> list[Row]:
     """Return the largest force that lasts, impacts, and modes of the first joint with contacts."""
-    known = ("largest lasting force", "impacts", "modes")
+    known = ("largest", "impacts", "modes")
     rows = [row for row in contacts(data) if row[0].startswith(known)]
+    if (count := data.attrs["redundant_contacts"]) and rows:
+        label, text = rows[0]
+        rows[0] = label, f"{text}; up to {count} redundant contacts: shares are one of many"
     told = [row for row in rows if row[0].startswith("modes")]
     best = "objective" in data.attrs  # has many lines of its own
     rows = [row for row in rows if row not in told[0 if best else 1 :]]
@@ -268,7 +271,8 @@ def contacts(data: xr.Dataset) -> list[Row]:
     """
     rows, attrs = [], data.attrs
     if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
-        rows.append(("largest lasting force", largest_force(data)))
+        compliant = int(attrs["pressed"]) == data.sizes["contact"]
+        rows.append((f"largest{'' if compliant else ' lasting'} force", largest_force(data)))
     if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
         rows += impacts(data) + modes(data)
     if count := attrs["redundant_joint_rows"]:
@@ -312,18 +316,23 @@ def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
     sums = [
         np.linalg.norm(x[:, beside].sum(axis=1), axis=1) for _, x in blocks(data["lasting_force"])
     ]
-    return f"{text}; {np.nanmax(np.concatenate(sums)):.4g} N in all of {joint_of(where)} at most"
+    most = np.nanmax(np.concatenate(sums))
+    if abs(most - force) < 1e-3 * most:  # within the digits told
+        return text
+    return f"{most:.4g} N in all of {joint_of(where)}; of its contacts {text}"
 
 
 def impacts(data: xr.Dataset) -> list[Row]:
     """Return the number of impacts and their impulses, those in successive steps as one."""
     count = sum(x.impacts for x in statistics_of_modes(data).values())
-    total, most = 0.0, (0.0, 0, 0)
+    total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
     for begin, x in blocks(data["impact_impulse"]):
         impulse = np.nan_to_num(x)
-        k, j = np.unravel_index(int(np.argmax(impulse)), impulse.shape)
-        most = max(most, (float(impulse[k, j]), -(begin + int(k)), int(j)))
-        total += float(impulse.sum())
+        sums = last + np.cumsum(impulse, axis=0)
+        of_each = sums - np.maximum.accumulate(np.where(impulse > 0, 0.0, sums), axis=0)
+        k, j = np.unravel_index(int(np.argmax(of_each)), of_each.shape)
+        most = max(most, (float(of_each[k, j]), -(begin + int(k)), int(j)))
+        total, last = total + float(impulse.sum()), of_each[-1]
     more = count_unresolved(data)
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
     if not count:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nsopt.caveats import contacts, energy, motion, optima, steps
 from nsopt.caveats.contacts import held_slip
-from nsopt.caveats.energy import dissipates, turned_in_steps
+from nsopt.caveats.energy import dissipates, forces_dissipate, turned_in_steps
 from nsopt.caveats.sizes import exchanged
 from nsopt.caveats.steps import by_other_schemes
 
@@ -18,6 +18,7 @@ __all__ = [
     "caveats",
     "dissipates",
     "exchanged",
+    "forces_dissipate",
     "held_slip",
     "turned_in_steps",
 ]
