@@ -15,6 +15,9 @@ from nsopt.simulation.bounds import StepBounds
 
 Array = NDArray[np.float64]
 
+MOST_STEPS = 1e10
+"""Of one run: they take more than a day, and rounding of t is a millionth of a step."""
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -78,6 +81,11 @@ def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
             raise TypeError(f"{name} must be an object such as {example}, got {value!r}")
     if not isinstance(duration, Real) or not 0 < float(duration) < np.inf:
         raise ValueError(f"duration must be a positive number of seconds, got {duration!r}")
+    if (count := float(duration) / steps.h_max) > MOST_STEPS:
+        raise ValueError(
+            f"{duration:g} s in steps of h_max = {steps.h_max:g} s are {count:.2g} steps, more than "
+            f"{MOST_STEPS:.0e}: shorten the duration, or lengthen h_max"
+        )
     if dynamics.nv == 0:
         raise ValueError("nothing moves: every joint of the mechanism is Fixed")
 

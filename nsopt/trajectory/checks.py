@@ -58,9 +58,7 @@ def target_values(
         )
     for name, x in zip(names, targets, strict=True):
         if np.isinf(x):
-            raise ValueError(
-                f"{what} is {x:g} for {name}: give a number, or nan to leave it free (FREE)"
-            )
+            raise ValueError(f"{what} is {x:g} for {name}: give a number, or FREE to leave it free")
     return targets
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nsopt import StepBounds
+from nsopt import Body, Mechanism, StepBounds, assemble, simulate
 
 pytestmark = pytest.mark.unit
 
@@ -23,6 +23,13 @@ pytestmark = pytest.mark.unit
 def test_impossible_bounds_are_refused(h_min, h_max, says):
     with pytest.raises(ValueError, match=says):
         StepBounds(h_min, h_max)
+
+
+@pytest.mark.parametrize(("h", "duration"), [(1e-300, 1.0), (1e-12, 1.0), (1e-3, 1e9)])
+def test_runs_that_never_end_are_refused(h, duration):
+    d = assemble(Mechanism([Body("ball", 1.0, point_mass=True)]))
+    with pytest.raises(ValueError, match=r"steps of h_max = .* are .* steps, more than 1e\+10"):
+        simulate(d, duration=duration, steps=StepBounds(h, h), progress=False)
 
 
 @given(
