@@ -83,8 +83,8 @@ def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:
         raise ValueError(f"duration must be a positive number of seconds, got {duration!r}")
     if (count := float(duration) / steps.h_max) > MOST_STEPS:
         raise ValueError(
-            f"{duration:g} s in steps of h_max = {steps.h_max:g} s are {count:.2g} steps, more than "
-            f"{MOST_STEPS:.0e}: shorten the duration, or lengthen h_max"
+            f"{duration:g} s in steps of h_max = {steps.h_max:g} s are {count:.2g} steps, more "
+            f"than {MOST_STEPS:.0e}: shorten the duration, or lengthen h_max"
         )
     if dynamics.nv == 0:
         raise ValueError("nothing moves: every joint of the mechanism is Fixed")
