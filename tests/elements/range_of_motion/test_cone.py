@@ -97,12 +97,12 @@ def test_a_cone_of_parameters_is_that_of_their_numbers():
 
 @pytest.mark.slow
 def test_nearest_points_are_those_of_a_search():
-    """Forty random cones, 1,000 random directions each: the same point, or one equally near."""
-    rng, cones = np.random.default_rng(7), 40
+    """Forty random cones, 250 random directions each: the same point, or one equally near."""
+    rng, cones, directions = np.random.default_rng(7), 40, 250
     compared = 0
     for _ in range(cones):
         cone = random_cone(rng)
-        points = rng.normal(size=(3, 1000))
+        points = rng.normal(size=(3, directions))
         points /= np.linalg.norm(points, axis=0)
         (point,) = evaluated(function(cone, lambda at: [at.b]), points)
         exact, bend = searched(cone.curve(), points)
@@ -114,7 +114,7 @@ def test_nearest_points_are_those_of_a_search():
         tied = np.abs(nearer) < 1e-14
         assert np.all(same[defined] | tied[defined])
         compared += np.sum(same)
-    assert compared > 990 * cones
+    assert compared > 0.99 * directions * cones
 
 
 def searched(curve, points):
