@@ -14,6 +14,10 @@ TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
 
 
+LEAST = 1e-7
+"""Part of the mean size of pivots that stands for one that is zero for certain."""
+
+
 class Reduced(NamedTuple):
     """What is left of a system J x = r once some unknowns are eliminated.
 
@@ -83,9 +87,10 @@ def reduced(
     order = _eliminate(rows, right, own, set(range(n)))
     order += _eliminate(rows, right, sorted(middle), later | middle)
     held = [_held(rows, *combined) for combined in free]
+    least = _least_pivot(rows, later)
     for i in later:
         pivot = rows[i].get(i, ca.SX(0))
-        rows[i][i] = pivot + proximal * ca.fabs(pivot) + TINY
+        rows[i][i] = pivot + proximal * ca.fabs(pivot) + (least if pivot.is_zero() else TINY)
     for more in held:
         for (i, j), value in more.items():
             rows[i][j] = rows[i].get(j, ca.SX(0)) + value
@@ -152,6 +157,17 @@ def _substitute_back(
     for i in reversed(order):
         known = sum((a * x[j] for j, a in rows[i].items() if j != i), ca.SX(0))
         x[i] = (known - right[i]) * _negative_inverse(rows[i][i])
+
+
+def _least_pivot(rows: list[Row], later: Iterable[int]) -> ca.SX:
+    """Return what stands for pivots that are zero for certain.
+
+    Those of coordinates without inertia, held by joints alone: their rows give multipliers. As an
+    inertia that small it changes the direction by its part, which the next iteration takes back.
+    """
+    pivots = [rows[i][i] for i in later if i in rows[i] and not rows[i][i].is_zero()]
+    sizes = sum((ca.fabs(x) for x in pivots), ca.SX(0)) / max(len(pivots), 1)
+    return LEAST * sizes + TINY
 
 
 def _held(rows: list[Row], unknowns: Sequence[int], U: ca.SX) -> dict[tuple[int, int], ca.SX]:
