@@ -182,11 +182,21 @@ def test_of_many_lines_the_largest_are_drawn():
     time = np.linspace(0, 1, 5)
     values = {f"joint {k}.angle": k * time for k in range(12)}
     figure, axes = page("", (), 1, 1, (6.0, 4.0))
-    more = draw_lines(axes[0, 0], time, [quantity("angle [deg]", values, 0.0)])
+    more = draw_lines(axes[0, 0], time, [quantity("angle", "deg", values, 0.0)])
     assert more == ", the 8 largest of 11"
     assert names(axes[0, 0]) == [f"joint {k}" for k in range(4, 12)]
     assert len({line.get_color() for line in figure.axes[0].lines}) == len(COLOURS)
     assert short(["rod.x", "rod.y", "rail.distance"]) == ["rod.x", "rod.y", "rail"]
+
+
+@pytest.mark.parametrize(
+    ("largest", "shown", "label"),
+    [(3e4, 30.0, "torque [kN m]"), (3.0, 3.0, "torque [N m]"), (2e-7, 0.2, "torque [µN m]")],
+)
+def test_loads_are_in_units_read_at_a_glance(largest, shown, label):
+    drawn = quantity("torque", "N m", {"hinge.rate": np.array([0.0, largest])}, 0.0)
+    assert drawn.label == label
+    assert drawn.values["hinge.rate"][1] == pytest.approx(shown)
 
 
 def test_title_and_footer_say_what_an_optimum_has(cart, bounce):

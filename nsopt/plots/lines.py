@@ -15,6 +15,7 @@ from nsopt.plots.style import Array
 
 COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
 """As many as lines are named: those of a robot of seven joints differ."""
+LOADS = ("N", "N m")
 SMALL = 1e-6
 """Of the largest; smaller values are noise of the solver."""
 WIDTHS = 1.5, 0.9
@@ -42,13 +43,22 @@ class Quantity(NamedTuple):
 
 
 def quantity(
-    label: str,
+    what: str,
+    unit: str,
     values: Mapping[str, Array],
     least: float,
     size: Callable[[Array], float] = style.peak,
 ) -> Quantity:
-    """Return a quantity of which those lines are drawn whose size is above the least."""
-    return Quantity(label, values, tuple(name for name in values if size(values[name]) > least))
+    """Return a quantity of which those lines are drawn whose size is above the least.
+
+    Forces and moments are in the unit, with a prefix, that has a few digits before the point.
+    """
+    drawn = tuple(name for name in values if size(values[name]) > least)
+    if unit not in LOADS:
+        return Quantity(f"{what} [{unit}]", values, drawn)
+    shown = style.unit_of(unit, *(values[name] for name in drawn))
+    scaled = {name: shown.factor * x for name, x in values.items()}
+    return Quantity(f"{what} [{shown.text}]", scaled, drawn)
 
 
 def extent(values: Array) -> float:

@@ -136,32 +136,32 @@ def _coordinates(result: Result) -> list[Quantity]:
     slides = {name: x for name, x in columns.items() if is_length(name)}
     turns = {n: np.degrees(x) for n, x in columns.items() if n not in norms and n not in slides}
     return [
-        quantity("angle [deg]", turns, np.degrees(least), extent),
-        quantity("length [m]", slides, least, extent),
-        quantity("Euler parameter [1]", norms, least, extent),
+        quantity("angle", "deg", turns, np.degrees(least), extent),
+        quantity("length", "m", slides, least, extent),
+        quantity("Euler parameter", "1", norms, least, extent),
     ]
 
 
 def _moving(result: Result) -> list[Quantity]:
     v = result["v"].values
     return _kinds(
-        result, v, max(TINY, SMALL * style.peak(v)), ("velocity [rad/s]", "velocity [m/s]")
+        result, v, max(TINY, SMALL * style.peak(v)), (("velocity", "rad/s"), ("velocity", "m/s"))
     )
 
 
 def _driven(result: Result) -> list[Quantity]:
     force, most, used = result["drive"].values, _limits(result), _used(result)
     if not np.isfinite(most[used]).all():
-        return _kinds(result, force, _noise(result), ("torque [N m]", "force [N]"))
+        return _kinds(result, force, _noise(result), (("torque", "N m"), ("force", "N")))
     # Drives that are not used may have no limit; they are not drawn.
     shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
-    return [quantity("force of drives [% of the limit]", _columns(result, shares), 0.0)]
+    return [quantity("force of drives", "% of the limit", _columns(result, shares), 0.0)]
 
 
 def _steered(result: Result) -> list[Quantity]:
     names = map(str, result["input_name"].values)
     values = dict(zip(names, result["input"].values.T, strict=True))
-    return [quantity("input [SI unit]", values, TINY)]
+    return [quantity("input", "SI unit", values, TINY)]
 
 
 def _resisting(result: Result) -> list[Quantity]:
@@ -175,15 +175,15 @@ def _resisting(result: Result) -> list[Quantity]:
         if output == "moment" and owner:
             moments[owner] = np.asarray(variable.values)
     return [
-        quantity(label, x, max(TINY, SMALL * max(map(style.peak, x.values()), default=0.0)))
-        for label, x in (("moment [N m]", moments), ("force [N]", forces))
+        quantity(*of, x, max(TINY, SMALL * max(map(style.peak, x.values()), default=0.0)))
+        for of, x in ((("moment", "N m"), moments), (("force", "N"), forces))
     ]
 
 
 def _pressing(result: Result) -> list[Quantity]:
     names = map(str, result["contact"].values)
     force = np.linalg.norm(result["contact_force"].values, axis=-1)
-    return [quantity("force [N]", dict(zip(names, force.T, strict=True)), _noise(result))]
+    return [quantity("force", "N", dict(zip(names, force.T, strict=True)), _noise(result))]
 
 
 def _open(result: Result) -> tuple[Quantity, Quantity]:
@@ -203,12 +203,14 @@ def _open(result: Result) -> tuple[Quantity, Quantity]:
     )
 
 
-def _kinds(result: Result, values: Array, least: float, labels: tuple[str, str]) -> list[Quantity]:
+def _kinds(
+    result: Result, values: Array, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
+) -> list[Quantity]:
     """Return values that belong to velocities, those of turns apart from those of slides."""
     columns = _columns(result, values)
     slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
     turns = {name: x for name, x in columns.items() if name not in slides}
-    return [quantity(label, x, least) for label, x in zip(labels, (turns, slides), strict=True)]
+    return [quantity(*kind, x, least) for kind, x in zip(kinds, (turns, slides), strict=True)]
 
 
 def _columns(result: Result, values: Array) -> dict[str, Array]:

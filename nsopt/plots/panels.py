@@ -93,17 +93,18 @@ def joint_forces(ax: Axes, result: Result) -> None:
             lasting = result["lasting_force"].values[:, contacts].sum(axis=1)
             force[:, names.index(name)] = np.linalg.norm(lasting, axis=1)
     largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
+    unit, most = style.unit_of("N", force), style.peak(force)
     for k, j in enumerate(sorted(largest)):
         ax.plot(
             result["time"],
-            force[:, j],
+            unit.factor * force[:, j],
             color=style.look(k).color,
             linewidth=0.9,
             label=str(result["joint"].values[j]),
         )
-    style.axis_labels(ax, "time [s]", "force [N]")
+    style.axis_labels(ax, "time [s]", f"force [{unit.text}]")
     apart = " without impacts" if np.any(struck(result)) else ""
-    style.title(ax, f"Joint force{apart}, largest {style.peak(force):.3g} N")
+    style.title(ax, f"Joint force{apart}, largest {unit.factor * most:.3g} {unit.text}")
     if len(largest) > 1:
         style.own_legend(ax)
 
