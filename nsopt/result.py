@@ -119,8 +119,8 @@ class Result:
 
     @property
     def name(self) -> str:
-        """Title of the run."""
-        return str(self.data.attrs["title"])
+        """Title of the run, where it has one."""
+        return str(self.data.attrs["title"]) or "the run"
 
     @property
     def is_optimum(self) -> bool:

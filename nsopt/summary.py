@@ -211,7 +211,7 @@ def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     if attrs["output_times"]:
         kept = f", kept at {len(t) - 1} times"
     return [
-        ("run", f"{attrs['title']}, {attrs['scheme_name']}, {attrs['solver_name']}"),
+        ("run", ", ".join(filter(None, map(attrs.get, ("title", "scheme_name", "solver_name"))))),
         (label, f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
     ]
 

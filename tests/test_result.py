@@ -30,6 +30,7 @@ from nsopt import (
 from nsopt.blocks import largest
 from nsopt.cli import BAD_INPUT, app
 from nsopt.files import check_writable
+from nsopt.plots.style import label
 from nsopt.result import netcdf
 from nsopt.stored import ATTRIBUTES, VARIABLES
 from nsopt.stored_checks import check_complete
@@ -330,3 +331,20 @@ def test_a_simulation_has_no_objective(result):
     assert result.stop_reason == ""
     with pytest.raises(AttributeError, match="'drop' is a simulation, which has no objective"):
         result.objective  # noqa: B018 (reading it is what is refused)
+
+
+def test_a_run_has_the_name_of_its_mechanism_or_none(result):
+    """By ``title`` or `Mechanism.name`; without one neither summary nor pictures invent it."""
+    unnamed = Result(result.data.assign_attrs(title=""))
+    assert unnamed.summary().splitlines()[0].split() == [
+        "run",
+        *result.summary().splitlines()[0].split()[2:],
+    ]
+    assert label(result) == f"drop, {label(unnamed)}"
+
+
+def test_the_name_of_a_mechanism_names_its_runs():
+    ball = Body("ball", 1.0, point_mass=True)
+    d = assemble(Mechanism([ball], name="falling ball"), [])
+    runs = simulate(d, duration=1e-3, steps=StepBounds(1e-3, 1e-3), solver=Solver(), progress=False)
+    assert runs.name == "falling ball"

@@ -62,6 +62,8 @@ class Mechanism:
         Joints that follow others; in relative coordinates.
     frames : mapping of name to Frame
         Further frames on its bodies that `frame` returns, such as a tool's.
+    name : str
+        Names its runs in summaries and pictures; of a URDF file that of the robot.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Mechanism:
     actuators: Iterable[Actuator] = ()
     mimics: Iterable[Mimic] = ()
     frames: Mapping[str, Frame] = field(default_factory=dict)
+    name: str = ""
 
     def __post_init__(self) -> None:
         bodies, joints = tuple(self.bodies), tuple(self.joints)

@@ -60,7 +60,7 @@ def coordinates(result: Result, *others: Result, over: str | None = None) -> Fig
     )
     panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
     (moved,), text = across((result,), over)
-    return draw_curves(f"{result.name}: coordinates", moved["time"].values, panels, text)
+    return draw_curves(f"Coordinates: {style.label(result)}", moved["time"].values, panels, text)
 
 
 def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:

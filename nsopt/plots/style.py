@@ -148,8 +148,8 @@ def label(result: Result) -> str:
         failed, sizes = "no solution", list(dict.fromkeys(sizes))
         sizes[0] = sizes[0] if len(sizes) > 1 else f"= {sizes[0]}"
     early = "" if result.completed else f", {failed}"
-    scheme = result.data.attrs["scheme_name"]
-    return f"{result.name}, {scheme} (h {' to '.join(sizes)} {unit.text}{early})"
+    run = ", ".join(filter(None, (result.data.attrs[x] for x in ("title", "scheme_name"))))
+    return f"{run} (h {' to '.join(sizes)} {unit.text}{early})"
 
 
 def step_bounds(result: Result) -> tuple[float, float]:

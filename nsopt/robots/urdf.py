@@ -97,6 +97,7 @@ def load_urdf(
                 name: Frame(by_name[names.get(home, home)], *placement)
                 for name, (home, *placement) in frames.items()
             },
+            name=robot.get("name", ""),
         )
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None

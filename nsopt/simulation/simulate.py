@@ -53,7 +53,7 @@ def simulate(
     times: ArrayLike | None = None,
     variables: Collection[str] | None = None,
     checkpoint: Checkpoint | None = None,
-    title: str = "mechanism",
+    title: str | None = None,
     progress: bool = True,
 ) -> Result:
     """Simulate the motion of a mechanism.
@@ -92,7 +92,7 @@ def simulate(
     checkpoint : Checkpoint
         From which a run that was killed can go on, and whether to go on from it; none by default.
     title : str
-        Names the run in summaries and pictures.
+        Names the run in summaries and pictures; by default the name of the mechanism, if any.
     progress : bool
         Whether to show on standard error which rows of the ideal joints are redundant, and a
         progress bar.
@@ -134,6 +134,7 @@ def simulate(
     """
     if not isinstance(store_every, Integral) or store_every < 1:
         raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
+    title = dynamics.mechanism.name if title is None else title
     check_text("title", title)
     method = Method.of(scheme, solver, control, acceptance)
     brought = repr(method.scheme) if method.scheme.gains else ""

@@ -66,7 +66,7 @@ def sweep(
         in whichever sweep they were. Damaged ones are, and those that were refused or broke off
         with an error; a run that stopped early is not.
     title : str
-        Names the sweep; the problem's name by default.
+        Names the sweep; by default the name by which the problem is given, or sweep.
     progress : bool
         Whether to show a progress bar on standard error.
     overwrite : bool
@@ -109,7 +109,7 @@ def sweep(
     if isinstance(problem, str | Path):
         title, problem = title or Path(problem).stem, load_stated(str(problem))
     measures = {**MEASURES, **(measure or {})}
-    job = Job(problem, duration, options, measures, title or "mechanism", program())
+    job = Job(problem, duration, options, measures, title or "sweep", program())
     over.check(problem, {*NOTES, *job.measures})
     if workers_timeout is not None:
         positive("workers_timeout", workers_timeout)
