@@ -50,7 +50,7 @@ PERIOD = 0.1
 """T [s]: springs with which bodies swing more slowly hardly count, those of stiff parts do."""
 
 MASSLESS = 1e-9
-"""Inertia, over that of other motions, of motions without any."""
+"""Inertia, over the largest of other motions, of motions without any."""
 
 
 @dataclass(frozen=True)
@@ -284,8 +284,9 @@ def inverse_root(M: Array) -> Array:
     """Return R with R.T M R the identity, a trace of inertia given to motions without any."""
     diagonal = np.diag(M)
     positive = diagonal[diagonal > 0]
-    least = MASSLESS * (positive.min() if positive.size else 1.0)
-    size: Array = np.sqrt(np.where(diagonal > 0, diagonal, least))
+    least = MASSLESS * (positive.max() if positive.size else 1.0)
+    M = M + np.diag(np.where(diagonal > 0, 0.0, least))
+    size: Array = np.sqrt(np.diag(M))
     values, vectors = np.linalg.eigh(M / np.outer(size, size))
     root = vectors / np.sqrt(np.maximum(values, MASSLESS * values[-1])) / size[:, None]
     return np.asarray(root, dtype=float)

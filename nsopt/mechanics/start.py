@@ -219,10 +219,12 @@ def consistent(
     q, v = here
     matrices = (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
     C = np.vstack([np.asarray(f(t, q, p)).reshape(-1, dynamics.nv) for f in matrices])
-    error = C @ v + column(dynamics.multiplier_drift(t, q, p))
-    if np.any(error):
+    drift = column(dynamics.multiplier_drift(t, q, p))
+    if np.any(C @ v + drift):
         root = inverse_root(np.asarray(dynamics.mass(q, p)))
-        v = v - root @ (np.linalg.pinv(C @ root, rcond=1e-10) @ error)
+        project = root @ np.linalg.pinv(C @ root, rcond=1e-10)
+        for _ in range(2):  # again, to round-off where masses are far apart
+            v = v - project @ (C @ v + drift)
     nearest = Start(q, v, t)
     try:
         check_start(dynamics, nearest, p)

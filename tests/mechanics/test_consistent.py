@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from nsopt import (
     GROUND,
     Body,
+    Fixed,
     Frame,
     Mechanism,
     PlaneContact,
@@ -125,3 +126,23 @@ def test_a_hinge_stated_a_little_open_closes_by_the_lighter_body():
         d = assemble(Mechanism([a, b], [ball], coordinates))
         r = positions(d, consistent(d))
         assert r == pytest.approx(np.array([[0.03, 1.03], [0, 0], [0, 0]]), abs=1e-9)
+
+
+def test_velocities_of_what_a_massless_link_carries():
+    """A rod on a link without mass, as of a URDF file: what is left is its turn at the hinge.
+
+    Of v and w of a rod about its end, the turn that is nearest in the mass: (I w + m a v) / I_end.
+    """
+    m, a, inertia, v, w = 2.0, 0.3, 0.05, 0.7, -1.1
+    turn = (inertia * w + m * a * v) / (inertia + m * a**2)
+    moving = {"velocity": (0.4, v, 0.2), "angular_velocity": (0.1, 0.3, w)}
+    base, light = Body("base", 0.0), Body("light", 1e-8, (1e-12,) * 3)
+    rod = Body("rod", m, (inertia,) * 3, position=(a, 0, 0), **moving)
+    joints = [
+        Fixed("ground", Frame(GROUND), Frame(base)),
+        Fixed("glued", Frame(base), Frame(light)),
+        Revolute("hinge", Frame(base), Frame(rod, (-a, 0, 0))),
+    ]
+    start = consistent(assemble(Mechanism([base, light, rod], joints), []))
+    assert start.v[-6:] == pytest.approx([0, a * turn, 0, 0, 0, turn], abs=1e-8)
+    assert start.v[:-6] == pytest.approx(np.zeros(12), abs=1e-8)
