@@ -8,13 +8,12 @@ are assembled (and compiled) once; the numbers are Parameters, starts and steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from draws import G, Numbered, Structure, between, fallen
 
 from nsopt import (
     GROUND,
@@ -22,7 +21,6 @@ from nsopt import (
     CompliantContact,
     ContactLaw,
     Driven,
-    Dynamics,
     Flores,
     Frame,
     Hertz,
@@ -40,91 +38,16 @@ from nsopt import (
     SphereContact,
     Spherical,
     SpringDamper,
-    Start,
     TorsionSpringDamper,
     TurnFriction,
     Universal,
     assemble,
-    consistent,
 )
 from nsopt import StribeckLaw as Stribeck
-from nsopt.schemes import Scheme
 
-Array = NDArray[np.float64]
-
-G = 9.81
 X = (1.0, 0.0, 0.0)
 UP = (0.0, 1.0, 0.0)
 """Normal of floors of mechanisms that move in the plane."""
-
-
-Exact = Callable[[Array], tuple[Array, Array, float]]
-"""From times (n,) to heights (n, bodies), energy lost (n,) [J], and until when they are known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """One run: a structure with numbers; ``smooth`` where nothing strikes or sticks."""
-
-    label: str
-    dynamics: Dynamics
-    start: Start
-    parameters: Mapping[str, float]
-    duration: float
-    h: float
-    scheme: Scheme | None = None
-    smooth: bool = False
-    exact: Exact | None = None
-
-
-Numbers = Callable[[np.random.Generator], "Numbered"]
-
-
-@dataclass(frozen=True, eq=False)
-class Numbered:
-    """Numbers of a draw: parameters, velocities of the start and the time in which it goes on."""
-
-    parameters: Mapping[str, float]
-    v: Mapping[int, float]
-    duration: float
-    period: float  # of the fastest thing that a user of it would think of [s]
-    q: Mapping[int, float] = field(default_factory=dict)
-    exact: Exact | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """A mechanism of Parameters, and how its numbers are drawn."""
-
-    label: str
-    dynamics: Dynamics
-    numbers: Numbers
-    smooth: bool = False
-    schemes: tuple[Scheme | None, ...] = (None,)
-    closes: bool = False  # whether starts have to be made consistent
-
-    def draw(self, rng: np.random.Generator) -> Draw:
-        """Return a run with new numbers, by steps of 1/10 to 1/500 of its period."""
-        x = self.numbers(rng)
-        begin = Start.stated(self.dynamics, x.parameters)
-        q, v = np.array(begin.q, dtype=float), np.array(begin.v, dtype=float)
-        for numbers, values in ((q, x.q), (v, x.v)):
-            for k, value in values.items():
-                numbers[k] = value
-        start = Start(q, v)
-        if self.closes:
-            start = consistent(self.dynamics, start, parameters=x.parameters)
-        h = x.period / between(rng, 10, 500)
-        scheme = self.schemes[rng.integers(len(self.schemes))]
-        return Draw(
-            *(self.label, self.dynamics, start, x.parameters, x.duration),
-            *(min(h, x.duration / 20), scheme, self.smooth, x.exact),
-        )
-
-
-def between(rng: np.random.Generator, low: float, high: float) -> float:
-    """Return a number between two, even in its logarithm."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def floor(
@@ -286,46 +209,6 @@ def column(count: int) -> Structure:
         return Numbered(values, {}, 0.45, 0.3, q, exact)
 
     return Structure(f"column of {count}", d, numbers)
-
-
-def fallen(m: Array, u: Array, e: float, times: Array) -> tuple[Array, Array, float]:
-    """Return the motion of balls one above the other from impact to impact; see `Exact`.
-
-    Parameters
-    ----------
-    m, u : (k,)
-        Masses [kg] and heights [m], less those of a column that stands.
-    e : float
-        Of all impacts, with the floor too.
-    """
-    n, t, v, lost = len(u), 0.0, np.zeros(len(u)), 0.0
-    x, taken, step = np.full((len(times), n), np.nan), np.zeros(len(times)), 0.0
-    for _ in range(400):
-        root = np.sqrt(v[0] ** 2 + 2 * G * u[0])
-        left = [(v[0] + root) / G]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pairs = np.diff(u) / -np.diff(v)
-        left += np.where(np.diff(v) < 0, np.maximum(pairs, 0), np.inf).tolist()
-        k = int(np.argmin(left))
-        step = left[k]
-        now = (times >= t) & (times <= t + step)
-        s = (times[now] - t)[:, None]
-        x[now], taken[now] = u + v * s - G * s**2 / 2, lost
-        if t + step > times[-1] or step < 1e-7:
-            break
-        t, u, v = t + step, u + v * step - G * step**2 / 2, v - G * step
-        if k == 0:
-            lost += (1 - e**2) * m[0] * v[0] ** 2 / 2
-            v[0], u[0] = -e * v[0], 0.0
-            continue
-        a, b = k - 1, k
-        shared, speed = m[a] * m[b] / (m[a] + m[b]), v[b] - v[a]
-        lost += (1 - e**2) * shared * speed**2 / 2
-        v[a] += (1 + e) * shared * speed / m[a]
-        v[b] -= (1 + e) * shared * speed / m[b]
-        u[b] = u[a]
-    heights = x + 0.02 + 0.04 * np.arange(n)
-    return heights, taken, min(t + step, float(times[-1]))
 
 
 def stop() -> Structure:

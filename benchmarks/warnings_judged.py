@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from drawn_mechanisms import Draw, Exact, structures
+from drawn_mechanisms import structures
+from draws import Draw, Exact
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
@@ -161,11 +162,16 @@ def _off_energy(energy: Array, true: dict[str, Array], window: int) -> Array:
 
 
 def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
-    """Return what a run says, and by how much it is off, while its reference lasts."""
+    """Return what a run says, and by how much it is off, while its reference lasts.
+
+    What happens in the last step before a reference ends has no time to show.
+    """
     times = np.linspace(0, draw.duration, SAMPLES + 1)
     begin = time.perf_counter()
+    ends = float(true["until"])
+    ends = draw.duration if ends >= draw.duration else ends - draw.h
     try:
-        result = run(replace(draw, duration=float(true["until"])), 1.0)
+        result = run(replace(draw, duration=ends), 1.0)
     except Exception as refused:
         return {"refused": f"{type(refused).__name__}: {refused}"[:300]}
     got = sampled(result, times)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsopt.blocks import blocks
-from nsopt.caveats import dissipates, exchanged, forces_dissipate, turned_in_steps
+from nsopt.caveats import dissipates, forces_dissipate, measure_exchange, turns_directions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,18 +35,18 @@ def energy(data: xr.Dataset) -> list[Row]:
             rows.append(("lost", swing))
     else:
         off = np.max(np.abs(loss))
-        part = f"{100 * off / exchanged(data):.2g} % of what the motion exchanges"
+        part = f"{100 * off / measure_exchange(data):.2g} % of what the motion exchanges"
         rows.append(("off by the steps", f"{off:.2g} J at most, {part}: nothing dissipates"))
     if moved := float(data["projection_work"].values[-1]):
         rows.append(("added by projection", f"{moved:.3g} J"))
-    if (off := data.attrs["unplaced_energy"]) and turned_in_steps(data):
+    if (off := data.attrs["unplaced_energy"]) and turns_directions(data):
         rows.append(("turning directions", f"change the energy by some {off:.2g} J"))
     return rows
 
 
 def _where_lost(data: xr.Dataset, taken: float | None) -> str:
     """Return what took the loss: contacts what is on record of them, all else the rest."""
-    loss, whole = data["dissipated_energy"].values[-1], exchanged(data)
+    loss, whole = data["dissipated_energy"].values[-1], measure_exchange(data)
     others = "by forces that may dissipate and by the steps"
     if taken is None:
         return f", {others}"

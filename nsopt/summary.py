@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.blocks import blocks, largest
-from nsopt.caveats import by_other_schemes, caveats, held_slip
+from nsopt.caveats import by_other_schemes, caveats, tell_slip
 from nsopt.contact_modes import (
     contacts_of_joints,
     count_unresolved,
@@ -149,7 +149,7 @@ def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
     rows += given_modes(attrs)[: 1 if short else None]
-    if (slid := held_slip(data)) and not short:
+    if (slid := tell_slip(data)) and not short:
         rows.append(("though held", slid))
     if "resimulated_defect" in attrs:
         off, until = attrs["resimulated_defect"], attrs["resimulated_until"]

@@ -111,8 +111,8 @@ def test_energy_that_steps_lose_is_told_where_nothing_dissipates(h):
     assert told == pytest.approx(off, rel=0.05)
     assert part == pytest.approx(100 * off / kinetic.max(), rel=0.05)
     lost = [text for text in result.warnings if "lost in the discretisation" in text]
-    assert len(lost) == (part > 1)
-    assert (h == 1e-2) == (part > 1)
+    assert len(lost) == (part > 2)
+    assert (h == 1e-2) == (part > 2)
 
 
 @pytest.mark.slow
@@ -161,6 +161,10 @@ def test_a_body_that_turns_too_far_in_a_step_is_named():
     assert not run(top((0.1, 300.0, 0.1)), 0.05, (1e-3, 1e-3)).warnings
 
 
+def test_about_an_axis_that_stays_a_body_may_turn_by_any_angle():
+    assert not run(top((0.0, 3000.0, 0.0)), 0.01, (1e-3, 1e-3)).warnings
+
+
 @pytest.mark.slow
 def test_angular_velocities_are_on_record_in_world_axes():
     """Angular momentum, of which it is made, stays."""
@@ -178,7 +182,7 @@ def rotation(e):
     return np.eye(3) + 2 * e0 * cross + 2 * cross @ cross
 
 
-@pytest.mark.parametrize(("part", "told"), [(0.005, False), (0.02, True)])
+@pytest.mark.parametrize(("part", "told"), [(0.01, False), (0.04, True)])
 def test_energy_from_nowhere_is_told(part, told):
     """From the middle on there is more than at the start, of what is kinetic all the time."""
     data = run(top((1.0, 2.0, 3.0)), 0.01, (1e-3, 1e-3)).data.copy(deep=True)
@@ -215,3 +219,18 @@ def test_an_optimum_that_departs_open_loop_is_told_from_when(off, told):
     assert bool(found) == told
     if told:
         assert "departs at t = 0.75 s, by 0.11 (m, rad) until 1 s" in found[0]
+
+
+@pytest.mark.unit
+def test_times_of_contacts_on_a_grid_are_told_in_optima():
+    modes = np.array([[np.nan, 1, 1, 0, 0]]).T
+    attrs = {"objective": 1.0, "stationarity_kind": "S", "pressed": 0}
+    data = xr.Dataset(
+        {"contact_mode": (("time", "contact"), modes)},
+        {"time": np.linspace(0, 1, 5), "contact": ["floor"]},
+        attrs,
+    )
+    (text,) = optima._moves_by_steps(data)
+    assert text.startswith("contact 'floor' opens at the end of a step (t = 0.5 s, 1 such")
+    assert not list(optima._moves_by_steps(data.isel(time=slice(3))))
+    assert not list(optima._moves_by_steps(data.assign_attrs(modes="{}")))

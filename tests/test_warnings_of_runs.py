@@ -1,5 +1,6 @@
 """What steps do not follow is told, by the numbers on record, with a remedy."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -11,11 +12,15 @@ from nsopt import (
     Driven,
     Frame,
     Hertz,
+    JointDrives,
     Mechanism,
     MoreauJean,
+    Planar,
+    PlanarRevoluteClearance,
     PlaneContact,
     Prismatic,
     Revolute,
+    Slide,
     SphereContact,
     SpringDamper,
     StepBounds,
@@ -70,20 +75,77 @@ def test_what_moreau_jean_loses_is_told_beside_a_wall_that_is_never_touched(floo
     assert "Variational" in text
 
 
-@pytest.mark.parametrize(("gap", "together"), [(0.05, False), (1e-5, True)])
-def test_impacts_of_a_body_with_two_others_in_one_step_are_told(gap, together):
-    """A heavy ball meets the floor, and a light one meets it right after."""
+@pytest.mark.parametrize(
+    ("gap", "e", "together"), [(0.05, 1, False), (1e-5, 1, True), (1e-5, 0, False)]
+)
+def test_impacts_of_a_body_with_two_others_in_one_step_are_told(gap, e, together):
+    """A heavy ball meets the floor, and a light one meets it right after; both may stay there."""
     heavy = Body("heavy", 3.0, (0.01,) * 3, position=(0, 0, 0.11))
     light = Body("light", 1.0, (1e-3,) * 3, position=(0, 0, 0.26 + gap))
     rails = [
         Prismatic(f"rail {b.name}", Frame(GROUND, b.position), Frame(b)) for b in (heavy, light)
     ]
-    law = ContactLaw(restitution=1.0)
+    law = ContactLaw(restitution=e)
     floor = PlaneContact("floor", Frame(GROUND), Frame(heavy), radius=0.1, law=law)
     balls = SphereContact("balls", Frame(heavy), Frame(light), 0.1, radius=0.05, law=law)
     d = assemble(Mechanism([heavy, light], rails, "relative"), [floor, balls], gravity=G)
     result = run(d, 0.08, 1e-3)
     assert any("strike in one step" in text for text in result.warnings) == together
+
+
+def test_balls_that_pass_through_each_other_are_told():
+    balls = [
+        Body(name, 1.0, point_mass=True, position=(x, 0, 0)) for name, x in (("a", 0), ("b", 1))
+    ]
+    contact = SphereContact("balls", *map(Frame, balls), 0.1, radius=0.1)
+    result = run(assemble(Mechanism(balls, [], "relative"), [contact]), 0.01, 1e-3)
+    assert not result.warnings
+    data = result.data.copy(deep=True)
+    data["body_position"].values[5:, 0, 0] = 2.0
+    (text,) = type(result)(data).warnings
+    assert text.startswith("bodies of contact 'balls' passed through each other within a step")
+
+
+def test_a_body_is_off_within_the_step_in_which_it_lands():
+    """It is at the floor after 5 ms, by the record after 20 ms: 3.75 mm away from there at 5 ms."""
+    body = Body("body", 1.0, point_mass=True, position=(0, 0, 0.025), velocity=(0, 0, -1.0))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(body))
+    d = assemble(Mechanism([body], [], "relative"), [floor])
+    steps = StepBounds(0.02, 0.02)
+    result = simulate(d, duration=0.2, steps=steps, progress=False)
+    (text,) = (text for text in result.warnings if "closes within a step" in text)
+    assert float(text.split("some ")[1].split(" m")[0]) == pytest.approx(3.75e-3, rel=0.02)
+
+
+def test_impacts_of_a_driven_body_at_the_end_of_its_steps_are_told():
+    """Periodic motion in closed form: what the stop takes is off by a part of what is told."""
+    e, w, s, phase, v0 = 0.6, 2.2, 0.1, 2.713175414699495, -0.714023071494247
+    x = (1.0, 0.0, 0.0)
+    body = Body("mass", 1.0, (1.0,) * 3, position=(s - 1e-9, 0, 0), velocity=(1.02 * v0, 0, 0))
+    rail = Prismatic("rail", Frame(GROUND, (0, 0, 0), x), Frame(body, (0, 0, 0), x))
+    slide = Slide(rail.a, rail.b)
+    drive = JointDrives("drive", [slide], lambda t, q, v: ca.cos(w * t + phase) - q[0])
+    wall = Frame(GROUND, (s, 0, 0), (-1.0, 0, 0))
+    stop = PlaneContact("stop", wall, Frame(body), law=ContactLaw(restitution=e))
+    d = assemble(Mechanism([body], [rail], "relative"), [stop, drive])
+    result = run(d, 20 * 2 * np.pi / w, 1e-2)
+    (text,) = (text for text in result.warnings if "are placed at the end of their" in text)
+    told = float(text.split("off by some ")[1].split(" %")[0])
+    taken = result["contact_loss"].values[:, 0]
+    right = (1 / e**2 - 1) / 2 * v0**2
+    off = 100 * abs(taken[taken > 0.1][-8:].mean() / right - 1)
+    assert off / 3 < told < 3 * off
+
+
+@pytest.mark.parametrize(("h", "told"), [(5e-3, True), (2e-4, False)])
+def test_pins_that_roll_far_in_their_bores_in_a_step_are_told(h, told):
+    body = Body("body", 1.0, (0.002, 0.01, 0.01), position=(0.2, 0, 0))
+    hinge = PlanarRevoluteClearance(
+        "hinge", Frame(GROUND), Frame.at(body, (0, 0, 0)), clearance=2e-3
+    )
+    plane = Planar("plane", Frame(GROUND), Frame(body))
+    d = assemble(Mechanism([body], [plane], "relative"), [hinge], (0, -9.81, 0))
+    assert any("rolls in its bore" in text for text in run(d, 0.3, h).warnings) == told
 
 
 @pytest.mark.parametrize("h", [4e-3, 1e-3])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nsopt.caveats import contacts, energy, motion, optima, steps
-from nsopt.caveats.contacts import held_slip
-from nsopt.caveats.energy import dissipates, forces_dissipate, turned_in_steps
-from nsopt.caveats.sizes import exchanged
+from nsopt.caveats.contacts import tell_slip
+from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
+from nsopt.caveats.sizes import measure_exchange
 from nsopt.caveats.steps import by_other_schemes
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ __all__ = [
     "by_other_schemes",
     "caveats",
     "dissipates",
-    "exchanged",
     "forces_dissipate",
-    "held_slip",
-    "turned_in_steps",
+    "measure_exchange",
+    "tell_slip",
+    "turns_directions",
 ]
 
 

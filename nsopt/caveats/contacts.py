@@ -16,10 +16,10 @@ from nsopt.caveats.sizes import (
     FEW,
     STILL,
     TINY,
-    exchanged,
-    following,
     is_optimum,
+    measure_exchange,
     smaller,
+    suggest_following,
     travel,
     whole_steps,
 )
@@ -51,7 +51,16 @@ ELASTIC = 0.1
 """Of the energy of impacts, what they count as taking at least."""
 
 STRUCK = 0.1
-"""Of the largest impulse of an impact, that of another one that matters."""
+"""Of the largest impulse of a contact, that of an impact of it that matters, and ..."""
+
+SLIGHT = 0.01
+"""... of the largest of all: a light body gets less, and goes as far."""
+
+REBOUND = 0.01
+"""Of the speed at which surfaces met, that at which they part if they rebound."""
+
+ROLLED = 0.1
+"""Angle [rad] that a pin may roll in its bore in a step, by its mean square."""
 
 TELLS = 1e-6
 """Way [m] that contacts may creep without a word, however little bodies move."""
@@ -62,8 +71,12 @@ CREEPS = 2e-3
 STICKS = 1e-6
 """Slip over the speed of the wall, up to which a contact sticks."""
 
+CREEP = 0.75
+"""Slip over what the wall turns its velocity by in a step, up to which a contact creeps, by a half
+of that, and does not slide."""
 
-def _held_slip(data: xr.Dataset) -> Iterator[str]:
+
+def _tell_held_slip(data: xr.Dataset) -> Iterator[str]:
     way = data.attrs.get("held_slip", 0.0)
     if not (whole := travel(data)):
         return
@@ -72,10 +85,10 @@ def _held_slip(data: xr.Dataset) -> Iterator[str]:
         remedy = smaller(data)
         if "slip_creep" in data.attrs:
             remedy = "give a smaller slip_creep, with more steps, or leave it out"
-        yield f"{held_slip(data)}{part}, where dry friction should hold it: {remedy}"
+        yield f"{tell_slip(data)}{part}, where dry friction should hold it: {remedy}"
 
 
-def held_slip(data: xr.Dataset) -> str:
+def tell_slip(data: xr.Dataset) -> str:
     """Return in words how far contacts slid that dry friction should hold; empty if none did."""
     a = data.attrs
     if not a.get("held_slip"):
@@ -86,13 +99,13 @@ def held_slip(data: xr.Dataset) -> str:
     )
 
 
-def _unfollowed(data: xr.Dataset) -> Iterator[str]:
+def _tell_unfollowed(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_unfollowed"], data.attrs["steps"]
     if count > FEW * steps:
         yield (
             f"{count} of {steps} steps were longer than contacts in bores can follow (clearance c, "
-            f"h > sqrt(c / a) at a relative acceleration a): {following(data)}, so that steps "
-            f"shrink there, or {smaller(data)}"
+            f"h > sqrt(c / a) at a relative acceleration a): {suggest_following(data)}, so that "
+            f"steps shrink there, or {smaller(data)}"
         )
 
 
@@ -120,7 +133,7 @@ def _short_contacts(data: xr.Dataset) -> Iterator[str]:
         work = force * np.maximum(-data["gap"].values[:, k], 0) / 2
         for begin, end in spans(force > 0):
             inside = begin > 0 and end < len(force)
-            if inside and work[begin:end].max() > SHARE * exchanged(data):
+            if inside and work[begin:end].max() > SHARE * measure_exchange(data):
                 count = end - begin + 1
                 most += count < RESOLVED
                 if count < least:
@@ -194,9 +207,13 @@ def _late_impacts(data: xr.Dataset) -> Iterator[str]:
 
 
 def _impacts_together(data: xr.Dataset) -> Iterator[str]:
-    """Impacts in one step of a body with several others, which come one after the other."""
+    """Impacts in one step of a body with several others, which come one after the other.
+
+    Where none of the surfaces parts again, the order does not matter: what strikes first stays in
+    contact, and what comes of the next impact is the same for both at once.
+    """
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    if rigid < 2 or not {"contact_mode", "impact_impulse"} <= {*data.data_vars}:
+    if rigid < 2 or not {"gap", "impact_impulse"} <= {*data.data_vars}:
         return
     pairs = _bodies_of_contacts(data)[:rigid]
     meet = [
@@ -207,10 +224,13 @@ def _impacts_together(data: xr.Dataset) -> Iterator[str]:
     if not meet:
         return
     impulse = np.nan_to_num(data["impact_impulse"].values[:, :rigid])
-    least, counted = STRUCK * impulse.max(), np.zeros(len(impulse), dtype=bool)
+    least = np.maximum(STRUCK * impulse.max(axis=0), SLIGHT * impulse.max())
+    counted = np.zeros(len(impulse), dtype=bool)
+    parts = _rebounds(data, rigid)
     for i, j in meet:
-        counted |= (impulse[:, i] > least) & (impulse[:, j] > least)
-    if least > 0 and counted.any():
+        both = (impulse[:, i] > least[i]) & (impulse[:, j] > least[j])
+        counted |= both & (parts[:, i] | parts[:, j])
+    if counted.any():
         k = int(np.argmax(counted))
         names = ", ".join(
             repr(str(data["contact"].values[j])) for j in np.flatnonzero(impulse[k] > least)
@@ -222,6 +242,48 @@ def _impacts_together(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
+    """Return where surfaces part after a step, beside how fast any met before, (time, rigid)."""
+    rate = np.diff(data["gap"].values[:, :rigid], axis=0) / data["h"].values[1:, None]
+    rebounds = np.ones((len(rate) + 1, rigid), dtype=bool)
+    rebounds[2:-1] = rate[2:] > REBOUND * np.abs(rate[:-2]).max(axis=1)[:, None]
+    return rebounds
+
+
+def _rolls(data: xr.Dataset) -> Iterator[str]:
+    """Pins that roll in their bores by too much a step for their forces to be followed."""
+    needed = {"contact_offset", "contact_mode", "body_quaternion"}
+    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+        return
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    walls = _walls(data)
+    for k in np.flatnonzero(np.isfinite(np.atleast_1d(data.attrs["clearances"])[:rigid])):
+        name = str(data["contact"].values[k])
+        lasts = data["contact_mode"].values[:, k] == LASTING
+        lasts = lasts[1:] & lasts[:-1]
+        if not lasts.any() or (wall := walls.get(joint_of(name))) is None:
+            continue
+        offset = data["contact_offset"].values[:, k]
+        turn = _turns_of(offset)
+        if (b := wall["body"]) >= 0:  # one that turns with its bore is as good as at rest
+            bore = data["body_quaternion"].values[:, b] * [1, -1, -1, -1]
+            turn = np.minimum(turn, _turns_of(rotate(bore, offset)))
+        mean = float(np.sqrt(np.mean(turn[lasts] ** 2)))
+        if mean > ROLLED:
+            h = data["h"].values[1:][lasts].max()
+            yield (
+                f"the pin of contact {name!r} rolls in its bore by {mean:.2g} rad a step: peaks of "
+                f"its force are not followed; h of {h * ROLLED / mean / 2:.1g} s or less"
+            )
+
+
+def _turns_of(x: Array) -> Array:
+    """Return the angles between vectors and the next ones, (n - 1,)."""
+    across = np.linalg.norm(np.cross(x[1:], x[:-1]), axis=1)
+    angles: Array = np.arctan2(across, np.sum(x[1:] * x[:-1], axis=1))
+    return angles
+
+
 def _creeps(data: xr.Dataset) -> Iterator[str]:
     """Contacts that stick on a wall that turns."""
     needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
@@ -230,6 +292,7 @@ def _creeps(data: xr.Dataset) -> Iterator[str]:
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     open, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
     walls, worst = _walls(data), (0.0, "", 0.0)
+    twice = 2 if data.attrs["scheme_name"] == "MoreauJean" else 1
     for k, name in enumerate(data["contact"].values[:rigid]):
         wall = walls.get(joint_of(str(name)))
         if wall is None or wall["body"] < 0 or open[k]:
@@ -244,18 +307,54 @@ def _creeps(data: xr.Dataset) -> Iterator[str]:
         slip = np.linalg.norm(data["contact_slip"].values[:, k], axis=1)
         sticks = data["contact_mode"].values[:, k] == LASTING
         turn = np.linalg.norm(along, axis=1)
-        sticks &= slip <= np.maximum(STICKS * np.linalg.norm(speed, axis=1), 2 * turn * h)
+        creep = twice * CREEP * turn * h
+        sticks &= slip <= np.maximum(STICKS * np.linalg.norm(speed, axis=1), creep)
         way = float(np.sum(np.where(sticks, turn * h**2 / 2, 0)))
         if way > worst[0]:
             worst = way, str(name), float(np.linalg.norm(w[sticks], axis=1).max())
     way, name, w_most = worst
-    twice = 2 if data.attrs["scheme_name"] == "MoreauJean" else 1
     if (way := twice * way) > max(TELLS, CREEPS * travel(data)):
         yield (
             f"contact {name!r} sticks on what turns at up to {w_most:.2g} rad/s, and creeps there "
             f"by some {way:.2g} m in all, in proportion to h (R w^2 h / 2): {smaller(data)}, or "
             "join the bodies while they stick"
         )
+
+
+def _passed_through(data: xr.Dataset) -> Iterator[str]:
+    """Balls that are on the other side of each other after a step, without an impact."""
+    needed = {"gap", "body_position", "body_quaternion"}
+    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+        return
+    balls: dict[str, list[Array]] = {}
+    for frame in json.loads(data.attrs["frames"]):
+        if frame["kind"] == "SphereContact":
+            balls.setdefault(frame["element"], []).append(_points_of(frame, data))
+    for j, name in enumerate(map(str, data["contact"].values)):
+        if len(balls.get(name, ())) != 2:
+            continue
+        away = balls[name][1] - balls[name][0]
+        distance = np.linalg.norm(away, axis=1)
+        radii, way = distance - data["gap"].values[:, j], np.diff(away, axis=0)
+        part = -np.sum(way * away[:-1], axis=1) / np.maximum(np.sum(way**2, axis=1), TINY)
+        nearest = np.linalg.norm(away[:-1] + np.clip(part, 0, 1)[:, None] * way, axis=1)
+        through = np.flatnonzero(nearest < (1 - DEEP) * radii[1:])
+        if through.size:
+            k = int(through[0]) + 1
+            yield (
+                f"bodies of contact {name!r} passed through each other within a step "
+                f"(t = {data['time'].values[k]:.4g} s), which nothing stopped: from there the "
+                f"motion is wrong; h of {data['h'].values[k] / 10:.1g} s or less"
+            )
+
+
+def _points_of(frame: Any, data: xr.Dataset) -> Array:
+    """Return where the origin of a frame is, (time, 3) or (3,) [m]."""
+    origin, b = np.asarray(frame["origin"]), frame["body"]
+    if b < 0:
+        return origin
+    at: Array = data["body_position"].values[:, b]
+    return at + rotate(data["body_quaternion"].values[:, b], origin)
 
 
 def _walls(data: xr.Dataset) -> dict[str, Any]:
@@ -276,11 +375,13 @@ def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
 
 
 CHECKS = (
-    _held_slip,
-    _unfollowed,
+    _tell_held_slip,
+    _tell_unfollowed,
     _inside_walls,
     _short_contacts,
     _late_impacts,
     _impacts_together,
+    _rolls,
     _creeps,
+    _passed_through,
 )

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.sizes import BLIND, changing, exchanged, following, is_optimum, smaller
+from nsopt.caveats.sizes import (
+    BLIND,
+    find_changes,
+    is_optimum,
+    measure_exchange,
+    smaller,
+    suggest_following,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,15 +25,12 @@ Array = NDArray[np.float64]
 
 OF = "the energy that the motion exchanges"
 
-NOTABLE = 0.01
+NOTABLE = 0.02
 """Energy that steps gain or lose for good, over what a motion exchanges, from which there is a
 caveat."""
 
-SWING = 0.04
+SWING = 0.1
 """The same of energy that they give and take back."""
-
-BESIDE = 0.03
-"""The first of these where contacts take energy: impacts within steps are no loss of the steps."""
 
 LATE = 0.8
 """Of the steps, those after which a change of the energy is for good."""
@@ -42,21 +46,20 @@ ROOM = 0.1
 
 
 def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
-    loss, whole = _loss_between_impacts(data), exchanged(data)
+    loss, whole = _loss_between_impacts(data), measure_exchange(data)
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
     lost = float(np.max(loss - np.minimum.accumulate(loss)))
-    notable = BESIDE if _touch(data) else NOTABLE
     stays = float(np.median(loss[int(LATE * len(loss)) :]))
     if forces_dissipate(data):
         lost, stays = 0.0, min(stays, 0.0)
     gained = max(gained, -stays)
-    if gained > SWING * whole or -stays > notable * whole:
+    if gained > SWING * whole or -stays > NOTABLE * whole:
         yield (
             f"{gained:.2g} J were added by the discretisation, {100 * gained / whole:.2g} % of "
             f"{OF}: {smaller(data)}"
         )
-    elif lost > SWING * whole or stays > notable * whole:
+    elif lost > SWING * whole or stays > NOTABLE * whole:
         remedy = smaller(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy += ", or take Variational"
@@ -69,7 +72,7 @@ def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
 
 def _touch(data: xr.Dataset) -> bool:
     """Return whether any contact took or gave energy: one that is far away changes nothing."""
-    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_taken(data))))
+    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_read_taken(data))))
 
 
 def steps_loss(data: xr.Dataset) -> Array:
@@ -80,7 +83,7 @@ def steps_loss(data: xr.Dataset) -> Array:
     loss: Array = data["dissipated_energy"].values
     if forces_dissipate(data) or not data.sizes["contact"]:
         return loss
-    own: Array = loss - _taken(data).sum(axis=1).cumsum()
+    own: Array = loss - _read_taken(data).sum(axis=1).cumsum()
     return own
 
 
@@ -93,12 +96,12 @@ def _loss_between_impacts(data: xr.Dataset) -> Array:
     loss = steps_loss(data)
     if forces_dissipate(data) or not (rigid := data.sizes["contact"] - int(data.attrs["pressed"])):
         return loss
-    changes = changing(data.isel(contact=slice(rigid)))
+    changes = find_changes(data.isel(contact=slice(rigid)))
     kept: Array = np.cumsum(np.where(changes, 0.0, np.diff(loss, prepend=loss[0])))
     return kept
 
 
-def _taken(data: xr.Dataset) -> Array:
+def _read_taken(data: xr.Dataset) -> Array:
     """Return what each contact took in each step [J], (time, contact)."""
     return np.concatenate([np.nan_to_num(x) for _, x in blocks(data["contact_loss"])])
 
@@ -115,7 +118,7 @@ def forces_dissipate(data: xr.Dataset) -> bool:
     return is_optimum(data) or bool(data.attrs.get("forces_dissipate", dissipates(data)))
 
 
-def _given(data: xr.Dataset) -> Iterator[str]:
+def _tell_given(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "contact_loss" not in data:
         return
     taken = most = given = np.zeros(data.sizes["contact"])
@@ -124,7 +127,7 @@ def _given(data: xr.Dataset) -> Iterator[str]:
         highest = np.maximum(most, np.maximum.accumulate(sums))
         given = np.maximum(given, np.max(highest - sums, axis=0))
         taken, most = sums[-1], highest[-1]
-    whole, k = exchanged(data), int(np.argmax(given))
+    whole, k = measure_exchange(data), int(np.argmax(given))
     if given[k] > GIVEN * whole:
         yield (
             f"contact {str(data['contact'].values[k])!r} gave {given[k]:.2g} J, "
@@ -133,22 +136,22 @@ def _given(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _unplaced(data: xr.Dataset) -> Iterator[str]:
-    off, a, whole = data.attrs["unplaced_energy"], data.attrs, exchanged(data)
+def _tell_unplaced(data: xr.Dataset) -> Iterator[str]:
+    off, a, whole = data.attrs["unplaced_energy"], data.attrs, measure_exchange(data)
     if off > UNPLACED * whole:
         shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
-        remedy = "take a smaller FollowContacts(placed=)" if shrinks else following(data)
+        remedy = "take a smaller FollowContacts(placed=)" if shrinks else suggest_following(data)
         remedy += ", so that steps end at impacts"
         what = "impacts are placed at the end of their steps, which changes the energy by up to"
-        if turned_in_steps(data):
+        if turns_directions(data):
             remedy = "take Variational, with h_min well below h_max"
             what = "contacts have the directions at the start of their steps: energy is off by some"
         yield f"{what} {off:.2g} J, {100 * off / whole:.2g} % of {OF}: {remedy}, or {smaller(data)}"
 
 
-def turned_in_steps(data: xr.Dataset) -> bool:
+def turns_directions(data: xr.Dataset) -> bool:
     """Return whether ``unplaced_energy`` is of directions at the start of steps, not of impacts."""
     return bool(data.attrs["scheme_name"] == "MoreauJean")
 
 
-CHECKS = (_unplaced, _off_in_steps, _given)
+CHECKS = (_tell_unplaced, _off_in_steps, _tell_given)

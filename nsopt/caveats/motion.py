@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from nsopt.blocks import blocks
 from nsopt.caveats.contacts import late_impacts
 from nsopt.caveats.energy import forces_dissipate, steps_loss
-from nsopt.caveats.sizes import TINY, changing, is_optimum, smaller, whole_steps
+from nsopt.caveats.sizes import TINY, find_changes, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
-from nsopt.contact_modes import IMPACT
+from nsopt.contact_modes import FREE, IMPACT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,6 +33,7 @@ ROWS = 25_000
 """Times that are looked at at once."""
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
+CLOSES = {"body_position", "body_velocity", "contact_mode"}
 
 
 JUMP = 5.0
@@ -119,7 +120,7 @@ def _along_path(x: _Defects) -> Array:
 
 def _changes(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the steps at or beside which contacts change, (time - 1,)."""
-    changes = unknown[1:] | unknown[:-1] | changing(data)[1:]
+    changes = unknown[1:] | unknown[:-1] | find_changes(data)[1:]
     beside = changes.copy()
     beside[1:] |= changes[:-1]
     beside[:-1] |= changes[1:]
@@ -170,8 +171,13 @@ def _largest_way(data: xr.Dataset) -> float:
 
 
 def _delays(data: xr.Dataset) -> Array:
-    """Return by how much impacts at the end of steps delay the motion, (time - 1,) [s]."""
+    """Return by how much impacts at the end of steps delay the motion, (time - 1,) [s].
+
+    Delays do not add up where something outside goes on at its own times.
+    """
     delay = np.zeros(data.sizes["time"])
+    if np.any(data["external_work"].values):
+        return delay[1:]
     for j, x in late_impacts(data):
         rebounds = data["contact_mode"].values[x.step, j] == IMPACT
         delay[x.step] = np.maximum(delay[x.step], np.where(rebounds, x.late, 0))
@@ -179,21 +185,31 @@ def _delays(data: xr.Dataset) -> Array:
 
 
 def _within_steps(data: xr.Dataset) -> Iterator[str]:
-    """Tell of the straight way to the end of a step in which a contact closes."""
-    if is_optimum(data) or not whole_steps(data) or "body_velocity" not in data:
+    """Tell of the straight way to the end of a step in which a contact closes.
+
+    When surfaces met follows from the way and the velocities at both ends of the step.
+    """
+    if is_optimum(data) or not whole_steps(data) or not {*data.data_vars} >= CLOSES:
         return
-    v, worst = data["body_velocity"].values, (0.0, 0, "")
-    for j, x in late_impacts(data):
-        change = np.abs(v[x.step] - v[x.step - 1]).max(axis=(1, 2), initial=0)
-        off = change * x.met * x.late / (x.met + x.late)
-        if off.size and off.max() > worst[0]:
-            worst = float(off.max()), int(x.step[off.argmax()]), str(data["contact"].values[j])
-    off, step, name = worst
-    if off > max(OFF * (way := _largest_way(data)), LEAST):
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    closed = np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE
+    closes = closed[1:] & ~closed[:-1]
+    steps = np.flatnonzero(closes.any(axis=1))
+    if not steps.size:
+        return
+    x, v = data["body_position"].values, data["body_velocity"].values
+    h = data["h"].values[steps + 1, None]
+    change = v[steps] - v[steps + 1]
+    slower = np.sum((x[steps + 1] - x[steps] - v[steps + 1] * h[..., None]) * change, axis=2)
+    met = np.clip(slower / np.maximum(np.sum(change**2, axis=2), TINY), 0, h)
+    off = (np.abs(change).max(axis=2) * met * (h - met) / h).max(axis=1)
+    k = int(off.argmax())
+    if off[k] > max(OFF * (way := _largest_way(data)), LEAST):
+        name = str(data["contact"].values[np.argmax(closes[steps[k]])])
         yield (
-            f"contact {name!r} closes within a step (t = {data['time'].values[step]:.4g} s) in "
-            f"which bodies are off by some {off:.2g} m, {100 * off / way:.2g} % of their way: "
-            f"{smaller(data)}"
+            f"contact {name!r} closes within a step (t = {data['time'].values[steps[k] + 1]:.4g} s)"
+            f" in which bodies are off by some {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
+            f"way: {smaller(data)}"
         )
 
 

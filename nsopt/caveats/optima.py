@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nsopt.caveats.sizes import STILL, TINY, smaller
+from nsopt.contact_modes import FREE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,38 +23,61 @@ departed from it."""
 
 
 def _reversals(data: xr.Dataset) -> Iterator[str]:
-    count = data.attrs.get("reversal_times", 0)
-    if count:
-        a = data.attrs
+    a = data.attrs
+    if count := a.get("reversal_times", 0):
+        where = _within_a_step(a, "reversal", "turns round", count)
         yield (
-            f"dry friction of contact {a['reversal_contact']!r} turns round within a step "
-            f"(t = {a['reversal_time']:.4g} s, {count} in all): the optimum may be none, for "
-            "derivatives miss that the time of it moves; smooth it by "
-            f"{a['scheme_name']}(slip_creep={_rounded_up(a['reversal_change']):g}) or more, which "
+            f"dry friction of {where}: the optimum may be none, for derivatives miss that the time "
+            "of it moves; smooth it by "
+            f"{a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more, which "
             "may be less as steps are shorter; at up to about this speed [m/s] contacts then slide "
             "that friction should hold, and a WARNING tells where they get far"
         )
 
 
-def _crossed_bores(data: xr.Dataset) -> Iterator[str]:
-    count = data.attrs.get("crossed_steps", 0)
-    if count:
-        a = data.attrs
+def _tell_crossed_bores(data: xr.Dataset) -> Iterator[str]:
+    a = data.attrs
+    if a.get("crossed_steps", 0):
+        does, count = "crosses its bore and presses", f"{a['crossed_steps']} of {a['steps']}"
         yield (
-            f"the pin of contact {a['crossed_contact']!r} crosses its bore and presses within a "
-            f"step (t = {a['crossed_time']:.4g} s, {count} of {a['steps']} in all): its force has "
+            f"the pin of {_within_a_step(a, 'crossed', does, count)}: its force has "
             "any direction there, and normal_force no meaning; state where the pin starts, at the "
             "wall that it presses, take more steps, or normal_implicitness=1"
         )
 
 
-def _rounded_up(x: float) -> float:
+def _within_a_step(a: Mapping[str, Any], event: str, does: str, count: int | str) -> str:
+    """Return which contact does something within a step, when, and how often."""
+    contact, t = a[f"{event}_contact"], a[f"{event}_time"]
+    return f"contact {contact!r} {does} within a step (t = {t:.4g} s, {count} in all)"
+
+
+def _moves_by_steps(data: xr.Dataset) -> Iterator[str]:
+    """Contacts that open or close by complementarity, at ends of steps that are given."""
+    a = data.attrs
+    if not a.get("stationarity_kind") or "modes" in a or "contact_mode" not in data:
+        return
+    rigid = data.sizes["contact"] - int(a["pressed"])
+    closed = data["contact_mode"].values[1:, :rigid] != FREE
+    changes = closed[1:] != closed[:-1]
+    if changes.any():
+        k, j = (int(x[0]) for x in np.nonzero(changes))
+        name, t = str(data["contact"].values[j]), data["time"].values[k + 1]
+        yield (
+            f"contact {name!r} {'closes' if closed[k + 1, j] else 'opens'} at the end of a step "
+            f"(t = {t:.4g} s, {int(changes.sum())} such changes in all): their times "
+            "move by whole steps, and another number of steps may end at another cost; compare "
+            "several, or give the times as phases (optimize_phases)"
+        )
+
+
+def _round_up(x: float) -> float:
     """Return x in one digit, not below it."""
     unit = 10.0 ** np.floor(np.log10(max(x, TINY)))
     return float(np.ceil(x / unit * (1 - 1e-9)) * unit)
 
 
-def _smoothed_friction(data: xr.Dataset) -> Iterator[str]:
+def _tell_smoothed_friction(data: xr.Dataset) -> Iterator[str]:
     if "exact_cost" not in data.attrs:
         return
     exact, stated = (json.loads(data.attrs[x]) for x in ("exact_cost", "detailed_cost"))
@@ -67,7 +91,7 @@ def _smoothed_friction(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _closing(data: xr.Dataset) -> Iterator[str]:
+def _tell_closing(data: xr.Dataset) -> Iterator[str]:
     if contact := data.attrs.get("closing_contact"):
         yield (
             f"at the end {contact} is closed and moves into its wall at "
@@ -92,4 +116,11 @@ def _departs(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-CHECKS = (_departs, _closing, _reversals, _crossed_bores, _smoothed_friction)
+CHECKS = (
+    _departs,
+    _tell_closing,
+    _moves_by_steps,
+    _reversals,
+    _tell_crossed_bores,
+    _tell_smoothed_friction,
+)

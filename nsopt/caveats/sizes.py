@@ -36,7 +36,7 @@ BLIND = "contacts=None"
 """In the step control, that it leaves steps alone where contacts need shorter ones."""
 
 
-def exchanged(data: xr.Dataset) -> float:
+def measure_exchange(data: xr.Dataset) -> float:
     """Return the size of the energies that a motion exchanges [J].
 
     The largest of what is kinetic, what becomes of potential energy, and what comes from outside;
@@ -66,7 +66,7 @@ def travel(data: xr.Dataset) -> float:
     return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
 
 
-def changing(data: xr.Dataset) -> NDArray[np.bool_]:
+def find_changes(data: xr.Dataset) -> NDArray[np.bool_]:
     """Return the steps in which contacts open, close or strike, (time,)."""
     changes = np.zeros(data.sizes["time"], dtype=bool)
     if data.sizes["contact"] and "contact_mode" in data:
@@ -91,7 +91,7 @@ def smaller(data: xr.Dataset) -> str:
     return f"{halved} and compare"
 
 
-def following(data: xr.Dataset) -> str:
+def suggest_following(data: xr.Dataset) -> str:
     """Return how steps get to follow contacts."""
     if BLIND in data.attrs["step_control"]:
         return "let the step control have FollowContacts()"

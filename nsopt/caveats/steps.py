@@ -31,7 +31,10 @@ EXACT = ("RungeKutta", "Composition")
 """Schemes whose error of phase is of a higher order."""
 
 LARGEST_TURN = 1.0
-"""Angle [rad] that a body may turn in a step."""
+"""Angle [rad] that a body may turn in a step, about an axis that moves."""
+
+STEADY = 1e-6
+"""Angle [rad] that an axis of rotation may move in a step and stay."""
 
 
 def _other_schemes(data: xr.Dataset) -> Iterator[str]:
@@ -73,7 +76,7 @@ def _below_h_min(data: xr.Dataset) -> Iterator[str]:
 def _turn(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["body"] or "body_angular_velocity" not in data:
         return
-    turns = _turns(data)
+    turns = _turns(data) * _axis_moves(data)
     k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
     if turns[k, body] > LARGEST_TURN:
         name, t, h = (
@@ -86,6 +89,15 @@ def _turn(data: xr.Dataset) -> Iterator[str]:
             f"most {LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} "
             "s or less"
         )
+
+
+def _axis_moves(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return whose axis of rotation moves: about one that stays a body may turn by any angle."""
+    w = data["body_angular_velocity"].values
+    size = np.linalg.norm(w, axis=-1)
+    moved = np.linalg.norm(np.cross(w[1:], w[:-1]), axis=-1) > STEADY * size[1:] * size[:-1]
+    moves: NDArray[np.bool_] = moved.any(axis=0)
+    return moves
 
 
 def _ranges(data: xr.Dataset) -> Iterator[str]:
