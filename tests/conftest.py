@@ -1,5 +1,6 @@
-"""Fixtures and options of all tests: processes and threads, the cache of compiled code."""
+"""Fixtures and options of all tests: processes and threads, what is compiled and kept."""
 
+import importlib
 import os
 import signal
 import sys
@@ -86,11 +87,46 @@ def compiled_code(pytestconfig, tmp_path_factory):
         yield
 
 
+COMPILING = (
+    "nsopt.simulation.chain",
+    "nsopt.simulation.batch",
+    "nsopt.trajectory.sensitivity.mapped",
+    "nsopt.trajectory.sensitivity.recorded",
+    "nsopt.trajectory.verification.resimulation",
+)
+"""Modules that have their steps compiled."""
+
+
+def interpret(function, *_args, **_options):
+    """Return what ``compile_native`` returns without a compiler, and no warning: the same numbers.
+
+    Of most tests the compiler would take longer than their steps do without it.
+    """
+    return importlib.import_module("nsopt.mpcc").NativeFunction(function, False, False, 0.0)
+
+
+def compile_where_it_pays(node, patch):
+    """Interpret steps, but those of tests (modules) marked as ``compiled`` or ``many_steps``."""
+    many = node.get_closest_marker("many_steps")
+    if many:
+        patch.setenv("NSOPT_CFLAGS", "-O1")
+    compiled = many or node.get_closest_marker("compiled")
+    for name in COMPILING:
+        module = importlib.import_module(name)
+        native = importlib.import_module("nsopt.mpcc").compile_native
+        patch.setattr(module, "compile_native", native if compiled else interpret)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def code_of_shared_runs(request, compiled_code):
+    with pytest.MonkeyPatch.context() as patch:
+        compile_where_it_pays(request.node, patch)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def optimized_code(request, monkeypatch, compiled_code):
-    """Code worth optimizing, where a test says that it takes that many steps."""
-    if request.node.get_closest_marker("many_steps"):
-        monkeypatch.setenv("NSOPT_CFLAGS", "-O1")
+def code_of_runs(request, monkeypatch, code_of_shared_runs):
+    compile_where_it_pays(request.node, monkeypatch)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,7 +24,10 @@ from nsopt.simulation import ChainParameters, StepAttempt, StepProgram
 
 H, COUNT, BALLS = 2e-3, 150, 6
 
-pytestmark = pytest.mark.skipif(not has_compiler(), reason="needs a C compiler")
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.skipif(not has_compiler(), reason="needs a C compiler"),
+]
 
 
 @pytest.mark.slow
