@@ -78,13 +78,14 @@ def frequency(mode: int, elements: int) -> float:
     return float(found[np.argmin(np.abs(found - known))] / known)
 
 
-def rolled(axis: int) -> float:
+@cache
+def rolled() -> Array:
     """Return where the end is once a moment of 2 pi E I / L has closed the beam to a ring [m]."""
     link, dynamics = cantilever(6, "moment")
     start, whole = None, 2 * np.pi * BENDING / LENGTH
     for share in (0.25, 0.5, 0.75, 1.0):
         start = equilibrium(dynamics, start, {"size": share * whole})
-    return float(tip(link, dynamics, start)[axis])
+    return tip(link, dynamics, start)
 
 
 EULER = "Euler-Bernoulli"
@@ -128,7 +129,7 @@ SUBJECT = Subject(
                 "m",
                 0.0,
                 "a circle closes",
-                partial(rolled, k),
+                lambda k=k: float(rolled()[k]),
                 1e-9,
             )
             for k in (0, 1)
