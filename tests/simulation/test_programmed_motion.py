@@ -186,11 +186,11 @@ def test_the_coupler_of_rpsup_bends_by_a_tenth_and_loads_its_ball():
             result = run(
                 problem.dynamics,
                 0.35,
-                5e-5,
+                1e-4,
                 problem.start,
                 scheme=problem.scheme,
                 solver=Compiled(),
-                store_every=10,
+                store_every=5,
             )
         results.append(result)
     rms = rms_loads(dict(zip(("rigid", "flexible"), results, strict=True)))
