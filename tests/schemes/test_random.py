@@ -9,6 +9,9 @@ from tests.random_mechanisms import cases
 CLASSES = ((1e-5, 1e-4), (1e-4, 1e-3), (1e-3, 1e-2))  # m, clearance
 
 
+CHOSEN = (120, 160, 320, 360, 400, 520, 560, 840, 880, 920)
+"""Of a thousand runs of five mechanisms: hard ones, in all classes of clearance."""
+
 UNPLACED = "s before the end"
 """Of attempts that solved their step, but whose impact was not at its end."""
 
@@ -72,7 +75,8 @@ def table(rows):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=lambda s: type(s).__name__)
 def test_runs_of_random_mechanisms(scheme, capsys):
-    rows = [outcome(case, scheme) for case in [*cases(1000, models=5)][::40]]
+    runs = [*cases(1000, models=5)]
+    rows = [outcome(case, scheme) for case in (runs[k] for k in CHOSEN)]
     with capsys.disabled():
         print(f"\n{scheme!r}\n{table(rows)}")
     met = [row for row in rows if row["closures"] > 0]  # runs without contact do not count
