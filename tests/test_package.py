@@ -80,11 +80,15 @@ def test_version_is_stated_once():
 
 
 @pytest.mark.slow
-def test_types_reach_a_strict_checker(tmp_path, monkeypatch):
+def test_types_reach_a_strict_checker(tmp_path, monkeypatch, pytestconfig):
     pytest.importorskip("mypy")
     for name in ("MYPYPATH", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "user.py").write_text(USER, encoding="utf-8")
-    call = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=c", "user.py"]
+    # What it knows of other packages is kept from run to run, as compiled code is.
+    kept = getattr(pytestconfig, "cache", None)
+    cache = kept.mkdir("nsopt-types") if kept else tmp_path / "types"
+    options = ["--strict", "--config-file=", f"--cache-dir={cache}"]
+    call = [sys.executable, "-m", "mypy", *options, "user.py"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
