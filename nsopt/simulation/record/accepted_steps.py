@@ -123,8 +123,8 @@ class AcceptedSteps:
         texts = _texts(columns[f"{prefix}texts"], f"{prefix}texts")
         values = {name: columns[f"{prefix}{name}"] for name in vars(none)}
         for name, empty in vars(none).items():
-            x, kind = values[name], "i" if name in TEXTS else empty.dtype.kind
-            if x.dtype.kind != kind or x.shape != (count, *empty.shape[1:]):
+            x, kind = values[name], np.dtype(np.int64) if name in TEXTS else empty.dtype
+            if x.dtype != kind or x.shape != (count, *empty.shape[1:]):
                 raise FieldError(f"{prefix}{name} is of type {x.dtype} and shape {x.shape}")
             if name in TEXTS and count and not 0 <= x.min() <= x.max() < len(texts):
                 raise FieldError(f"{prefix}{name} refers to texts that are not there")
