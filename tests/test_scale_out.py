@@ -209,7 +209,7 @@ def test_starts_in_several_processes_and_on_a_cluster():
     """The statement is of a file with a module beside it, which workers cannot import."""
     alone = multi_start(short(), 3)
     assert alike(multi_start(short(), 3, workers=2), alone)
-    with workers(2):
+    with workers(1):
         assert alike(multi_start(short(), 3, workers=None), alone)
     assert np.isfinite(json.loads(alone.data.attrs["starts"])).all()
 
