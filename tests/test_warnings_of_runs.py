@@ -1,5 +1,7 @@
 """What steps do not follow is told, by the numbers on record, with a remedy."""
 
+import re
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -26,9 +28,11 @@ from nsopt import (
     StepBounds,
     StribeckLaw,
     TurnFriction,
+    Variational,
     assemble,
     simulate,
 )
+from nsopt.problem import load_problem
 
 G = (0, 0, -9.81)
 REACH, SPIN = 0.3, 100.0
@@ -218,6 +222,22 @@ def test_a_loss_beside_a_floor_that_is_never_touched_is_told():
     assert 0.02 < lost / (9.81 * 0.5) < 0.03
     (text,) = result.warnings
     assert "lost in the discretisation" in text
+
+
+@pytest.mark.parametrize(("scheme", "count"), [(MoreauJean(project=True), 1), (Variational(), 0)])
+def test_forces_that_alternate_are_told(scheme, count):
+    """A rod that turns in a bore: brought back to its walls, its ends press in turn."""
+    problem = load_problem("cylindrical_slider")
+    steps, start = StepBounds(2.5e-5, 2.5e-5), problem.start
+    result = simulate(
+        problem.dynamics, start, duration=0.02, steps=steps, scheme=scheme, progress=False
+    )
+    texts = [x for x in result.warnings if "alternate from step to step" in x]
+    assert len(texts) == count
+    if texts:
+        each, lasts = (float(x) for x in re.findall(r"([\d.]+) N[,;]", texts[0]))
+        assert each > 1.2 * lasts
+        assert lasts == pytest.approx(4.9, rel=0.03)  # what schemes have whose forces are smooth
 
 
 def test_a_short_summary_has_fourteen_lines_and_an_optimum_twenty():

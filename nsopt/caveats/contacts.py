@@ -117,7 +117,7 @@ def _inside_walls(data: xr.Dataset) -> Iterator[str]:
     if depth > DEEP:
         remedy = "smaller h"
         if data.attrs["scheme_name"] == "MoreauJean":
-            remedy = "MoreauJean holds rates only; take project=True or Variational, or smaller h"
+            remedy = "MoreauJean holds rates only; take Variational, or smaller h"
         yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
 
 

@@ -1,0 +1,45 @@
+"""Caveats of forces that contacts have while they last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsopt.caveats.sizes import is_optimum, smaller, whole_steps
+from nsopt.contact_modes import LASTING
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+APART = 1.25
+"""Factor between the root mean squares of forces and of those that last from which there is a
+caveat: forces that vary as the motion does have a factor of 1, those of whole steps up to 1.15."""
+
+
+def _alternates(data: xr.Dataset) -> Iterator[str]:
+    """Forces that alternate from step to step, of which mean squares have no use."""
+    needed = {"contact_force", "lasting_force", "contact_mode"}
+    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+        return
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    lasting = data["contact_mode"].values[:, :rigid] == LASTING
+    h = data["h"].values[:, None] * lasting
+    each, lasts = (
+        np.nansum(h * np.nansum(data[name].values[:, :rigid] ** 2, axis=2))
+        for name in ("contact_force", "lasting_force")
+    )
+    duration = np.nansum(h)
+    if duration and min(each, lasts) * APART**2 < max(each, lasts):
+        remedy = smaller(data)
+        if data.attrs["scheme_name"] == "MoreauJean":
+            remedy = f"take Variational, or {remedy}"
+        each, lasts = np.sqrt([each / duration, lasts / duration])
+        yield (
+            f"forces of contacts alternate from step to step: while contact lasts their root mean "
+            f"square is {each:.3g} N, that of their means {lasts:.3g} N; {remedy}"
+        )
+
+
+CHECKS = (_alternates,)
