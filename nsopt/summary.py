@@ -337,6 +337,8 @@ def impacts(data: xr.Dataset) -> list[Row]:
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
     if not count:
         return [("impacts", f"none but {others}")] if more else []
+    if not most[0]:
+        return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
     largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
     text = f"{count} of {largest_one}, {total:.4g} N s in all{kept(data)}"

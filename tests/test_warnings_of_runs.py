@@ -1,6 +1,7 @@
 """What steps do not follow is told, by the numbers on record, with a remedy."""
 
 import re
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -12,6 +13,7 @@ from nsopt import (
     CompliantContact,
     ContactLaw,
     Driven,
+    Flores,
     Frame,
     Hertz,
     JointDrives,
@@ -177,6 +179,18 @@ def test_compliant_contacts_shorter_than_ten_steps_are_told(count, told):
     d = assemble(Mechanism([ball]), [CompliantContact("floor", floor, Hertz(K, 1.5))], G)
     result = run(d, 0.13, lasts / count)
     assert any("is over within" in text for text in result.warnings) == told
+
+
+def test_a_compliant_contact_between_the_ends_of_steps_is_told():
+    """Of 2 ms, at two steps: no end of a step is within it."""
+    ball = Body("ball", 1.0, (0.004,) * 3, position=(0, 0, 0.15))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball), radius=0.1)
+    law = ContactLaw(restitution=0.7)
+    soft = CompliantContact("floor", replace(floor, law=law), Flores(1e8, 1.5))
+    result = run(assemble(Mechanism([ball]), [soft], G), 0.16, 0.0010160485)
+    assert not np.any(result["contact_force"].values)
+    assert any("is over within" in text for text in result.warnings)
+    assert "of up to" not in result.summary()
 
 
 def test_friction_that_leaves_out_axial_load_is_told():

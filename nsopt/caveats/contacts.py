@@ -131,7 +131,9 @@ def _short_contacts(data: xr.Dataset) -> Iterator[str]:
     for k in range(first, first + count):
         force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
         work = force * np.maximum(-data["gap"].values[:, k], 0) / 2
-        for begin, end in spans(force > 0):
+        if "contact_loss" in data:  # of what is over within one step, too
+            work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
+        for begin, end in spans((force > 0) | (work > 0)):
             inside = begin > 0 and end < len(force)
             if inside and work[begin:end].max() > SHARE * measure_exchange(data):
                 count = end - begin + 1
