@@ -16,7 +16,7 @@ from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
-from nsopt.trajectory.returned import weighted
+from nsopt.trajectory.returned import call_costs
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import MOMENT, Collocation
 from nsopt.trajectory.transcription.resting import RestingCollocation
@@ -247,7 +247,7 @@ def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
     sizes = 1, motion.node, parameters + len(motion.creep)
     symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
     m = motion.sample(*symbols)
-    rates = weighted(motion.costs[:costs], "rate", m)
+    rates = call_costs(motion.costs[:costs], "rate", m)
     return ca.Function("rates", symbols, [ca.densify(rates)], {"cse": True})
 
 

@@ -14,7 +14,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.node_sample import NodeSample
 
 
-def returned(cost: Cost, method: str, *of: Any) -> ca.SX:
+def call_cost(cost: Cost, method: str, *of: Any) -> ca.SX:
     """Return what a method of a cost returns, a number or an expression of one.
 
     Raises
@@ -33,9 +33,9 @@ def returned(cost: Cost, method: str, *of: Any) -> ca.SX:
     return x
 
 
-def weighted(costs: Sequence[Cost], method: str, *of: Any) -> ca.SX:
+def call_costs(costs: Sequence[Cost], method: str, *of: Any) -> ca.SX:
     """Return what a method of costs returns, times their weights, (n,)."""
-    return ca.vertcat(ca.SX(0, 1), *(c.weight * returned(c, method, *of) for c in costs))
+    return ca.vertcat(ca.SX(0, 1), *(c.weight * call_cost(c, method, *of) for c in costs))
 
 
 def expression(named: str, value: Any) -> ca.SX:

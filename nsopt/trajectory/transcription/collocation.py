@@ -28,7 +28,7 @@ from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.returned import bounds_of, returned, spans_of, weighted
+from nsopt.trajectory.returned import bounds_of, call_cost, call_costs, spans_of
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -195,7 +195,7 @@ class Collocation(Transcription):
         points = [np.arange(size) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1
-        terms = weighted(self.costs, "over_step", a, h)
+        terms = call_costs(self.costs, "over_step", a, h)
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
@@ -205,7 +205,7 @@ class Collocation(Transcription):
         w, _, p = self._symbols(self.node + 1)
         data = ca.SX.sym("data", 2 + self._marks(k).shape[1])
         m = self._marked(data[0] * w[-1], w[:-1], p, data[2:])
-        terms = [cost.weight * data[1] * w[-1] * returned(cost, "rate", m) for cost in self.costs]
+        terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
         block = constraint_block(MOMENT, symbols, self._along(m), ca.vertcat(*terms), columns)
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
@@ -248,7 +248,7 @@ class Collocation(Transcription):
         )
         m = self._marked(w[-1], w[:-1], p, k[1:])
         bounds = [b for c in self.conditions for b in bounds_of(c, "end", m)]
-        terms = weighted(self.costs, "final", m)
+        terms = call_costs(self.costs, "final", m)
         block = constraint_block("end", (w, k, p), bounds, terms, self._columns(last))
         return replace(block, data=self._numbered(last))
 

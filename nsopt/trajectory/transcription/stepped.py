@@ -29,7 +29,7 @@ from nsopt.schemes import Scales, Scheme, internal
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.returned import bounds_of, spans_of, weighted
+from nsopt.trajectory.returned import bounds_of, call_costs, spans_of
 from nsopt.trajectory.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.lifting import Lifting
@@ -174,7 +174,7 @@ class Stepped(Transcription):
         bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
         bounds += [b for c in self.conditions for b in bounds_of(c, "end", x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
-        terms = self._cost_terms(x) + weighted(self.costs, "final", x.sample)
+        terms = self._cost_terms(x) + call_costs(self.costs, "final", x.sample)
         block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
         return replace(block, data=self._last_data)
 
@@ -237,7 +237,7 @@ class Stepped(Transcription):
 
     def _cost_terms(self, x: NodeTemplate) -> ca.SX:
         m, share = x.sample, x.interval.share
-        return share * weighted(self.costs, "rate", m) + weighted(self.costs, "impact", m)
+        return share * call_costs(self.costs, "rate", m) + call_costs(self.costs, "impact", m)
 
     def _step_size_bounds(self) -> list[Bound]:
         """Return the bounds of step sizes, if these are unknown."""
