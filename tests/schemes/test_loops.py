@@ -291,7 +291,6 @@ def test_n_four_bar_reaches_the_published_positions():
 @pytest.mark.parametrize(
     "coordinates", ["relative", pytest.param("absolute", marks=pytest.mark.slow)]
 )
-@pytest.mark.compiled
 def test_n_four_bar_keeps_energy_and_branch_through_singular_positions(coordinates):
     d = built(n_four_bar, coordinates)
     swings = []

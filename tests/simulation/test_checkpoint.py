@@ -190,6 +190,8 @@ from nsopt import *
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled
 
+pytestmark = pytest.mark.compiled
+
 def killing(handle):
     left.pop() if left else os.kill(os.getpid(), signal.SIGKILL)
 
