@@ -175,7 +175,10 @@ def test_parts_refuse_numbers_that_are_none(make, kind, message):
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        (StartAt([np.inf], [0]), "q of StartAt is inf for rail.distance: give a number, or nan to"),
+        (
+            StartAt([np.inf], [0]),
+            "q of StartAt is inf for rail.distance: give a number, or FREE to",
+        ),
         (EndAt(v=[-np.inf]), "v of EndAt is -inf for rail.speed"),
         (
             EndAt([0, 1]),
