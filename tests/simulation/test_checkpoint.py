@@ -28,6 +28,8 @@ from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
 from tests.simulation.checkpoints import CASE_A, assert_same, run
 
+pytestmark = pytest.mark.compiled
+
 PAPER = StepBounds(5e-4, 1e-3)
 
 
@@ -189,8 +191,6 @@ import os, signal, sys
 from nsopt import *
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled
-
-pytestmark = pytest.mark.compiled
 
 def killing(handle):
     left.pop() if left else os.kill(os.getpid(), signal.SIGKILL)
