@@ -22,10 +22,11 @@ def joint_torques(
 ) -> Figure:
     """Draw the size of the reaction force and torque of joints, and the forces of elements.
 
-    Reactions leave out drives and resistance of the joint along its freedoms; that is in the lower
-    panels, as far as elements record a force or a torque. Of many lines the eight that reach
-    farthest are named. Of steps with impacts reactions are drawn as impulses, stems with an axis on
-    the right.
+    All are on the body of frame b; what elements record is positive along or about z of frame a,
+    or a size where there is no such axis. Reactions leave out drives and resistance of the joint
+    along its freedoms; that is in the lower panels, as far as elements record a force or a torque.
+    Of many lines the eight that reach farthest are named. Of steps with impacts reactions are drawn
+    as impulses, stems with an axis on the right.
 
     Parameters
     ----------
@@ -230,13 +231,16 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
     shown = [name for name in joints if name in index]
     panels = []
     for text, unit, variable in (
-        ("reaction force on the body of frame b", "N", "joint_reaction"),
-        ("reaction torque on it, about the origin of frame b", "N m", "joint_reaction_torque"),
+        ("size of the reaction force on body b", "N", "joint_reaction"),
+        ("size of the reaction torque on body b, about frame b", "N m", "joint_reaction_torque"),
     ):
         size = np.linalg.norm(result[variable].values, axis=-1)
         parts = ({x: y[:, index[x]] for x in shown} for y in impulses_apart(result, size))
         panels.append(Curves(text, unit, *parts))
-    for text, unit in (("forces of elements", "N"), ("torques of elements", "N m")):
+    for text, unit in (
+        ("forces of elements on body b", "N"),
+        ("torques of elements on body b", "N m"),
+    ):
         outputs = {
             str(name): np.asarray(variable.values)
             for name, variable in result.data.data_vars.items()
