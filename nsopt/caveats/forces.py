@@ -13,9 +13,9 @@ from nsopt.contact_modes import LASTING
 if TYPE_CHECKING:
     import xarray as xr
 
-APART = 1.25
-"""Factor between the root mean squares of forces and of those that last from which there is a
-caveat: forces that vary as the motion does have a factor of 1, those of whole steps up to 1.15."""
+APART = 1.2
+"""Root mean square of forces over that of those that last from which there is a caveat: it is 1
+where forces vary as the motion does, in steps as long as users take up to 1.15."""
 
 
 def _alternates(data: xr.Dataset) -> Iterator[str]:
@@ -31,7 +31,7 @@ def _alternates(data: xr.Dataset) -> Iterator[str]:
         for name in ("contact_force", "lasting_force")
     )
     duration = np.nansum(h)
-    if duration and min(each, lasts) * APART**2 < max(each, lasts):
+    if duration and each > APART**2 * lasts > 0:
         remedy = smaller(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy = f"take Variational, or {remedy}"
