@@ -76,6 +76,10 @@ def _faults_of_members(file: h5py.File) -> Iterator[str]:
     for name in ("time", *LABELS, *VARIABLES):
         if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in left_out(file.attrs):
             yield f"{_shown(name)} is missing"
+    for name in LABELS:
+        x = file.get(name, file.get(f"{_OWN_DIMENSION}{name}"))
+        if getattr(x, "size", 0) and x.dtype.kind in "fiucb":
+            yield f"{_shown(name)} is of type {x.dtype}"
     for name in TEXTS:
         table = getattr(file.get(name), "attrs", {}).get(ENCODED, "")
         if table and not hasattr(file.get(table), "size"):

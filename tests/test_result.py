@@ -270,6 +270,17 @@ def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, 
     assert re.search(rf"x.nc' is no whole result: .*{fault}", outcome.stderr)
 
 
+def test_a_label_of_numbers_is_named(result, tmp_path):
+    path = tmp_path / "x.nc"
+    path.write_bytes(netcdf(result.data))
+    with h5py.File(path, "r+") as file:
+        scale, size = file["body"].name, file["body"].size
+        del file["body"]
+        file[scale] = np.zeros(size)
+    with pytest.raises(ValueError, match="variable 'body' is of type float64"):
+        Result.open(path)
+
+
 MEASURED = """
 import sys
 from nsopt.cli import app

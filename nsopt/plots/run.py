@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -161,7 +162,8 @@ def residuals(*results: Result) -> Figure:
 def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
     values = floored(worst(result, kind.variable))
     ax.plot(result["time"], values, **style.dot(k))
-    limit = float(style.stored(result, "acceptance").get(kind.limit, 0.0))  # an optimum has none
+    acceptance = json.loads(result.data.attrs.get("acceptance", "{}"))  # an optimum has none
+    limit = float(acceptance.get(kind.limit, 0.0))
     if limit:
         ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
     decades(ax, values, limit)

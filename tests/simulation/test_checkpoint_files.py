@@ -252,7 +252,9 @@ def test_a_field_that_a_run_does_not_write_is_named(few, name, change, rewritten
     assert name.removeprefix("pending_") in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["q", "pending_q", "pending_t", "pending_h", "pending_iterations"])
+@pytest.mark.parametrize(
+    "name", ["q", *(f"pending_{x}" for x in ("q", "t", "h", "iterations", "contact_mode"))]
+)
 @pytest.mark.parametrize("value", [np.nan, -7.0])
 def test_a_number_that_no_run_writes_is_named(few, name, value):
     file = few.folder / "head.h5"

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 
 Array = NDArray[np.float64]
@@ -29,6 +30,8 @@ ADDING = (
 FINITE = ("t", "h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "work", "iterations")
 COUNTS = ("h", "iterations", "retries", "solve_time")
 """Columns of finite numbers, and those that are not negative."""
+
+MODES = (FREE, LASTING, IMPACT)
 
 
 class FieldError(ValueError):
@@ -132,6 +135,8 @@ class AcceptedSteps:
                 raise FieldError(f"{prefix}{name} has entries that are no finite numbers")
             if name in COUNTS and np.any(x < 0):
                 raise FieldError(f"{prefix}{name} has negative entries")
+            if name == "contact_mode" and not np.all(np.isin(x, MODES)):
+                raise FieldError(f"{prefix}{name} has others than 0, 1, 2")
         return cls(**values | {name: texts[values[name]] for name in TEXTS})
 
     @property
