@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-OFF = 0.05
+OFF = 0.045
 """Of the way of the body that moves farthest, how far bodies may be off without a word."""
 
 RESTS = 0.01
