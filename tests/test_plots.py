@@ -322,6 +322,7 @@ assert second._repr_png_().startswith(b"\x89PNG")
 """
 
 
+@pytest.mark.slow
 def test_pyplot_knows_figures_where_it_is_in_use(tmp_path, clearance):
     clearance.save(tmp_path / "run.nc")
     done = subprocess.run(

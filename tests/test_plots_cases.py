@@ -20,6 +20,7 @@ def cases():
     return ran_led(bends=False), ran_led(bends=True)
 
 
+@pytest.mark.slow
 def test_coordinates_and_accelerations_have_a_panel_each(cases):
     for figure, entries, variable in (
         (joint_coordinates(*cases), "q_name", "q"),

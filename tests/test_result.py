@@ -136,6 +136,7 @@ def test_the_summary_looks_at_blocks(result, monkeypatch):
     assert largest(result["contact_force"]) == np.nanmax(np.abs(result["contact_force"].values))
 
 
+@pytest.mark.slow
 def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
     path = result.save(tmp_path / "x.nc")
     assert len(check_hash(path)) == 64

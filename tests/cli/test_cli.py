@@ -45,6 +45,7 @@ def test_run_saves_result_and_picture(dropped):
     assert result["q"].values[-1] == pytest.approx([0, 0, 0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_run_options_reach_the_run(folder):
     call("run", "drop.py", "--t-end", 0.05, "--h-min", 1e-3, "--h-max", 1e-3, "--scheme", "paper",
          "--set", "mass=2", "--out", "a/b.nc")  # fmt: skip
@@ -325,6 +326,7 @@ def test_an_optimum_is_not_replaced_unasked(folder):
     assert not Path("results/double_integrator.nc").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_is_told_of(folder):
     keep = Path("results/drop.checkpoint")
     keep.mkdir(parents=True)

@@ -144,6 +144,7 @@ def test_bodies_between_two_points_have_the_length_and_turn_of_the_closed_forms(
             assert cosine == pytest.approx(np.cos(forms.angle(a, b, above)), abs=1e-10)
 
 
+@pytest.mark.slow
 def test_every_body_is_in_equilibrium(loops, motions, shared):
     for motion, loads in zip(motions, shared, strict=True):
         snapshot = Snapshot(motion)

@@ -357,6 +357,7 @@ def test_a_crank_that_is_driven_needs_no_other_solver(angle):
     assert result["q"].values[-1, :2] == pytest.approx(end, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_its_steps_can_be_those_of_an_error_control():
     """The control finds steps that keep the angle of a pendulum to what is asked for."""
     rod = Body("rod", 1.0, (1e-3, 1e-2, 1e-2), position=(0.5, 0, 0))
