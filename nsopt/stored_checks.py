@@ -70,27 +70,27 @@ def check_readable(path: Path) -> None:
 def _faults_of_members(file: h5py.File) -> Iterator[str]:
     for name, x in file.items():
         if not hasattr(x, "dtype"):
-            yield f"{_shown(name)} is a group"
+            yield f"{_name_variable(name)} is a group"
         elif not x.shape:
-            yield f"{_shown(name)} has no dimension"
+            yield f"{_name_variable(name)} has no dimension"
     for name in ("time", *LABELS, *VARIABLES):
         if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in left_out(file.attrs):
-            yield f"{_shown(name)} is missing"
+            yield f"{_name_variable(name)} is missing"
     for name in LABELS:
         x = file.get(name, file.get(f"{_OWN_DIMENSION}{name}"))
         if getattr(x, "size", 0) and x.dtype.kind in "fiucb":
-            yield f"{_shown(name)} is of type {x.dtype}"
+            yield f"{_name_variable(name)} is of type {x.dtype}"
     for name in TEXTS:
         table = getattr(file.get(name), "attrs", {}).get(ENCODED, "")
         if table and not hasattr(file.get(table), "size"):
-            yield f"{_shown(table)}, the texts of {name!r}, is missing"
+            yield f"{_name_variable(table)}, the texts of {name!r}, is missing"
         elif table and file[name].dtype.kind not in "iu":
-            yield f"{_shown(name)} is of type {file[name].dtype}"
+            yield f"{_name_variable(name)} is of type {file[name].dtype}"
         elif table and not np.all((file[name][()] >= 0) & (file[name][()] < file[table].size)):
-            yield f"{_shown(name)} refers to texts that are not there"
+            yield f"{_name_variable(name)} refers to texts that are not there"
 
 
-def _shown(name: str) -> str:
+def _name_variable(name: str) -> str:
     return f"variable {name.removeprefix(_OWN_DIMENSION)!r}"
 
 

@@ -99,7 +99,7 @@ def tell_slip(data: xr.Dataset) -> str:
     )
 
 
-def _tell_unfollowed(data: xr.Dataset) -> Iterator[str]:
+def _tell_long_steps(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_unfollowed"], data.attrs["steps"]
     if count > FEW * steps:
         yield (
@@ -378,7 +378,7 @@ def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
 
 CHECKS = (
     _tell_held_slip,
-    _tell_unfollowed,
+    _tell_long_steps,
     _inside_walls,
     _short_contacts,
     _late_impacts,

@@ -72,7 +72,7 @@ def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
 
 def _touch(data: xr.Dataset) -> bool:
     """Return whether any contact took or gave energy: one that is far away changes nothing."""
-    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_read_taken(data))))
+    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_losses(data))))
 
 
 def steps_loss(data: xr.Dataset) -> Array:
@@ -83,7 +83,7 @@ def steps_loss(data: xr.Dataset) -> Array:
     loss: Array = data["dissipated_energy"].values
     if forces_dissipate(data) or not data.sizes["contact"]:
         return loss
-    own: Array = loss - _read_taken(data).sum(axis=1).cumsum()
+    own: Array = loss - _losses(data).sum(axis=1).cumsum()
     return own
 
 
@@ -101,7 +101,7 @@ def _loss_between_impacts(data: xr.Dataset) -> Array:
     return kept
 
 
-def _read_taken(data: xr.Dataset) -> Array:
+def _losses(data: xr.Dataset) -> Array:
     """Return what each contact took in each step [J], (time, contact)."""
     return np.concatenate([np.nan_to_num(x) for _, x in blocks(data["contact_loss"])])
 
@@ -118,7 +118,7 @@ def forces_dissipate(data: xr.Dataset) -> bool:
     return is_optimum(data) or bool(data.attrs.get("forces_dissipate", dissipates(data)))
 
 
-def _tell_given(data: xr.Dataset) -> Iterator[str]:
+def _tell_energy_given(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "contact_loss" not in data:
         return
     taken = most = given = np.zeros(data.sizes["contact"])
@@ -136,7 +136,7 @@ def _tell_given(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _tell_unplaced(data: xr.Dataset) -> Iterator[str]:
+def _tell_late_energy(data: xr.Dataset) -> Iterator[str]:
     off, a, whole = data.attrs["unplaced_energy"], data.attrs, measure_exchange(data)
     if off > UNPLACED * whole:
         shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
@@ -154,4 +154,4 @@ def turns_directions(data: xr.Dataset) -> bool:
     return bool(data.attrs["scheme_name"] == "MoreauJean")
 
 
-CHECKS = (_tell_unplaced, _off_in_steps, _tell_given)
+CHECKS = (_tell_late_energy, _off_in_steps, _tell_energy_given)

@@ -93,7 +93,7 @@ class TorsionSpringDamper(ResistingPair):
         not_negative(f"damping {of_element}", self.damping)
         finite(f"free_angle {of_element}", self.free_angle, ())
 
-    def _wound(self, s: State) -> ca.SX:
+    def _winding(self, s: State) -> ca.SX:
         """Return the angle from the free one [rad]."""
         free, counted = s.value(self.free_angle), s.counted_angle(self.a, self.b)
         if counted is not None:
@@ -105,10 +105,10 @@ class TorsionSpringDamper(ResistingPair):
         )
 
     def energy(self, s: State) -> ca.SX:
-        return s.value(self.stiffness) * self._wound(s) ** 2 / 2
+        return s.value(self.stiffness) * self._winding(s) ** 2 / 2
 
     def outputs(self, s: State) -> list[Output]:
-        wound = self._wound(s)
+        wound = self._winding(s)
         return [
             Output("angle", wound + s.value(self.free_angle), "rad"),
             Output("torque", -s.value(self.stiffness) * wound, "N m"),

@@ -158,16 +158,18 @@ class Program:
             optimized = self._optimized
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
             ends.append(End(start, trials, found, status))
-            if ends[-1].settled or (optimized and self._unbounded(trials[-1], start, case)):
+            if ends[-1].settled or (optimized and self._falls_without_end(trials[-1], start, case)):
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]
         return best._replace(trials=others + best.trials)
 
-    def _unbounded(self, trial: Trial, start: Point, case: Case) -> bool:
+    def _falls_without_end(self, trial: Trial, start: Point, case: Case) -> bool:
         """Return whether the objective falls without end; a search that diverges may raise it."""
+        if not is_far(trial, optimized=True):
+            return False
         f = self._relaxed[0].functions.report(Point.cold(start.x, self._relaxed[0].rows), 0.0, case)
-        return is_far(trial, optimized=True) and not trial.objective >= f[2]
+        return not trial.objective >= f[2]
 
     def _improve(
         self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case

@@ -81,7 +81,7 @@ def bounds_of(condition: Condition, method: str, *of: Any) -> list[Bound]:
         If it returns something else, with the condition, its method and the remedy.
     """
     named = f"{type(condition).__name__}.{method}"
-    return [_bound(named, b) for b in _list(named, getattr(condition, method)(*of), Bound)]
+    return [_check(named, b) for b in _list(named, getattr(condition, method)(*of), Bound)]
 
 
 def spans_of(condition: Condition, m: NodeSample) -> list[Span]:
@@ -89,7 +89,7 @@ def spans_of(condition: Condition, m: NodeSample) -> list[Span]:
     named = f"{type(condition).__name__}.during"
     spans = _list(named, condition.during(m), Span)
     return [
-        Span(first, last, [_bound(named, b) for b in _list(f"Span of {named}", bounds, Bound)])
+        Span(first, last, [_check(named, b) for b in _list(f"Span of {named}", bounds, Bound)])
         for first, last, bounds in spans
     ]
 
@@ -109,7 +109,7 @@ def _list(named: str, found: Any, kind: type) -> list[Any]:
     return list(found)
 
 
-def _bound(named: str, b: Bound) -> Bound:
+def _check(named: str, b: Bound) -> Bound:
     """Return a bound with a column as value and limits of its size."""
     label = f"{b.label!r} of {named}"
     x = expression(f"value of {label}", b.value)

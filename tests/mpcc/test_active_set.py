@@ -133,10 +133,7 @@ def test_a_corner_of_biactive_pairs_with_small_multipliers():
 @BACKENDS
 @pytest.mark.parametrize("seed", range(2))
 def test_a_curved_objective_with_idle_limits(backend, seed):
-    """Its least point, with four pairs and a row whose multipliers are zero there, is known.
-
-    An interior-point method ends beside such limits by the root of its barrier parameter.
-    """
+    """Four pairs and a row have zero multipliers, beside which interior-point methods end."""
     rng, m, n = np.random.default_rng(seed), 6, 16
     factor, least, slope = rng.normal(size=(n, n)), np.zeros(n), np.zeros(n)
     least[[0, 3]], slope[[m, m + 3]] = 1.0, 1.0
