@@ -319,7 +319,10 @@ def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
     most = np.nanmax(np.concatenate(sums))
     if abs(most - force) < 1e-3 * most:  # within the digits told
         return text
-    return f"{most:.4g} N in all of {joint_of(where)}; of its contacts {text}"
+    whole = f"{most:.4g} N in all of {joint_of(where)}"
+    if force > most:
+        return f"{whole}, whose contacts press against each other: {text}"
+    return f"{whole}, of it at most {text}"
 
 
 def impacts(data: xr.Dataset) -> list[Row]:
