@@ -4,7 +4,6 @@ import importlib
 import os
 import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,16 +64,12 @@ def code_folder(config, tmp_path_factory):
 
 def pytest_sessionfinish(session):
     """Keep the latest of the compiled code: old code makes way for new."""
-    kept, total = getattr(session.config, "cache", None), 0
+    kept = getattr(session.config, "cache", None)
     if kept is None or hasattr(session.config, "workerinput"):
         return
-    libraries = Path(kept.mkdir("nsopt"), "compiled").glob("*.so")
-    with suppress(FileNotFoundError):  # what another run has removed
-        for path in sorted(libraries, key=lambda x: x.stat().st_mtime, reverse=True):
-            total += path.stat().st_size
-            if total > KEPT:
-                path.unlink()
-                path.with_suffix(".json").unlink(missing_ok=True)
+    folder = Path(kept.mkdir("nsopt"), "compiled")
+    if folder.is_dir():
+        importlib.import_module("nsopt.kept_code").limit_folder(folder, KEPT)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,7 +26,7 @@ from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
-from nsopt.mpcc.native import NativeFunction, cache_folder, compile_native
+from nsopt.mpcc.native import NativeFunction, compile_native
 from nsopt.mpcc.native_output import printing_to_stderr
 from nsopt.mpcc.newton import Newton
 from nsopt.mpcc.problem import Mpcc
@@ -143,7 +143,6 @@ __all__ = [
     "Tolerances",
     "WarmStart",
     "Worst",
-    "cache_folder",
     "compile_native",
     "constraint_block",
     "has_compiler",

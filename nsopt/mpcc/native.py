@@ -1,15 +1,10 @@
-"""CasADi functions as native code: C is generated, compiled once, and kept in the user's cache.
-
-An entry of the cache is a shared library, ``<key>.so``, and its manifest, ``<key>.json``, which
-states what the library was made from and its hash. The folder may be deleted at any time.
-"""
+"""CasADi functions as native code: C is generated, compiled once, and kept in the user's cache."""
 
 from __future__ import annotations
 
 import atexit
 import ctypes
 import hashlib
-import json
 import os
 import platform
 import re
@@ -25,9 +20,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import casadi as ca
-from platformdirs import user_cache_path
 
-from nsopt.files import create, replacing
+from nsopt.kept_code import Entry, cache_folder
 from nsopt.mpcc.c_units import units_of
 from nsopt.mpcc.child import run_child
 from nsopt.mpcc.compiler import Compiler, found_compiler
@@ -184,13 +178,6 @@ def compile_shared(
     return build.path
 
 
-def cache_folder() -> Path:
-    """Return where compiled code is kept: ``$NSOPT_CACHE``, or nsopt in the user's cache folder."""
-    if stated := os.environ.get("NSOPT_CACHE"):
-        return Path(stated).expanduser().absolute()
-    return user_cache_path("nsopt", appauthor=False).absolute()
-
-
 def _say(topic: str, message: str) -> None:
     if topic not in _said:
         _said.add(topic)
@@ -264,12 +251,13 @@ class _Build:
         return (*self.optimization, *_FLAGS, *_user_flags())
 
     @cached_property
-    def key(self) -> str:
-        return hashlib.sha256(json.dumps(self.origin).encode()).hexdigest()
+    def entry(self) -> Entry:
+        """Where the library is kept."""
+        return Entry(self.origin, ".so")
 
-    def manifest(self, library: bytes) -> bytes:
-        stated = {**self.origin, "library": hashlib.sha256(library).hexdigest()}
-        return json.dumps(stated, indent=1).encode()
+    @property
+    def key(self) -> str:
+        return self.entry.key
 
     def compile(self, folder: Path) -> bytes:
         """Return the library; names are relative, so that no path of this run gets into it."""
@@ -345,56 +333,11 @@ def _obtain(build: _Build, folder: Path) -> tuple[tuple[ca.Function, ...], bool]
 def _from_cache_or_compiler(
     build: _Build, folder: Path, private: Path
 ) -> tuple[tuple[ca.Function, ...], bool]:
-    cached = _read(build, folder)
+    cached = build.entry.read(folder)
     if cached is not None:
         with suppress(RuntimeError):
             return build.load(cached, private), True
     library = build.compile(private)
     functions = build.load(library, private)
-    try:
-        _keep(build, library, folder)
-    except OSError as error:
-        remedy = "make it a folder that you alone may write to, or set NSOPT_CACHE to another"
-        message = f"every run compiles anew, as {folder} cannot be used ({error}): {remedy}"
-        _say(f"not kept in {folder}", message)
+    build.entry.write(library, folder)
     return functions, False
-
-
-def _read(build: _Build, folder: Path) -> bytes | None:
-    """Return the library of the cache if its manifest is, to the byte, what it must be."""
-    try:
-        _require_own(folder)
-        library, manifest = (_read_own(folder / f"{build.key}{x}") for x in (".so", ".json"))
-    except OSError:
-        return None
-    return library if manifest == build.manifest(library) else None
-
-
-def _keep(build: _Build, library: bytes, folder: Path) -> None:
-    """Put the entry into the cache; two processes at once write the same."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _require_own(folder)
-    for suffix, content in ((".so", library), (".json", build.manifest(library))):
-        path = folder / f"{build.key}{suffix}"
-        if path.is_symlink():  # nothing of ours, and nothing is written through it
-            path.unlink()
-        with replacing(path) as new:
-            create(new, content)
-            new.chmod(0o600)  # whatever the umask lets others do
-
-
-def _require_own(folder: Path) -> None:
-    """Raise where others may write: their library and manifest would fit each other too."""
-    _require_own_status(folder.stat())
-
-
-def _read_own(path: Path) -> bytes:
-    """Return the content of a file that nobody else may have written, no link to one either."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-        _require_own_status(os.fstat(file.fileno()))
-        return file.read()
-
-
-def _require_own_status(status: os.stat_result) -> None:
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise PermissionError("others may write to it")

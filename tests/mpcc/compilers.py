@@ -6,6 +6,7 @@ import shutil
 import casadi as ca
 import pytest
 
+from nsopt import kept_code
 from nsopt.mpcc import native
 
 COMPILERS = ["cc", "gcc", "clang"] if os.name == "posix" else []
@@ -25,6 +26,7 @@ def forget(monkeypatch):
     """Put this process into the state of a fresh one."""
     for memory in ("_loaded", "_failed", "_said"):
         monkeypatch.setattr(native, memory, type(getattr(native, memory))())
+    monkeypatch.setattr(kept_code, "_said", set())
 
 
 def script(path, *lines):

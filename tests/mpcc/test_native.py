@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import c_units, cache_folder, compile_native, native
+from nsopt.mpcc import c_units, compile_native, native
 from nsopt.mpcc.compiler import Compiler
 from tests.mpcc.compilers import CC, forget, needs_compiler, script, swing
 
@@ -240,8 +240,8 @@ def test_verified_library_that_does_not_load_is_rebuilt(folder, counted, monkeyp
     """As one made on another machine, in a folder that both see."""
     compile_native(swing())
     build = native._Build.of(native.found_compiler(), swing(), None)
-    native._keep(build, b"not a library", folder)
-    assert native._read(build, folder) == b"not a library"
+    build.entry.write(b"not a library", folder)
+    assert build.entry.read(folder) == b"not a library"
     assert_rebuilt(monkeypatch, counted)
 
 
@@ -325,26 +325,6 @@ def test_files_that_others_may_have_written_are_not_loaded(
         forget(monkeypatch)
         assert compile_native(swing()).cached is cached
         assert counted() == times
-
-
-ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="a folder of Linux")
-
-
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({"NSOPT_CACHE": "/a/b", "XDG_CACHE_HOME": "/x"}, "/a/b"),
-        ({"NSOPT_CACHE": "~/b"}, "/house/me/b"),
-        pytest.param({"XDG_CACHE_HOME": "/x"}, "/x/nsopt", marks=ON_LINUX),
-        pytest.param({}, "/house/me/.cache/nsopt", marks=ON_LINUX),
-    ],
-)
-def test_cache_folder(environment, expected, monkeypatch):
-    for name in ("NSOPT_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": "/house/me", **environment}.items():
-        monkeypatch.setenv(name, value)
-    assert cache_folder() == Path(expected)
 
 
 if __name__ == "__main__":
