@@ -116,16 +116,41 @@ class StepAttempt:
         return f"h = {is_['h']:.3g} s: {why}"
 
     def _running(self) -> ca.Function:
-        """Return the attempt of a chain that is running."""
+        """Return the attempt of a chain that is running.
+
+        Newton's tolerance is of residuals over the typical force, the limit of acceptance is one of
+        forces: where loads are above some 50 N, equations may be off by more than that although
+        Newton ended. Only then is the step solved again, to round-off.
+        """
+        solve = self._solve()
+        z, parameters, *_ = (ca.MX.sym(f"in_{i}", solve.numel_in(i)) for i in range(4))
+        first, record = (ca.MX.sym(f"out_{i}", solve.numel_out(i)) for i in range(2))
+        given = [z, parameters, first, record]
+        hold = ca.Function("hold", given, [first, record])
+        again = solve(z, parameters, STRICTEST, record[OUTCOME.index("iterations")])
+        sharper = ca.Function("sharper", given, list(again[:2]))
+        where_unmet = ca.Function.if_else("where_unmet", sharper, hold)
+        *ended, unmet = solve(z, parameters, 1, 0)
+        after, record = where_unmet(unmet, z, parameters, *ended)
+        return ca.Function("running", [z, parameters], [after, record])
+
+    def _solve(self) -> ca.Function:
+        """Return (z, parameters, most, earlier) -> (z, record, unmet): a step solved and judged.
+
+        ``most`` is the largest part of Newton's tolerance at which it may end, ``earlier`` is the
+        number of iterations before. ``unmet`` tells whether equations are not met although Newton
+        ended within its tolerance.
+        """
         program, layout = self._program, self.layout
         z, parameters = ca.MX.sym("z", layout.nz), ca.MX.sym("parameters", layout.parameters)
+        most, earlier = ca.MX.sym("most"), ca.MX.sym("earlier")
         state, (p, bounds, scales) = layout.state(z), layout.given(parameters)
         h = self.size(state.t, state.h, bounds)
         smallest = _at_h_min(h, bounds)
         now = ca.vertcat(state.t, state.q, state.v, p, h, scales)
         edges = np.cumsum([0, *program.sizes]).tolist()
         before = [state.x[a:b] for a, b in pairwise(edges)]
-        share = ca.fmin(ca.fmax(h / scales[0], STRICTEST), 1)
+        share = ca.fmin(ca.fmax(h / scales[0], STRICTEST), most)
         x: list[ca.MX] = []
         residuals, iterations = [], []
         stated = (program.parameters, program.parts, program.ends)
@@ -153,9 +178,11 @@ class StepAttempt:
             value,
             limit,
             ca.vertcat(*recorded),
-            ca.vertcat(motion, sum(iterations), h, kinetic),
+            ca.vertcat(motion, sum(iterations, earlier), h, kinetic),
         )
-        return ca.Function("running", [z, parameters], [after, record])
+        exact = ca.mmax(ca.vertcat(0, *residuals)) <= self._newton.tolerance
+        unmet = ca.logic_and(exact, program.unmet(record[OUTCOME.index("failed")]))
+        return ca.Function("solve", [z, parameters, most, earlier], [after, record, unmet])
 
     @cached_property
     def size(self) -> ca.Function:

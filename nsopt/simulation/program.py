@@ -91,6 +91,10 @@ class StepProgram:
         *end, value, limit = self._evaluate(*x, np.concatenate([*numbers.values(), [force]]))
         return StepEnd(*end), self._checks.fault(value, limit)
 
+    def unmet(self, row: ca.MX) -> ca.MX:
+        """Return whether a judged row, -1 for none, is one of equations, which can be solved."""
+        return self._checks.unmet(row)
+
     def fault(self, row: int, value: float, limit: float) -> Fault:
         """Return in words what row of the judged values failed."""
         return self._checks.describe(row, value, limit)
