@@ -64,7 +64,7 @@ def check_readable(path: Path) -> None:
         return
     with file:
         if "model_hash" in file.attrs and "casadi_version" in file.attrs:
-            _tell([*_faults_of_members(file)])
+            _refuse([*_faults_of_members(file)])
 
 
 def _faults_of_members(file: h5py.File) -> Iterator[str]:
@@ -102,7 +102,7 @@ def check_values(data: xr.Dataset) -> None:
     ValueError
         Naming all that is wrong.
     """
-    _tell([*_faults_of_values(data)])
+    _refuse([*_faults_of_values(data)])
 
 
 def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
@@ -139,10 +139,10 @@ def check_complete(data: xr.Dataset) -> None:
         Naming all that is wrong.
     """
     faults = [*_faults_of_variables(data), *_faults_of_attributes(data.attrs)]
-    _tell(faults or [*_faults_of_labels(data), *_faults_of_tables(data)])
+    _refuse(faults or [*_faults_of_labels(data), *_faults_of_tables(data)])
 
 
-def _tell(faults: Sequence[str]) -> None:
+def _refuse(faults: Sequence[str]) -> None:
     if faults:
         more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
         raise ValueError(f"{'; '.join(faults[:5])}{more}")

@@ -215,7 +215,7 @@ def test_an_optimum_that_departs_open_loop_is_told_from_when(off, told):
     data = xr.Dataset(
         {"q": (("time", "q"), q), "resimulated": (("time", "q"), q + left)}, {"time": t}, attrs
     )
-    found = list(optima._departs(data))
+    found = list(optima._tell_departure(data))
     assert bool(found) == told
     if told:
         assert "departs at t = 0.75 s, by 0.11 (m, rad) until 1 s" in found[0]
@@ -230,7 +230,7 @@ def test_times_of_contacts_on_a_grid_are_told_in_optima():
         {"time": np.linspace(0, 1, 5), "contact": ["floor"]},
         attrs,
     )
-    (text,) = optima._moves_by_steps(data)
+    (text,) = optima._tell_changes_at_steps(data)
     assert text.startswith("contact 'floor' opens at the end of a step (t = 0.5 s, 1 such")
-    assert not list(optima._moves_by_steps(data.isel(time=slice(3))))
-    assert not list(optima._moves_by_steps(data.assign_attrs(modes="{}")))
+    assert not list(optima._tell_changes_at_steps(data.isel(time=slice(3))))
+    assert not list(optima._tell_changes_at_steps(data.assign_attrs(modes="{}")))

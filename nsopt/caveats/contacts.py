@@ -109,7 +109,7 @@ def _tell_long_steps(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _inside_walls(data: xr.Dataset) -> Iterator[str]:
+def _tell_depth_in_walls(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "gap_violation" not in data:
         return
     openings = np.atleast_1d(data.attrs["gap_scales"])
@@ -121,7 +121,7 @@ def _inside_walls(data: xr.Dataset) -> Iterator[str]:
         yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
 
 
-def _short_contacts(data: xr.Dataset) -> Iterator[str]:
+def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
     """Compliant contacts that are over within a few steps, and matter."""
     count = int(data.attrs["pressed"])
     if not count or not whole_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
@@ -160,7 +160,7 @@ class LateImpacts(NamedTuple):
     growth: Array  # [m/s^2] of that speed
 
 
-def late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
+def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
     """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them.
 
     Those after which it stays closed are among them.
@@ -181,7 +181,7 @@ def late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
         yield int(j), LateImpacts(k, h[k] - late, late, np.maximum(speed + growth * met, 0), growth)
 
 
-def _late_impacts(data: xr.Dataset) -> Iterator[str]:
+def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
     """Impacts of driven bodies, late by part of a step in which forces change their speed."""
     needed = {"impact_impulse", "contact_loss"}
     if not whole_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
@@ -190,7 +190,7 @@ def _late_impacts(data: xr.Dataset) -> Iterator[str]:
         return  # nothing else goes on meanwhile: the rebound is as it was, and later
     shifted = whole = taken = latest = 0.0
     worst = ""
-    for j, x in late_impacts(data):
+    for j, x in find_late_impacts(data):
         impulse = data["impact_impulse"].values[x.step, j]
         whole += float(np.sum(impulse * x.speed))
         taken += float(np.nansum(data["contact_loss"].values[x.step, j]))
@@ -208,7 +208,7 @@ def _late_impacts(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _impacts_together(data: xr.Dataset) -> Iterator[str]:
+def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
     """Impacts in one step of a body with several others, which come one after the other.
 
     Where none of the surfaces parts again, the order does not matter: what strikes first stays in
@@ -252,7 +252,7 @@ def _rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
     return rebounds
 
 
-def _rolls(data: xr.Dataset) -> Iterator[str]:
+def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
     """Pins that roll in their bores by too much a step for their forces to be followed."""
     needed = {"contact_offset", "contact_mode", "body_quaternion"}
     if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
@@ -286,18 +286,18 @@ def _turns_of(x: Array) -> Array:
     return angles
 
 
-def _creeps(data: xr.Dataset) -> Iterator[str]:
+def _tell_creep(data: xr.Dataset) -> Iterator[str]:
     """Contacts that stick on a wall that turns."""
     needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
     if not data.sizes["contact"] or is_optimum(data) or not needed <= {*data.data_vars}:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    open, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
+    bores, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
     walls, worst = _walls(data), (0.0, "", 0.0)
     twice = 2 if data.attrs["scheme_name"] == "MoreauJean" else 1
     for k, name in enumerate(data["contact"].values[:rigid]):
         wall = walls.get(joint_of(str(name)))
-        if wall is None or wall["body"] < 0 or open[k]:
+        if wall is None or wall["body"] < 0 or bores[k]:
             continue
         b = wall["body"]
         w = data["body_angular_velocity"].values[:, b]
@@ -323,7 +323,7 @@ def _creeps(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _passed_through(data: xr.Dataset) -> Iterator[str]:
+def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
     """Balls that are on the other side of each other after a step, without an impact."""
     needed = {"gap", "body_position", "body_quaternion"}
     if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
@@ -379,11 +379,11 @@ def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
 CHECKS = (
     _tell_held_slip,
     _tell_long_steps,
-    _inside_walls,
-    _short_contacts,
-    _late_impacts,
-    _impacts_together,
-    _rolls,
-    _creeps,
-    _passed_through,
+    _tell_depth_in_walls,
+    _tell_short_contacts,
+    _tell_late_impacts,
+    _tell_impacts_together,
+    _tell_rolling_pins,
+    _tell_creep,
+    _tell_passing_through,
 )

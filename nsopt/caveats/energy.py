@@ -45,7 +45,7 @@ ROOM = 0.1
 """Of h_max, the h_min below which steps can end at impacts."""
 
 
-def _off_in_steps(data: xr.Dataset) -> Iterator[str]:
+def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
     loss, whole = _loss_between_impacts(data), measure_exchange(data)
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
@@ -154,4 +154,4 @@ def turns_directions(data: xr.Dataset) -> bool:
     return bool(data.attrs["scheme_name"] == "MoreauJean")
 
 
-CHECKS = (_tell_late_energy, _off_in_steps, _tell_energy_given)
+CHECKS = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_given)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 APART = 1.2
-"""Root mean square of forces over that of those that last from which there is a caveat: it is 1
-where forces vary as the motion does, in steps as long as users take up to 1.15."""
+"""Root mean square of forces over that of their means, from which there is a caveat. Where forces
+vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
 
 
-def _alternates(data: xr.Dataset) -> Iterator[str]:
+def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     """Forces that alternate from step to step, of which mean squares have no use."""
     needed = {"contact_force", "lasting_force", "contact_mode"}
     if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
@@ -42,4 +42,4 @@ def _alternates(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-CHECKS = (_alternates,)
+CHECKS = (_tell_alternating_forces,)

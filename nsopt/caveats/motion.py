@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.contacts import late_impacts
+from nsopt.caveats.contacts import find_late_impacts
 from nsopt.caveats.energy import forces_dissipate, steps_loss
 from nsopt.caveats.sizes import TINY, find_changes, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
@@ -127,7 +127,7 @@ def _changes(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return beside
 
 
-def _ahead(data: xr.Dataset) -> Iterator[str]:
+def _tell_shift(data: xr.Dataset) -> Iterator[str]:
     if is_optimum(data) or data.attrs["scheme_name"] in EXACT or not data.sizes["body"]:
         return
     phase = ahead_by_phase(data)
@@ -178,13 +178,13 @@ def _delays(data: xr.Dataset) -> Array:
     delay = np.zeros(data.sizes["time"])
     if np.any(data["external_work"].values):
         return delay[1:]
-    for j, x in late_impacts(data):
+    for j, x in find_late_impacts(data):
         rebounds = data["contact_mode"].values[x.step, j] == IMPACT
         delay[x.step] = np.maximum(delay[x.step], np.where(rebounds, x.late, 0))
     return delay[1:]
 
 
-def _within_steps(data: xr.Dataset) -> Iterator[str]:
+def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
     """Tell of the straight way to the end of a step in which a contact closes.
 
     When surfaces met follows from the way and the velocities at both ends of the step.
@@ -213,7 +213,7 @@ def _within_steps(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _come_round(data: xr.Dataset) -> Iterator[str]:
+def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
     """Tell of measured angles that jump by a full turn, and the torques of drives with them."""
     for name in map(str, data.data_vars):
         owner, angle, index = name.partition(".angle")
@@ -234,4 +234,4 @@ def _come_round(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-CHECKS = (_ahead, _within_steps, _come_round)
+CHECKS = (_tell_shift, _tell_closing_in_steps, _tell_angles_of_one_turn)

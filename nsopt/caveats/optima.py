@@ -22,16 +22,16 @@ DEPARTED = 0.05
 departed from it."""
 
 
-def _reversals(data: xr.Dataset) -> Iterator[str]:
+def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
     a = data.attrs
     if count := a.get("reversal_times", 0):
         where = _within_a_step(a, "reversal", "turns round", count)
         yield (
-            f"dry friction of {where}: the optimum may be none, for derivatives miss that the time "
-            "of it moves; smooth it by "
-            f"{a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more, which "
-            "may be less as steps are shorter; at up to about this speed [m/s] contacts then slide "
-            "that friction should hold, and a WARNING tells where they get far"
+            f"dry friction of {where}: the optimum may be none, for derivatives leave out that the "
+            "time of this moves; smooth the friction by "
+            f"{a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more; shorter "
+            "steps need less. Contacts that friction should hold then slide at up to about this "
+            "speed [m/s]; a WARNING tells where they get far"
         )
 
 
@@ -52,7 +52,7 @@ def _within_a_step(a: Mapping[str, Any], event: str, does: str, count: int | str
     return f"contact {contact!r} {does} within a step (t = {t:.4g} s, {count} in all)"
 
 
-def _moves_by_steps(data: xr.Dataset) -> Iterator[str]:
+def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
     """Contacts that open or close by complementarity, at ends of steps that are given."""
     a = data.attrs
     if not a.get("stationarity_kind") or "modes" in a or "contact_mode" not in data:
@@ -100,7 +100,7 @@ def _tell_closing(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _departs(data: xr.Dataset) -> Iterator[str]:
+def _tell_departure(data: xr.Dataset) -> Iterator[str]:
     if "resimulated" not in data:
         return
     q = data["q"].values
@@ -117,10 +117,10 @@ def _departs(data: xr.Dataset) -> Iterator[str]:
 
 
 CHECKS = (
-    _departs,
+    _tell_departure,
     _tell_closing,
-    _moves_by_steps,
-    _reversals,
+    _tell_changes_at_steps,
+    _tell_reversals,
     _tell_crossed_bores,
     _tell_smoothed_friction,
 )

@@ -37,7 +37,7 @@ STEADY = 1e-6
 """Angle [rad] that an axis of rotation may move in a step and stay."""
 
 
-def _other_schemes(data: xr.Dataset) -> Iterator[str]:
+def _tell_other_schemes(data: xr.Dataset) -> Iterator[str]:
     if max(parts_by_other_schemes(data)) > FEW:
         yield (
             f"{by_other_schemes(data)}, were taken by another scheme than "
@@ -58,7 +58,7 @@ def by_other_schemes(data: xr.Dataset) -> str:
     return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
 
 
-def _other_laws(data: xr.Dataset) -> Iterator[str]:
+def _tell_other_laws(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_by_other_laws"], data.attrs["steps"]
     if count:
         yield (
@@ -67,25 +67,24 @@ def _other_laws(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _below_h_min(data: xr.Dataset) -> Iterator[str]:
+def _tell_below_h_min(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
     if count > FEW * steps:
         yield f"{count} of {steps} steps had to be below h_min: lower it, {smaller(data)}"
 
 
-def _turn(data: xr.Dataset) -> Iterator[str]:
+def _tell_large_turns(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["body"] or "body_angular_velocity" not in data:
         return
     turns = _turns(data) * _axis_moves(data)
     k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
     if turns[k, body] > LARGEST_TURN:
-        name, t, h = (
+        name, (t, h) = (
             str(data["body"].values[body]),
-            data["time"].values[k + 1],
-            data["h"].values[k + 1],
+            (data[x].values[k + 1] for x in ("time", "h")),
         )
         yield (
-            f"body {str(name)!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at "
+            f"body {name!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at "
             f"most {LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} "
             "s or less"
         )
@@ -100,7 +99,7 @@ def _axis_moves(data: xr.Dataset) -> NDArray[np.bool_]:
     return moves
 
 
-def _ranges(data: xr.Dataset) -> Iterator[str]:
+def _tell_ranges(data: xr.Dataset) -> Iterator[str]:
     for name, variable in data.data_vars.items():
         most = variable.attrs.get("most", np.inf)
         if np.isfinite(most) and np.max(variable.values) > most:
@@ -151,7 +150,7 @@ def by_phase(data: xr.Dataset, found: dict[str, float]) -> str:
     )
 
 
-def _axial_friction(data: xr.Dataset) -> Iterator[str]:
+def _tell_axial_friction(data: xr.Dataset) -> Iterator[str]:
     """Friction of joints under forces along their axes, which it leaves out."""
     names = names_in(data, "friction_without_axial")
     if not names or not {"joint_reaction", "body_quaternion"} <= {*data.data_vars}:
@@ -179,10 +178,10 @@ def _axial_friction(data: xr.Dataset) -> Iterator[str]:
 
 
 CHECKS = (
-    _other_laws,
-    _other_schemes,
-    _below_h_min,
-    _turn,
-    _axial_friction,
-    _ranges,
+    _tell_other_laws,
+    _tell_other_schemes,
+    _tell_below_h_min,
+    _tell_large_turns,
+    _tell_axial_friction,
+    _tell_ranges,
 )
