@@ -22,6 +22,9 @@ BEHIND = {
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped
         """,
+    "parts of leaves that no user calls": """
+        leaves.background leaves.instructions leaves.leaf leaves.operations leaves.routines
+        """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly
         mechanics.symbolic mobility.screws robots.table simulation.fallback_chain simulation.limits

@@ -1,0 +1,5 @@
+"""Small SX functions as machine code in the process, by LLVM: no compiler of C is needed."""
+
+from nsopt.leaves.leaf import Leaf, LeafCode
+
+__all__ = ["Leaf", "LeafCode"]

@@ -1,0 +1,164 @@
+"""A small SX function as machine code in the process: at once, and better after a while."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.leaves import background
+from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.machine import load_objects, make_object, read_object
+from nsopt.leaves.text import write_text
+
+QUICK, GOOD = 0, 2
+"""LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
+
+_PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class LeafCode(NamedTuple):
+    """Machine code of y = f(x, p); what depends on p alone is computed once.
+
+    The code may run in many threads at once. Its arrays do not overlap.
+
+    Attributes
+    ----------
+    prepare : int
+        Address of ``void(const double *p, double *kept)``.
+    evaluate : int
+        Address of ``void(const double *x, const double *kept, double *y)``.
+    kept : int
+        How many numbers ``prepare`` writes.
+    x, p, y : int
+        Sizes.
+    level : int
+        LLVM's level of optimisation.
+    """
+
+    prepare: int
+    evaluate: int
+    kept: int
+    x: int
+    p: int
+    y: int
+    level: int
+
+
+class Leaf:
+    """An SX function (x, p) -> y of dense columns as machine code, with the bits of CasADi's.
+
+    Parameters
+    ----------
+    function : ca.Function
+        Columns may be empty. They are read and written whole.
+
+    Raises
+    ------
+    TypeError
+        For what is no SX function.
+    ValueError
+        For other inputs and outputs, and operations without machine code.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        _check(function)
+        self._text = write_text(read_instructions(function))
+        self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
+        self._y = int(function.numel_out(0))
+        self._name = function.name()
+        self._code: LeafCode | None = None
+        self._lock = threading.Lock()
+        self._asked = False
+
+    @property
+    def code(self) -> LeafCode:
+        """The best code that is ready.
+
+        It is made by level 0 when it is first asked for, unless code of level 2 is on the disk.
+        """
+        with self._lock:
+            if self._code is None:
+                self._code = self._read(GOOD) or self._load([*self._make(QUICK)], QUICK)
+            return self._code
+
+    def compile(self, level: int) -> None:
+        """Have code of one of LLVM's levels made now, and use it."""
+        with self._lock:
+            self._code = self._load([*self._make(level)], level)
+
+    def improve(self) -> None:
+        """Have code of level 2 made in the background; ``code`` is that when it is done."""
+        with self._lock:
+            if not self._asked:
+                self._asked = True
+                background.begin(self._improve())
+
+    def __call__(self, x: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
+        """Return y.
+
+        Raises
+        ------
+        ValueError
+            For arrays of other sizes.
+        """
+        code = self.code
+        given = [np.array(values, float).ravel() for values in (x, p)]
+        for name, values, size in zip("xp", given, (code.x, code.p), strict=True):
+            if values.size != size:
+                raise ValueError(f"{self._name}: {name} has {values.size} entries, not {size}")
+        kept, y = np.empty(code.kept), np.empty(code.y)
+        _PREPARE(code.prepare)(given[1].ctypes.data, kept.ctypes.data)
+        _EVALUATE(code.evaluate)(given[0].ctypes.data, kept.ctypes.data, y.ctypes.data)
+        return y
+
+    def _make(self, level: int) -> Iterator[bytes]:
+        for module in self._text.modules:
+            yield read_object(module, level) or make_object(module, level)
+
+    def _read(self, level: int) -> LeafCode | None:
+        objects = []
+        for module in self._text.modules:
+            code = read_object(module, level)
+            if code is None:
+                return None
+            objects.append(code)
+        return self._load(objects, level)
+
+    def _improve(self) -> Iterator[None]:
+        """Make one module in each turn."""
+        if self._code and self._code.level == GOOD:
+            return
+        objects = []
+        for code in self._make(GOOD):
+            objects.append(code)
+            yield
+        better = self._load(objects, GOOD)
+        with self._lock:
+            self._code = better
+
+    def _load(self, objects: list[bytes], level: int) -> LeafCode:
+        prepare, evaluate = load_objects(objects, ("prepare", "evaluate"))
+        kept = self._text.kept
+        return LeafCode(prepare, evaluate, kept, self._x, self._p, self._y, level)
+
+
+def _check(function: ca.Function) -> None:
+    name = function.name()
+    if not function.is_a("SXFunction"):
+        raise TypeError(f"{name!r} is no SX function: expand() it")
+    if (function.n_in(), function.n_out()) != (2, 1):
+        raise ValueError(
+            f"{name!r} has {function.n_in()} inputs and {function.n_out()} outputs:"
+            " a leaf has the inputs x and p and the output y"
+        )
+    shapes = {"x": function.sparsity_in(0), "p": function.sparsity_in(1)}
+    for what, shape in {**shapes, "y": function.sparsity_out(0)}.items():
+        if not shape.is_dense() or (shape.size2() != 1 and shape.numel()):
+            raise ValueError(f"{name!r}: {what} is {shape.dim(True)}, not a dense column")
