@@ -33,7 +33,7 @@ from nsopt.files import check_writable
 from nsopt.plots.style import label
 from nsopt.result import netcdf
 from nsopt.stored import ATTRIBUTES, VARIABLES
-from nsopt.stored_checks import check_complete
+from nsopt.stored_checks import check_complete, check_values
 from nsopt.stored_hash import check_hash
 from nsopt.summary import summary
 
@@ -54,6 +54,12 @@ def result():
         title="drop",
         progress=False,
     )
+
+
+@pytest.fixture(scope="module")
+def file_without_hash(result):
+    """The bytes of its file, for tests that change what the file holds."""
+    return netcdf(result.data)
 
 
 def test_saving_and_opening_loses_nothing(result, tmp_path):
@@ -208,9 +214,9 @@ def test_a_file_that_lacks_a_variable_is_no_whole_result(result, tmp_path, name)
 
 @pytest.mark.parametrize("name", ["axis", "contact", "gap", "tried"])
 @pytest.mark.parametrize("fault", ["is a group", "has no dimension"])
-def test_a_variable_that_became_something_else_is_named(result, tmp_path, name, fault):
+def test_a_variable_that_became_something_else_is_named(file_without_hash, tmp_path, name, fault):
     path = tmp_path / "x.nc"
-    path.write_bytes(netcdf(result.data))
+    path.write_bytes(file_without_hash)
     with h5py.File(path, "r+") as file:
         del file[name]
         file[name] = 3.0
@@ -222,10 +228,10 @@ def test_a_variable_that_became_something_else_is_named(result, tmp_path, name, 
 
 
 @pytest.mark.parametrize("name", ["nsopt_version", "completed"])
-def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_path, name):
+def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(file_without_hash, tmp_path, name):
     path = tmp_path / "x.nc"
     other = "many" if ATTRIBUTES[name] is not str else 3
-    path.write_bytes(netcdf(result.data))
+    path.write_bytes(file_without_hash)
     for change, fault in (
         (lambda attrs: attrs.__setitem__(name, other), f"'{name}' must be"),
         (lambda attrs: attrs.__delitem__(name), f"'{name}' is missing|something else"),
@@ -234,6 +240,11 @@ def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_pat
             change(file.attrs)
         with pytest.raises(ValueError, match=rf"x.nc' is .*({fault})"):
             Result.open(path)
+
+
+def check_all(data):
+    check_complete(data)
+    check_values(data)
 
 
 @pytest.mark.parametrize(
@@ -262,6 +273,20 @@ def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(result, tmp_pat
         (lambda data: data.assign(total_energy=1 + data["total_energy"]), "'total_energy' is not"),
     ],
 )
+def test_what_is_wrong_with_data_is_one_clear_error(result, change, fault):
+    with pytest.raises(ValueError, match=fault) as told:
+        check_all(change(result.data))
+    assert len(str(told.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda data: data.isel(time=slice(0)), "variable 'time' is empty"),
+        (lambda data: data.drop_attrs().assign_attrs(nsopt_version="1"), "; and "),
+        (lambda data: data.assign(total_energy=1 + data["total_energy"]), "'total_energy' is not"),
+    ],
+)
 def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, fault):
     path = tmp_path / "x.nc"
     path.write_bytes(netcdf(change(result.data)))
@@ -271,9 +296,9 @@ def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, 
     assert re.search(rf"x.nc' is no whole result: .*{fault}", outcome.stderr)
 
 
-def test_a_label_of_numbers_is_named(result, tmp_path):
+def test_a_label_of_numbers_is_named(file_without_hash, tmp_path):
     path = tmp_path / "x.nc"
-    path.write_bytes(netcdf(result.data))
+    path.write_bytes(file_without_hash)
     with h5py.File(path, "r+") as file:
         scale, size = file["body"].name, file["body"].size
         del file["body"]
