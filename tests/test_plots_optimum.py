@@ -1,6 +1,7 @@
 """The overview of an optimum: panels that tell something, none twice, with the right scales."""
 
 import json
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -30,8 +31,10 @@ SEVEN = [f"joint{k}" for k in range(1, 8)]
 
 
 @pytest.fixture(scope="module")
-def cart():
-    return load_optimization("double_integrator").solve(title="cart")
+def cart(tmp_path_factory):
+    """As read from its file."""
+    found = load_optimization("double_integrator").solve(title="cart")
+    return Result.open(found.save(tmp_path_factory.mktemp("results") / "cart.nc"))
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +67,14 @@ def hung(bounce):
     return Result(data.assign_attrs(bounce.data.attrs | data.attrs | costs))
 
 
+@cache
+def drawn_overview(result):
+    """The overview, drawn once for all that is asked of it."""
+    return overview(result)
+
+
 def panels(result):
-    return {ax.get_title(): ax for ax in overview(result).axes}
+    return {ax.get_title(): ax for ax in drawn_overview(result).axes}
 
 
 def names(ax):
@@ -75,9 +84,9 @@ def names(ax):
 @pytest.mark.parametrize(
     "name", ["cart", "bead", "bounce", pytest.param("arm", marks=pytest.mark.slow), "hung"]
 )
-def test_no_panel_repeats_and_none_is_empty(name, request, tmp_path):
+def test_no_panel_repeats_and_none_is_empty(name, request):
     result = request.getfixturevalue(name)
-    figure = overview(Result.open(result.save(tmp_path / "best.nc")))
+    figure = drawn_overview(result)
     shown = [ax for ax in figure.axes if ax.get_title()]
     assert len({ax.get_title() for ax in shown}) == len(shown) == 6
     assert all(ax.lines or ax.patches for ax in figure.axes)
