@@ -2,15 +2,16 @@
 
 import casadi as ca
 
-from nsopt import Composition, Variational
+from nsopt import Body, Composition, Frame, Mechanism, Revolute, Variational, assemble
 from nsopt.mpcc import Newton
 from nsopt.simulation import Acceptance, LargestStep, StepAttempt, StepProgram
-from tests.schemes.loops_in_space import bennett
 
 
 def generated(scheme):
-    """Return the C of an attempt at a step."""
-    program = StepProgram(bennett("relative"), scheme, Acceptance())
+    """Return the C of an attempt at a step of a pendulum, most of it that of a part."""
+    rod = Body("rod", 1.0, (0.02, 0.02, 0.02), (0.3, 0, 0))
+    hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
+    program = StepProgram(assemble(Mechanism([rod], [hinge])), scheme, Acceptance())
     attempt = StepAttempt(program, LargestStep(), Newton()).function
     code = ca.CodeGenerator("step.c")
     code.add(attempt)
