@@ -53,7 +53,7 @@ def works(row, build, duration):
     """Work of the joints at h and at h/2, of runs in which every step met the equations."""
     dynamics = build(row)
     start, work = thrown(dynamics), []
-    coarse = 2e-3 if build is grounded else 1e-3  # in a chain contacts follow each other faster
+    coarse = 2e-3 if build is grounded else 1e-3  # 2 ms is too coarse for worn hinges in a chain
     for h in (coarse, coarse / 2):
         result = run(dynamics, duration, h, start)
         assert np.nanmax(result["motion_residual"]) <= 1e-9
