@@ -19,7 +19,7 @@ from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import decoded, encoded
 from nsopt.stored_checks import check_complete, check_readable, check_values
-from nsopt.stored_hash import HASH, HASHES, add_hash, check_hash
+from nsopt.stored_hash import HASH, add_hash, check_hash
 from nsopt.summary import summary
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Result:
         """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
-            create(new, _netcdf_with_hash(self.data))
+            create(new, netcdf(encoded(self.data)))
         return path
 
     @classmethod
@@ -198,8 +198,7 @@ class Result:
                 f"{str(path)!r} is a netCDF file, but {kind}, not a result: open it by "
                 "xarray.open_dataset"
             )
-        for name in (HASH, HASHES):
-            data.attrs.pop(name, None)
+        data.attrs.pop(HASH, None)  # which 1.0.0 wrote there
         _whole(path, check_complete, data)
         if not lazy:
             check_saved(path, data)
@@ -374,14 +373,8 @@ def _written(path: str | Path, text: str) -> Path:
     return path
 
 
-def _netcdf_with_hash(data: xr.Dataset) -> bytes:
-    buffer = io.BytesIO(netcdf(encoded(data)))
-    add_hash(buffer)
-    return buffer.getvalue()
-
-
 def netcdf(data: xr.Dataset) -> bytes:
-    """Return ``data`` as a netCDF file.
+    """Return ``data`` as a netCDF file, with their hash.
 
     Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
     """
@@ -391,4 +384,5 @@ def netcdf(data: xr.Dataset) -> bytes:
     buffer = io.BytesIO()
     with h5netcdf.File(buffer, "w") as file:
         data.dump_to_store(xr.backends.H5NetCDFStore(file))
+    add_hash(buffer)
     return buffer.getvalue()

@@ -100,6 +100,9 @@ NOTES = {
 }
 """What a sweep has on each of its runs, also on those that failed: unit and meaning."""
 
+PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "step_control")
+"""Attributes that all results of a sweep share, where they have them."""
+
 LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 

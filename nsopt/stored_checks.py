@@ -23,6 +23,7 @@ from nsopt.stored import (
     VARIABLES,
     left_out,
 )
+from nsopt.stored_hash import GROUP
 
 if TYPE_CHECKING:
     import h5py
@@ -31,11 +32,28 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Of a variable, those that are read at once."""
 
-FINITE = (
-    *("q", "v", "body_position", "body_quaternion", "body_velocity", "body_angular_velocity"),
-    *("kinetic_energy", "potential_energy", "total_energy"),
+UNKNOWN_AT_TIMES = {
+    *("acceleration", "body_acceleration", "body_angular_acceleration", "lasting_force"),
+    *("contact_mode", "contact_offset", "joint_reaction", "joint_reaction_torque"),
+    *("joint_resistance", "joint_resistance_force"),
+}
+"""Variables that are NaN where they are not known, or where there is no such thing."""
+
+OF_STEPS = {
+    *("h", "impulse", "impact_impulse", "contact_force", "contact_loss"),
+    *("complementarity_residual", "motion_residual", "iterations", "retries", "solve_time"),
+}
+"""Variables of the step that ends at a time: NaN at the first."""
+
+NOT_NEGATIVE = (
+    *("h", "impulse", "impact_impulse", "kinetic_energy", "motion_residual", "gap_violation"),
+    *("complementarity_residual", "constraint_violation", "euler_norm_error"),
+    *("iterations", "retries", "solve_time"),
 )
-"""Variables that are known at every time."""
+"""Variables that are sizes and counts."""
+
+EXACT = 1e-9
+"""Of the largest of a sum's terms, what rounding may leave."""
 
 UNKNOWN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
 """Attributes of numbers that a run may not know: NaN."""
@@ -64,14 +82,23 @@ def check_readable(path: Path) -> None:
         return
     with file:
         if "model_hash" in file.attrs and "casadi_version" in file.attrs:
-            _refuse([*_faults_of_members(file)])
+            _refuse([*faults_of_members(file), *_faults_of_file(file)])
 
 
-def _faults_of_members(file: h5py.File) -> Iterator[str]:
+def faults_of_members(file: h5py.File) -> Iterator[str]:
+    """Yield what netCDF cannot read as variables over dimensions."""
     for name, x in file.items():
+        if name == GROUP:
+            continue
         if not hasattr(x, "dtype"):
-            yield f"{_name_variable(name)} is a group"
-        elif not x.shape:
+            yield f"{_name_variable(name)} is a group of {', '.join(map(repr, x)) or 'nothing'}"
+        elif x.shape and "CLASS" not in x.attrs and "DIMENSION_LIST" not in x.attrs:
+            yield f"{_name_variable(name)}, of type {x.dtype}, is over no dimension"
+
+
+def _faults_of_file(file: h5py.File) -> Iterator[str]:
+    for name, x in file.items():
+        if getattr(x, "shape", None) == ():
             yield f"{_name_variable(name)} has no dimension"
     for name in ("time", *LABELS, *VARIABLES):
         if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in left_out(file.attrs):
@@ -106,21 +133,70 @@ def check_values(data: xr.Dataset) -> None:
 
 
 def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
-    for name in (x for x in FINITE if x in data.variables):
-        if not all(np.all(np.isfinite(x)) for x in _parts(data, name)):
-            yield f"variable {name!r} has entries that are no finite numbers"
-    for name in ("h", "iterations", "retries", "solve_time"):
-        if any(np.any((x < 0) | np.isinf(x)) for x in _parts(data, name)):
-            yield f"variable {name!r} has entries that are negative or infinite"
+    for name in (x for x in VARIABLES if x in data.variables and x not in TEXTS):
+        for k, x in enumerate(_parts(data, name)):
+            known = x[1:] if not k and name in OF_STEPS else x
+            if np.any(np.isinf(x)) or (name not in UNKNOWN_AT_TIMES and np.any(np.isnan(known))):
+                yield f"variable {name!r} has entries that are no finite numbers"
+                break
+            if name in NOT_NEGATIVE and np.any(x < 0):
+                yield f"variable {name!r} has entries that are negative"
+                break
     name = "contact_mode"
     if name in data.variables and not all(
         np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in _parts(data, name)
     ):
         yield f"variable {name!r} has others than 0, 1, 2"
-    names = ("kinetic_energy", "potential_energy", "total_energy")
-    energies = zip(*(_parts(data, name) for name in names), strict=True)
-    if not all(np.all(abs(a + b - c) <= 1e-9 * np.max(abs(a) + abs(b))) for a, b, c in energies):
-        yield "variable 'total_energy' is not the sum of 'kinetic_energy' and 'potential_energy'"
+    for names, right, relation in RELATIONS:
+        if all(name in data.variables for name in names):
+            parts = zip(*(_parts(data, name) for name in names), strict=True)
+            if not all(right(*x) for x in parts):
+                yield f"variable {names[0]!r} is not {relation}"
+    time, h = data.variables["time"].values, data.variables["h"].values
+    # Of a result whose rows are steps.
+    if data.attrs["steps"] == len(time) - 1 and not data.attrs["output_times"]:
+        error = abs(np.diff(time) - h[1:])
+        if not np.all(error <= EXACT * (abs(time[1:]) + abs(time[:-1])) + 1e-6 * h[1:]):
+            yield "variable 'h' is not what 'time' rises by"
+
+
+def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
+    size = np.max(np.abs(terms), initial=0)
+    return bool(np.all(abs(total - sum(terms)) <= EXACT * size))
+
+
+def _is_balanced(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
+    changes = [x - x[0] for x in (lost, energy, work)]
+    size = np.max(np.abs([energy, work]), initial=0)
+    return bool(np.all(abs(changes[0] + changes[1] - changes[2]) <= EXACT * size))
+
+
+def _is_depth(violation: NDArray[Any], gap: NDArray[Any]) -> bool:
+    # Forces that press surfaces together have a depth, which is no violation.
+    off = abs(violation - np.maximum(-gap, 0)) > EXACT * np.max(abs(gap), initial=0)
+    return not np.any(off & (violation != 0))
+
+
+def _is_unit(quaternion: NDArray[Any], error: NDArray[Any]) -> bool:
+    off = abs(np.linalg.norm(quaternion, axis=-1) - 1)
+    return bool(np.all(off <= error[:, None] + EXACT))
+
+
+RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+    (
+        ("total_energy", "kinetic_energy", "potential_energy"),
+        _is_sum,
+        "the sum of 'kinetic_energy' and 'potential_energy'",
+    ),
+    (
+        ("dissipated_energy", "total_energy", "external_work"),
+        _is_balanced,
+        "what 'total_energy' lacks of 'external_work'",
+    ),
+    (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
+    (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
+)
+"""What variables over time have to do with each other: names, the check, and its words."""
 
 
 def _parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
@@ -163,7 +239,7 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
         elif not x.size and name == "time":
             yield "variable 'time' is empty"
     for label, variable in data.data_vars.items():
-        for key, kind in (("units", str), ("most", Real)):
+        for key, kind in (("units", str), ("long_name", str), ("most", Real)):
             if not isinstance(variable.attrs.get(key, "" if kind is str else 0), kind):
                 yield f"attribute {key!r} of {label!r} must be {_KINDS[kind]}"
         if label in VARIABLES and "units" not in variable.attrs:

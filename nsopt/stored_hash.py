@@ -1,4 +1,4 @@
-"""The hash of the data of a saved result, and of each of its variables."""
+"""The hash of the data of a saved result or sweep, of each variable and each attribute."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import numpy as np
 if TYPE_CHECKING:
     import h5py
 
-HASH, HASHES = "data_hash", "variable_hashes"
-"""Attributes of a saved result: the hash of all, and those of its variables as JSON."""
+HASH, HASHES = "data_hash", "hashes_by_name"
+"""Attributes of the group of hashes: the hash of all, and those of each name as JSON."""
+
+GROUP = "hashes"
+"""Group of a file, so that who reads variables and writes them anew takes no hashes along."""
 
 BLOCK = 1 << 22
 """Bytes that are read at once."""
@@ -36,8 +39,8 @@ def add_hash(content: Any) -> None:
     import h5py
 
     with h5py.File(content, "r+") as file:
-        file.attrs[HASHES] = json.dumps(_hashes(file))
-        file.attrs[HASH] = _hash(file)
+        found = {HASHES: json.dumps(_hashes(file)), HASH: _hash(file)}
+        file.create_group(GROUP).attrs.update(found)
 
 
 def check_hash(path: Path) -> str:
@@ -46,12 +49,13 @@ def check_hash(path: Path) -> str:
     Raises
     ------
     ValueError
-        If its data have another one, with the variables that changed.
+        If its data have another one, with the variables and attributes that changed.
     """
     import h5py
 
     with h5py.File(path, "r") as file:
-        stated = str(file.attrs.get(HASH, ""))
+        holder = file.get(GROUP, file)  # the file itself by 1.0.0
+        stated = str(holder.attrs.get(HASH, ""))
         found = _hash(file) if stated else ""
         changed = _changed(file) if stated != found else ""
     if stated != found:
@@ -63,33 +67,41 @@ def check_hash(path: Path) -> str:
 
 
 def _changed(file: h5py.File) -> str:
-    """Return the names of the variables that are not those that were saved."""
+    """Return the names of the variables and attributes that are not those that were saved."""
     try:
-        stated = dict(json.loads(file.attrs[HASHES]))
+        stated = dict(json.loads(file[GROUP].attrs[HASHES]))
     except (KeyError, TypeError, ValueError, RecursionError):  # of an earlier version
         return "something"
     found = _hashes(file)
     names = [name for name in {**stated, **found} if stated.get(name) != found.get(name)]
-    return ", ".join(map(repr, names[:5])) or "an attribute"
+    return ", ".join(names[:5]) or f"the hash in {GROUP!r}"
 
 
 def _hashes(file: h5py.File) -> dict[str, str]:
-    """Return the hash of each variable."""
-    totals = {}
-    for name in sorted(file):
-        total = hashlib.sha256()
-        _add(total, name, file[name])
-        totals[name] = total.hexdigest()[:16]
-    return totals
+    """Return the hash of each variable and attribute."""
+    totals = {f"variable {name!r}": _hash_of(name, file[name]) for name in _names(file)}
+    own = _attributes(file).items()
+    totals |= {f"attribute {name!r}": hashlib.sha256(_text(x)) for name, x in own}
+    return {name: total.hexdigest()[:16] for name, total in totals.items()}
 
 
 def _hash(file: h5py.File) -> str:
     """Return a hash of all variables and attributes, however HDF5 lays them out."""
     total = hashlib.sha256()
-    for name in sorted(file):
+    for name in _names(file):
         _add(total, name, file[name])
     total.update(_text(_attributes(file)))
     return total.hexdigest()
+
+
+def _names(file: h5py.File) -> list[str]:
+    return sorted({*file} - {GROUP})
+
+
+def _hash_of(name: str, x: Any) -> Any:
+    total = hashlib.sha256()
+    _add(total, name, x)
+    return total
 
 
 def _add(total: Any, name: str, x: Any) -> None:

@@ -155,7 +155,8 @@ def test_a_changed_number_is_found_by_the_hash(result, tmp_path):
         lambda file: file["gap"].attrs.__setitem__("units", "mm"),
         lambda file: file["tried_texts"].__setitem__(0, "all is well"),
     )
-    names = ["'gap'", "an attribute", "'gap'", "'tried_texts'"]
+    names = ["variable 'gap'", "attribute 'completed'"]
+    names += ["variable 'gap'", "variable 'tried_texts'"]
     for k, change in enumerate(changes):
         broken = tmp_path / f"{k}.nc"
         broken.write_bytes(path.read_bytes())

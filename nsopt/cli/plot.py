@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,9 @@ from nsopt.cli.common import plain_errors
 from nsopt.cli.look import PICTURES, SWEEP_PICTURES
 from nsopt.files import check_writable
 from nsopt.result import Result
-from nsopt.stored import NOTES
+from nsopt.stored import NOTES, PROVENANCE
+from nsopt.stored_checks import faults_of_members
+from nsopt.stored_hash import check_hash
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -206,12 +208,12 @@ def _section(text: str, result: Result) -> PoincareSection:
 
 def _is_sweep(path: Path) -> bool:
     """Return whether a file is the table of a sweep; what cannot be read is told by others."""
-    import xarray as xr
+    import h5py
 
     try:
-        with xr.open_dataset(path) as data:
-            return "completed" in data.data_vars and "time" not in data.dims
-    except Exception:  # a damaged file may raise anything
+        with h5py.File(path) as file:
+            return "time" not in file and ("completed" in file or "point_keys" in file.attrs)
+    except OSError:
         return False
 
 
@@ -221,31 +223,48 @@ def _sweep(path: Path) -> xr.Dataset:
     Raises
     ------
     ValueError
-        If it lacks what every sweep has, or is damaged.
+        If it lacks what every sweep has, is damaged, or is another one than was saved.
     """
+    import h5py
     import xarray as xr
 
+    with h5py.File(path) as file:
+        _tell(path, [*faults_of_members(file)])
+    check_hash(path)
     try:
-        data = xr.load_dataset(path)
+        data = xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{str(path)!r} cannot be read: {reason}") from error
-    swept = data["completed"].dims
-    faults = [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars]
-    if not any(x.dims and {*x.dims} <= {*swept} for x in data.coords.values()):
-        faults.append("the values that were swept are missing")
-    faults = faults or [
-        f"variable {str(x)!r} is of type {y.dtype}"
-        for x, y in data.data_vars.items()
-        if (y.dtype.kind in "iuf") is (x == "stop_reason")
-    ]
-    faults = faults or [
-        f"attribute {x!r} must be text, got {data.attrs.get(x)!r:.60}"
-        for x in SWEEP_ATTRIBUTES
-        if not isinstance(data.attrs.get(x), str)
-    ]
-    others = {x: data[x].dims for x in NOTES if x in data.data_vars and data[x].dims != swept}
-    faults += [f"variable {x!r} is over {dims}, not {swept}" for x, dims in others.items()]
+    _tell(path, [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars])
+    _tell(path, [*_faults_of_sweep(data)])
+    return data
+
+
+def _tell(path: Path, faults: Sequence[str]) -> None:
     if faults:
         raise ValueError(f"{str(path)!r} is no whole sweep: {'; '.join(faults[:5])}")
-    return data
+
+
+def _faults_of_sweep(data: xr.Dataset) -> Iterator[str]:
+    swept = data["completed"].dims
+    coords = [x for x in data.coords.values() if x.dims and {*x.dims} <= {*swept}]
+    if not coords:
+        yield "the values that were swept are missing"
+    for name, x in data.variables.items():
+        if name in NOTES and x.dims != swept:
+            yield f"variable {name!r} is over {x.dims}, not {swept}"
+        elif name in data.data_vars and (x.dtype.kind in "iuf") is (name == "stop_reason"):
+            yield f"variable {str(name)!r} is of type {x.dtype}"
+        elif x.dtype.kind == "f" and np.any(np.isinf(x.values)):
+            yield f"variable {str(name)!r} has entries that are infinite"
+        elif name in NOTES and x.dtype.kind in "if" and np.any(x.values < 0):
+            yield f"variable {name!r} has entries that are negative"
+        for key in ("units", "long_name"):
+            if not isinstance(x.attrs.get(key, ""), str):
+                yield f"attribute {key!r} of {str(name)!r} must be text"
+    if not np.all(np.isin(data["completed"], (0, 1))):
+        yield "variable 'completed' has others than 0, 1"
+    for name in (*SWEEP_ATTRIBUTES, *(x for x in PROVENANCE if x in data.attrs)):
+        if not isinstance(data.attrs.get(name), str):
+            yield f"attribute {name!r} must be text, got {data.attrs.get(name)!r:.60}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.result import Result
-from nsopt.stored import NOTES
+from nsopt.stored import NOTES, PROVENANCE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -76,10 +76,6 @@ MEASURES: Mapping[str, Measure] = {
 end of a lasting contact that exceeds all others, and change as h falls: for what a joint carries
 give `sweep` a quantile over time as a ``measure``.
 """
-
-PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "step_control")
-"""Attributes that all results of a sweep share, where they have them."""
-
 
 def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
     """Return the `NOTES` on a run, also on one that never began."""
