@@ -1,5 +1,6 @@
 """Figures of sweeps hold the numbers of their runs; the command draws them from the file."""
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +10,7 @@ from nsopt import Grid, Samples
 from nsopt.analysis import SectionValues, Strobe, bifurcation
 from nsopt.cli import BAD_INPUT, app
 from nsopt.cli.look import SWEEP_PICTURES
+from nsopt.cli.plot import SWEEP_ATTRIBUTES
 from nsopt.plots import SWEEP_FIGURES, bifurcation_diagram, measures
 from nsopt.result import netcdf
 from nsopt.stored import NOTES
@@ -135,3 +137,50 @@ def test_a_table_that_no_sweep_writes_is_one_error(tmp_path, variables, told):
     assert done.stderr.startswith(f"error: '{path}' is no whole sweep: ")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def make_steps_a_group(file):
+    del file["steps"]
+    file.create_group("steps")["x"] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda file: file["steps"].__setitem__(0, 9), "variable 'steps' changed"),
+        (lambda file: file.attrs.__setitem__("title", "x"), "attribute 'title' changed"),
+        (make_steps_a_group, "variable 'steps' is a group of 'x'"),
+        (lambda file: file.move("steps", "deeper/steps"), "'deeper' is a group of 'steps'"),
+        (lambda file: file.create_dataset("more", data=np.ones(2)), "'more', of type float64, is"),
+        (lambda file: file.__delitem__("completed"), "variable 'completed'"),
+    ],
+)
+def test_a_sweep_that_is_not_as_it_was_saved_is_one_error(tmp_path, change, told):
+    """What changed is named; a sweep without hashes, by another program, is read as it is."""
+    path, texts = tmp_path / "sweep.nc", dict.fromkeys(SWEEP_ATTRIBUTES, "{}")
+    whole = SWEPT | {"stop_reason": ("mass", ["", ""])}
+    path.write_bytes(netcdf(xr.Dataset(whole, {"mass": [1.0, 2.0]}, texts)))
+    assert CliRunner().invoke(app, ["plot", str(path), "--of", "steps"]).exit_code == 0
+    with h5py.File(path, "r+") as file:
+        change(file)
+    done = CliRunner().invoke(app, ["plot", str(path)])
+    assert done.exit_code == BAD_INPUT
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("completed", 7.0, "variable 'completed' has others than 0, 1"),
+        ("steps", -1.0, "variable 'steps' has entries that are negative"),
+        ("end_time", np.inf, "variable 'end_time' has entries that are infinite"),
+    ],
+)
+def test_a_number_that_no_sweep_writes_is_named(tmp_path, name, value, told):
+    path, texts = tmp_path / "sweep.nc", dict.fromkeys(SWEEP_ATTRIBUTES, "{}")
+    changed = {"stop_reason": ("mass", ["", ""]), name: ("mass", np.full(2, value))}
+    path.write_bytes(netcdf(xr.Dataset(SWEPT | changed, {"mass": [1.0, 2.0]}, texts)))
+    done = CliRunner().invoke(app, ["plot", str(path)])
+    assert done.exit_code == BAD_INPUT
+    assert told in done.stderr

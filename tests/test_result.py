@@ -57,7 +57,7 @@ def result():
 
 
 @pytest.fixture(scope="module")
-def file_without_hash(result):
+def content(result):
     """The bytes of its file, for tests that change what the file holds."""
     return netcdf(result.data)
 
@@ -215,9 +215,9 @@ def test_a_file_that_lacks_a_variable_is_no_whole_result(result, tmp_path, name)
 
 @pytest.mark.parametrize("name", ["axis", "contact", "gap", "tried"])
 @pytest.mark.parametrize("fault", ["is a group", "has no dimension"])
-def test_a_variable_that_became_something_else_is_named(file_without_hash, tmp_path, name, fault):
+def test_a_variable_that_became_something_else_is_named(content, tmp_path, name, fault):
     path = tmp_path / "x.nc"
-    path.write_bytes(file_without_hash)
+    path.write_bytes(content)
     with h5py.File(path, "r+") as file:
         del file[name]
         file[name] = 3.0
@@ -229,10 +229,10 @@ def test_a_variable_that_became_something_else_is_named(file_without_hash, tmp_p
 
 
 @pytest.mark.parametrize("name", ["nsopt_version", "completed"])
-def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(file_without_hash, tmp_path, name):
+def test_a_file_that_lacks_or_mistypes_an_attribute_is_no_result(content, tmp_path, name):
     path = tmp_path / "x.nc"
     other = "many" if ATTRIBUTES[name] is not str else 3
-    path.write_bytes(file_without_hash)
+    path.write_bytes(content)
     for change, fault in (
         (lambda attrs: attrs.__setitem__(name, other), f"'{name}' must be"),
         (lambda attrs: attrs.__delitem__(name), f"'{name}' is missing|something else"),
@@ -272,6 +272,16 @@ def check_all(data):
         (lambda data: data.assign(h=-data["h"]), "variable 'h' has entries that are negative"),
         (lambda data: data.assign(contact_mode=data["contact_mode"] + 7), "others than 0, 1, 2"),
         (lambda data: data.assign(total_energy=1 + data["total_energy"]), "'total_energy' is not"),
+        (lambda data: data.assign(gap=-1 - data["gap"]), "'gap_violation' is not the depth"),
+        (lambda data: data.assign(external_work=data["time"]), "'dissipated_energy' is not what"),
+        (lambda data: data.assign(body_quaternion=2 * data["body_quaternion"]), "not of norm one"),
+        (lambda data: data.assign(impulse=-1 - data["impulse"]), "'impulse' has .* negative"),
+        (
+            lambda data: data.assign(contact_slip=1 / (0 * data["contact_slip"])),
+            "'contact_slip' has",
+        ),
+        (lambda data: data.assign(h=1.5 * data["h"]), "'h' is not what 'time' rises by"),
+        (lambda data: data.assign(h=data["h"].assign_attrs(long_name=1)), "'long_name' of 'h'"),
     ],
 )
 def test_what_is_wrong_with_data_is_one_clear_error(result, change, fault):
@@ -297,9 +307,18 @@ def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, 
     assert re.search(rf"x.nc' is no whole result: .*{fault}", outcome.stderr)
 
 
-def test_a_label_of_numbers_is_named(file_without_hash, tmp_path):
+def test_what_is_over_no_dimension_is_named(content, tmp_path):
     path = tmp_path / "x.nc"
-    path.write_bytes(file_without_hash)
+    path.write_bytes(content)
+    with h5py.File(path, "r+") as file:
+        file["more"] = np.zeros(3)
+    with pytest.raises(ValueError, match=r"variable 'more', of type float64, is over no dimension"):
+        Result.open(path)
+
+
+def test_a_label_of_numbers_is_named(content, tmp_path):
+    path = tmp_path / "x.nc"
+    path.write_bytes(content)
     with h5py.File(path, "r+") as file:
         scale, size = file["body"].name, file["body"].size
         del file["body"]

@@ -229,19 +229,19 @@ def _sweep(path: Path) -> xr.Dataset:
     import xarray as xr
 
     with h5py.File(path) as file:
-        _tell(path, [*faults_of_members(file)])
+        _refuse(path, [*faults_of_members(file)])
     check_hash(path)
     try:
         data = xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{str(path)!r} cannot be read: {reason}") from error
-    _tell(path, [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars])
-    _tell(path, [*_faults_of_sweep(data)])
+    _refuse(path, [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars])
+    _refuse(path, [*_faults_of_sweep(data)])
     return data
 
 
-def _tell(path: Path, faults: Sequence[str]) -> None:
+def _refuse(path: Path, faults: Sequence[str]) -> None:
     if faults:
         raise ValueError(f"{str(path)!r} is no whole sweep: {'; '.join(faults[:5])}")
 

@@ -77,6 +77,7 @@ end of a lasting contact that exceeds all others, and change as h falls: for wha
 give `sweep` a quantile over time as a ``measure``.
 """
 
+
 def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
     """Return the `NOTES` on a run, also on one that never began."""
     import xarray as xr

@@ -253,7 +253,8 @@ def test_a_field_that_a_run_does_not_write_is_named(few, name, change, rewritten
 
 
 @pytest.mark.parametrize(
-    "name", ["q", *(f"pending_{x}" for x in ("q", "t", "h", "iterations", "contact_mode"))]
+    "name",
+    ["q", *(f"pending_{x}" for x in ("q", "t", "h", "iterations", "contact_mode", "impulse"))],
 )
 @pytest.mark.parametrize("value", [np.nan, -7.0])
 def test_a_number_that_no_run_writes_is_named(few, name, value):

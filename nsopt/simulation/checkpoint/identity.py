@@ -85,6 +85,6 @@ def check_same_run(saved: Identity, run: Identity, folder: Path) -> None:
     differences = [f"{n} was {saved.get(n, 'absent')}, is {run.get(n, 'absent')}" for n in outer]
     more = f"; and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
     raise ValueError(
-        f"the checkpoint {str(folder)!r} is of another run: {'; '.join(differences[:_SHOWN])}"
-        f"{more}. Resume with what it was, or start the run anew"
+        f"the checkpoint {str(folder)!r} is of another run, by its identity: "
+        f"{'; '.join(differences[:_SHOWN])}{more}. Resume with what it was, or start the run anew"
     )

@@ -24,6 +24,12 @@ from nsopt.simulation.stepper import StepperState
 PENDING = "pending_"
 """Before the names of columns in a head."""
 
+EXACT = 1e-9
+"""Of a time, what rounding may leave of a difference."""
+
+NORM_ERROR = 0.1
+"""Of Euler parameters, far beyond what steps leave."""
+
 
 @dataclass(frozen=True, eq=False)
 class SavedRun:
@@ -76,7 +82,9 @@ class SavedRun:
         kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
         every = int(run["store_every"])  # zero where rows are not steps
         if every:
-            _check_follows(place, AcceptedSteps.joined([kept, pending]), arrays, facts)
+            steps = AcceptedSteps.joined([kept, pending])
+            _check_follows(place, steps, arrays, facts)
+            _check_steps(place, steps, every, dynamics)
         stored = len(kept) * every + len(pending)
         if every and stored != facts["count"]:
             raise damaged(place, f"blocks have {stored} of its {facts['count']} steps (count)")
@@ -97,6 +105,18 @@ def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Fac
     ):
         if not np.array_equal(found, last):
             raise damaged(place, f"{name} is not that of the last of its steps")
+
+
+def _check_steps(place: Path, steps: AcceptedSteps, every: int, dynamics: Dynamics) -> None:
+    """Refuse steps that contradict themselves, each the last of ``every`` or pending."""
+    rises, h = np.diff(steps.t), steps.h[1:]
+    most = h + EXACT * abs(steps.t[1:])
+    if np.any(rises < h - EXACT * abs(steps.t[1:])) or (every == 1 and np.any(rises > most)):
+        raise damaged(place, "h is not what t of its steps rises by")
+    # CasADi takes what is empty as zeros.
+    norms = np.sqrt(np.array(dynamics.norms(steps.q.T))) if len(steps) else np.ones(1)
+    if np.any(abs(norms - 1) > NORM_ERROR):
+        raise damaged(place, "q has Euler parameters whose norm is not one")
 
 
 def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:

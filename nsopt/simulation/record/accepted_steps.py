@@ -27,9 +27,11 @@ ADDING = (
 )
 """Columns that add up over steps."""
 
-FINITE = ("t", "h", "q", "v", "impulse", "joint_impulse", "slip_impulse", "work", "iterations")
-COUNTS = ("h", "iterations", "retries", "solve_time")
-"""Columns of finite numbers, and those that are not negative."""
+NOT_NEGATIVE = (
+    *("h", "impulse", "impact_impulse", "motion_residual"),
+    *("iterations", "retries", "solve_time"),
+)
+"""Columns that are sizes and counts."""
 
 MODES = (FREE, LASTING, IMPACT)
 
@@ -131,9 +133,9 @@ class AcceptedSteps:
                 raise FieldError(f"{prefix}{name} is of type {x.dtype} and shape {x.shape}")
             if name in TEXTS and count and not 0 <= x.min() <= x.max() < len(texts):
                 raise FieldError(f"{prefix}{name} refers to texts that are not there")
-            if name in FINITE and not np.all(np.isfinite(x)):
+            if not np.all(np.isfinite(x)):
                 raise FieldError(f"{prefix}{name} has entries that are no finite numbers")
-            if name in COUNTS and np.any(x < 0):
+            if name in NOT_NEGATIVE and np.any(x < 0):
                 raise FieldError(f"{prefix}{name} has negative entries")
             if name == "contact_mode" and not np.all(np.isin(x, MODES)):
                 raise FieldError(f"{prefix}{name} has others than 0, 1, 2")
