@@ -110,7 +110,8 @@ def chain(links: int, coordinates: str, extras: str, speed: float) -> Structure:
                 v |= {6 * b + 1: w * (b + 0.5) * length, 6 * b + 5: w}
         named = {x.name for x in d.parameters}
         used = {x: float(y) for x, y in values.items() if x in named}
-        return Numbered(used, v, min(10 * period, 1.0), period)
+        sticks = links == 1 and used.get("mu", 0.0) > 0  # the hinge leaves one way to move
+        return Numbered(used, v, min(10 * period, 1.0), period, determined=not sticks)
 
     label = f"chain of {links}, {coordinates}, {extras or 'plain'}, {speed:g} rad/s"
     smooth = extras in ("", "springs")

@@ -21,7 +21,10 @@ Exact = Callable[[Array], tuple[Array, Array, float]]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One run: a structure with numbers; ``smooth`` where nothing strikes or sticks."""
+    """One run: a structure with numbers; ``smooth`` where nothing strikes or sticks.
+
+    Forces are ``determined`` unless friction may hold what a joint and a contact hold already.
+    """
 
     label: str
     dynamics: Dynamics
@@ -32,6 +35,7 @@ class Draw:
     scheme: Scheme | None = None
     smooth: bool = False
     exact: Exact | None = None
+    determined: bool = True
 
 
 Numbers = Callable[[np.random.Generator], "Numbered"]
@@ -47,6 +51,7 @@ class Numbered:
     period: float  # of the fastest thing that a user of it would think of [s]
     q: Mapping[int, float] = field(default_factory=dict)
     exact: Exact | None = None
+    determined: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ class Structure:
         scheme = self.schemes[rng.integers(len(self.schemes))]
         return Draw(
             *(self.label, self.dynamics, start, x.parameters, x.duration),
-            *(min(h, x.duration / 20), scheme, self.smooth, x.exact),
+            *(min(h, x.duration / 20), scheme, self.smooth, x.exact, x.determined),
         )
 
 
