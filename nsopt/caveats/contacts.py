@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from nsopt.caveats.sizes import (
     travel,
     whole_steps,
 )
-from nsopt.contact_modes import FREE, LASTING, joint_of, spans
+from nsopt.contact_modes import LASTING, joint_of, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,13 +42,6 @@ RESOLVED = 10
 
 SHARE = 0.01
 """Of the energy that a motion exchanges, that of a compliant contact that matters."""
-
-SHIFTED = 0.01
-"""Of what contacts take, the change by impacts at the end of their steps that there may be without
-a word."""
-
-ELASTIC = 0.1
-"""Of the energy of impacts, what they count as taking at least."""
 
 STRUCK = 0.1
 """Of the largest impulse of a contact, that of an impact of it that matters, and ..."""
@@ -147,64 +140,6 @@ def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
             f"compliant contact {str(name)!r} is over within {least} steps (t = {t:.4g} s, {most} "
             f"times less than {RESOLVED}): what it takes and its force are not resolved; h of "
             f"{h * least / RESOLVED / 2:.1g} s or less, about {2 * RESOLVED} steps a contact"
-        )
-
-
-class LateImpacts(NamedTuple):
-    """Impacts of a contact that was open before, (n,) each."""
-
-    step: NDArray[np.int_]  # the row of the step that ends with it
-    met: Array  # [s] how long after its start surfaces met
-    late: Array  # [s] how long before its end
-    speed: Array  # [m/s] of approach
-    growth: Array  # [m/s^2] of that speed
-
-
-def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
-    """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them.
-
-    Those after which it stays closed are among them.
-    """
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    if not rigid or not {"gap", "contact_mode"} <= {*data.data_vars}:
-        return
-    h = data["h"].values
-    for j in np.flatnonzero(np.isnan(np.atleast_1d(data.attrs["clearances"])[:rigid])):
-        gap, mode = data["gap"].values[:, j], data["contact_mode"].values[:, j]
-        k = np.flatnonzero(mode[3:] != FREE) + 3
-        k = k[(mode[k - 1] == FREE) & (mode[k - 2] == FREE)]
-        before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
-        growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
-        speed = speed + growth * h[k - 1] / 2  # at the start of the step
-        met = np.maximum(gap[k - 1], 0) / np.maximum(speed, TINY)
-        late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
-        yield int(j), LateImpacts(k, h[k] - late, late, np.maximum(speed + growth * met, 0), growth)
-
-
-def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
-    """Impacts of driven bodies, late by part of a step in which forces change their speed."""
-    needed = {"impact_impulse", "contact_loss"}
-    if not whole_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
-        return
-    if not np.any(data["external_work"].values):
-        return  # nothing else goes on meanwhile: the rebound is as it was, and later
-    shifted = whole = taken = latest = 0.0
-    worst = ""
-    for j, x in find_late_impacts(data):
-        impulse = data["impact_impulse"].values[x.step, j]
-        whole += float(np.sum(impulse * x.speed))
-        taken += float(np.nansum(data["contact_loss"].values[x.step, j]))
-        change = impulse * np.abs(x.growth) * x.late
-        shifted += float(np.sum(change))
-        if change.size and change.max() > latest:
-            latest, worst = float(change.max()), str(data["contact"].values[j])
-    taken = max(taken, ELASTIC * whole / 2)
-    if shifted > SHIFTED * taken:
-        yield (
-            f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
-            f"step in which forces change its speed: what it takes is off by some "
-            f"{100 * shifted / taken:.2g} %; take ContactAligned, whose steps end at impacts, or "
-            f"{smaller(data)}"
         )
 
 
@@ -381,7 +316,6 @@ CHECKS = (
     _tell_long_steps,
     _tell_depth_in_walls,
     _tell_short_contacts,
-    _tell_late_impacts,
     _tell_impacts_together,
     _tell_rolling_pins,
     _tell_creep,

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import is_optimum, smaller, whole_steps
-from nsopt.contact_modes import LASTING
+from nsopt.caveats.sizes import find_open, is_optimum, smaller, whole_steps
+from nsopt.contact_modes import LASTING, least_force
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +26,7 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     lasting = data["contact_mode"].values[:, :rigid] == LASTING
+    lasting &= ~_closes(data, rigid)
     h = data["h"].values[:, None] * lasting
     each, lasts = (
         np.nansum(h * np.nansum(data[name].values[:, :rigid] ** 2, axis=2))
@@ -40,6 +42,16 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
             f"forces of contacts alternate from step to step: while contact lasts their root mean "
             f"square is {each:.3g} N, that of their means {lasts:.3g} N; {remedy}"
         )
+
+
+def _closes(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
+    """Return where contacts close after a flight, be it short, and take its speed, too."""
+    force = np.nan_to_num(data["contact_force"].values[:, :rigid])
+    idle: NDArray[np.bool_] = np.linalg.norm(force, axis=2) <= least_force(data)
+    closes = np.zeros_like(idle)
+    closes[1:] = find_open(data)[:-1, :rigid]
+    closes[2:] |= idle[:-2] & idle[1:-1]
+    return closes
 
 
 CHECKS = (_tell_alternating_forces,)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.contacts import find_late_impacts
 from nsopt.caveats.energy import forces_dissipate, steps_loss
+from nsopt.caveats.impacts import carry_delays, find_late_impacts
 from nsopt.caveats.sizes import TINY, find_changes, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
 from nsopt.contact_modes import FREE, IMPACT
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-OFF = 0.045
+OFF = 0.05
 """Of the way of the body that moves farthest, how far bodies may be off without a word."""
 
 RESTS = 0.01
@@ -173,22 +173,22 @@ def _largest_way(data: xr.Dataset) -> float:
 def _delays(data: xr.Dataset) -> Array:
     """Return by how much impacts at the end of steps delay the motion, (time - 1,) [s].
 
-    Delays do not add up where something outside goes on at its own times.
+    They add up; where something outside goes on at its own times, impacts take of them.
     """
-    delay = np.zeros(data.sizes["time"])
-    if np.any(data["external_work"].values):
-        return delay[1:]
+    delay, left = np.zeros(data.sizes["time"]), np.ones(data.sizes["time"])
     for j, x in find_late_impacts(data):
         rebounds = data["contact_mode"].values[x.step, j] == IMPACT
         delay[x.step] = np.maximum(delay[x.step], np.where(rebounds, x.late, 0))
+        part = np.minimum(x.rebound / np.maximum(x.speed, TINY), 1)
+        left[x.step] = np.minimum(left[x.step], np.where(rebounds, part, 1))
+    if np.any(data["external_work"].values):
+        k = np.flatnonzero(delay)
+        delay[k] -= (1 - left[k]) * carry_delays(delay[k], left[k])
     return delay[1:]
 
 
 def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
-    """Tell of the straight way to the end of a step in which a contact closes.
-
-    When surfaces met follows from the way and the velocities at both ends of the step.
-    """
+    """Tell of the straight way to the end of a step in which a contact closes."""
     if is_optimum(data) or not whole_steps(data) or not {*data.data_vars} >= CLOSES:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
@@ -197,12 +197,7 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
     steps = np.flatnonzero(closes.any(axis=1))
     if not steps.size:
         return
-    x, v = data["body_position"].values, data["body_velocity"].values
-    h = data["h"].values[steps + 1, None]
-    change = v[steps] - v[steps + 1]
-    slower = np.sum((x[steps + 1] - x[steps] - v[steps + 1] * h[..., None]) * change, axis=2)
-    met = np.clip(slower / np.maximum(np.sum(change**2, axis=2), TINY), 0, h)
-    off = (np.abs(change).max(axis=2) * met * (h - met) / h).max(axis=1)
+    off = _off_where_met(data, steps)
     k = int(off.argmax())
     if off[k] > max(OFF * (way := _largest_way(data)), LEAST):
         name = str(data["contact"].values[np.argmax(closes[steps[k]])])
@@ -211,6 +206,29 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
             f" in which bodies are off by some {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
             f"way: {smaller(data)}"
         )
+
+
+def _off_where_met(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
+    """Return how far bodies are off the straight ways of steps where surfaces meet, (n,) [m].
+
+    When they meet follows from the gaps before; else, as in a bore, from the way and the velocities
+    at both ends of the step, which friction makes uncertain.
+    """
+    x, v = data["body_position"].values, data["body_velocity"].values
+    h = data["h"].values[steps + 1, None]
+    way, change = x[steps + 1] - x[steps], v[steps] - v[steps + 1]
+    slower = np.sum((way - v[steps + 1] * h[..., None]) * change, axis=2)
+    met = np.clip(slower / np.maximum(np.sum(change**2, axis=2), TINY), 0, h)
+    off: Array = (np.abs(change).max(axis=2) * met * (h - met) / h).max(axis=1)
+    known: dict[int, float] = {}
+    for _, late in find_late_impacts(data):
+        for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
+            known[k - 1] = min(met_at, known.get(k - 1, np.inf))
+    for i, k in enumerate(steps.tolist()):
+        if k in known:
+            t, grows = known[k], (v[k] - v[k - 1]) / data["h"].values[k]
+            off[i] = np.abs((v[k] + grows * t / 2 - way[i] / h[i]) * t).max()
+    return off
 
 
 def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:

@@ -1,0 +1,113 @@
+"""Caveats of impacts that steps place at their end, late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.caveats.sizes import TINY, is_optimum, smaller, whole_steps
+from nsopt.contact_modes import FREE
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+SHIFTED = 0.01
+"""Of what contacts take, the change by impacts at the end of their steps that there may be without
+a word."""
+
+
+class LateImpacts(NamedTuple):
+    """Impacts of a contact that was open before, (n,) each."""
+
+    step: NDArray[np.int_]  # the row of the step that ends with it
+    met: Array  # [s] how long after its start surfaces met
+    late: Array  # [s] how long before its end
+    speed: Array  # [m/s] of approach
+    growth: Array  # [m/s^2] of that speed
+    rebound: Array  # [m/s] at which surfaces part
+
+
+def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
+    """Yield impacts of each rigid contact at walls that do not turn, from the gaps before them.
+
+    Those after which it stays closed are among them.
+    """
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    if not rigid or not {"gap", "contact_mode"} <= {*data.data_vars}:
+        return
+    h = data["h"].values
+    for j in np.flatnonzero(np.isnan(np.atleast_1d(data.attrs["clearances"])[:rigid])):
+        gap, mode = data["gap"].values[:, j], data["contact_mode"].values[:, j]
+        k = np.flatnonzero(mode[3:] != FREE) + 3
+        k = k[(mode[k - 1] == FREE) & (mode[k - 2] == FREE)]
+        before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
+        growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
+        speed = speed + growth * h[k - 1] / 2  # at the start of the step
+        to_go = np.maximum(gap[k - 1], 0)
+        root = np.sqrt(np.maximum(speed**2 + 2 * growth * to_go, 0))
+        met = 2 * to_go / np.maximum(speed + root, TINY)
+        late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
+        after = np.minimum(k + 1, len(h) - 1)
+        rebound = np.maximum((gap[after] - gap[k]) / h[after] + growth * h[after] / 2, 0)
+        met_at, rebound = np.maximum(speed + growth * met, 0), rebound * (gap[after] > gap[k])
+        yield int(j), LateImpacts(k, h[k] - late, late, met_at, growth, rebound)
+
+
+def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
+    """Impacts of driven bodies, late by part of a step in which what drives them goes on."""
+    needed = {"impact_impulse", "contact_loss"}
+    if not whole_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
+        return
+    if not np.any(data["external_work"].values):
+        return  # nothing else goes on meanwhile: the rebound is as it was, and later
+    shifted = taken = most = 0.0
+    worst = ""
+    for j, x in find_late_impacts(data):
+        loss, change = _late_losses(data, j, x)
+        taken, shifted = taken + float(loss.sum()), shifted + float(change.sum())
+        if change.size and np.abs(change).max() > most:
+            most, worst = float(np.abs(change).max()), str(data["contact"].values[j])
+    if abs(shifted) > SHIFTED * taken:
+        yield (
+            f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
+            f"step in which forces change its speed: what it takes is off by some "
+            f"{100 * abs(shifted) / taken:.2g} %; take ContactAligned, whose steps end at impacts, "
+            f"or {smaller(data)}"
+        )
+
+
+def _late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array]:
+    """Return what impacts of a contact took, and by how much that is off for being late [J].
+
+    With an impulse I that turns an approach v into a rebound w a contact takes I (v - w) / 2, from
+    which v follows: what is taken goes with v^2, and more where I holds the body for what is left
+    of the step, too. Surfaces met at the speed of the gaps before, and would have at that of an
+    earlier time, by what impacts before delayed the motion.
+    """
+    impulse = np.nan_to_num(data["impact_impulse"].values[x.step, j])
+    loss = np.nan_to_num(data["contact_loss"].values[x.step, j])
+    approach = 2 * loss / np.maximum(impulse, TINY) + x.rebound
+    known = (x.step < data.sizes["time"] - 1) & (impulse > 0) & (loss > 0) & (approach > 0)
+    right = x.speed - x.growth * carry_delays(x.late, x.rebound / np.maximum(x.speed, TINY))
+    approach = np.where(known, approach, 1.0)
+    held = np.maximum(1 + x.growth * x.late / (approach + x.rebound), TINY)
+    return loss, loss * np.where(known, (right / approach) ** 2 / held - 1, 0.0)
+
+
+def carry_delays(late: Array, left: Array) -> Array:
+    """Return by how much a driven motion is late before each impact, (n,) [s].
+
+    An impact leaves of what was off before it the part with which surfaces rebound.
+    """
+    before = np.zeros(len(late))
+    for k in range(1, len(late)):
+        before[k] = min(left[k - 1], 1.0) * before[k - 1] + late[k - 1]
+    return before
+
+
+CHECKS = (_tell_late_impacts,)
