@@ -7,6 +7,7 @@ job consists of short turns, and after the one under way none begins.
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from collections.abc import Iterator
 from queue import SimpleQueue
@@ -28,7 +29,7 @@ def begin(job: Iterator[None]) -> None:
     global _thread  # noqa: PLW0603
     _jobs.put(job)
     with _lock:
-        if _thread is None:
+        if _thread is None or not _thread.is_alive():  # a forked process has no other threads
             _thread = threading.Thread(target=_work, name="nsopt-leaves", daemon=True)
             _thread.start()
             atexit.register(_end, _thread)
@@ -36,9 +37,17 @@ def begin(job: Iterator[None]) -> None:
 
 def _work() -> None:
     while not _ending.is_set():
-        for _ in _jobs.get():
-            if _ending.is_set():
-                return
+        try:
+            _work_on(_jobs.get())
+        except Exception:  # told as that of any thread; the other jobs are still done
+            told = (*sys.exc_info(), threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(told))
+
+
+def _work_on(job: Iterator[None]) -> None:
+    for _ in job:
+        if _ending.is_set():
+            return
 
 
 def _end(thread: threading.Thread) -> None:

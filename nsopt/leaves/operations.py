@@ -38,13 +38,13 @@ def _truth(*conditions: str) -> Operation:
     return _operation(*conditions, f"select i1 %{{{last}}}, double 1.0, double 0.0")
 
 
-def _nearer(comparison: str) -> Operation:
-    """Return a where it compares with b, or b is NaN; else b. Of two zeros that is the first."""
+def _extreme(comparison: str) -> Operation:
+    """Return b where it compares with a, or a is NaN; else a. Processors have the first select."""
     return _operation(
-        f"fcmp {comparison} double {{0}}, {{1}}",
-        "fcmp uno double {1}, {1}",
-        "or i1 %{2}, %{3}",
-        "select i1 %{4}, double {0}, double {1}",
+        f"fcmp {comparison} double {{1}}, {{0}}",
+        "select i1 %{2}, double {1}, double {0}",
+        "fcmp uno double {0}, {0}",
+        "select i1 %{4}, double {1}, double %{3}",
     )
 
 
@@ -76,8 +76,8 @@ _BY_NAME = {
         "select i1 %{3}, double 1.0, double {0}",
         "select i1 %{2}, double -1.0, double %{4}",
     ),
-    "FMIN": _nearer("ole"),
-    "FMAX": _nearer("oge"),
+    "FMIN": _extreme("olt"),
+    "FMAX": _extreme("ogt"),
     "CONSTPOW": _call("pow", 2),
     "PRINTME": _operation(
         "call i32 (ptr, ...) @printf(ptr @printed, double {1}, double {0})",
