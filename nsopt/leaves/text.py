@@ -81,7 +81,7 @@ def _write(instructions: Instructions, routine: Routine) -> str:
         first = names.get(a) or fetch(a)
         second = names.get(b) or fetch(b)
         template, results = OPERATIONS[operation[value]]
-        lines.append(template.format(first, second, n, n + 1, n + 2, n + 3))
+        lines.append(template.format(first, second, *range(n, n + results)))
         n += results
         names[value] = f"%{n - 1}"
         if value in wanted:
