@@ -9,8 +9,9 @@ import casadi as ca
 
 from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
 
-X, P = 0, 1
-"""Inputs of a leaf."""
+INPUT, CONSTANT, OUTPUT = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT
+X = 0
+"""Number of the input x; p is the next."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def read_instructions(function: ca.Function) -> Instructions:
     right: list[int] = []
     varies: list[bool] = []
     constants: dict[int, float] = {}
-    numbers: dict[int | bytes, int] = {}  # no tuples: Python's search for circles would meet each
+    numbers: dict[int, int] = {}  # by one integer: of tuples Python would collect garbage for long
+    known: dict[bytes, int] = {}
     count = function.n_instructions()
     base = max(count, int(function.nnz_in())) + 1  # beyond all values and entries
     work = [-1] * int(function.sz_w())
@@ -69,36 +71,37 @@ def read_instructions(function: ca.Function) -> Instructions:
         varies.append(depends)
         return len(operation) - 1
 
-    read_operation, read_input = function.instruction_id, function.instruction_input
-    read_output = function.instruction_output
+    read_operation, read_operands = function.instruction_id, function.instruction_input
+    read_place = function.instruction_output
     for k in range(count):
         what = read_operation(k)
-        if what == ca.OP_CONST:
-            constant = function.instruction_constant(k)
-            bits = struct.pack(">d", constant)
-            value = numbers.get(bits, -1)
-            if value < 0:
-                value = numbers[bits] = add(what, -1, -1, False)
-                constants[value] = constant
-            work[read_output(k)[0]] = value
-            continue
-        operands = read_input(k)
-        if what == ca.OP_OUTPUT:
-            outputs[read_output(k)[1]] = work[operands[0]]
-            continue
-        a, b = operands[0], operands[-1]
-        if what != ca.OP_INPUT:
-            a, b = work[a], work[b]
-            if what not in OPERATIONS:
-                raise ValueError(_unknown(function, what))
+        if what in OPERATIONS:
+            operands = read_operands(k)
+            a, b = work[operands[0]], work[operands[-1]]
             if a > b and what in COMMUTATIVE:
                 a, b = b, a
-        key = (what * base + a) * base + b
-        value = numbers.get(key, -1)
-        if value < 0:
-            depends = a == X if what == ca.OP_INPUT else varies[a] or varies[b]
-            value = numbers[key] = add(what, a, b, depends)
-        work[read_output(k)[0]] = value
+            key = (what * base + a) * base + b
+            value = numbers.get(key, -1)
+            if value < 0:
+                value = numbers[key] = add(what, a, b, varies[a] or varies[b])
+        elif what == OUTPUT:
+            outputs[read_place(k)[1]] = work[read_operands(k)[0]]
+            continue
+        elif what == INPUT:
+            a, b = read_operands(k)
+            key = (what * base + a) * base + b
+            value = numbers.get(key, -1)
+            if value < 0:
+                value = numbers[key] = add(what, a, b, a == X)
+        elif what == CONSTANT:
+            number = function.instruction_constant(k)
+            value = known.get(struct.pack(">d", number), -1)
+            if value < 0:
+                value = known[struct.pack(">d", number)] = add(what, -1, -1, False)
+                constants[value] = number
+        else:
+            raise ValueError(_unknown(function, what))
+        work[read_place(k)[0]] = value
     needed = _needed(operation, left, right, outputs)
     return Instructions(operation, left, right, constants, varies, needed, outputs)
 
@@ -110,7 +113,7 @@ def _needed(
     for value in outputs:
         needed[value] = True
     for value in range(len(operation) - 1, -1, -1):
-        if needed[value] and operation[value] not in (ca.OP_INPUT, ca.OP_CONST):
+        if needed[value] and operation[value] not in (INPUT, CONSTANT):
             needed[left[value]] = needed[right[value]] = True
     return needed
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import casadi as ca
-
-from nsopt.leaves.instructions import Instructions
+from nsopt.leaves.instructions import CONSTANT, INPUT, Instructions
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
@@ -56,9 +54,9 @@ def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     once: list[int] = []
     always: list[int] = []
     for value, operation in enumerate(instructions.operation):
-        if not instructions.needed[value] or operation == ca.OP_CONST:
+        if not instructions.needed[value] or operation == CONSTANT:
             continue
-        if operation != ca.OP_INPUT:
+        if operation != INPUT:
             (always if varies[value] else once).append(value)
         elif varies[value]:
             x[value] = Place("x", instructions.right[value])
@@ -80,7 +78,7 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
     """Divide a routine; return its pieces and the length of their scratch array."""
     left, right = instructions.left, instructions.right
     parts = [routine.values[k : k + PIECE] for k in range(0, len(routine.values), PIECE)]
-    last: dict[int, int] = {}  # the last part that reads a value
+    last = [0] * len(left)  # the last part that reads a value
     for k, part in enumerate(parts):
         for value in part:
             last[left[value]] = last[right[value]] = k
@@ -99,7 +97,7 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
     return pieces, length
 
 
-def _places(parts: list[list[int]], last: Mapping[int, int]) -> tuple[dict[int, Place], int]:
+def _places(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], int]:
     """Give each value that a later part reads a place; after its last part it is free again."""
     places: dict[int, Place] = {}
     free: list[int] = []
@@ -107,7 +105,7 @@ def _places(parts: list[list[int]], last: Mapping[int, int]) -> tuple[dict[int, 
     freed: list[list[int]] = [[] for _ in parts]
     for k, part in enumerate(parts):
         for value in part:
-            if last.get(value, k) > k:
+            if last[value] > k:
                 if not free:
                     free.append(length)
                     length += 1
