@@ -21,6 +21,7 @@ TITLES = {
     "nsopt.elements.clearance": "Joints with clearance",
     "nsopt.elements.compliant": "Compliant contacts",
     "nsopt.elements.range_of_motion": "Range of motion",
+    "nsopt.leaves": "Machine code of small functions",
     "nsopt.mechanics": "Mechanics",
     "nsopt.mobility": "Mobility",
     "nsopt.mpcc": "Programs with complementarity",

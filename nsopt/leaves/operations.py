@@ -1,8 +1,9 @@
 """What CasADi's virtual machine does for each operation, as instructions of LLVM.
 
 A template has the operands as ``{0}`` and ``{1}``; its results are ``%{2}``, ``%{3}`` and so on,
-and the last of them is the value. Bits are those of the virtual machine but for the sign and the
-payload of a NaN, which no operation promises: of sums of two NaNs processors return either.
+and the last of them is the value. Bits are those of the virtual machine, but for the sign and the
+payload of a NaN: of a sum of two NaNs processors return the first, and compilers choose which that
+is. One sees it in ``copysign`` alone.
 """
 
 from __future__ import annotations
