@@ -17,13 +17,12 @@ from nsopt.caveats.sizes import (
     STILL,
     TINY,
     is_optimum,
-    measure_exchange,
     smaller,
     suggest_following,
     travel,
     whole_steps,
 )
-from nsopt.contact_modes import LASTING, joint_of, spans
+from nsopt.contact_modes import LASTING, joint_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,12 +35,6 @@ DEEP = 0.1
 HELD_SLIP = 0.01
 """Of the way of the body that moves farthest, what contacts may slide without a word where dry
 friction should hold them."""
-
-RESOLVED = 10
-"""Steps that a compliant contact should last."""
-
-SHARE = 0.01
-"""Of the energy that a motion exchanges, that of a compliant contact that matters."""
 
 STRUCK = 0.1
 """Of the largest impulse of a contact, that of an impact of it that matters, and ..."""
@@ -112,35 +105,6 @@ def _tell_depth_in_walls(data: xr.Dataset) -> Iterator[str]:
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy = "MoreauJean holds rates only; take Variational, or smaller h"
         yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
-
-
-def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
-    """Compliant contacts that are over within a few steps, and matter."""
-    count = int(data.attrs["pressed"])
-    if not count or not whole_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
-        return
-    first, least, most = data.sizes["contact"] - count, RESOLVED, 0
-    worst: tuple[int, int] | None = None
-    for k in range(first, first + count):
-        force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
-        work = force * np.maximum(-data["gap"].values[:, k], 0) / 2
-        if "contact_loss" in data:  # of what is over within one step, too
-            work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
-        for begin, end in spans((force > 0) | (work > 0)):
-            inside = begin > 0 and end < len(force)
-            if inside and work[begin:end].max() > SHARE * measure_exchange(data):
-                count = end - begin + 1
-                most += count < RESOLVED
-                if count < least:
-                    least, worst = count, (k, begin)
-    if worst:
-        name, t = data["contact"].values[worst[0]], data["time"].values[worst[1]]
-        h = data["h"].values[worst[1]]
-        yield (
-            f"compliant contact {str(name)!r} is over within {least} steps (t = {t:.4g} s, {most} "
-            f"times less than {RESOLVED}): what it takes and its force are not resolved; h of "
-            f"{h * least / RESOLVED / 2:.1g} s or less, about {2 * RESOLVED} steps a contact"
-        )
 
 
 def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
@@ -315,7 +279,6 @@ CHECKS = (
     _tell_held_slip,
     _tell_long_steps,
     _tell_depth_in_walls,
-    _tell_short_contacts,
     _tell_impacts_together,
     _tell_rolling_pins,
     _tell_creep,

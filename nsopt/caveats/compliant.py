@@ -1,0 +1,96 @@
+"""Caveats of compliant contacts that steps do not resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.caveats.sizes import ROUND_OFF, measure_exchange, whole_steps
+from nsopt.contact_modes import spans
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+RESOLVED = 10
+"""Steps that a compliant contact should last."""
+
+PEAK = 6
+"""Steps from which the largest force is within 5 %, also where it is between their ends."""
+
+SHARE = 0.01
+"""Of the energy that a motion exchanges, that of a compliant contact that matters."""
+
+KEPT = 0.025
+"""Over the same, the energy that contacts that take none may be off by: then bodies are off by
+twice this part of their height at the end of the flight that follows."""
+
+
+class _Pushes(NamedTuple):
+    """Stretches in which a compliant contact has a force, within the run, (n,) each."""
+
+    begin: NDArray[np.int_]  # the first row with a force
+    steps: NDArray[np.int_]  # that they take
+
+
+def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
+    """Return those of a contact that matter: of each time that it presses and lets go again.
+
+    A force that is zero in between, with the surfaces still inside each other, is of two of them.
+    """
+    force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
+    inside = np.maximum(-data["gap"].values[:, k], 0)
+    work, found = force * inside / 2, []
+    if "contact_loss" in data:  # of what is over within one step, too
+        work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
+    least = SHARE * measure_exchange(data)
+    for begin, end in spans((force > 0) | (work > 0)):
+        parts = [(begin + a, begin + b) for a, b in spans(force[begin:end] > 0)]
+        for a, b in parts if len(parts) > 1 else [(begin, end)]:
+            if a > 0 and b < len(force) and work[a:b].max() > least:
+                found.append((a, b - a + 1))
+    return _Pushes(*np.array(found, dtype=int).reshape(-1, 2).T)
+
+
+def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
+    """Compliant contacts that are over within a few steps, and matter."""
+    count = int(data.attrs["pressed"])
+    if not count or not whole_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
+        return
+    first = data.sizes["contact"] - count
+    pushes = {k: _find_pushes(data, k) for k in range(first, first + count)}
+    short = [
+        (int(steps), k, int(begin))
+        for k, x in pushes.items()
+        for begin, steps in zip(x.begin, x.steps, strict=True)
+        if steps < RESOLVED
+    ]
+    if short and not (min(short)[0] >= PEAK and _keeps_energy(data, pushes)):
+        steps, k, begin = min(short)
+        h = data["h"].values[begin]
+        yield (
+            f"compliant contact {str(data['contact'].values[k])!r} is over within {steps} steps "
+            f"(t = {data['time'].values[begin]:.4g} s, {len(short)} times less than {RESOLVED}): "
+            "what it takes and its force are not resolved; h of "
+            f"{h * steps / RESOLVED / 2:.1g} s or less, about {2 * RESOLVED} steps a contact"
+        )
+
+
+def _keeps_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
+    """Return whether contacts that may take no energy give all of it back.
+
+    What else takes some counts as lost by them.
+    """
+    if "contact_loss" not in data:
+        return False
+    whole, loss = measure_exchange(data), np.nan_to_num(data["contact_loss"].values)
+    if np.abs(loss[:, list(pushes)]).max() > ROUND_OFF * whole:
+        return False
+    lost, last = data["dissipated_energy"].values - loss.sum(axis=1).cumsum(), len(loss) - 1
+    ends = np.concatenate([np.minimum(x.begin + x.steps, last) for x in pushes.values()])
+    return float(np.abs(lost[ends]).max()) <= KEPT * whole
+
+
+CHECKS = (_tell_short_contacts,)
