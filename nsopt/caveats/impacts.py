@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import TINY, is_optimum, smaller, whole_steps
+from nsopt.caveats.energy import UNPLACED
+from nsopt.caveats.sizes import TINY, is_optimum, measure_exchange, smaller, whole_steps
 from nsopt.contact_modes import FREE
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
         taken, shifted = taken + float(loss.sum()), shifted + float(change.sum())
         if change.size and np.abs(change).max() > most:
             most, worst = float(np.abs(change).max()), str(data["contact"].values[j])
-    if abs(shifted) > SHIFTED * taken:
+    if abs(shifted) > max(SHIFTED * taken, UNPLACED * measure_exchange(data)):
         yield (
             f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
             f"step in which forces change its speed: what it takes is off by some "
