@@ -83,7 +83,6 @@ def compiled_code(pytestconfig, tmp_path_factory):
 
 
 COMPILING = (
-    "nsopt.simulation.chain",
     "nsopt.simulation.batch",
     "nsopt.trajectory.sensitivity.mapped",
     "nsopt.trajectory.sensitivity.recorded",

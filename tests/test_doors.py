@@ -22,7 +22,8 @@ BEHIND = {
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped
         """,
-    "parts of leaves that no user calls": """
+    "parts of leaves and kernels that no user calls": """
+        kernels.newton kernels.square kernels.steps
         leaves.background leaves.instructions leaves.leaf leaves.operations leaves.routines
         """,
     "parts of mechanisms and steps that no user calls": """

@@ -66,6 +66,7 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
+from nsopt.mpcc.square_program import SquareProgram
 from nsopt.mpcc.stages import Known
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
@@ -132,6 +133,7 @@ __all__ = [
     "SolveError",
     "Solver",
     "Sqp",
+    "SquareProgram",
     "StageRun",
     "Statements",
     "Stationarity",

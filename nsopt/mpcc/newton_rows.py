@@ -49,7 +49,7 @@ class NewtonRows:
     @classmethod
     def of(cls, mpcc: Mpcc) -> NewtonRows:
         """Return the rows of a program."""
-        other, differentiated = _with_symbols(mpcc)
+        other, differentiated = with_symbols(mpcc)
         stated = projections(other)
         part, last = ca.SX.sym("part"), ca.SX.sym("last", mpcc.x.numel())
         point = part, last, ca.SX.sym("weights", stated.z.numel())
@@ -109,7 +109,7 @@ def _equations(mpcc: Mpcc) -> ca.SX:
     return stacked(b.expr / ca.SX(b.scale) for b in mpcc.equalities)
 
 
-def _with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
+def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     """Return a program with symbols where derivatives are stated."""
     other, parts = copy(mpcc), []
 

@@ -303,10 +303,10 @@ class StackedChecks:
         k = same[int(np.argmax(excess))]
         return self.describe(k, value[k], limit[k])
 
-    def unmet(self, row: ca.MX) -> ca.MX:
-        """Return whether a row, -1 for none, failed because equations are not met."""
-        of_equations = ca.MX(ca.DM([not unphysical for *_, unphysical in self._texts]))
-        return ca.logic_and(row >= 0, of_equations[ca.fmax(row, 0)])
+    @property
+    def of_equations(self) -> NDArray[np.bool_]:
+        """Which rows are of equations, (k,): these fail because they are not solved."""
+        return np.array([not unphysical for *_, unphysical in self._texts], dtype=bool)
 
     def describe(self, row: int, value: float, limit: float) -> Fault:
         """Return the fault of one row."""

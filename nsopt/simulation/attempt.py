@@ -63,8 +63,8 @@ RECORDED = (
 """Fields of a `StepEnd` that are recorded."""
 
 
-class StepAttempt:
-    """The function (z, parameters) -> (z, record) that a chain repeats.
+class StepRules:
+    """What attempts at steps have in common: their state, their record, and how they are judged.
 
     Parameters
     ----------
@@ -74,28 +74,18 @@ class StepAttempt:
 
     Attributes
     ----------
-    function : Function
     layout : ChainLayout
-        Of z and of the parameters.
+        Of the state z and of the parameters.
     record : int
         Size of a record.
     """
 
+    record: int
+
     def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
         self._program, self._control, self._newton = program, control, newton
         self.layout = ChainLayout.of(program.dynamics, sum(program.sizes))
-        z = ca.MX.sym("z", self.layout.nz)
-        parameters = ca.MX.sym("parameters", self.layout.parameters)
         self._columns: dict[str, int] = {}
-        running = self._running()
-        self.record = running.numel_out(1)
-        idle = ca.Function("idle", [z, parameters], [z, ca.DM.zeros(self.record)])
-        unless = ca.Function.if_else("attempt", running, idle)
-        self.function = ca.Function(
-            "attempt",
-            [z, parameters],
-            list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
-        )
 
     def fields(self, rows: Array) -> dict[str, Array]:
         """Return the columns of records (n, record) by name, each (n, size)."""
@@ -114,6 +104,68 @@ class StepAttempt:
         else:
             why = refused(*(is_[name] for name in ("local_error", *WALLS)))
         return f"h = {is_['h']:.3g} s: {why}"
+
+    @cached_property
+    def size(self) -> ca.Function:
+        """The function (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
+        return ca.Function("size", [t, trial, run], [h])
+
+    @cached_property
+    def judge(self) -> ca.Function:
+        """The function that says whether a step is good, and what follows.
+
+        It is given what `_first_failed` returns. Its results are `OUTCOME` from "good" to "limit",
+        then h to try and the status after it, where the step is good and where it is not.
+        """
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
+        failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
+        h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
+        tried, kinetic = extra[2], extra[3]
+        smallest = _at_h_min(tried, run)
+        error, depth, late, unplaced = ca.vertsplit(walls)
+        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
+        solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
+        sound = ca.logic_and(solved, failed < 0)
+        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
+        end = _landed(t + h, run[2], h)
+        factor = self._control.factor(figures, self._program.scheme.error_order)
+        shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
+        running = ChainStatus.RUNNING
+        results = [
+            *(good, end, solved, failed, *judged),
+            _within(trial * factor, run),
+            ca.if_else(end >= run[2], ChainStatus.DONE, running),
+            ca.fmax(shorter, run[0]),
+            ca.if_else(smallest, ChainStatus.STUCK, running),
+        ]
+        given = [t, trial, run, residuals, *first, h, walls, extra]
+        return ca.Function("judge", given, results, {"cse": True})
+
+
+class StepAttempt(StepRules):
+    """The function (z, parameters) -> (z, record) that a chain repeats, for derivatives.
+
+    Attributes
+    ----------
+    function : Function
+    """
+
+    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+        super().__init__(program, control, newton)
+        z = ca.MX.sym("z", self.layout.nz)
+        parameters = ca.MX.sym("parameters", self.layout.parameters)
+        running = self._running()
+        self.record = running.numel_out(1)
+        idle = ca.Function("idle", [z, parameters], [z, ca.DM.zeros(self.record)])
+        unless = ca.Function.if_else("attempt", running, idle)
+        self.function = ca.Function(
+            "attempt",
+            [z, parameters],
+            list(unless(self.layout.state(z).status == ChainStatus.RUNNING, z, parameters)),
+        )
 
     def _running(self) -> ca.Function:
         """Return the attempt of a chain that is running.
@@ -181,15 +233,10 @@ class StepAttempt:
             ca.vertcat(motion, sum(iterations, earlier), h, kinetic),
         )
         exact = ca.mmax(ca.vertcat(0, *residuals)) <= self._newton.tolerance
-        unmet = ca.logic_and(exact, program.unmet(record[OUTCOME.index("failed")]))
+        failed = record[OUTCOME.index("failed")]
+        of_equations = ca.MX(ca.DM(program.of_equations.tolist()))[ca.fmax(failed, 0)]
+        unmet = ca.logic_and(exact, ca.logic_and(failed >= 0, of_equations))
         return ca.Function("solve", [z, parameters, most, earlier], [after, record, unmet])
-
-    @cached_property
-    def size(self) -> ca.Function:
-        """Return (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
-        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
-        return ca.Function("size", [t, trial, run], [h])
 
     def _finish(self, sizes: list[int], checks: int) -> ca.Function:
         """Return the function that accepts or rejects a solved step."""
@@ -203,7 +250,7 @@ class StepAttempt:
         value, limit = ca.MX.sym("value", checks), ca.MX.sym("limit", checks)
         recorded, extra = ca.MX.sym("recorded", sum(sizes)), ca.MX.sym("extra", 4)
         figures = recorded[0], recorded[-1 - len(WALLS) :]
-        good, *judged, longer, ended, shorter, stuck = self._judge()(
+        good, *judged, longer, ended, shorter, stuck = self.judge(
             before.t, before.h, run, residuals, *_first_failed(value, limit), *figures, extra
         )
         q, v = ca.vertsplit(recorded[1 : 1 + d.nq + d.nv], [0, d.nq, d.nq + d.nv])
@@ -212,37 +259,6 @@ class StepAttempt:
         record = ca.vertcat(1, good, *judged, extra, recorded)
         given = [z, run, x, residuals, value, limit, recorded, extra]
         return ca.Function("finish", given, [state, ca.densify(record)])
-
-    def _judge(self) -> ca.Function:
-        """Return the function that says whether a step is good, and what follows.
-
-        It is given what `_first_failed` returns. Its results are `OUTCOME` from "good" to "limit",
-        then h to try and the status after it, where the step is good and where it is not.
-        """
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
-        residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
-        failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
-        h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
-        tried, kinetic = extra[2], extra[3]
-        smallest = _at_h_min(tried, run)
-        error, depth, late, unplaced = ca.vertsplit(walls)
-        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
-        solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
-        sound = ca.logic_and(solved, failed < 0)
-        good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
-        end = _landed(t + h, run[2], h)
-        factor = self._control.factor(figures, self._program.scheme.error_order)
-        shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
-        running = ChainStatus.RUNNING
-        results = [
-            *(good, end, solved, failed, *judged),
-            _within(trial * factor, run),
-            ca.if_else(end >= run[2], ChainStatus.DONE, running),
-            ca.fmax(shorter, run[0]),
-            ca.if_else(smallest, ChainStatus.STUCK, running),
-        ]
-        given = [t, trial, run, residuals, *first, h, walls, extra]
-        return ca.Function("judge", given, results, {"cse": True})
 
 
 def warm_guess(part: Mpcc, lanes: Lanes) -> ca.Function:

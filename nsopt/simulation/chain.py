@@ -1,40 +1,38 @@
-"""Many steps in one call of compiled code."""
+"""Many steps in one call of the kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import repeated
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
+from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
-from nsopt.simulation.attempt import StepAttempt
 from nsopt.simulation.bounds import reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.run import Run
+from nsopt.simulation.step_kernel import StepKernel
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """Steps solved by Newton in generated C code, many in one call.
+    """Steps solved by Newton in machine code, many in one call.
 
     For schemes whose h is given by a `StepControl`; for `PaperStep` that finds h itself it means
     `Sqp`, step by step. A step that Newton does not solve, or that is
     not accepted at any h down to h_min, is tried a little below it, unless h is fixed, then in the
-    ways of `FallbackChains` and by the solvers; the chain goes on from there. Without a C
-    compiler the same functions run in CasADi's virtual machine.
+    ways of `FallbackChains` and by the solvers; the chain goes on from there. No C compiler is
+    needed.
 
     Parameters
     ----------
@@ -52,45 +50,34 @@ class Compiled:
             raise ValueError(f"chunk must be 1 or more, got {self.chunk}")
 
 
-class _Code(NamedTuple):
-    """A chain as code, good for every run of one model with one scheme."""
-
-    attempt: StepAttempt
-    native: NativeFunction
+REPAID = 0.5
+"""Seconds of steps after which quicker machine code is begun."""
 
 
 @lru_cache(maxsize=16)
-def _code(
+def _kernel(
     dynamics: Dynamics,
     scheme: Scheme,
     acceptance: Acceptance,
     control: StepControl,
-    options: Compiled,
-    native: bool,
-) -> _Code:
-    program = StepProgram(dynamics, scheme, acceptance)
-    attempt = StepAttempt(program, control, options.newton)
-    if native:
-        repeats = repeated(attempt.function, options.chunk)
-        return _Code(attempt, compile_native(repeats, program.lanes))
-    return _Code(attempt, NativeFunction(attempt.function, False, False, 0.0))
+    newton: Newton,
+) -> tuple[StepKernel, float]:
+    """Return the attempts of a model, good for all of its runs, and the seconds it took."""
+    begin = perf_counter()
+    kernel = StepKernel(StepProgram(dynamics, scheme, acceptance), control, newton)
+    return kernel, perf_counter() - begin
 
 
 class Chain:
-    """The compiled chain of one run.
+    """The chain of one run.
 
     Bounds of h, the end of the run and scales are parameters beside those of the mechanism, so the
     code is made once for all runs of a sweep.
 
-    Parameters
-    ----------
-    native : bool
-        Whether C is generated; else single attempts run in CasADi's virtual machine, ready in
-        a second or two.
-
     Attributes
     ----------
-    code : NativeFunction
+    seconds : float
+        That it took to make the code.
     """
 
     def __init__(
@@ -102,11 +89,10 @@ class Chain:
         options: Compiled,
         run: Run,
         scales: Scales,
-        native: bool = True,
     ) -> None:
-        how = (acceptance, control, options, native)
-        self._attempt, self.code = _code(dynamics, scheme, *how)
-        self._call = Evaluator(self.code.function)
+        how = (acceptance, control, options.newton)
+        self._attempt, self.seconds = _kernel(dynamics, scheme, *how)
+        self._chunk, self._used = options.chunk, 0.0
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
@@ -159,10 +145,12 @@ class Chain:
 
     def _called(self, z: Array, parameters: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
         begin = perf_counter()
-        state, records = self._call(z, parameters)
+        state, records = self._attempt(z, parameters, self._chunk)
         seconds = perf_counter() - begin
-        rows = records.reshape((-1, self._attempt.record))
-        return self._recorded(state, rows[rows[:, 0] > 0], seconds, waiting)
+        self._used += seconds
+        if self._used > REPAID:
+            self._attempt.improve()
+        return self._recorded(state, records, seconds, waiting)
 
     def _recorded(
         self, state: Array, rows: Array, seconds: float, waiting: tuple[str, ...]

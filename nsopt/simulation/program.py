@@ -35,8 +35,8 @@ class StepProgram:
         parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
-    parameters : SX (p,)
-        Of the first part, then the typical force.
+    given, parameters : SX (p - 1,), SX (p,)
+        Parameters of the first part; these, then the typical force.
     ends : tuple of SX
         The fields of `StepEnd`, then value and limit of what the step is judged by.
     lanes : Lanes
@@ -64,7 +64,7 @@ class StepProgram:
         force = ca.SX.sym("force")
         ends = StepEnd.stated(d, start, step)
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
-        self.parameters = ca.vertcat(given, force)
+        self.given, self.parameters = given, ca.vertcat(given, force)
         self.ends = (*ends, self._checks.value, self._checks.limit)
         self.lanes = _lanes(d, self.parts, scales)
 
@@ -91,9 +91,10 @@ class StepProgram:
         *end, value, limit = self._evaluate(*x, np.concatenate([*numbers.values(), [force]]))
         return StepEnd(*end), self._checks.fault(value, limit)
 
-    def unmet(self, row: ca.MX) -> ca.MX:
-        """Return whether a judged row, -1 for none, is one of equations, which can be solved."""
-        return self._checks.unmet(row)
+    @property
+    def of_equations(self) -> NDArray[np.bool_]:
+        """Which of the judged rows are equations, which can be solved further."""
+        return self._checks.of_equations
 
     def fault(self, row: int, value: float, limit: float) -> Fault:
         """Return in words what row of the judged values failed."""

@@ -1,4 +1,8 @@
-"""The compiled chain: the same motion as the solvers', whatever its chunks, with or without C."""
+"""The chain: the same motion as the solvers', whatever its chunks, and as Python."""
+
+import os
+import subprocess
+import sys
 
 import casadi as ca
 import numpy as np
@@ -20,7 +24,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.mpcc import Newton, ProximalPoints, native
+from nsopt.mpcc import Newton, ProximalPoints
 from tests.schemes.models import case_a_dynamics, turned, wrapped
 
 pytestmark = pytest.mark.compiled
@@ -64,15 +68,20 @@ def test_chain_and_solvers_agree(scheme):
     assert np.nansum(compiled["impulse"]) == pytest.approx(np.nansum(solved["impulse"]), rel=1e-6)
 
 
-def test_the_virtual_machine_takes_the_same_steps(monkeypatch):
-    compiled = run()
-    monkeypatch.setenv("CC", "there-is-no-such-compiler")
-    monkeypatch.setattr(native, "_said", set())
-    monkeypatch.setattr(native, "_loaded", {})
-    with pytest.warns(RuntimeWarning, match="no C compiler .*install gcc or clang, or set CC"):
-        slow = run(solver=Compiled(chunk=60))
-    assert slow["q"].values == pytest.approx(compiled["q"].values, abs=1e-13)
-    assert same(slow, run(solver=Compiled(chunk=50)))  # said once
+IN_PYTHON = """
+from tests.simulation.test_chain import run
+data = run(0.02)
+print(",".join(float(x).hex() for x in data["q"].values[-1]))
+"""
+
+
+def test_kernels_in_python_take_the_same_steps():
+    """Across the impact, to the bit; with a chunk that is not a part of them."""
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", IN_PYTHON]
+    told = subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+    q = [float.fromhex(x) for x in told.split(",")]
+    assert np.array_equal(q, run(0.02, solver=Compiled(chunk=7))["q"].values[-1])
 
 
 def test_kept_steps_are_every_kth_and_the_last():

@@ -1,0 +1,239 @@
+"""Attempts at steps, one after another: choose h, solve, judge, accept or try a smaller h."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from nsopt.kernels.kernel import hash_of_sources, kernel
+from nsopt.kernels.machine import call, view
+from nsopt.kernels.min_map import largest
+from nsopt.kernels.newton import solve
+from nsopt.kernels.tables import Tables
+from nsopt.kernels.views import workspace_of
+
+RUNNING = 0
+"""Status of a chain that goes on."""
+
+JUDGED = 10
+"""How many numbers the judgement of a step is: whether it is good, the time reached, whether Newton
+converged, the failed check, its value and limit; h to try and the status, if good and if not."""
+
+FIGURES = 4
+"""How many of the last recorded numbers the control of h looks at."""
+
+
+class Attempt(NamedTuple):
+    """The numbers of an attempt at a step.
+
+    Attributes
+    ----------
+    space : (k,)
+        The workspaces of all programs.
+    step : (k,)
+        t, q, v, parameters of the mechanism, h, scales, unknowns.
+    guess : (k,)
+        The same before a program is solved, with the last unknowns of it alone.
+    end : (k,)
+        What is recorded, residual of the motion, kinetic energy, values and limits of checks.
+    given : (k,)
+        What is judged: t, h to try, bounds of the run; residuals; the failed check, its value and
+        limit, h, figures; residual of the motion, iterations, h, kinetic energy.
+    """
+
+    space: Any
+    step: Any
+    guess: Any
+    end: Any
+    given: Any
+
+
+@kernel
+def make_attempts(
+    chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any
+) -> int:
+    """Make attempts until the chain ends or all records are filled; return how many were made.
+
+    Parameters
+    ----------
+    chain, tables, options : Chain, Tables, NewtonNumbers
+    z : (nz,)
+        State of the chain: t, q, v, h to try, unknowns of the last step, status. It is changed.
+    parameters : (np,)
+        Of the mechanism; h_min, h_max, end of the run; scales.
+    records : (most, record)
+    """
+    step = chain.nq + chain.nv + len(parameters) - 1 + chain.unknowns
+    end = chain.recorded + 2 + 2 * chain.checks
+    given = 5 + len(tables.at) - 1 + 4 + FIGURES + 4
+    a = tables.space_at[-1]
+    b = a + step
+    c = b + max(step, JUDGED)
+    d = c + end
+    x = np.zeros(d + given)
+    w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
+    state, known = view(z, 0, len(z)), view(parameters, 0, len(parameters))
+    of = Tables(
+        view(tables.numbers, 0, len(tables.numbers)),
+        view(tables.at, 0, len(tables.at)),
+        view(tables.space_at, 0, len(tables.space_at)),
+        view(tables.code, 0, len(tables.code)),
+        view(tables.of_equations, 0, len(tables.of_equations)),
+    )
+    for count in range(len(records)):
+        if z[-1] != RUNNING:
+            return count
+        attempt(chain, of, options, w, state, known, records[count])
+    return len(records)
+
+
+@kernel
+def attempt(
+    chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any, record: Any
+) -> None:
+    """Attempt one step: fill in its record, and change the state.
+
+    Newton's tolerance is of residuals over the typical force, the limit of acceptance is one of
+    forces: where loads are above some 50 N, equations may be off by more than that although Newton
+    ended. Only then is the step solved again, to round-off.
+    """
+    moving, bounds, programs = 1 + chain.nq + chain.nv, chain.mechanism, len(tables.at) - 1
+    given, end = w.given, w.end
+    given[0], given[1] = z[0], z[moving]
+    for k in range(3):
+        given[2 + k] = parameters[bounds + k]
+    call(chain.size, given, w.guess, w.step)
+    h = w.step[0]
+    state_step(chain, w, z, parameters, h)
+    last = h <= parameters[bounds] * chain.at_h_min
+    iterations, failed = 0, -1
+    residuals = view(given, 5, 5 + programs)
+    for most in (1.0, chain.strictest):
+        share = min(max(h / parameters[bounds + 3], chain.strictest), most)
+        old = view(z, moving + 1, len(z) - 1)
+        iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
+        call(chain.end, w.step, w.guess, end)
+        failed = find_failed(end, chain.recorded + 2, chain.checks)
+        exact = largest(residuals) <= options.tolerance
+        if failed < 0 or not exact or not tables.of_equations[failed]:
+            break
+    found, extra = 5 + programs, 9 + programs + FIGURES
+    at = chain.recorded + 2 + max(failed, 0)
+    given[found], given[found + 1], given[found + 2] = failed, end[at], end[at + chain.checks]
+    given[found + 3] = end[0]
+    for k in range(FIGURES):
+        given[found + 4 + k] = end[chain.recorded - FIGURES + k]
+    given[extra], given[extra + 1] = end[chain.recorded], iterations
+    given[extra + 2], given[extra + 3] = h, end[chain.recorded + 1]
+    judged = view(w.guess, 0, JUDGED)
+    call(chain.judge, given, given, judged)
+    record[0] = 1.0
+    for k in range(6):
+        record[1 + k] = judged[k]
+    for k in range(4):
+        record[7 + k] = given[extra + k]
+    for k in range(chain.recorded):
+        record[11 + k] = end[k]
+    if judged[0] != 0.0:
+        z[0], z[moving], z[-1] = judged[1], judged[6], judged[7]
+        for k in range(1, moving):
+            z[k] = end[k]
+        for k in range(chain.unknowns):
+            z[moving + 1 + k] = w.step[len(w.step) - chain.unknowns + k]
+    else:
+        z[moving], z[-1] = judged[8], judged[9]
+
+
+@kernel
+def state_step(chain: Any, w: Any, z: Any, parameters: Any, h: float) -> None:
+    """Write all numbers of a step but its unknowns."""
+    moving, mechanism = 1 + chain.nq + chain.nv, chain.mechanism
+    for k in range(moving):
+        w.step[k] = z[k]
+    for k in range(mechanism):
+        w.step[moving + k] = parameters[k]
+    w.step[moving + mechanism] = h
+    for k in range(mechanism + 3, len(parameters)):  # scales
+        w.step[moving + k - 2] = parameters[k]
+
+
+@kernel
+def solve_in_turn(
+    chain: Any,
+    tables: Any,
+    options: Any,
+    w: Any,
+    old: Any,
+    last: bool,
+    share: float,
+    residuals: Any,
+) -> int:
+    """Solve the programs of a step, each with the unknowns of those before; return the iterations.
+
+    Unknowns are written into the numbers of the step: the parameters of each program are what comes
+    before its own.
+
+    Parameters
+    ----------
+    old : (unknowns,)
+        Of the last step.
+    last, share : bool, float
+        As of `solve`.
+    residuals : (programs,)
+        The largest scaled residual of each.
+    """
+    iterations, begin = 0, len(w.step) - chain.unknowns
+    first = begin
+    for k in range(len(tables.at) - 1):
+        p = view(tables.numbers, tables.at[k], tables.at[k + 1])
+        space = view(w.space, tables.space_at[k], tables.space_at[k + 1])
+        x = workspace_of(p, space)
+        n = len(x.x)
+        c = 4 * k
+        parameters_of, guess = tables.code[c], tables.code[c + 1]
+        prepare, evaluate = tables.code[c + 2], tables.code[c + 3]
+        for i in range(first):
+            w.guess[i] = w.step[i]
+        for i in range(n):
+            w.guess[first + i] = old[first - begin + i]
+        call(guess, w.guess, w.guess, x.x)
+        if parameters_of:
+            call(parameters_of, w.step, w.guess, x.known)
+            call(prepare, x.known, x.kept, w.guess)
+        else:
+            call(prepare, w.step, x.kept, w.guess)
+        residuals[k], taken = solve(p, space, evaluate, options, last, share)
+        iterations += taken
+        for i in range(n):
+            w.step[first + i] = x.x[i]
+        first += n
+    return iterations
+
+
+@kernel
+def find_failed(end: Any, first: int, count: int) -> int:
+    """Return the first of the checked values that is not within its limit, -1 where all are."""
+    for k in range(first, first + count):
+        if not end[k] <= end[k + count]:
+            return k - first
+    return -1
+
+
+def kept_kernel(version: str) -> Any:
+    """Return `make_attempts`, compiled at the first call and kept on the machine.
+
+    What numba keeps it finds again by the file and the closure of this function alone; so the
+    version of all kernels is in it.
+    """
+
+    @numba.njit(cache=True, nogil=True, error_model="numpy")
+    def run(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
+        _ = version
+        return make_attempts(chain, tables, options, z, parameters, records)
+
+    return run
+
+
+run_chain = kept_kernel(hash_of_sources())

@@ -1,0 +1,172 @@
+"""The min map: which alternative of each row holds, and the weights of its terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nsopt.kernels.kernel import inlined
+from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, FIRST_EVENTS, PAIRS, ROWS, TERMS
+
+TINY = 1e-60
+"""Square of a length below which a vector has no direction."""
+
+
+@inlined
+def combine(s: Any, w: Any, part: float, at: Any) -> None:
+    """Fill in the rows r and the weights of their parts, of the next proximal point.
+
+    A pair is min(G, H), H where it is not active; a box mid(z - upper, z - lower, F); a disc F
+    inside, on the edge z less its radius along z - F; a first event its least active row. G and F
+    are multiplied by their shares, and ``part`` of the way from the last point is added to them;
+    with no part and shares of one it is the program itself.
+
+    Parameters
+    ----------
+    s, w : Square, Workspace
+    part : float
+    at : (terms,)
+        At the last point.
+    """
+    equations, pairs, boxes, discs = (
+        s.sizes[EQUATIONS],
+        s.sizes[PAIRS],
+        s.sizes[BOXES],
+        s.sizes[DISCS],
+    )
+    for i in range(equations):
+        w.r[i] = w.y[i]
+        w.weight[i] = 1.0
+    combine_pairs(s, w, part, at, pairs)
+    combine_boxes(s, w, part, at, boxes)
+    for k in range(discs):
+        combine_disc(s, w, part, at, k)
+    if s.sizes[FIRST_EVENTS]:
+        combine_events(s, w)
+
+
+@inlined
+def combine_pairs(s: Any, w: Any, part: float, at: Any, pairs: int) -> None:
+    """Take the smaller of G and H, H where a pair is not active."""
+    row, active = s.sizes[EQUATIONS], s.sizes[TERMS]
+    for k in range(pairs):
+        first, second = row + k, row + pairs + k
+        G = w.share[k] * w.y[first] + part * (w.y[second] - at[second])
+        H = w.y[second]
+        weight = row + 2 * k
+        if w.y[active + k] != 0.0 and not H < G:
+            w.r[row + k] = G
+            w.weight[weight] = w.share[k]
+            w.weight[weight + 1] = part
+        else:
+            w.r[row + k] = H
+            w.weight[weight] = 0.0
+            w.weight[weight + 1] = 1.0
+
+
+@inlined
+def combine_boxes(s: Any, w: Any, part: float, at: Any, boxes: int) -> None:
+    """Take F, or the bound that stops it."""
+    equations, pairs = s.sizes[EQUATIONS], s.sizes[PAIRS]
+    row, term, weight = equations + pairs, equations + 2 * pairs, equations + 2 * pairs
+    for k in range(boxes):
+        low, up = w.y[term + k], w.y[term + boxes + k]
+        z = term + 3 * boxes + k
+        F = w.share[pairs + k] * w.y[term + 2 * boxes + k] + part * (w.y[z] - at[z])
+        for i in range(4):
+            w.weight[weight + i] = 0.0
+        inner = low if low <= F else F
+        if up >= inner:
+            w.r[row + k] = up
+            w.weight[weight + 1] = 1.0
+        elif low <= F:
+            w.r[row + k] = low
+            w.weight[weight] = 1.0
+        else:
+            w.r[row + k] = F
+            w.weight[weight + 2] = w.share[pairs + k]
+            w.weight[weight + 3] = part
+        weight += 4
+
+
+@inlined
+def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
+    """Take F where z - F is inside, else z less its radius along z - F."""
+    equations, pairs, boxes, discs = (
+        s.sizes[EQUATIONS],
+        s.sizes[PAIRS],
+        s.sizes[BOXES],
+        s.sizes[DISCS],
+    )
+    row = equations + pairs + boxes + 2 * k
+    z = equations + 2 * pairs + 4 * boxes + 2 * k
+    share = w.share[pairs + boxes + 2 * k]
+    weight = equations + 2 * pairs + 4 * boxes + 10 * k
+    radius = max(w.y[z - 2 * k + 4 * discs + k], 0.0)
+    widens = 1.0 if w.y[z - 2 * k + 4 * discs + k] >= 0.0 else 0.0
+    z0, z1 = w.y[z], w.y[z + 1]
+    F0 = share * w.y[z + 2 * discs] + part * (z0 - at[z])
+    F1 = share * w.y[z + 2 * discs + 1] + part * (z1 - at[z + 1])
+    reach0, reach1 = z0 - F0, z1 - F1
+    square = reach0 * reach0 + reach1 * reach1
+    for i in range(10):
+        w.weight[weight + i] = 0.0
+    if square < radius * radius:
+        w.r[row], w.r[row + 1] = F0, F1
+        w.weight[weight] = w.weight[weight + 6] = part
+        w.weight[weight + 2] = w.weight[weight + 8] = share
+        return
+    length = np.sqrt(max(square, TINY))
+    u0, u1 = reach0 / length, reach1 / length
+    turn = radius / length if square > TINY else 0.0
+    w.r[row], w.r[row + 1] = z0 - radius * u0, z1 - radius * u1
+    # Of z - F by z it is 1 - part, by F minus its share.
+    d00, d01, d11 = turn * (1 - u0 * u0), -turn * u0 * u1, turn * (1 - u1 * u1)
+    w.weight[weight] = 1 - d00 * (1 - part)
+    w.weight[weight + 1] = -d01 * (1 - part)
+    w.weight[weight + 2] = d00 * share
+    w.weight[weight + 3] = d01 * share
+    w.weight[weight + 4] = -u0 * widens
+    w.weight[weight + 5] = -d01 * (1 - part)
+    w.weight[weight + 6] = 1 - d11 * (1 - part)
+    w.weight[weight + 7] = d01 * share
+    w.weight[weight + 8] = d11 * share
+    w.weight[weight + 9] = -u1 * widens
+
+
+@inlined
+def combine_events(s: Any, w: Any) -> None:
+    """Take the least active event of each first event; the first of them always is active."""
+    terms, events, pairs = s.sizes[TERMS], s.sizes[EVENTS], s.sizes[PAIRS]
+    row, weight = s.sizes[ROWS] - s.sizes[FIRST_EVENTS], len(w.weight) - events
+    for i in range(events):
+        w.weight[weight + i] = 0.0
+    for k in range(s.sizes[FIRST_EVENTS]):
+        begin, end = s.event_start[k], s.event_start[k + 1]
+        least = begin
+        for i in range(begin + 1, end):
+            active = w.y[terms + pairs + i] != 0.0
+            if active and w.y[terms - events + i] < w.y[terms - events + least]:
+                least = i
+        w.r[row + k] = w.y[terms - events + least]
+        w.weight[weight + least] = 1.0
+
+
+@inlined
+def norm(r: Any) -> float:
+    """Return the root of the sum of squares."""
+    total = 0.0
+    for k in range(len(r)):
+        total += r[k] * r[k]
+    return float(np.sqrt(total))
+
+
+@inlined
+def largest(r: Any) -> float:
+    """Return the largest size of numbers; not a number where any is."""
+    most, total = 0.0, 0.0
+    for k in range(len(r)):
+        most = max(most, abs(r[k]))
+        total += r[k]
+    return most + 1e-300 * total

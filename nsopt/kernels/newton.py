@@ -1,0 +1,43 @@
+"""Semismooth Newton on the min map: full steps, else proximal points from the start again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nsopt.kernels.kernel import copy, kernel
+from nsopt.kernels.search import search
+from nsopt.kernels.steps import evaluate_at, find_direction, go
+from nsopt.kernels.views import square_of, workspace_of
+
+ENOUGH = 5
+"""Steps after which a rough residual is enough."""
+
+
+@kernel
+def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -> tuple[float, int]:
+    """Solve a square program from ``w.x``; return the largest scaled residual and the steps.
+
+    Parameters
+    ----------
+    p, space : (k,), (l,)
+        The program, and its workspace with x and what the machine code keeps of the parameters.
+    evaluate : int
+        Address of the machine code (x, kept) -> y.
+    o : NewtonNumbers
+    last : bool
+        Whether a failure leads to more than a smaller h.
+    share : float
+        Part of the tolerance at which full steps end at once.
+    """
+    s, w = square_of(p), workspace_of(p, space)
+    copy(w.x, w.start)
+    evaluate_at(p, space, evaluate, w.x)
+    for count in range(1, o.iterations + 1):
+        find_direction(p, space, o.proximal)
+        go(s, w, w.x, w.x, 1.0)
+        size = evaluate_at(p, space, evaluate, w.x)
+        if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
+            return size, count
+    if o.last == 0:
+        return size, o.iterations
+    return search(p, space, evaluate, o, last)

@@ -1,0 +1,193 @@
+"""The proximal point algorithm [Rockafellar 1976, SIAM J. Control Optim. 14(5)] on the min map.
+
+Each point is the solution of the program with some part of the way from the last point added, which
+is regular where the program is not; damped steps find it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nsopt.kernels.kernel import copy, inlined, kernel
+from nsopt.kernels.machine import call
+from nsopt.kernels.min_map import combine, largest, norm
+from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, PAIRS, TERMS
+from nsopt.kernels.steps import evaluate_at, find_direction, go
+from nsopt.kernels.views import square_of, workspace_of
+
+LENGTHS = (0.5, 0.25, 0.06)
+"""Of steps, where full ones do not lower the residual: the first that does is taken."""
+
+SIDESTEP = 0.3
+"""Length of every second step where none does; the others are full."""
+
+SUFFICIENT = 0.1
+"""Of the length of a step, the part of the residual by which it must lower that."""
+
+TRIES = 6
+"""Full steps of the program itself from each point."""
+
+LOST = 1e100
+"""Residual from which on a point is given up."""
+
+FLAT = 1e-12
+"""Of the largest slope, the least one that counts."""
+
+NONE = 1e-300
+"""A slope where there is none at all."""
+
+
+@kernel
+def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float, int]:
+    """Find proximal points from ``w.start`` until one solves the program itself.
+
+    Damped steps lead to each point, full ones of the program itself on from there. A point that is
+    found is the next to start from, with less part of the way back to it; from one that is not
+    found in time the search returns to the last, with more.
+    """
+    s, w = square_of(p), workspace_of(p, space)
+    copy(w.start, w.x)
+    copy(w.start, w.last)
+    evaluate_at(p, space, evaluate, w.x)
+    weigh_slopes(p, space)
+    hold_terms(w)
+    part, steps, total = o.first, 0, o.iterations
+    for _ in range(o.last if last else o.budget):
+        before, size = near(p, space, evaluate, w.x, part)
+        lost = not size <= LOST
+        find_direction(p, space, o.proximal)
+        length = choose_length(p, space, evaluate, part, before, steps)
+        go(s, w, w.x, w.trial, length)
+        _, size = near(p, space, evaluate, w.trial, part)
+        total += 1
+        if size <= o.inexact * part:
+            copy(w.trial, w.best)
+            size, more = try_full_steps(p, space, evaluate, o)
+            total += more
+            if size <= o.rough:
+                copy(w.best, w.x)
+                return size, total
+            copy(w.trial, w.x)
+            part, steps = part * o.shrink, 0
+        elif steps >= o.steps or lost:
+            copy(w.last, w.x)
+            part, steps = part * o.grow, 0
+        else:
+            copy(w.trial, w.x)
+            steps += 1
+            continue
+        copy(w.x, w.last)
+        call(evaluate, w.x, w.kept, w.y)
+        hold_terms(w)
+    return evaluate_at(p, space, evaluate, w.x), total
+
+
+@inlined
+def hold_terms(w: Any) -> None:
+    """Take the terms at hand as those of the last point."""
+    for k in range(len(w.at)):
+        w.at[k] = w.y[k]
+
+
+@kernel
+def near(p: Any, space: Any, evaluate: int, x: Any, part: float) -> tuple[float, float]:
+    """Evaluate the next proximal point at x; return the norm of its rows and the largest."""
+    s, w = square_of(p), workspace_of(p, space)
+    call(evaluate, x, w.kept, w.y)
+    copy(w.slopes, w.share)
+    combine(s, w, part, w.at)
+    return norm(w.r), largest(w.r)
+
+
+@kernel
+def choose_length(
+    p: Any, space: Any, evaluate: int, part: float, before: float, steps: int
+) -> float:
+    """Return the first length of the direction that lowers the norm of the rows enough."""
+    s, w = square_of(p), workspace_of(p, space)
+    go(s, w, w.x, w.trial, 1.0)
+    if near(p, space, evaluate, w.trial, part)[0] < (1 - SUFFICIENT) * before:
+        return 1.0
+    for length in LENGTHS:
+        go(s, w, w.x, w.trial, length)
+        lower = (1 - SUFFICIENT * length) * before
+        if near(p, space, evaluate, w.trial, part)[0] < lower:
+            return length
+    return SIDESTEP if steps % 2 else 1.0
+
+
+@kernel
+def try_full_steps(p: Any, space: Any, evaluate: int, o: Any) -> tuple[float, int]:
+    """Take full steps of the program itself from ``w.best``; return the residual, and how many."""
+    s, w = square_of(p), workspace_of(p, space)
+    size = evaluate_at(p, space, evaluate, w.best)
+    for count in range(TRIES):
+        if size <= o.tolerance:
+            return size, count
+        find_direction(p, space, o.proximal)
+        go(s, w, w.best, w.best, 1.0)
+        size = evaluate_at(p, space, evaluate, w.best)
+    return size, TRIES
+
+
+@kernel
+def weigh_slopes(p: Any, space: Any) -> None:
+    """Put into ``w.slopes`` about 1 / (dF/dz) of each projection.
+
+    Once equations have given their unknowns, by the diagonal of these alone: of M that of the mass
+    matrix, as by Jacobi's method.
+    """
+    s, w = square_of(p), workspace_of(p, space)
+    equations, pairs, boxes, discs = (
+        s.sizes[EQUATIONS],
+        s.sizes[PAIRS],
+        s.sizes[BOXES],
+        s.sizes[DISCS],
+    )
+    G, low = equations, equations + 2 * pairs
+    disc = low + 4 * boxes
+    count = pairs + boxes + 2 * discs
+    along = np.zeros(len(s.match))
+    row_of = np.full(len(s.match), -1)
+    for i in range(equations):
+        row_of[s.match[i]] = i
+    derivatives = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS]
+    most = 0.0
+    for k in range(count):
+        if k < pairs:
+            z, F = G + pairs + k, G + k
+        elif k < pairs + boxes:
+            z, F = low + 3 * boxes + k - pairs, low + 2 * boxes + k - pairs
+        else:
+            z = disc + k - pairs - boxes
+            F = z + 2 * discs
+        square = 0.0
+        for e in range(s.term_start[z], s.term_start[z + 1]):
+            square += w.y[derivatives + e] ** 2
+        for e in range(s.term_start[z], s.term_start[z + 1]):
+            along[s.term_column[e]] = w.y[derivatives + e] / square
+        slope = 0.0
+        for e in range(s.term_start[F], s.term_start[F + 1]):
+            j, value = s.term_column[e], w.y[derivatives + e]
+            slope += value * along[j]
+            i = row_of[j]
+            if i >= 0:
+                product, own = 0.0, 0.0
+                for f in range(s.term_start[i], s.term_start[i + 1]):
+                    product += along[s.term_column[f]] * w.y[derivatives + f]
+                    if s.term_column[f] == j:
+                        own = w.y[derivatives + f]
+                if own != 0.0:
+                    slope -= value * product / own
+        w.slopes[k] = abs(slope)
+        for e in range(s.term_start[z], s.term_start[z + 1]):
+            along[s.term_column[e]] = 0.0
+    for k in range(pairs + boxes, count, 2):  # of a disc a bound of the larger eigenvalue
+        both = w.slopes[k] + w.slopes[k + 1]
+        w.slopes[k], w.slopes[k + 1] = both, both
+    for k in range(count):
+        most = max(most, w.slopes[k])
+    for k in range(count):
+        w.slopes[k] = 1 / max(w.slopes[k], FLAT * most + NONE)

@@ -1,0 +1,249 @@
+"""A square program as numbers: its terms, and of which of them each row is made.
+
+The machine code of a program gives the values and derivatives of its *terms*: its scaled equations,
+and what the min map chooses from. A row is one term or a combination of a few, with weights that
+depend on which alternative holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.kernels.plan import Places, plan_elimination
+
+Indices = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+EQUATIONS, PAIRS, BOXES, DISCS, FIRST_EVENTS, EVENTS, TERMS, ROWS, ENTRIES, LATE = range(10)
+"""Places in `Square.sizes`."""
+
+
+class Sizes(NamedTuple):
+    """How many of each a program has.
+
+    Rows come in the order of these fields, two for each disc, and terms likewise: one of each
+    equation; G of all pairs, then H; z - lower, z - upper, F and z of all boxes; z, F, radius of
+    all discs; the events of each first event.
+    """
+
+    equations: int
+    pairs: int
+    boxes: int
+    discs: int
+    first_events: int
+    events: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, and of unknowns."""
+        return self.equations + self.pairs + self.boxes + 2 * self.discs + self.first_events
+
+    @property
+    def terms(self) -> int:
+        """Number of terms."""
+        return self.equations + 2 * self.pairs + 4 * self.boxes + 5 * self.discs + self.events
+
+
+class Square(NamedTuple):
+    """A square program of n unknowns as index arrays.
+
+    Attributes
+    ----------
+    sizes : (10,)
+        The fields of `Sizes`; numbers of terms, of rows, of entries of the matrix, and the turn at
+        which the elimination of late rows begins; in the order of the names above.
+    match : (n,)
+        The unknown that each row is solved for.
+    event_start : (first events + 1,)
+        The events of each, counted from the first.
+    term_start, term_column : (terms + 1,), (nz,)
+        Derivatives of the terms: where those of each begin, by which unknown each is.
+    part_row, part_term, part_start, part_place : (parts,), (parts,), (parts + 1,), (k,)
+        The parts of rows: the term of each, and the places in the matrix of its derivatives.
+    redundant_start, redundant_row, redundant_size, redundant_place
+        Sets of redundant rows: their rows, the number of combinations, places of all pairs of rows.
+    pivot, ... : as `Elimination`
+    """
+
+    sizes: Indices
+    match: Indices
+    event_start: Indices
+    term_start: Indices
+    term_column: Indices
+    part_row: Indices
+    part_term: Indices
+    part_start: Indices
+    part_place: Indices
+    redundant_start: Indices
+    redundant_row: Indices
+    redundant_size: Indices
+    redundant_place: Indices
+    pivot: Indices
+    diagonal: Indices
+    row_start: Indices
+    row_column: Indices
+    row_place: Indices
+    column_start: Indices
+    column_row: Indices
+    column_place: Indices
+    target_start: Indices
+    target: Indices
+    empty: Indices
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.match)
+
+    @property
+    def values(self) -> int:
+        """How many values the machine code gives: terms, which are active, derivatives, more."""
+        sets = zip(np.diff(self.redundant_start), self.redundant_size, strict=True)
+        active = int(self.sizes[PAIRS] + self.sizes[EVENTS])
+        return int(self.sizes[TERMS] + active + self.term_start[-1] + sum(m * k for m, k in sets))
+
+
+def make_square(
+    sizes: Sizes,
+    events: list[int],
+    match: list[int],
+    columns: list[list[int]],
+    redundant: list[tuple[list[int], int]],
+) -> Square:
+    """Return a square program.
+
+    Parameters
+    ----------
+    sizes : Sizes
+    events : list of int
+        Number of events of each first event.
+    match : list of int
+        The unknown that each row is solved for.
+    columns : list of lists
+        By which unknowns each term has a derivative.
+    redundant : list of (rows, number of combinations)
+        Equations that hold by others, and are solved for multipliers.
+    """
+    terms = _terms_of_rows(sizes, events)
+    row_of = {unknown: i for i, unknown in enumerate(match)}
+    in_rows = [[row_of[j] for j in term] for term in columns]
+    places = Places([{j for t in parts for j in in_rows[t]} for parts in terms])
+    late = [i for i in range(len(terms)) if i >= sizes.equations or i not in places.rows[i]]
+    for i in range(len(terms)):
+        places.of(i, i)
+    pairs = [places.of(i, j) for rows, _ in redundant for i in rows for j in rows]
+    plan = plan_elimination(places, late)
+    parts = [(i, t) for i, found in enumerate(terms) for t in found]
+    of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
+    numbers = [*sizes, sizes.terms, sizes.rows, len(places), len(terms) - len(late)]
+    arrays = (
+        *(numbers, match, _starts(events), _starts([len(c) for c in columns])),
+        *([j for term in columns for j in term], [i for i, _ in parts], [t for _, t in parts]),
+        *(_starts([len(p) for p in of_parts]), [p for part in of_parts for p in part]),
+        *(
+            _starts([len(rows) for rows, _ in redundant]),
+            [i for rows, _ in redundant for i in rows],
+        ),
+        *([k for _, k in redundant], pairs),
+    )
+    stated = [np.array(x, dtype=np.int64) for x in arrays]
+    return Square._make([*stated, *plan])
+
+
+def _terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
+    """Return the terms that each row may be made of."""
+    e, p, b, d, *_ = sizes
+    G = e
+    low = G + 2 * p
+    z = low + 4 * b
+    first = z + 5 * d
+    rows = [[i] for i in range(e)]
+    rows += [[G + k, G + p + k] for k in range(p)]
+    rows += [[low + k, low + b + k, low + 2 * b + k, low + 3 * b + k] for k in range(b)]
+    for k in range(d):
+        of_disc = [*(z + 2 * k + i for i in (0, 1, 2 * d, 2 * d + 1)), z + 4 * d + k]
+        rows += [of_disc, of_disc]
+    for count in events:
+        rows.append(list(range(first, first + count)))
+        first += count
+    return rows
+
+
+def _starts(counts: list[int]) -> list[int]:
+    return [0, *np.cumsum(counts, dtype=int).tolist()]
+
+
+class Workspace(NamedTuple):
+    """The numbers of a program while it is solved.
+
+    Attributes
+    ----------
+    x, r, dx : (n,)
+        Scaled unknowns, rows, and Newton's direction by rows.
+    known, kept : (np,), (kept,)
+        Parameters, and what the machine code keeps of them.
+    y : (values,)
+        Values of the machine code.
+    at : (terms,)
+        Terms at the last proximal point.
+    share, slopes : (pairs + boxes + 2 discs,)
+        Weights of the projections at hand, and of all proximal points.
+    weight : (parts,)
+        Of the parts of rows.
+    A : (entries,)
+    start, last, trial, best : (n,)
+        Unknowns that a search begins from, of its last point, and at hand.
+    """
+
+    x: Array
+    r: Array
+    dx: Array
+    known: Array
+    kept: Array
+    y: Array
+    at: Array
+    share: Array
+    slopes: Array
+    weight: Array
+    A: Array
+    start: Array
+    last: Array
+    trial: Array
+    best: Array
+
+
+def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
+    """Return the sizes of a workspace's arrays."""
+    projections = int(s.sizes[PAIRS] + s.sizes[BOXES] + 2 * s.sizes[DISCS])
+    n, parts = s.n, len(s.part_row)
+    front = [
+        n,
+        n,
+        n,
+        known,
+        kept,
+        s.values,
+        int(s.sizes[TERMS]),
+        projections,
+        projections,
+        parts,
+        int(s.sizes[ENTRIES]),
+    ]
+    return [*front, n, n, n, n]
+
+
+def pack(s: Square, workspace: list[int]) -> Indices:
+    """Return a program as one array: where each of its arrays and of its workspace begins, then it.
+
+    Parameters
+    ----------
+    s : Square
+    workspace : list of int
+        Sizes of the workspace's arrays.
+    """
+    header = len(Square._fields) + len(Workspace._fields) + 2
+    starts = header + np.cumsum([0, *(len(x) for x in s)])
+    return np.concatenate([starts, np.cumsum([0, *workspace]), *s])

@@ -1,0 +1,50 @@
+"""What both full steps and proximal points are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nsopt.kernels.elimination import (
+    assemble,
+    eliminate,
+    hold_redundant,
+    strengthen,
+    substitute_back,
+)
+from nsopt.kernels.kernel import copy, inlined, kernel
+from nsopt.kernels.machine import call
+from nsopt.kernels.min_map import combine, largest
+from nsopt.kernels.square import LATE
+from nsopt.kernels.views import square_of, workspace_of
+
+
+@kernel
+def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
+    """Evaluate the program itself at x; return the largest of its rows."""
+    s, w = square_of(p), workspace_of(p, space)
+    call(evaluate, x, w.kept, w.y)
+    for k in range(len(w.share)):
+        w.share[k] = 1.0
+    combine(s, w, 0.0, w.y)
+    return largest(w.r)
+
+
+@kernel
+def find_direction(p: Any, space: Any, proximal: float) -> None:
+    """Solve for Newton's direction, by rows; the rows r are used up."""
+    s, w = square_of(p), workspace_of(p, space)
+    assemble(s, w)
+    late, turns = s.sizes[LATE], len(s.pivot)
+    eliminate(s, 0, late, w.A, w.r)
+    hold_redundant(s, w)
+    strengthen(s, late, proximal, w.A)
+    eliminate(s, late, turns, w.A, w.r)
+    substitute_back(s, w.A, w.r, w.dx)
+
+
+@inlined
+def go(s: Any, w: Any, x: Any, new: Any, length: float) -> None:
+    """Go from x to ``new`` by a length of the direction."""
+    copy(x, new)
+    for i in range(len(s.match)):
+        new[s.match[i]] -= length * w.dx[i]

@@ -1,0 +1,81 @@
+"""What kernels are given: programs as arrays, addresses of machine code, numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """The programs of a step, one after another, and where each begins.
+
+    Attributes
+    ----------
+    numbers : (k,)
+        Programs as from `pack`.
+    at, space_at : (programs + 1,)
+        Where each begins, and its workspace.
+    code : (4 programs,)
+        Addresses of the machine code that gives its parameters (0 where they are the first numbers
+        of the step), a guess, what is kept of the parameters, and values; of each program.
+    of_equations : (checks,)
+        Which checks of the end are of equations, 0 or 1.
+    """
+
+    numbers: Indices
+    at: Indices
+    space_at: Indices
+    code: Indices
+    of_equations: Indices
+
+
+class Chain(NamedTuple):
+    """What an attempt is made of beside its programs.
+
+    Attributes
+    ----------
+    size, end, judge : int
+        Addresses of machine code: (t, h to try, bounds) -> h; (all numbers of the step) -> its end;
+        (what is judged) -> what follows.
+    nq, nv, mechanism, unknowns : int
+        Of the mechanism, with its parameters; of all programs.
+    checks, recorded : int
+        Rows that are checked; numbers that are recorded of an end, the local error and the figures
+        of walls last.
+    at_h_min : float
+        Of h_min, the largest h that counts as that.
+    strictest : float
+        Least part of Newton's tolerance.
+    """
+
+    size: int
+    end: int
+    judge: int
+    nq: int
+    nv: int
+    mechanism: int
+    unknowns: int
+    checks: int
+    recorded: int
+    at_h_min: float
+    strictest: float
+
+
+class NewtonNumbers(NamedTuple):
+    """The options of `Newton` and of its `ProximalPoints`, as numbers."""
+
+    tolerance: float
+    rough: float
+    iterations: int
+    proximal: float
+    first: float
+    shrink: float
+    grow: float
+    inexact: float
+    steps: int
+    budget: int
+    last: int

@@ -1,0 +1,154 @@
+"""Attempts at steps by kernels: a step program as machine code and arrays, and a loop over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.kernels import (
+    Chain,
+    NewtonNumbers,
+    Square,
+    Tables,
+    pack,
+    run_chain,
+    workspace_sizes,
+)
+from nsopt.leaves import Leaf
+from nsopt.mpcc import Lanes, Mpcc, Newton, SquareProgram
+from nsopt.simulation.acceptance import StepEnd
+from nsopt.simulation.attempt import (
+    AT_H_MIN,
+    OUTCOME,
+    RECORDED,
+    STRICTEST,
+    StepRules,
+    warm_guess,
+)
+from nsopt.simulation.control import StepControl
+from nsopt.simulation.program import StepProgram
+
+Array = NDArray[np.float64]
+
+
+class _Solved(NamedTuple):
+    """A program of the step as kernels solve it."""
+
+    square: Square
+    values: Leaf
+    guess: Leaf
+    given: Leaf | None  # the parameters of the program that it repeats, if it does
+
+
+class StepKernel(StepRules):
+    """Attempts at steps, as many as asked for in one call.
+
+    Parameters
+    ----------
+    program : StepProgram
+        Whose scales are parameters.
+    control : StepControl
+    newton : Newton
+    """
+
+    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+        super().__init__(program, control, newton)
+        ends = StepEnd(*program.ends[:-2])
+        recorded = [getattr(ends, name) for name in RECORDED]
+        sizes = [x.numel() for x in recorded]
+        self._columns = dict.fromkeys(OUTCOME, 1) | dict(zip(RECORDED, sizes, strict=True))
+        self.record = sum(self._columns.values())
+        self._solved = _solve_in_turn(program.parts)
+        found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
+        self._end = _leaf(
+            ca.vertcat(program.given, *(part.x for part in program.parts)),
+            ca.substitute(ca.vertcat(*found), program.parameters[-1], self._force),
+        )
+        self._size, self._judged = (_column_leaf(f) for f in (self.size, self.judge))
+        self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
+
+    def improve(self) -> None:
+        """Begin to make the machine code quicker, in the background."""
+        for leaf in self._leaves:
+            leaf.improve()
+
+    def __call__(self, z: Array, parameters: Array, attempts: int) -> tuple[Array, Array]:
+        """Return the state after some attempts, or where the chain ended, and their records."""
+        state, records = z.copy(), np.zeros((attempts, self.record))
+        made = run_chain(self._chain(), self._tables(), self._numbers(), state, parameters, records)
+        return state, records[:made]
+
+    @property
+    def _leaves(self) -> list[Leaf]:
+        of_programs = [x for solved in self._solved for x in solved if isinstance(x, Leaf)]
+        return [*of_programs, self._end, self._size, self._judged]
+
+    def _chain(self) -> Chain:
+        d = self._program.dynamics
+        size, end, judge = (x.code.evaluate for x in (self._size, self._end, self._judged))
+        counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)
+        rows = (self._checks, self._recorded)
+        return Chain(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
+
+    def _tables(self) -> Tables:
+        """Return the programs as arrays, with the addresses of the code that is ready."""
+        codes = [solved.values.code for solved in self._solved]
+        programs, addresses, spaces = [], [], []
+        for solved, code in zip(self._solved, codes, strict=True):
+            known = code.p if solved.given else 0
+            sizes = workspace_sizes(solved.square, known, code.kept)
+            programs.append(pack(solved.square, sizes))
+            spaces.append(sum(sizes))
+            given = solved.given.code.evaluate if solved.given else 0
+            addresses += [given, solved.guess.code.evaluate, code.prepare, code.evaluate]
+        return Tables(
+            np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
+            np.cumsum([0, *(len(p) for p in programs)]),
+            np.cumsum([0, *spaces]),
+            np.array(addresses, dtype=np.int64),
+            self._program.of_equations.astype(np.int64),
+        )
+
+    def _numbers(self) -> NewtonNumbers:
+        o, points = self._newton, self._newton.points
+        return NewtonNumbers(
+            *(o.tolerance, o.rough, o.iterations, o.proximal, points.first, points.shrink),
+            *(points.grow, points.inexact, points.steps, points.budget, points.last),
+        )
+
+    @property
+    def _force(self) -> ca.SX:
+        """The typical force, which is one of the scales."""
+        given, contacts = self._program.given, len(self._program.dynamics.contact_names)
+        return given[given.numel() - contacts - 3]
+
+
+def _solve_in_turn(programs: Sequence[Mpcc]) -> list[_Solved]:
+    """Return the programs for the kernels; those that repeat another have its code."""
+    shared: dict[int, tuple[Square, Leaf]] = {}
+    solved = []
+    for program in programs:
+        stated, values = program.pattern or (program, None)
+        if id(stated) not in shared:
+            square = SquareProgram.of(stated)
+            shared[id(stated)] = square.square, Leaf(square.values)
+        p, old = program.p, ca.SX.sym("old", program.x.numel())
+        guess = _leaf(ca.vertcat(p, old), warm_guess(program, Lanes())(p, old))
+        given = None if values is None else _leaf(p, values)
+        solved.append(_Solved(*shared[id(stated)], guess, given))
+    return solved
+
+
+def _leaf(given: ca.SX, values: ca.SX) -> Leaf:
+    """Return code of (given) -> values."""
+    return Leaf(ca.Function("leaf", [given, ca.SX(0, 1)], [ca.densify(values)]))
+
+
+def _column_leaf(function: ca.Function) -> Leaf:
+    """Return a function of several inputs and outputs as code of one column each."""
+    symbols = [ca.SX.sym("x", function.numel_in(i)) for i in range(function.n_in())]
+    return _leaf(ca.vertcat(*symbols), ca.vertcat(*function.call(symbols)))

@@ -1,0 +1,63 @@
+"""Kernels against CasADi's statement of the same programs, and against dense linear algebra."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.mpcc import Newton
+from nsopt.mpcc.newton_rows import NewtonRows
+from tests.kernels.programs import Solved, stated
+
+SEEDS = range(8)
+P = (1.0, 0.2, 1.0)
+
+
+def rows_by_casadi(mpcc, x, p):
+    """Return the rows of the min map and their derivatives, as CasADi has them."""
+    rows = NewtonRows.of(mpcc)
+    values = ca.substitute(rows.values, ca.vertcat(*rows.point), rows.itself(mpcc.x))
+    f = ca.Function("rows", [mpcc.x, mpcc.p], [values, ca.jacobian(values, mpcc.x)])
+    r, J = f(x, p)
+    return np.array(r).ravel(), np.array(J)
+
+
+@pytest.mark.parametrize("events", [0, 2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_and_directions_are_those_of_the_min_map(seed, events):
+    """At random unknowns, with a pair that is not active at every second seed."""
+    mpcc, p = stated(seed, events=events), (1.0, 0.2, seed % 2)
+    solved = Solved(mpcc, p)
+    for x in np.random.default_rng(seed).normal(size=(20, mpcc.x.numel())):
+        r, J = rows_by_casadi(mpcc, x, p)
+        assert solved.rows(x) == pytest.approx(r, rel=1e-13, abs=1e-13)
+        assert solved.direction() == pytest.approx(np.linalg.solve(J, r), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_solutions_are_those_of_newton_in_casadi(seed):
+    mpcc = stated(seed)
+    x, residual, count = Solved(mpcc, P).solve(np.zeros(mpcc.x.numel()))
+    expected, _, steps = Newton().lower(mpcc)(0, P, 1, 1)
+    assert residual <= 1e-8
+    assert x == pytest.approx(np.array(expected).ravel(), abs=1e-7)
+    assert count == pytest.approx(float(steps), abs=12)
+    r, _ = rows_by_casadi(mpcc, x, P)
+    assert np.abs(r).max() == pytest.approx(residual, rel=1e-3, abs=1e-15)
+
+
+def test_points_that_newton_alone_does_not_reach_are_found():
+    """Twenty programs with discs, each by the search where full steps go round."""
+    searched = 0
+    for seed in range(20):
+        mpcc = stated(seed, pairs=2, boxes=2, discs=3)
+        x, _, count = Solved(mpcc, P).solve(np.zeros(mpcc.x.numel()))
+        r, _ = rows_by_casadi(mpcc, x, P)
+        assert np.abs(r).max() <= 1e-8
+        searched += count > 10
+    assert searched
+
+
+def test_a_number_that_is_not_finite_is_no_solution():
+    mpcc = stated(0)
+    _, residual, _ = Solved(mpcc, (np.nan, 0.2, 1.0)).solve(np.zeros(mpcc.x.numel()), last=False)
+    assert np.isnan(residual)
