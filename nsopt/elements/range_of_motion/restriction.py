@@ -197,12 +197,27 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     Where it is inside for certain, the pointer itself stands for the edge.
     """
     first_event = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
-    u, p = ca.MX.sym("u", 3), ca.MX.sym("p", search.size1_in(1))
-    inside = ca.Function("inside", [u, p], [ca.vertcat(ca.MX.zeros(2), u, ca.MX.zeros(3))])
-    choice = ca.Function.if_else("unless", inside, search)
-    highest = ca.MX(ca.DM(np.cos(np.clip(first_event, 0, np.pi))))
+    u, p = ca.SX.sym("u", 3), ca.SX.sym("p", search.size1_in(1))
+    inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
+    choice = ca.Function.if_else("unless", inside, search, {"never_inline": True})
+    highest = _looked_up(np.cos(np.clip(first_event, 0, np.pi)))
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
-    return ca.Function("nearest", [u, p], [choice(u[2] > highest[k], u, p)], {"never_inline": True})
+    nearest = choice.call([u[2] > highest(k), u, p])
+    return ca.Function("nearest", [u, p], nearest)
+
+
+def _looked_up(values: Array) -> ca.Function:
+    """Return k -> entry k of as many values as a power of two, by the bits of k."""
+    k, entries = ca.SX.sym("k"), [ca.SX(float(x)) for x in values]
+    left = k
+    while len(entries) > 1:
+        half = len(entries) // 2
+        upper = left >= half
+        entries = [
+            ca.if_else(upper, b, a) for a, b in zip(entries[:half], entries[half:], strict=True)
+        ]
+        left -= half * upper
+    return ca.Function("highest", [k], [entries[0]])
 
 
 def _lowest(longitudes: Array, latitudes: Array) -> Array:
