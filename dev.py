@@ -120,10 +120,12 @@ def install(extra: str = "dev", stamp: Path = STAMP) -> None:
         if not ok:
             tail = "\n".join(told.splitlines()[-20:])
             sys.exit(f"{tail}\nnsopt: the install failed (above); run this again to retry.")
-    say("compiling the kernels (once, half a minute) ...")
-    ok, told = quiet(PYTHON, "-c", "from nsopt.kernels import compile_kernels; compile_kernels()")
-    if not ok:
-        sys.exit(f"{told}\nnsopt: its kernels do not compile (above).")
+    if stamp == STAMP:
+        say("compiling the kernels (once, half a minute) ...")
+        compiled = "from nsopt.kernels import compile_kernels; compile_kernels()"
+        ok, told = quiet(PYTHON, "-c", compiled)
+        if not ok:
+            sys.exit(f"{told}\nnsopt: its kernels do not compile (above).")
     stamp.write_text(expected_stamp(), encoding="utf-8")
 
 

@@ -82,11 +82,12 @@ def make_attempts(
         view(tables.code, 0, len(tables.code)),
         view(tables.of_equations, 0, len(tables.of_equations)),
     )
-    for count in range(len(records)):
-        if z[-1] != RUNNING:
-            return count
+    count = 0
+    while count < len(records) and z[-1] == RUNNING:
         attempt(chain, of, options, w, state, known, records[count])
-    return len(records)
+        count += 1
+    x[0] = 0.0  # numba frees an array after its last use, and views are none
+    return count
 
 
 @kernel

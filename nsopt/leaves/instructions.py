@@ -12,8 +12,8 @@ import casadi as ca
 from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
 
 INPUT, CONSTANT, OUTPUT, CALL = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT, ca.OP_CALL
-X = 0
-"""Number of the input x; p is the next."""
+X, P = 0, 1
+"""Numbers of the inputs."""
 
 BASE = 1 << 40
 """Beyond all values and entries."""
@@ -60,7 +60,7 @@ def read_instructions(function: ca.Function) -> Instructions:
     ValueError
         For an operation that has no machine code.
     """
-    reader = _Reader()
+    reader = _Reader(once=function.nnz_in(P) > 0)
     outputs = reader.read(function)
     values = (reader.operation, reader.left, reader.right)
     needed = _needed(*values, outputs)
@@ -68,9 +68,16 @@ def read_instructions(function: ca.Function) -> Instructions:
 
 
 class _Reader:
-    """Numbers the values of functions, equal ones alike."""
+    """Numbers the values of functions, equal ones alike.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    once : bool
+        Whether what does not depend on x is computed once; where there is no p, nothing is.
+    """
+
+    def __init__(self, once: bool) -> None:
+        self._once = once
         self.operation: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
@@ -164,7 +171,7 @@ class _Reader:
         self.operation.append(what)
         self.left.append(a)
         self.right.append(b)
-        self.varies.append(depends)
+        self.varies.append(depends or (what != CONSTANT and not self._once))
         return len(self.operation) - 1
 
     def _input(self, number: int, entry: int) -> int:

@@ -155,3 +155,12 @@ def test_process_ends_while_code_is_improved():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("None\n", "")
+
+
+def test_without_p_nothing_is_kept():
+    """Not even what a called function makes of constants."""
+    x, p = sx(1, 0)
+    inner = ca.Function("inner", [x], [ca.sin(x)], {"never_inline": True})
+    leaf = Leaf(ca.Function("f", [x, p], [inner(ca.SX(0.3)) * x]))
+    assert leaf.code.kept == 0
+    assert leaf([2.0], []) == [2 * np.sin(0.3)]
