@@ -24,6 +24,13 @@ converged, the failed check, its value and limit; h to try and the status, if go
 FIGURES = 4
 """How many of the last recorded numbers the control of h looks at."""
 
+RESIDUALS = 5
+"""Place of Newton's residuals in what is judged, after t, h to try and the bounds of the run."""
+
+EXTRA = 4
+"""How many of the last numbers that are judged are recorded: residual of the motion, iterations, h
+that was tried, kinetic energy."""
+
 
 class Attempt(NamedTuple):
     """The numbers of an attempt at a step.
@@ -67,7 +74,7 @@ def make_attempts(
     """
     step = chain.nq + chain.nv + len(parameters) - 1 + chain.unknowns
     end = chain.recorded + 2 + 2 * chain.checks
-    given = 5 + len(tables.at) - 1 + 4 + FIGURES + 4
+    given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
     a = tables.space_at[-1]
     b = a + step
     c = b + max(step, JUDGED)
@@ -94,57 +101,75 @@ def make_attempts(
 def attempt(
     chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any, record: Any
 ) -> None:
-    """Attempt one step: fill in its record, and change the state.
+    """Attempt one step: fill in its record, and change the state."""
+    iterations, failed = solve_step(chain, tables, options, w, z, parameters)
+    judged = judge_step(chain, w, len(tables.at) - 1, iterations, failed)
+    record[0] = 1.0
+    for k in range(6):
+        record[1 + k] = judged[k]
+    for k in range(EXTRA):
+        record[7 + k] = w.given[len(w.given) - EXTRA + k]
+    for k in range(chain.recorded):
+        record[7 + EXTRA + k] = w.end[k]
+    moving = 1 + chain.nq + chain.nv
+    if judged[0] != 0.0:
+        z[0], z[moving], z[-1] = judged[1], judged[6], judged[7]
+        for k in range(1, moving):
+            z[k] = w.end[k]
+        for k in range(chain.unknowns):
+            z[moving + 1 + k] = w.step[len(w.step) - chain.unknowns + k]
+    else:
+        z[moving], z[-1] = judged[8], judged[9]
+
+
+@kernel
+def solve_step(
+    chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any
+) -> tuple[int, int]:
+    """Choose h and solve the step; return the iterations and the first check that fails, or -1.
 
     Newton's tolerance is of residuals over the typical force, the limit of acceptance is one of
     forces: where loads are above some 50 N, equations may be off by more than that although Newton
     ended. Only then is the step solved again, to round-off.
     """
-    moving, bounds, programs = 1 + chain.nq + chain.nv, chain.mechanism, len(tables.at) - 1
-    given, end = w.given, w.end
-    given[0], given[1] = z[0], z[moving]
+    moving, bounds = 1 + chain.nq + chain.nv, chain.mechanism
+    w.given[0], w.given[1] = z[0], z[moving]
     for k in range(3):
-        given[2 + k] = parameters[bounds + k]
-    call(chain.size, given, w.guess, w.step)
+        w.given[2 + k] = parameters[bounds + k]
+    call(chain.size, w.given, w.guess, w.step)
     h = w.step[0]
     state_step(chain, w, z, parameters, h)
     last = h <= parameters[bounds] * chain.at_h_min
+    old = view(z, moving + 1, len(z) - 1)
+    residuals = view(w.given, RESIDUALS, RESIDUALS + len(tables.at) - 1)
     iterations, failed = 0, -1
-    residuals = view(given, 5, 5 + programs)
     for most in (1.0, chain.strictest):
         share = min(max(h / parameters[bounds + 3], chain.strictest), most)
-        old = view(z, moving + 1, len(z) - 1)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
-        call(chain.end, w.step, w.guess, end)
-        failed = find_failed(end, chain.recorded + 2, chain.checks)
+        call(chain.end, w.step, w.guess, w.end)
+        failed = find_failed(w.end, chain.recorded + 2, chain.checks)
         exact = largest(residuals) <= options.tolerance
         if failed < 0 or not exact or not tables.of_equations[failed]:
             break
-    found, extra = 5 + programs, 9 + programs + FIGURES
-    at = chain.recorded + 2 + max(failed, 0)
-    given[found], given[found + 1], given[found + 2] = failed, end[at], end[at + chain.checks]
-    given[found + 3] = end[0]
+    return iterations, failed
+
+
+@kernel
+def judge_step(chain: Any, w: Any, programs: int, iterations: int, failed: int) -> Any:
+    """Return the judgement of a solved step; what it is made of stays in ``w.given``."""
+    given, end, at = w.given, w.end, RESIDUALS + programs
+    check = chain.recorded + 2 + max(failed, 0)
+    given[at], given[at + 1], given[at + 2] = failed, end[check], end[check + chain.checks]
+    given[at + 3] = end[0]
     for k in range(FIGURES):
-        given[found + 4 + k] = end[chain.recorded - FIGURES + k]
+        given[at + 4 + k] = end[chain.recorded - FIGURES + k]
+    extra = at + 4 + FIGURES
     given[extra], given[extra + 1] = end[chain.recorded], iterations
-    given[extra + 2], given[extra + 3] = h, end[chain.recorded + 1]
+    given[extra + 2] = w.step[1 + chain.nq + chain.nv + chain.mechanism]  # h that was tried
+    given[extra + 3] = end[chain.recorded + 1]
     judged = view(w.guess, 0, JUDGED)
     call(chain.judge, given, given, judged)
-    record[0] = 1.0
-    for k in range(6):
-        record[1 + k] = judged[k]
-    for k in range(4):
-        record[7 + k] = given[extra + k]
-    for k in range(chain.recorded):
-        record[11 + k] = end[k]
-    if judged[0] != 0.0:
-        z[0], z[moving], z[-1] = judged[1], judged[6], judged[7]
-        for k in range(1, moving):
-            z[k] = end[k]
-        for k in range(chain.unknowns):
-            z[moving + 1 + k] = w.step[len(w.step) - chain.unknowns + k]
-    else:
-        z[moving], z[-1] = judged[8], judged[9]
+    return judged
 
 
 @kernel
