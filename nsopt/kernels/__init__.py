@@ -35,13 +35,22 @@ __all__ = [
 ]
 
 
+_compiled: list[bool] = []
+"""Filled by the first call of this process."""
+
+
 def run_chain(
     chain: Chain, tables: Tables, options: NewtonNumbers, z: Any, parameters: Any, records: Any
 ) -> int:
     """Make attempts at steps; see `nsopt.kernels.chain.make_attempts`."""
     from nsopt.kernels import chain as kernels  # numba takes half a second to import
 
-    return int(kernels.run_chain(chain, tables, options, z, parameters, records))
+    given = (chain, tables, options, z, parameters, records)
+    if not _compiled:
+        with kernels.tell_compilation():
+            _compiled.append(True)
+            return int(kernels.run_chain(*given))
+    return int(kernels.run_chain(*given))
 
 
 def compile_kernels() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -254,12 +258,31 @@ def kept_kernel(version: str) -> Any:
     version of all kernels is in it.
     """
 
-    @numba.njit(cache=True, nogil=True, error_model="numpy")
     def run(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
         _ = version
         return make_attempts(chain, tables, options, z, parameters, records)
 
-    return run
+    how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **how)(run)
+    except RuntimeError:  # no folder can be written: they are compiled in each process
+        return numba.njit(**how)(run)
 
 
-run_chain = kept_kernel(hash_of_sources())
+VERSION = hash_of_sources()
+run_chain = kept_kernel(VERSION)
+
+
+@contextmanager
+def tell_compilation() -> Iterator[None]:
+    """Say on stderr that the kernels are compiled within, where this machine has not done so."""
+    stats = getattr(run_chain, "stats", None)  # none in Python
+    folder = stats and stats.cache_path
+    mark = Path(folder, f"nsopt-kernels-{VERSION[:16]}") if folder else None
+    if stats and not (mark and mark.exists()):
+        once = "once on this machine" if mark else "in each process, as no folder can be written"
+        print(f"nsopt: compiling its kernels, half a minute, {once} ...", file=sys.stderr)
+    yield
+    if mark:
+        with suppress(OSError):
+            mark.touch()
