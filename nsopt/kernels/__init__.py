@@ -14,6 +14,7 @@ it, and index arrays. From the outside in::
 With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,13 @@ def run_chain(
 
     given = (chain, tables, options, z, parameters, records)
     if not _compiled:
-        with kernels.tell_compilation():
-            _compiled.append(True)
-            return int(kernels.run_chain(*given))
+        _compiled.append(True)
+        try:
+            with kernels.tell_compilation():
+                return int(kernels.run_chain(*given))
+        except OSError as error:  # of the disk, once they are compiled
+            warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
+            kernels.run_chain = kernels.kept_kernel(kernels.VERSION, keep=False)
     return int(kernels.run_chain(*given))
 
 

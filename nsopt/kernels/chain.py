@@ -97,7 +97,7 @@ def make_attempts(
     while count < len(records) and z[-1] == RUNNING:
         attempt(chain, of, options, w, state, known, records[count])
         count += 1
-    x[0] = 0.0  # numba frees an array after its last use, and views are none
+    x[0] = 0.0  # its last use, after which numba frees it: views do not keep it alive
     return count
 
 
@@ -251,21 +251,22 @@ def find_failed(end: Any, first: int, count: int) -> int:
     return -1
 
 
-def kept_kernel(version: str) -> Any:
+def kept_kernel(version: str, keep: bool = True) -> Any:
     """Return `make_attempts`, compiled at the first call and kept on the machine.
 
     What numba keeps it finds again by the file and the closure of this function alone; so the
-    version of all kernels is in it.
+    version of all kernels is in it. Where no folder can be written nothing is kept.
     """
 
     def run(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
         _ = version
         return make_attempts(chain, tables, options, z, parameters, records)
 
+    run.__qualname__ += f"_{version[:16]}"  # a file of its own, so that versions do not mix
     how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **how)(run)
-    except RuntimeError:  # no folder can be written: they are compiled in each process
+        return numba.njit(cache=keep, **how)(run)
+    except RuntimeError:
         return numba.njit(**how)(run)
 
 

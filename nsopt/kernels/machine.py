@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
 
     def view(x: Any, begin: Any, end: Any) -> Any:
-        """Return entries of an array that nothing else needs to keep alive."""
+        """Return entries of an array, which its owner keeps alive as long as they are used."""
         return x[begin:end]
 
     _SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
@@ -58,7 +58,7 @@ else:
 
     @numba.njit(nogil=True, inline="always")
     def view(x: Any, begin: Any, end: Any) -> Any:
-        """Return entries of an array that nothing else needs to keep alive.
+        """Return entries of an array, which its owner keeps alive as long as they are used.
 
         They are not counted as a reference: each call of a kernel with some forty arrays would
         count all of them, which takes longer than small steps do.

@@ -55,8 +55,7 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
     hold_terms(w)
     part, steps, total = o.first, 0, o.iterations
     for _ in range(o.last if last else o.budget):
-        before, size = near(p, space, evaluate, w.x, part)
-        lost = not size <= LOST
+        before, _ = near(p, space, evaluate, w.x, part)
         find_direction(p, space, o.proximal)
         length = choose_length(p, space, evaluate, part, before, steps)
         go(s, w, w.x, w.trial, length)
@@ -71,7 +70,7 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
                 return size, total
             copy(w.trial, w.x)
             part, steps = part * o.shrink, 0
-        elif steps >= o.steps or lost:
+        elif steps + 1 >= o.steps or not size <= LOST:
             copy(w.last, w.x)
             part, steps = part * o.grow, 0
         else:

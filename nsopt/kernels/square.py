@@ -132,8 +132,6 @@ def make_square(
     in_rows = [[row_of[j] for j in term] for term in columns]
     places = Places([{j for t in parts for j in in_rows[t]} for parts in terms])
     late = [i for i in range(len(terms)) if i >= sizes.equations or i not in places.rows[i]]
-    for i in range(len(terms)):
-        places.of(i, i)
     pairs = [places.of(i, j) for rows, _ in redundant for i in rows for j in rows]
     plan = plan_elimination(places, late)
     parts = [(i, t) for i, found in enumerate(terms) for t in found]

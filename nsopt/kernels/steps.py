@@ -36,7 +36,7 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     assemble(s, w)
     late, turns = s.sizes[LATE], len(s.pivot)
     eliminate(s, 0, late, w.A, w.r)
-    hold_redundant(s, w)
+    hold_redundant(s, w)  # the proximal part counts these too, by 1e-9 of a full pivot
     strengthen(s, late, proximal, w.A)
     eliminate(s, late, turns, w.A, w.r)
     substitute_back(s, w.A, w.r, w.dx)

@@ -7,6 +7,7 @@ job consists of short turns, and after the one under way none begins.
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from queue import SimpleQueue
 _jobs: SimpleQueue[Iterator[None]] = SimpleQueue()
 _ending = threading.Event()
 _lock = threading.Lock()
+_turn = threading.Lock()  # held while LLVM works: a process forked then would wait for it for ever
 _thread: threading.Thread | None = None
 
 
@@ -45,9 +47,21 @@ def _work() -> None:
 
 
 def _work_on(job: Iterator[None]) -> None:
-    for _ in job:
-        if _ending.is_set():
-            return
+    while not _ending.is_set():
+        with _turn:
+            if next(job, job) is job:
+                return
+
+
+def _forget() -> None:
+    """In a process that was forked: its thread and jobs are those of the other."""
+    global _jobs, _thread
+    _jobs, _thread = SimpleQueue(), None
+    _turn.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_forget)
 
 
 def _end(thread: threading.Thread) -> None:

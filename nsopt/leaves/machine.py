@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from functools import cache
+from itertools import count
 from typing import NamedTuple
 
 import llvmlite.binding as llvm
@@ -15,6 +16,7 @@ from nsopt.kept_code import Entry, cache_folder
 _libraries: list[llvm.ResourceTracker] = []
 """What holds code; it stays as long as the process, which may call it from anywhere."""
 
+_names = count()
 _lock = threading.Lock()  # one linker, and libraries of different names
 
 
@@ -54,7 +56,7 @@ def load_objects(objects: Sequence[bytes], names: Sequence[str]) -> list[int]:
     for name in names:
         library.export_symbol(name)
     with _lock:
-        loaded = library.link(_linker(), f"leaf {len(_libraries)}")
+        loaded = library.link(_linker(), f"leaf {next(_names)}")
         _libraries.append(loaded)
     return [loaded[name] for name in names]
 

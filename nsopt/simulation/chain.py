@@ -50,10 +50,6 @@ class Compiled:
             raise ValueError(f"chunk must be 1 or more, got {self.chunk}")
 
 
-REPAID = 0.5
-"""Seconds of steps after which quicker machine code is begun."""
-
-
 @lru_cache(maxsize=16)
 def _kernel(
     dynamics: Dynamics,
@@ -92,7 +88,7 @@ class Chain:
     ) -> None:
         how = (acceptance, control, options.newton)
         self._attempt, self.seconds = _kernel(dynamics, scheme, *how)
-        self._chunk, self._used = options.chunk, 0.0
+        self._chunk = options.chunk
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
@@ -147,9 +143,6 @@ class Chain:
         begin = perf_counter()
         state, records = self._attempt(z, parameters, self._chunk)
         seconds = perf_counter() - begin
-        self._used += seconds
-        if self._used > REPAID:
-            self._attempt.improve()
         return self._recorded(state, records, seconds, waiting)
 
     def _recorded(

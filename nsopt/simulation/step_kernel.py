@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import NamedTuple
 
 import casadi as ca
@@ -33,6 +34,9 @@ from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
 
 Array = NDArray[np.float64]
+
+REPAID = 0.5
+"""Seconds of steps after which quicker machine code is begun."""
 
 
 class _Solved(NamedTuple):
@@ -65,21 +69,38 @@ class StepKernel(StepRules):
         self._solved = _solve_in_turn(program.parts)
         found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
         self._end = _leaf(
+            "end",
             ca.vertcat(program.given, *(part.x for part in program.parts)),
             ca.substitute(ca.vertcat(*found), program.parameters[-1], self._force),
         )
         self._size, self._judged = (_column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
-
-    def improve(self) -> None:
-        """Begin to make the machine code quicker, in the background."""
-        for leaf in self._leaves:
-            leaf.improve()
+        self._seconds, self._called = 0.0, False
+        self._packed = self._pack()
 
     def __call__(self, z: Array, parameters: Array, attempts: int) -> tuple[Array, Array]:
-        """Return the state after some attempts, or where the chain ended, and their records."""
-        state, records = z.copy(), np.zeros((attempts, self.record))
-        made = run_chain(self._chain(), self._tables(), self._numbers(), state, parameters, records)
+        """Return the state after some attempts, or where the chain ended, and their records.
+
+        Code that is used for long is made quicker, in the background.
+
+        Raises
+        ------
+        ValueError
+            For a state or parameters of another size.
+        """
+        state, known = (np.array(x, dtype=float) for x in (z, parameters))
+        sizes = (self.layout.nz,), (self.layout.parameters,)
+        if (state.shape, known.shape) != sizes:
+            raise ValueError(f"z and parameters have shapes {state.shape}, {known.shape}: {sizes}")
+        records = np.zeros((attempts, self.record))
+        begin = perf_counter()
+        made = run_chain(self._chain(), self._tables(), self._numbers(), state, known, records)
+        if self._called:  # the first call loads the kernels
+            self._seconds += perf_counter() - begin
+        self._called = True
+        if self._seconds > REPAID:
+            for leaf in self._leaves:
+                leaf.improve()
         return state, records[:made]
 
     @property
@@ -94,30 +115,47 @@ class StepKernel(StepRules):
         rows = (self._checks, self._recorded)
         return Chain(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
 
-    def _tables(self) -> Tables:
-        """Return the programs as arrays, with the addresses of the code that is ready."""
-        codes = [solved.values.code for solved in self._solved]
-        programs, addresses, spaces = [], [], []
-        for solved, code in zip(self._solved, codes, strict=True):
-            known = code.p if solved.given else 0
-            sizes = workspace_sizes(solved.square, known, code.kept)
+    def _pack(self) -> Tables:
+        """Return the programs as arrays, without addresses; their code is made for it."""
+        programs, spaces = [], []
+        for solved in self._solved:
+            code = solved.values.code
+            sizes = workspace_sizes(solved.square, code.p if solved.given else 0, code.kept)
             programs.append(pack(solved.square, sizes))
             spaces.append(sum(sizes))
-            given = solved.given.code.evaluate if solved.given else 0
-            addresses += [given, solved.guess.code.evaluate, code.prepare, code.evaluate]
+        for leaf in self._leaves:
+            _ = leaf.code
         return Tables(
             np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
             np.cumsum([0, *(len(p) for p in programs)]),
             np.cumsum([0, *spaces]),
-            np.array(addresses, dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
             self._program.of_equations.astype(np.int64),
         )
 
+    def _tables(self) -> Tables:
+        """Return the programs with the addresses of the code that is ready."""
+        addresses: list[int] = []
+        for solved in self._solved:
+            code, given = solved.values.code, solved.given
+            parameters_of = given.code.evaluate if given else 0
+            addresses += [parameters_of, solved.guess.code.evaluate, code.prepare, code.evaluate]
+        return self._packed._replace(code=np.array(addresses, dtype=np.int64))
+
     def _numbers(self) -> NewtonNumbers:
         o, points = self._newton, self._newton.points
-        return NewtonNumbers(
-            *(o.tolerance, o.rough, o.iterations, o.proximal, points.first, points.shrink),
-            *(points.grow, points.inexact, points.steps, points.budget, points.last),
+        return NewtonNumbers(  # of other types the kernels would be compiled once more
+            tolerance=float(o.tolerance),
+            rough=float(o.rough),
+            iterations=int(o.iterations),
+            proximal=float(o.proximal),
+            first=float(points.first),
+            shrink=float(points.shrink),
+            grow=float(points.grow),
+            inexact=float(points.inexact),
+            steps=int(points.steps),
+            budget=int(points.budget),
+            last=int(points.last),
         )
 
     @property
@@ -137,18 +175,19 @@ def _solve_in_turn(programs: Sequence[Mpcc]) -> list[_Solved]:
             square = SquareProgram.of(stated)
             shared[id(stated)] = square.square, Leaf(square.values)
         p, old = program.p, ca.SX.sym("old", program.x.numel())
-        guess = _leaf(ca.vertcat(p, old), warm_guess(program, Lanes())(p, old))
-        given = None if values is None else _leaf(p, values)
+        name, start = program.name, warm_guess(program, Lanes())(p, old)
+        guess = _leaf(f"{name}_guess", ca.vertcat(p, old), start)
+        given = None if values is None else _leaf(f"{name}_parameters", p, values)
         solved.append(_Solved(*shared[id(stated)], guess, given))
     return solved
 
 
-def _leaf(given: ca.SX, values: ca.SX) -> Leaf:
+def _leaf(name: str, given: ca.SX, values: ca.SX) -> Leaf:
     """Return code of (given) -> values."""
-    return Leaf(ca.Function("leaf", [given, ca.SX(0, 1)], [ca.densify(values)]))
+    return Leaf(ca.Function(name, [given, ca.SX(0, 1)], [ca.densify(values)]))
 
 
 def _column_leaf(function: ca.Function) -> Leaf:
     """Return a function of several inputs and outputs as code of one column each."""
     symbols = [ca.SX.sym("x", function.numel_in(i)) for i in range(function.n_in())]
-    return _leaf(ca.vertcat(*symbols), ca.vertcat(*function.call(symbols)))
+    return _leaf(function.name(), ca.vertcat(*symbols), ca.vertcat(*function.call(symbols)))

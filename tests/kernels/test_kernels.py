@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Newton
+from nsopt.mpcc import Mpcc, Newton
 from nsopt.mpcc.newton_rows import NewtonRows
 from tests.kernels.programs import Solved, stated
 
@@ -61,3 +61,23 @@ def test_a_number_that_is_not_finite_is_no_solution():
     mpcc = stated(0)
     _, residual, _ = Solved(mpcc, (np.nan, 0.2, 1.0)).solve(np.zeros(mpcc.x.numel()), last=False)
     assert np.isnan(residual)
+
+
+def test_an_unknown_without_a_pivot_of_its_own_is_found():
+    """As coordinates without inertia that joints alone hold: a row gives nothing but a multiplier.
+
+    v + l = p0, 3 l = p1, v + u / 3 = p2: l = p1 / 3, v = p0 - l, u = 3 (p2 - v).
+    """
+    m = Mpcc("massless")
+    p = m.parameter("p", 3)
+    v, u = m.variable("v", 1), m.variable("u", 1)
+    l = m.variable("l", 1, multiplier=True)
+    m.equal("motion", ca.vertcat(v + l - p[0], 3 * l - p[1]))
+    m.equal("joint", v + u / 3 - p[2])
+    for given in np.random.default_rng(0).normal(size=(30, 3)):
+        x, residual, count = Solved(m, given).solve(np.zeros(3))
+        l_true = given[1] / 3
+        v_true = given[0] - l_true
+        assert x == pytest.approx([v_true, 3 * (given[2] - v_true), l_true], abs=1e-9)
+        assert residual <= 1e-11
+        assert count <= 3

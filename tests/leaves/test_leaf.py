@@ -1,6 +1,7 @@
 """Leaves against CasADi's virtual machine: what is computed once, tiers, sizes, threads."""
 
 import ctypes
+import os
 import subprocess
 import sys
 import threading
@@ -164,3 +165,23 @@ def test_without_p_nothing_is_kept():
     leaf = Leaf(ca.Function("f", [x, p], [inner(ca.SX(0.3)) * x]))
     assert leaf.code.kept == 0
     assert leaf([2.0], []) == [2 * np.sin(0.3)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_that_is_forked_while_code_is_made_makes_its_own():
+    script = """
+import os, signal, time
+from nsopt.leaves import Leaf
+from tests.leaves.functions import random_function
+big, small = (Leaf(random_function(k, n)) for k, n in ((0, 20000), (1, 20)))
+big.code, big.improve()
+time.sleep(0.1)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    small.code
+    os._exit(0)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    assert subprocess.run(command, check=False).returncode == 0
