@@ -70,15 +70,17 @@ class Entry:
                 os.utime(folder / name)  # in use: it stays, see `limit_folder`
         return code
 
-    def write(self, code: bytes, folder: Path) -> None:
+    def write(self, code: bytes, folder: Path, tell: bool = True) -> None:
         """Keep the code; two processes at once write the same.
 
-        Where that cannot be done a ``RuntimeWarning`` says why, once in a process.
+        Where that cannot be done a ``RuntimeWarning`` says why, once in a process, unless ``tell``
+        is false.
         """
         try:
             self._write(code, folder)
         except OSError as error:
-            _warn(folder, error)
+            if tell:
+                _warn(folder, error)
 
     def _write(self, code: bytes, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

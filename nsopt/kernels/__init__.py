@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from nsopt.kernels.square import Sizes, Square, make_square, pack, workspace_sizes
-from nsopt.kernels.tables import Chain, NewtonNumbers, Tables
+from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
 
 __all__ = [
-    "Chain",
+    "ChainCode",
     "NewtonNumbers",
+    "PackedPrograms",
     "Sizes",
     "Square",
-    "Tables",
     "compile_kernels",
     "make_square",
     "pack",
@@ -41,7 +41,12 @@ _compiled: list[bool] = []
 
 
 def run_chain(
-    chain: Chain, tables: Tables, options: NewtonNumbers, z: Any, parameters: Any, records: Any
+    chain: ChainCode,
+    tables: PackedPrograms,
+    options: NewtonNumbers,
+    z: Any,
+    parameters: Any,
+    records: Any,
 ) -> int:
     """Make attempts at steps; see `nsopt.kernels.chain.make_attempts`."""
     from nsopt.kernels import chain as kernels  # numba takes half a second to import
@@ -61,9 +66,9 @@ def run_chain(
 def compile_kernels() -> None:
     """Compile the kernels, or load them where this machine has them: a chain without programs."""
     none, zero = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    chain = Chain(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
+    chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
     run_chain(
-        *(chain, Tables(none, zero, zero, none, none), options),
+        *(chain, PackedPrograms(none, zero, zero, none, none), options),
         *(np.zeros(4), np.zeros(4), np.zeros((0, 1))),
     )

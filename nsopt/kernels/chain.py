@@ -15,7 +15,7 @@ from nsopt.kernels.kernel import hash_of_sources, kernel
 from nsopt.kernels.machine import call, view
 from nsopt.kernels.min_map import largest
 from nsopt.kernels.newton import solve
-from nsopt.kernels.tables import Tables
+from nsopt.kernels.tables import PackedPrograms
 from nsopt.kernels.views import workspace_of
 
 RUNNING = 0
@@ -69,7 +69,7 @@ def make_attempts(
 
     Parameters
     ----------
-    chain, tables, options : Chain, Tables, NewtonNumbers
+    chain, tables, options : ChainCode, PackedPrograms, NewtonNumbers
     z : (nz,)
         State of the chain: t, q, v, h to try, unknowns of the last step, status. It is changed.
     parameters : (np,)
@@ -86,7 +86,7 @@ def make_attempts(
     x = np.zeros(d + given)
     w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
     state, known = view(z, 0, len(z)), view(parameters, 0, len(parameters))
-    of = Tables(
+    of = PackedPrograms(
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
         view(tables.space_at, 0, len(tables.space_at)),

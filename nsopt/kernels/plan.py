@@ -45,7 +45,7 @@ class Elimination(NamedTuple):
     empty: Indices
 
 
-class Places:
+class MatrixPlaces:
     """The places of a sparse matrix's entries in one array.
 
     Parameters
@@ -70,12 +70,12 @@ class Places:
         return self._place.setdefault((i, j), len(self._place))
 
 
-def plan_elimination(places: Places, late: Iterable[int]) -> Elimination:
+def plan_elimination(places: MatrixPlaces, late: Iterable[int]) -> Elimination:
     """Return the elimination of a matrix along its diagonal; fill is given places.
 
     Parameters
     ----------
-    places : Places
+    places : MatrixPlaces
         Row i is solved for unknown i.
     late : indices
         Rows that are eliminated after all others.
@@ -106,7 +106,7 @@ def plan_elimination(places: Places, late: Iterable[int]) -> Elimination:
 
 
 def _planned(
-    places: Places, turns: Sequence[tuple[int, list[int], list[int]]], empty: list[int]
+    places: MatrixPlaces, turns: Sequence[tuple[int, list[int], list[int]]], empty: list[int]
 ) -> Elimination:
     of = places.of
     rows = [others for _, others, _ in turns]

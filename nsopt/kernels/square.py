@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.kernels.plan import Places, plan_elimination
+from nsopt.kernels.plan import MatrixPlaces, plan_elimination
 
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 EQUATIONS, PAIRS, BOXES, DISCS, FIRST_EVENTS, EVENTS, TERMS, ROWS, ENTRIES, LATE = range(10)
-"""Places in `Square.sizes`."""
+"""MatrixPlaces in `Square.sizes`."""
 
 
 class Sizes(NamedTuple):
@@ -130,7 +130,7 @@ def make_square(
     terms = _terms_of_rows(sizes, events)
     row_of = {unknown: i for i, unknown in enumerate(match)}
     in_rows = [[row_of[j] for j in term] for term in columns]
-    places = Places([{j for t in parts for j in in_rows[t]} for parts in terms])
+    places = MatrixPlaces([{j for t in parts for j in in_rows[t]} for parts in terms])
     late = [i for i in range(len(terms)) if i >= sizes.equations or i not in places.rows[i]]
     pairs = [places.of(i, j) for rows, _ in redundant for i in rows for j in rows]
     plan = plan_elimination(places, late)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 
-class Tables(NamedTuple):
+class PackedPrograms(NamedTuple):
     """The programs of a step, one after another, and where each begins.
 
     Attributes
@@ -33,7 +33,7 @@ class Tables(NamedTuple):
     of_equations: Indices
 
 
-class Chain(NamedTuple):
+class ChainCode(NamedTuple):
     """What an attempt is made of beside its programs.
 
     Attributes

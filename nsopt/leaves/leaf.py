@@ -118,9 +118,9 @@ class Leaf:
         _EVALUATE(code.evaluate)(given[0].ctypes.data, kept.ctypes.data, y.ctypes.data)
         return y
 
-    def _make(self, level: int) -> Iterator[bytes]:
+    def _make(self, level: int, tell: bool = True) -> Iterator[bytes]:
         for module in self._text.modules:
-            yield read_object(module, level) or make_object(module, level)
+            yield read_object(module, level) or make_object(module, level, tell)
 
     def _read(self, level: int) -> LeafCode | None:
         objects = []
@@ -136,7 +136,7 @@ class Leaf:
         if self._code and self._code.level == GOOD:
             return
         objects = []
-        for code in self._make(GOOD):
+        for code in self._make(GOOD, tell=False):  # the code of level 0 has told
             objects.append(code)
             yield
         better = self._load(objects, GOOD)

@@ -33,7 +33,7 @@ def read_object(module: str, level: int) -> bytes | None:
     return _entry(module, level).read(cache_folder())
 
 
-def make_object(module: str, level: int) -> bytes:
+def make_object(module: str, level: int, tell: bool = True) -> bytes:
     """Return the object code of a module, and keep it on the disk.
 
     Parameters
@@ -42,9 +42,11 @@ def make_object(module: str, level: int) -> bytes:
         In LLVM's language.
     level : int
         Of optimisation, 0 to 3.
+    tell : bool
+        Whether to warn where it cannot be kept.
     """
     code: bytes = _target_machine(level).emit_object(llvm.parse_assembly(module))
-    _entry(module, level).write(code, cache_folder())
+    _entry(module, level).write(code, cache_folder(), tell)
     return code
 
 

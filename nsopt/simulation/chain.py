@@ -128,7 +128,7 @@ class Chain:
         """Tell whether the chain does not go on: it is stuck, or the end is reached."""
         return bool(self._attempt.layout.state(z).status != ChainStatus.RUNNING)
 
-    def run(self, z: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
+    def run(self, z: Array, waiting: tuple[str, ...] = (), attempts: int | None = None) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
@@ -136,12 +136,16 @@ class Chain:
         z : (nz,)
         waiting : tuple of str
             What attempts since the last accepted step failed by in the call before.
+        attempts : int, optional
+            At most; by default `Compiled.chunk`.
         """
-        return self._called(z, self._parameters, waiting)
+        return self._called(z, self._parameters, waiting, attempts or self._chunk)
 
-    def _called(self, z: Array, parameters: Array, waiting: tuple[str, ...] = ()) -> ChainRun:
+    def _called(
+        self, z: Array, parameters: Array, waiting: tuple[str, ...] = (), attempts: int = 0
+    ) -> ChainRun:
         begin = perf_counter()
-        state, records = self._attempt(z, parameters, self._chunk)
+        state, records = self._attempt(z, parameters, attempts or self._chunk)
         seconds = perf_counter() - begin
         return self._recorded(state, records, seconds, waiting)
 

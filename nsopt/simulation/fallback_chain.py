@@ -141,7 +141,7 @@ class FallbackChains:
     def _taken(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
         taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
-            run = chain.run(z, taken.refused)
+            run = chain.run(z, taken.refused, attempts=1)
             z = run.state
             taken = FallbackSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
             if chain.ended(z) or len(taken.accepted) >= count:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.kernels import (
-    Chain,
+    ChainCode,
     NewtonNumbers,
+    PackedPrograms,
     Square,
-    Tables,
     pack,
     run_chain,
     workspace_sizes,
@@ -108,14 +108,14 @@ class StepKernel(StepRules):
         of_programs = [x for solved in self._solved for x in solved if isinstance(x, Leaf)]
         return [*of_programs, self._end, self._size, self._judged]
 
-    def _chain(self) -> Chain:
+    def _chain(self) -> ChainCode:
         d = self._program.dynamics
         size, end, judge = (x.code.evaluate for x in (self._size, self._end, self._judged))
         counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)
         rows = (self._checks, self._recorded)
-        return Chain(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
+        return ChainCode(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
 
-    def _pack(self) -> Tables:
+    def _pack(self) -> PackedPrograms:
         """Return the programs as arrays, without addresses; their code is made for it."""
         programs, spaces = [], []
         for solved in self._solved:
@@ -125,7 +125,7 @@ class StepKernel(StepRules):
             spaces.append(sum(sizes))
         for leaf in self._leaves:
             _ = leaf.code
-        return Tables(
+        return PackedPrograms(
             np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
             np.cumsum([0, *(len(p) for p in programs)]),
             np.cumsum([0, *spaces]),
@@ -133,7 +133,7 @@ class StepKernel(StepRules):
             self._program.of_equations.astype(np.int64),
         )
 
-    def _tables(self) -> Tables:
+    def _tables(self) -> PackedPrograms:
         """Return the programs with the addresses of the code that is ready."""
         addresses: list[int] = []
         for solved in self._solved:
