@@ -6,9 +6,11 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import casadi as ca
 
+from nsopt.leaves.branches import only_calls, sides_of
 from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
 
 INPUT, CONSTANT, OUTPUT, CALL = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT, ca.OP_CALL
@@ -18,8 +20,26 @@ X, P = 0, 1
 BASE = 1 << 40
 """Beyond all values and entries."""
 
-BOTH = 2
-"""Sides of a branch."""
+BRANCH, RESULT = -1, -2
+"""Operations that CasADi has no number for: a branch, and one of the results right behind it."""
+
+
+class Branch(NamedTuple):
+    """A value that is no number: where the results behind it come from.
+
+    Attributes
+    ----------
+    sides : tuple of int
+        Functions of `Instructions.sides`, where the condition is zero and elsewhere.
+    operands : tuple of int
+        The condition, and what the side is a function of.
+    results : int
+        How many values behind it are its results.
+    """
+
+    sides: tuple[int, int]
+    operands: tuple[int, ...]
+    results: int
 
 
 @dataclass(frozen=True)
@@ -29,10 +49,10 @@ class Instructions:
     Attributes
     ----------
     operation : list of int
-        Of each value, by CasADi's numbers.
+        Of each value, by CasADi's numbers; `BRANCH`, `RESULT`.
     left, right : list of int
         Operands: values; of an operation with one operand twice the same. For an input its number
-        and its entry.
+        and its entry; for a branch its condition; for a result its branch.
     constants : dict of int to float
         The values that are constant.
     varies : list of bool
@@ -41,6 +61,10 @@ class Instructions:
         Whether an output depends on a value.
     outputs : list of int
         The value of each entry of y.
+    branches : dict of int to Branch
+        The values that are branches.
+    sides : list of Instructions
+        Functions of x alone, for these branches and for those within sides.
     """
 
     operation: list[int]
@@ -50,6 +74,8 @@ class Instructions:
     varies: list[bool]
     needed: list[bool]
     outputs: list[int]
+    branches: dict[int, Branch]
+    sides: list[Instructions]
 
 
 def read_instructions(function: ca.Function) -> Instructions:
@@ -60,11 +86,9 @@ def read_instructions(function: ca.Function) -> Instructions:
     ValueError
         For an operation that has no machine code.
     """
-    reader = _Reader(once=function.nnz_in(P) > 0)
-    outputs = reader.read(function)
-    values = (reader.operation, reader.left, reader.right)
-    needed = _needed(*values, outputs)
-    return Instructions(*values, reader.constants, reader.varies, needed, outputs)
+    sides = _Sides()
+    reader = _Reader(sides, once=function.nnz_in(P) > 0)
+    return reader.instructions(reader.read(function), sides.read)
 
 
 class _Reader:
@@ -72,20 +96,24 @@ class _Reader:
 
     Parameters
     ----------
+    sides : _Sides
+        Where sides of branches are read.
     once : bool
         Whether what does not depend on x is computed once; where there is no p, nothing is.
     """
 
-    def __init__(self, once: bool) -> None:
-        self._once = once
+    def __init__(self, sides: _Sides, once: bool) -> None:
+        self._sides, self._once = sides, once
         self.operation: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
         self.varies: list[bool] = []
         self.constants: dict[int, float] = {}
+        self.branches: dict[int, Branch] = {}
         # By one integer: of tuples Python would collect garbage for long.
         self._numbers: dict[int, int] = {}
         self._known: dict[bytes, int] = {}
+        self._branches: dict[Branch, int] = {}
 
     def read(self, function: ca.Function, given: Sequence[int] = ()) -> list[int]:
         """Return the values of all outputs of a function, one after another.
@@ -104,6 +132,7 @@ class _Reader:
         outputs = [-1] * first_out[-1]
         read_operation, read_operands = function.instruction_id, function.instruction_input
         read_place = function.instruction_output
+        expressions = None
         for k in range(function.n_instructions()):
             what = read_operation(k)
             if what in OPERATIONS:
@@ -125,47 +154,65 @@ class _Reader:
             elif what == CONSTANT:
                 value = self._constant(function.instruction_constant(k))
             elif what == CALL:
-                called = function.instructions_sx()[k].which_function()
-                found = self._call(called, [work[i] for i in read_operands(k)])
+                expressions = function.instructions_sx() if expressions is None else expressions
+                called = expressions[k].which_function()
+                found = self.call(called, [work[i] for i in read_operands(k)])
                 for place, value in zip(read_place(k), found, strict=True):
-                    work[place] = value
+                    if place >= 0:  # it is used
+                        work[place] = value
                 continue
             else:
                 raise ValueError(_unknown(function, what))
             work[read_place(k)[0]] = value
         return outputs
 
-    def _call(self, called: ca.Function, given: list[int]) -> list[int]:
-        """Return the values of a function that another calls.
-
-        Of a branch (`Function.if_else`) both sides are evaluated, and one of them is chosen.
-        """
+    def call(self, called: ca.Function, given: list[int]) -> list[int]:
+        """Return the values of a function that another calls, from all its inputs."""
         if called.is_a("SXFunction"):
             return self.read(called, given)
-        sides = called.find_functions(0) if called.is_a("Switch") else []
-        if len(sides) != BOTH or not all(side.is_a("SXFunction") for side in sides):
-            raise ValueError(
-                f"{called.name()!r} is called and has no machine code: state it by SX, or as "
-                "Function.if_else of SX functions"
-            )
-        otherwise, where = (self.read(side, given[1:]) for side in sides)
-        condition, not_condition = given[0], self._value(ca.OP_NOT, given[0], given[0])
-        return [
-            self._value(
-                ca.OP_ADD,
-                self._value(ca.OP_IF_ELSE_ZERO, condition, a),
-                self._value(ca.OP_IF_ELSE_ZERO, not_condition, b),
-            )
-            for a, b in zip(where, otherwise, strict=True)
-        ]
+        if only_calls(called):
+            return self._read_calls(called, given)
+        sides = sides_of(called)
+        if sides is None:
+            raise ValueError(_unknown_call(called))
+        where_zero, elsewhere = (self._sides.number(side) for side in sides)
+        return self._branch(Branch((where_zero, elsewhere), tuple(given), called.nnz_out()))
 
-    def _value(self, what: int, a: int, b: int) -> int:
-        key = (what * BASE + a) * BASE + b
-        value = self._numbers.get(key, -1)
+    def _read_calls(self, function: ca.Function, given: list[int]) -> list[int]:
+        """Return the values of an MX function that does nothing but call others."""
+        first_in = [0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))]
+        first_out = [0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))]
+        outputs = [-1] * first_out[-1]
+        work: dict[int, list[int]] = {}
+        for k in range(function.n_instructions()):
+            what, places = function.instruction_id(k), function.instruction_output(k)
+            operands, expression = function.instruction_input(k), function.instruction_MX(k)
+            if what == CALL:
+                called = expression.which_function()
+                found = self.call(called, [value for i in operands for value in work[i]])
+                for i, place in enumerate(places):
+                    work[place], found = found[: called.nnz_out(i)], found[called.nnz_out(i) :]
+            elif what == OUTPUT:
+                first = first_out[places[0]] + expression.info()["offset"]  # it may be in parts
+                outputs[first : first + len(work[operands[0]])] = work[operands[0]]
+            elif what == INPUT:
+                first = first_in[operands[0]] + expression.info()["offset"]
+                work[places[0]] = given[first : first + expression.nnz()]
+            else:
+                entries = expression.to_DM().nonzeros()
+                work[places[0]] = [self._constant(x) for x in entries]
+        return outputs
+
+    def _branch(self, branch: Branch) -> list[int]:
+        """Return the results of a branch, which come right behind it."""
+        value = self._branches.get(branch, -1)
         if value < 0:
-            depends = self.varies[a] or self.varies[b]
-            value = self._numbers[key] = self._add(what, a, b, depends)
-        return value
+            condition, depends = branch.operands[0], any(self.varies[i] for i in branch.operands)
+            value = self._branches[branch] = self._add(BRANCH, condition, condition, depends)
+            self.branches[value] = branch
+            for _ in range(branch.results):
+                self._add(RESULT, value, value, depends)
+        return [value + 1 + k for k in range(branch.results)]
 
     def _add(self, what: int, a: int, b: int, depends: bool) -> int:
         self.operation.append(what)
@@ -189,9 +236,43 @@ class _Reader:
             self.constants[value] = number
         return value
 
+    def instructions(self, outputs: list[int], sides: list[Instructions]) -> Instructions:
+        values = (self.operation, self.left, self.right)
+        needed = _needed(*values, self.branches, outputs)
+        return Instructions(
+            *values, self.constants, self.varies, needed, outputs, self.branches, sides
+        )
+
+    def of_side(self, side: ca.Function) -> Instructions:
+        """Read a side of a branch: what a call of it gives, as a function of x."""
+        outputs = self.call(side, [self._input(X, k) for k in range(side.nnz_in())])
+        return self.instructions(outputs, [])
+
+
+class _Sides:
+    """Sides of branches, each read once."""
+
+    def __init__(self) -> None:
+        self.read: list[Instructions] = []
+        self._numbers: dict[int, int] = {}
+        self._functions: list[ca.Function] = []  # while they live no other has their hash
+
+    def number(self, side: ca.Function) -> int:
+        key = side.__hash__()
+        if key not in self._numbers:
+            instructions = _Reader(self, once=False).of_side(side)
+            self._numbers[key] = len(self.read)
+            self.read.append(instructions)
+            self._functions.append(side)
+        return self._numbers[key]
+
 
 def _needed(
-    operation: list[int], left: list[int], right: list[int], outputs: list[int]
+    operation: list[int],
+    left: list[int],
+    right: list[int],
+    branches: dict[int, Branch],
+    outputs: list[int],
 ) -> list[bool]:
     needed = [False] * len(operation)
     for value in outputs:
@@ -199,6 +280,9 @@ def _needed(
     for value in range(len(operation) - 1, -1, -1):
         if needed[value] and operation[value] not in (INPUT, CONSTANT):
             needed[left[value]] = needed[right[value]] = True
+            if operation[value] == BRANCH:
+                for operand in branches[value].operands:
+                    needed[operand] = True
     return needed
 
 
@@ -206,4 +290,11 @@ def _unknown(function: ca.Function, operation: int) -> str:
     return (
         f"{function.name()!r} contains the operation {name_of(operation)!r}, for which there is no"
         " machine code: state it by other operations"
+    )
+
+
+def _unknown_call(called: ca.Function) -> str:
+    return (
+        f"{called.name()!r} is called and has no machine code: state it by SX, or as"
+        " Function.if_else of two SX functions with the same inputs and outputs"
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nsopt.leaves.instructions import CONSTANT, INPUT, Instructions
+from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
@@ -66,6 +66,8 @@ def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     for entry, value in enumerate(instructions.outputs):
         y.setdefault(value, []).append(Place("y", entry))
     read = y.keys() | {side[value] for side in operands for value in always}
+    for value in instructions.branches.keys() & set(always):
+        read.update(instructions.branches[value].operands)
     to_keep = sorted(v for v in read if not varies[v] and v not in instructions.constants)
     kept = {value: Place("kept", entry) for entry, value in enumerate(to_keep)}
     stored = {value: [place] for value, place in kept.items()}
@@ -74,14 +76,23 @@ def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     return prepare, evaluate, len(kept)
 
 
+def routine_of_side(side: Instructions, name: str) -> Routine:
+    """Return a side of a branch, from its operands to its results."""
+    _, evaluate, _ = divide(side)
+    return evaluate._replace(name=name, arrays=("x", "y"))
+
+
 def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Routine], int]:
     """Divide a routine; return its pieces and the length of their scratch array."""
-    left, right = instructions.left, instructions.right
-    parts = [routine.values[k : k + PIECE] for k in range(0, len(routine.values), PIECE)]
+    left, right, branches = instructions.left, instructions.right, instructions.branches
+    parts = _parts(instructions, routine.values)
     last = [0] * len(left)  # the last part that reads a value
     for k, part in enumerate(parts):
         for value in part:
             last[left[value]] = last[right[value]] = k
+            if value in branches:
+                for operand in branches[value].operands:
+                    last[operand] = k
     scratch, length = _places(parts, last)
     given = {**routine.given, **scratch}
     wanted = {value: [*places] for value, places in routine.wanted.items()}
@@ -95,6 +106,18 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
         arrays = (*routine.arrays, "scratch")
         pieces.append(Routine(f"{routine.name}_{k}", arrays, part, given, here))
     return pieces, length
+
+
+def _parts(instructions: Instructions, values: list[int]) -> list[list[int]]:
+    """Divide values, but no branch from its results."""
+    parts, begin = [], 0
+    while begin < len(values):
+        end = begin + PIECE
+        while end < len(values) and instructions.operation[values[end]] == RESULT:
+            end += 1
+        parts.append(values[begin:end])
+        begin = end
+    return parts
 
 
 def _places(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], int]:

@@ -67,36 +67,3 @@ def test_operation_without_machine_code_is_named():
     x, p = sx(1, 1)
     with pytest.raises(ValueError, match="'outer' contains the operation 'erfinv'"):
         Leaf(ca.Function("outer", [x, p], [ca.erfinv(x)]))
-
-
-def test_what_is_called_is_part_of_the_code():
-    """Also of what that calls, with sparse inputs and outputs that are not used."""
-    x, p = sx(3, 1)
-    never, sparse = {"never_inline": True}, ca.SX(ca.Sparsity.diag(2))
-    entries = ca.SX.sym("entries", sparse.sparsity())
-    inner = ca.Function("inner", [entries], [ca.sin(entries), ca.sumsqr(entries)], never)
-    (a, b) = inner.call([ca.diag(x[:2])])
-    outer = ca.Function("outer", [x], [ca.diag(a) * b, x**2], never)
-    function = ca.Function("f", [x, p], [ca.vertcat(outer.call([p * x])[0], x)])
-    leaf, given = Leaf(function), np.random.default_rng(0).normal(size=3)
-    for level in (0, 2):
-        leaf.compile(level)
-        assert_same_bits(leaf(given, 0.7), interpret(function, given, 0.7))
-
-
-def test_of_a_branch_that_is_called_one_side_counts():
-    x, p = sx(2, 1)
-    sides = [ca.Function(f.__name__, [x], [f(x)]) for f in (ca.log, ca.exp)]
-    choice = ca.Function.if_else("choice", *sides, {"never_inline": True})
-    function = ca.Function("f", [x, p], choice.call([x[0] > p, x]))
-    leaf = Leaf(function)
-    for given in ([1.0, 2.0], [-1.0, 0.5]):
-        assert_same_bits(leaf(given, 0.0), interpret(function, given, 0.0))
-
-
-def test_a_call_without_machine_code_is_named():
-    x, p = sx(1, 1)
-    y = ca.MX.sym("y")
-    inner = ca.Function("inner", [y], [ca.sin(y)], {"never_inline": True})
-    with pytest.raises(ValueError, match="'inner' is called and has no machine code: state it"):
-        Leaf(ca.Function("outer", [x, p], [inner(x)]))
