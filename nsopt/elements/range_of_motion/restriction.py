@@ -199,11 +199,11 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     first_event = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
     u, p = ca.SX.sym("u", 3), ca.SX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
-    choice = ca.Function.if_else("unless", inside, search, {"never_inline": True})
+    choice = ca.Function.if_else("unless", inside, search).wrap()
     highest = _looked_up(np.cos(np.clip(first_event, 0, np.pi)))
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
-    nearest = choice.call([u[2] > highest(k), u, p])
-    return ca.Function("nearest", [u, p], nearest)
+    found = choice.call([u[2] > highest(k), u, p], False, True)  # else both sides are evaluated
+    return ca.Function("nearest", [u, p], found)
 
 
 def _looked_up(values: Array) -> ca.Function:
