@@ -59,8 +59,8 @@ class Entry:
     def read(self, folder: Path) -> bytes | None:
         """Return the code if its manifest is, to the byte, what it must be."""
         try:
-            _require_own(folder.stat())
-            code, manifest = (_read_own(folder / name) for name in self._names)
+            _refuse_foreign(folder.stat())
+            code, manifest = (_read_file(folder / name) for name in self._names)
         except OSError:
             return None
         if manifest != self._manifest(code):
@@ -84,7 +84,7 @@ class Entry:
 
     def _write(self, code: bytes, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_own(folder.stat())
+        _refuse_foreign(folder.stat())
         for name, content in zip(self._names, (code, self._manifest(code)), strict=True):
             path = folder / name
             if path.is_symlink():  # nothing of ours, and nothing is written through it
@@ -128,14 +128,14 @@ def _warn(folder: Path, error: OSError) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def _read_own(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """Return the content of a file that nobody else may have written, no link to one either."""
     with open(os.open(path, os.O_RDONLY | NO_LINK), "rb") as file:
-        _require_own(os.fstat(file.fileno()))
+        _refuse_foreign(os.fstat(file.fileno()))
         return file.read()
 
 
-def _require_own(status: os.stat_result) -> None:
+def _refuse_foreign(status: os.stat_result) -> None:
     """Raise where others may write: their code and manifest would fit each other too."""
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError("others may write to it")

@@ -165,7 +165,7 @@ def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
     return bool(np.all(abs(total - sum(terms)) <= EXACT * size))
 
 
-def _is_balanced(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
+def _agrees_with_work(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
     changes = [x - x[0] for x in (lost, energy, work)]
     size = np.max(np.abs([energy, work]), initial=0)
     return bool(np.all(abs(changes[0] + changes[1] - changes[2]) <= EXACT * size))
@@ -190,7 +190,7 @@ RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     ),
     (
         ("dissipated_energy", "total_energy", "external_work"),
-        _is_balanced,
+        _agrees_with_work,
         "what 'total_energy' lacks of 'external_work'",
     ),
     (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),

@@ -96,7 +96,7 @@ def short_steps(data: xr.Dataset) -> list[Row]:
 def short_residuals(data: xr.Dataset) -> list[Row]:
     """Return the largest residuals in one line."""
     parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
-    return [("residuals at most", ", ".join(parts) + tell_kept(data))]
+    return [("residuals at most", ", ".join(parts) + tell_thinning(data))]
 
 
 def short_contacts(data: xr.Dataset) -> list[Row]:
@@ -250,14 +250,14 @@ def residuals(data: xr.Dataset) -> list[Row]:
     return [
         (
             label,
-            f"{largest(ideal[name]):.2e} {data[name].attrs['units']}{tell_kept(data)}",
+            f"{largest(ideal[name]):.2e} {data[name].attrs['units']}{tell_thinning(data)}",
         )
         for label, name in RESIDUALS
         if name in ideal and ideal[name].size
     ]
 
 
-def tell_kept(data: xr.Dataset) -> str:
+def tell_thinning(data: xr.Dataset) -> str:
     """Return the remark that numbers are of the kept steps alone, for a thinned run."""
     if data.attrs["output_times"]:
         return " (at the times kept)"
@@ -306,7 +306,7 @@ def largest_force(data: xr.Dataset) -> str:
 def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
     force, k, j = found
     where, when = str(data["contact"].values[j]), data["time"].values[-k]
-    text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_kept(data)}"
+    text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_thinning(data)}"
     if (above := rise_above_steps_beside(data, -k, j)) > RESOLVED:
         text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
     beside = contacts_of_joints(data)[joint_of(where)]
@@ -344,7 +344,7 @@ def impacts(data: xr.Dataset) -> list[Row]:
         return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
     largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
-    text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_kept(data)}"
+    text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
     return [("impacts", f"{text}, and {others}" if more else text)]
 
 
@@ -353,7 +353,9 @@ def modes(data: xr.Dataset) -> list[Row]:
     rows, found = [], [*statistics_of_modes(data).items()]
     for joint, x in found[:MOST_JOINTS]:
         parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
-        rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_kept(data)}"))
+        rows.append(
+            (f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_thinning(data)}")
+        )
     if len(found) > MOST_JOINTS:
         rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
     return rows
@@ -370,6 +372,6 @@ def ranges(data: xr.Dataset) -> list[Row]:
         factor, unit = (np.degrees(1.0), "deg") if unit == "rad" else (1.0, unit)
         k = int(np.argmax(variable.values))
         worst, when = variable.values[k], data["time"].values[k]
-        text = f"{factor * worst:.3g} {unit} at most, t = {when:.6g} s{tell_kept(data)}"
+        text = f"{factor * worst:.3g} {unit} at most, t = {when:.6g} s{tell_thinning(data)}"
         rows.append((str(name), text if worst > 0 else "never"))
     return rows

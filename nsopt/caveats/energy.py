@@ -118,7 +118,7 @@ def forces_dissipate(data: xr.Dataset) -> bool:
     return is_optimum(data) or bool(data.attrs.get("forces_dissipate", dissipates(data)))
 
 
-def _tell_energy_given(data: xr.Dataset) -> Iterator[str]:
+def _tell_energy_by_contacts(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "contact_loss" not in data:
         return
     taken = most = given = np.zeros(data.sizes["contact"])
@@ -154,4 +154,4 @@ def turns_directions(data: xr.Dataset) -> bool:
     return bool(data.attrs["scheme_name"] == "MoreauJean")
 
 
-CHECKS = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_given)
+CHECKS = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_by_contacts)

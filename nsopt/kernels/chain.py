@@ -86,7 +86,7 @@ def make_attempts(
     x = np.zeros(d + given)
     w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
     state, known = view(z, 0, len(z)), view(parameters, 0, len(parameters))
-    of = PackedPrograms(
+    packed = PackedPrograms(
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
         view(tables.space_at, 0, len(tables.space_at)),
@@ -95,7 +95,7 @@ def make_attempts(
     )
     count = 0
     while count < len(records) and z[-1] == RUNNING:
-        attempt(chain, of, options, w, state, known, records[count])
+        attempt(chain, packed, options, w, state, known, records[count])
         count += 1
     x[0] = 0.0  # its last use, after which numba frees it: views do not keep it alive
     return count
@@ -151,7 +151,7 @@ def solve_step(
         share = min(max(h / parameters[bounds + 3], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
         call(chain.end, w.step, w.guess, w.end)
-        failed = find_failed(w.end, chain.recorded + 2, chain.checks)
+        failed = find_failure(w.end, chain.recorded + 2, chain.checks)
         exact = largest(residuals) <= options.tolerance
         if failed < 0 or not exact or not tables.of_equations[failed]:
             break
@@ -243,7 +243,7 @@ def solve_in_turn(
 
 
 @kernel
-def find_failed(end: Any, first: int, count: int) -> int:
+def find_failure(end: Any, first: int, count: int) -> int:
     """Return the first of the checked values that is not within its limit, -1 where all are."""
     for k in range(first, first + count):
         if not end[k] <= end[k + count]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsopt.kernels.kernel import inlined
+from nsopt.kernels.kernel import inline
 from nsopt.kernels.square import EVENTS, PAIRS, TERMS
 
 TINY = 1e-300
@@ -14,7 +14,7 @@ LEAST = 1e-7
 """Part of the mean size of late pivots that stands for one that is zero for certain."""
 
 
-@inlined
+@inline
 def assemble(s: Any, w: Any) -> None:
     """Add the derivatives of terms, times their weights in the rows, into the matrix."""
     for k in range(len(w.A)):
@@ -29,7 +29,7 @@ def assemble(s: Any, w: Any) -> None:
                 w.A[s.part_place[k]] += weight * w.y[shift + k]
 
 
-@inlined
+@inline
 def hold_redundant(s: Any, w: Any) -> None:
     """Add U U^T times the mean pivot for combinations U that have no effect: these stay."""
     place = 0
@@ -50,7 +50,7 @@ def hold_redundant(s: Any, w: Any) -> None:
         of_set += m * count
 
 
-@inlined
+@inline
 def eliminate(plan: Any, first: int, last: int, A: Any, r: Any) -> None:
     """Eliminate turns ``first`` to ``last`` from the entries A (k,) and the right side r (n,)."""
     for s in range(first, last):
@@ -68,7 +68,7 @@ def eliminate(plan: Any, first: int, last: int, A: Any, r: Any) -> None:
             target += end - begin
 
 
-@inlined
+@inline
 def substitute_back(plan: Any, A: Any, r: Any, x: Any) -> None:
     """Return in x (n,) the solution of A x = r, both as `eliminate` leaves them."""
     for s in range(len(plan.pivot) - 1, -1, -1):
@@ -79,7 +79,7 @@ def substitute_back(plan: Any, A: Any, r: Any, x: Any) -> None:
         x[k] = value / A[plan.diagonal[s]]
 
 
-@inlined
+@inline
 def strengthen(plan: Any, first: int, proximal: float, A: Any) -> None:
     """Add ``proximal`` of its own size to each pivot from turn ``first`` on.
 

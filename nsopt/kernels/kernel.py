@@ -29,7 +29,7 @@ def kernel(function: F) -> F:
     return compiled
 
 
-def inlined(function: F) -> F:
+def inline(function: F) -> F:
     """Return a kernel that becomes part of those that call it.
 
     For what each iteration does: a call hands over all numbers of some forty arrays, which takes
@@ -39,7 +39,7 @@ def inlined(function: F) -> F:
     return compiled
 
 
-@inlined
+@inline
 def copy(source: Any, target: Any) -> None:
     """Copy an array; numba takes a quarter of a second for each assignment to a slice."""
     for i in range(len(source)):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.kernels.kernel import inlined
+from nsopt.kernels.kernel import inline
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, FIRST_EVENTS, PAIRS, ROWS, TERMS
 
 TINY = 1e-60
 """Square of a length below which a vector has no direction."""
 
 
-@inlined
+@inline
 def combine(s: Any, w: Any, part: float, at: Any) -> None:
     """Fill in the rows r and the weights of their parts, of the next proximal point.
 
@@ -46,7 +46,7 @@ def combine(s: Any, w: Any, part: float, at: Any) -> None:
         combine_events(s, w)
 
 
-@inlined
+@inline
 def combine_pairs(s: Any, w: Any, part: float, at: Any, pairs: int) -> None:
     """Take the smaller of G and H, H where a pair is not active."""
     row, active = s.sizes[EQUATIONS], s.sizes[TERMS]
@@ -65,7 +65,7 @@ def combine_pairs(s: Any, w: Any, part: float, at: Any, pairs: int) -> None:
             w.weight[weight + 1] = 1.0
 
 
-@inlined
+@inline
 def combine_boxes(s: Any, w: Any, part: float, at: Any, boxes: int) -> None:
     """Take F, or the bound that stops it."""
     equations, pairs = s.sizes[EQUATIONS], s.sizes[PAIRS]
@@ -90,7 +90,7 @@ def combine_boxes(s: Any, w: Any, part: float, at: Any, boxes: int) -> None:
         weight += 4
 
 
-@inlined
+@inline
 def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
     """Take F where z - F is inside, else z less its radius along z - F."""
     equations, pairs, boxes, discs = (
@@ -135,7 +135,7 @@ def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
     w.weight[weight + 9] = -u1 * widens
 
 
-@inlined
+@inline
 def combine_events(s: Any, w: Any) -> None:
     """Take the least active event of each first event; the first of them always is active."""
     terms, events, pairs = s.sizes[TERMS], s.sizes[EVENTS], s.sizes[PAIRS]
@@ -153,7 +153,7 @@ def combine_events(s: Any, w: Any) -> None:
         w.weight[weight + least] = 1.0
 
 
-@inlined
+@inline
 def norm(r: Any) -> float:
     """Return the root of the sum of squares."""
     total = 0.0
@@ -162,7 +162,7 @@ def norm(r: Any) -> float:
     return float(np.sqrt(total))
 
 
-@inlined
+@inline
 def largest(r: Any) -> float:
     """Return the largest size of numbers; not a number where any is."""
     most, total = 0.0, 0.0

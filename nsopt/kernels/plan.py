@@ -32,17 +32,17 @@ class Elimination(NamedTuple):
         Whether a late pivot is zero for certain, 0 or 1; by turns.
     """
 
-    pivot: Indices
-    diagonal: Indices
-    row_start: Indices
-    row_column: Indices
-    row_place: Indices
-    column_start: Indices
-    column_row: Indices
-    column_place: Indices
-    target_start: Indices
-    target: Indices
-    empty: Indices
+    pivot: Any
+    diagonal: Any
+    row_start: Any
+    row_column: Any
+    row_place: Any
+    column_start: Any
+    column_row: Any
+    column_place: Any
+    target_start: Any
+    target: Any
+    empty: Any
 
 
 class MatrixPlaces:
@@ -102,31 +102,32 @@ def plan_elimination(places: MatrixPlaces, late: Iterable[int]) -> Elimination:
             for j in left[k]:
                 columns[j].discard(k)
             turns.append((k, others, below))
-    return _planned(places, turns, empty)
+    return _place_turns(places, turns, empty)
 
 
-def _planned(
+def _place_turns(
     places: MatrixPlaces, turns: Sequence[tuple[int, list[int], list[int]]], empty: list[int]
 ) -> Elimination:
     of = places.of
     rows = [others for _, others, _ in turns]
     columns = [below for *_, below in turns]
     targets = [[of(i, j) for i in below for j in others] for _, others, below in turns]
-    found = (
-        [k for k, *_ in turns],
-        [of(k, k) for k, *_ in turns],
-        _starts(rows),
-        [j for row in rows for j in row],
-        [of(k, j) for k, others, _ in turns for j in others],
-        _starts(columns),
-        [i for column in columns for i in column],
-        [of(i, k) for k, _, below in turns for i in below],
-        _starts(targets),
-        [place for group in targets for place in group],
-        empty,
+    found = Elimination(
+        pivot=[k for k, *_ in turns],
+        diagonal=[of(k, k) for k, *_ in turns],
+        row_start=list_starts(rows),
+        row_column=[j for row in rows for j in row],
+        row_place=[of(k, j) for k, others, _ in turns for j in others],
+        column_start=list_starts(columns),
+        column_row=[i for column in columns for i in column],
+        column_place=[of(i, k) for k, _, below in turns for i in below],
+        target_start=list_starts(targets),
+        target=[place for group in targets for place in group],
+        empty=empty,
     )
-    return Elimination(*(np.array(x, dtype=np.int64) for x in found))
+    return Elimination._make(np.array(x, dtype=np.int64) for x in found)
 
 
-def _starts(groups: Sequence[Sequence[Any]]) -> list[int]:
-    return [0, *np.cumsum([len(group) for group in groups], dtype=int).tolist()]
+def list_starts(groups: Sequence[Any]) -> Indices:
+    """Return where each of some sequences begins if they follow one another, and the end."""
+    return np.cumsum([0, *(len(group) for group in groups)], dtype=np.int64)

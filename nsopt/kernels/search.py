@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.kernels.kernel import copy, inlined, kernel
+from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call
 from nsopt.kernels.min_map import combine, largest, norm
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, PAIRS, TERMS
@@ -55,11 +55,11 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
     hold_terms(w)
     part, steps, total = o.first, 0, o.iterations
     for _ in range(o.last if last else o.budget):
-        before, _ = near(p, space, evaluate, w.x, part)
+        before, _ = evaluate_near(p, space, evaluate, w.x, part)
         find_direction(p, space, o.proximal)
         length = choose_length(p, space, evaluate, part, before, steps)
         go(s, w, w.x, w.trial, length)
-        _, size = near(p, space, evaluate, w.trial, part)
+        _, size = evaluate_near(p, space, evaluate, w.trial, part)
         total += 1
         if size <= o.inexact * part:
             copy(w.trial, w.best)
@@ -83,7 +83,7 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
     return evaluate_at(p, space, evaluate, w.x), total
 
 
-@inlined
+@inline
 def hold_terms(w: Any) -> None:
     """Take the terms at hand as those of the last point."""
     for k in range(len(w.at)):
@@ -91,7 +91,7 @@ def hold_terms(w: Any) -> None:
 
 
 @kernel
-def near(p: Any, space: Any, evaluate: int, x: Any, part: float) -> tuple[float, float]:
+def evaluate_near(p: Any, space: Any, evaluate: int, x: Any, part: float) -> tuple[float, float]:
     """Evaluate the next proximal point at x; return the norm of its rows and the largest."""
     s, w = square_of(p), workspace_of(p, space)
     call(evaluate, x, w.kept, w.y)
@@ -107,12 +107,12 @@ def choose_length(
     """Return the first length of the direction that lowers the norm of the rows enough."""
     s, w = square_of(p), workspace_of(p, space)
     go(s, w, w.x, w.trial, 1.0)
-    if near(p, space, evaluate, w.trial, part)[0] < (1 - SUFFICIENT) * before:
+    if evaluate_near(p, space, evaluate, w.trial, part)[0] < (1 - SUFFICIENT) * before:
         return 1.0
     for length in LENGTHS:
         go(s, w, w.x, w.trial, length)
         lower = (1 - SUFFICIENT * length) * before
-        if near(p, space, evaluate, w.trial, part)[0] < lower:
+        if evaluate_near(p, space, evaluate, w.trial, part)[0] < lower:
             return length
     return SIDESTEP if steps % 2 else 1.0
 
@@ -139,54 +139,64 @@ def weigh_slopes(p: Any, space: Any) -> None:
     matrix, as by Jacobi's method.
     """
     s, w = square_of(p), workspace_of(p, space)
-    equations, pairs, boxes, discs = (
-        s.sizes[EQUATIONS],
-        s.sizes[PAIRS],
-        s.sizes[BOXES],
-        s.sizes[DISCS],
-    )
-    G, low = equations, equations + 2 * pairs
+    equations, pairs, boxes = s.sizes[EQUATIONS], s.sizes[PAIRS], s.sizes[BOXES]
+    low, bounded = equations + 2 * pairs, pairs + boxes
     disc = low + 4 * boxes
-    count = pairs + boxes + 2 * discs
     along = np.zeros(len(s.match))
     row_of = np.full(len(s.match), -1)
     for i in range(equations):
         row_of[s.match[i]] = i
-    derivatives = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS]
-    most = 0.0
-    for k in range(count):
+    for k in range(len(w.slopes)):
         if k < pairs:
-            z, F = G + pairs + k, G + k
-        elif k < pairs + boxes:
+            z, F = equations + pairs + k, equations + k
+        elif k < bounded:
             z, F = low + 3 * boxes + k - pairs, low + 2 * boxes + k - pairs
         else:
-            z = disc + k - pairs - boxes
-            F = z + 2 * discs
-        square = 0.0
-        for e in range(s.term_start[z], s.term_start[z + 1]):
-            square += w.y[derivatives + e] ** 2
-        for e in range(s.term_start[z], s.term_start[z + 1]):
-            along[s.term_column[e]] = w.y[derivatives + e] / square
-        slope = 0.0
-        for e in range(s.term_start[F], s.term_start[F + 1]):
-            j, value = s.term_column[e], w.y[derivatives + e]
-            slope += value * along[j]
-            i = row_of[j]
-            if i >= 0:
-                product, own = 0.0, 0.0
-                for f in range(s.term_start[i], s.term_start[i + 1]):
-                    product += along[s.term_column[f]] * w.y[derivatives + f]
-                    if s.term_column[f] == j:
-                        own = w.y[derivatives + f]
-                if own != 0.0:
-                    slope -= value * product / own
-        w.slopes[k] = abs(slope)
-        for e in range(s.term_start[z], s.term_start[z + 1]):
-            along[s.term_column[e]] = 0.0
-    for k in range(pairs + boxes, count, 2):  # of a disc a bound of the larger eigenvalue
+            z, F = disc + k - bounded, disc + 2 * s.sizes[DISCS] + k - bounded
+        w.slopes[k] = abs(find_slope(s, w, z, F, row_of, along))
+    for k in range(bounded, len(w.slopes), 2):  # of a disc a bound of the larger eigenvalue
         both = w.slopes[k] + w.slopes[k + 1]
         w.slopes[k], w.slopes[k + 1] = both, both
-    for k in range(count):
-        most = max(most, w.slopes[k])
-    for k in range(count):
-        w.slopes[k] = 1 / max(w.slopes[k], FLAT * most + NONE)
+    least = FLAT * largest(w.slopes) + NONE
+    for k in range(len(w.slopes)):
+        w.slopes[k] = 1 / max(w.slopes[k], least)
+
+
+@kernel
+def find_slope(s: Any, w: Any, z: int, F: int, row_of: Any, along: Any) -> float:
+    """Return dF/dz of two terms, once each equation has given the unknown that it is for.
+
+    Parameters
+    ----------
+    z, F : int
+        Terms.
+    row_of : (n,)
+        The equation of each unknown, -1 for none.
+    along : (n,)
+        Zeros, for the direction in which z grows by one.
+    """
+    first = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS]  # of the derivatives in y
+    square, slope = 0.0, 0.0
+    for e in range(s.term_start[z], s.term_start[z + 1]):
+        square += w.y[first + e] ** 2
+    for e in range(s.term_start[z], s.term_start[z + 1]):
+        along[s.term_column[e]] = w.y[first + e] / square
+    for e in range(s.term_start[F], s.term_start[F + 1]):
+        j, value = s.term_column[e], w.y[first + e]
+        slope += value * along[j]
+        if row_of[j] >= 0:
+            slope -= value * find_change(s, w, first, row_of[j], j, along)
+    for e in range(s.term_start[z], s.term_start[z + 1]):
+        along[s.term_column[e]] = 0.0
+    return slope
+
+
+@kernel
+def find_change(s: Any, w: Any, first: int, i: int, j: int, along: Any) -> float:
+    """Return minus the change of unknown j by which equation i is kept along a direction."""
+    change, own = 0.0, 0.0
+    for e in range(s.term_start[i], s.term_start[i + 1]):
+        change += along[s.term_column[e]] * w.y[first + e]
+        if s.term_column[e] == j:
+            own = w.y[first + e]
+    return change / own if own != 0.0 else 0.0  # it is for j, but does not see it here

@@ -7,18 +7,19 @@ depend on which alternative holds.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.kernels.plan import MatrixPlaces, plan_elimination
+from nsopt.kernels.plan import Elimination, MatrixPlaces, list_starts, plan_elimination
 
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 EQUATIONS, PAIRS, BOXES, DISCS, FIRST_EVENTS, EVENTS, TERMS, ROWS, ENTRIES, LATE = range(10)
-"""MatrixPlaces in `Square.sizes`."""
+"""Places in `Square.sizes`."""
 
 
 class Sizes(NamedTuple):
@@ -65,7 +66,7 @@ class Square(NamedTuple):
         The parts of rows: the term of each, and the places in the matrix of its derivatives.
     redundant_start, redundant_row, redundant_size, redundant_place
         Sets of redundant rows: their rows, the number of combinations, places of all pairs of rows.
-    pivot, ... : as `Elimination`
+    plan : Elimination
     """
 
     sizes: Indices
@@ -81,17 +82,13 @@ class Square(NamedTuple):
     redundant_row: Indices
     redundant_size: Indices
     redundant_place: Indices
-    pivot: Indices
-    diagonal: Indices
-    row_start: Indices
-    row_column: Indices
-    row_place: Indices
-    column_start: Indices
-    column_row: Indices
-    column_place: Indices
-    target_start: Indices
-    target: Indices
-    empty: Indices
+    plan: Elimination
+
+    @property
+    def arrays(self) -> list[Indices]:
+        """All arrays, those of the plan last."""
+        *own, plan = self
+        return [*own, *plan]
 
     @property
     def n(self) -> int:
@@ -136,19 +133,22 @@ def make_square(
     plan = plan_elimination(places, late)
     parts = [(i, t) for i, found in enumerate(terms) for t in found]
     of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
-    numbers = [*sizes, sizes.terms, sizes.rows, len(places), len(terms) - len(late)]
-    arrays = (
-        *(numbers, match, _starts(events), _starts([len(c) for c in columns])),
-        *([j for term in columns for j in term], [i for i, _ in parts], [t for _, t in parts]),
-        *(_starts([len(p) for p in of_parts]), [p for part in of_parts for p in part]),
-        *(
-            _starts([len(rows) for rows, _ in redundant]),
-            [i for rows, _ in redundant for i in rows],
-        ),
-        *([k for _, k in redundant], pairs),
+    return Square(
+        sizes=_array([*sizes, sizes.terms, sizes.rows, len(places), len(terms) - len(late)]),
+        match=_array(match),
+        event_start=_array([0, *accumulate(events)]),
+        term_start=list_starts(columns),
+        term_column=_array([j for term in columns for j in term]),
+        part_row=_array([i for i, _ in parts]),
+        part_term=_array([t for _, t in parts]),
+        part_start=list_starts(of_parts),
+        part_place=_array([place for part in of_parts for place in part]),
+        redundant_start=list_starts([rows for rows, _ in redundant]),
+        redundant_row=_array([i for rows, _ in redundant for i in rows]),
+        redundant_size=_array([k for _, k in redundant]),
+        redundant_place=_array(pairs),
+        plan=plan,
     )
-    stated = [np.array(x, dtype=np.int64) for x in arrays]
-    return Square._make([*stated, *plan])
 
 
 def _terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
@@ -170,8 +170,8 @@ def _terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
     return rows
 
 
-def _starts(counts: list[int]) -> list[int]:
-    return [0, *np.cumsum(counts, dtype=int).tolist()]
+def _array(numbers: list[int]) -> Indices:
+    return np.array(numbers, dtype=np.int64)
 
 
 class Workspace(NamedTuple):
@@ -216,21 +216,12 @@ class Workspace(NamedTuple):
 def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     """Return the sizes of a workspace's arrays."""
     projections = int(s.sizes[PAIRS] + s.sizes[BOXES] + 2 * s.sizes[DISCS])
-    n, parts = s.n, len(s.part_row)
-    front = [
-        n,
-        n,
-        n,
-        known,
-        kept,
-        s.values,
-        int(s.sizes[TERMS]),
-        projections,
-        projections,
-        parts,
-        int(s.sizes[ENTRIES]),
-    ]
-    return [*front, n, n, n, n]
+    n, terms, entries = s.n, int(s.sizes[TERMS]), int(s.sizes[ENTRIES])
+    of_unknowns = dict.fromkeys(("x", "r", "dx", "start", "last", "trial", "best"), n)
+    of_projections = dict.fromkeys(("share", "slopes"), projections)
+    given = {"known": known, "kept": kept, "y": s.values, "at": terms}
+    sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row), "A": entries}
+    return [sizes[name] for name in Workspace._fields]
 
 
 def pack(s: Square, workspace: list[int]) -> Indices:
@@ -242,6 +233,7 @@ def pack(s: Square, workspace: list[int]) -> Indices:
     workspace : list of int
         Sizes of the workspace's arrays.
     """
-    header = len(Square._fields) + len(Workspace._fields) + 2
-    starts = header + np.cumsum([0, *(len(x) for x in s)])
-    return np.concatenate([starts, np.cumsum([0, *workspace]), *s])
+    header = len(s.arrays) + 1 + len(workspace) + 1
+    return np.concatenate(
+        [header + list_starts(s.arrays), np.cumsum([0, *workspace]), *s.arrays], dtype=np.int64
+    )

@@ -11,7 +11,7 @@ from nsopt.kernels.elimination import (
     strengthen,
     substitute_back,
 )
-from nsopt.kernels.kernel import copy, inlined, kernel
+from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call
 from nsopt.kernels.min_map import combine, largest
 from nsopt.kernels.square import LATE
@@ -34,15 +34,15 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     """Solve for Newton's direction, by rows; the rows r are used up."""
     s, w = square_of(p), workspace_of(p, space)
     assemble(s, w)
-    late, turns = s.sizes[LATE], len(s.pivot)
-    eliminate(s, 0, late, w.A, w.r)
+    late, turns = s.sizes[LATE], len(s.plan.pivot)
+    eliminate(s.plan, 0, late, w.A, w.r)
     hold_redundant(s, w)  # the proximal part counts these too, by 1e-9 of a full pivot
-    strengthen(s, late, proximal, w.A)
-    eliminate(s, late, turns, w.A, w.r)
-    substitute_back(s, w.A, w.r, w.dx)
+    strengthen(s.plan, late, proximal, w.A)
+    eliminate(s.plan, late, turns, w.A, w.r)
+    substitute_back(s.plan, w.A, w.r, w.dx)
 
 
-@inlined
+@inline
 def go(s: Any, w: Any, x: Any, new: Any, length: float) -> None:
     """Go from x to ``new`` by a length of the direction."""
     copy(x, new)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsopt.kernels.kernel import inlined
+from nsopt.kernels.kernel import inline
 from nsopt.kernels.machine import view
+from nsopt.kernels.plan import Elimination
 from nsopt.kernels.square import Square, Workspace
 
 
-@inlined
+@inline
 def square_of(p: Any) -> Any:
     """Return the arrays of a program from its numbers, which begin with where each begins."""
     return Square(
@@ -30,21 +31,23 @@ def square_of(p: Any) -> Any:
         view(p, p[10], p[11]),
         view(p, p[11], p[12]),
         view(p, p[12], p[13]),
-        view(p, p[13], p[14]),
-        view(p, p[14], p[15]),
-        view(p, p[15], p[16]),
-        view(p, p[16], p[17]),
-        view(p, p[17], p[18]),
-        view(p, p[18], p[19]),
-        view(p, p[19], p[20]),
-        view(p, p[20], p[21]),
-        view(p, p[21], p[22]),
-        view(p, p[22], p[23]),
-        view(p, p[23], p[24]),
+        Elimination(
+            view(p, p[13], p[14]),
+            view(p, p[14], p[15]),
+            view(p, p[15], p[16]),
+            view(p, p[16], p[17]),
+            view(p, p[17], p[18]),
+            view(p, p[18], p[19]),
+            view(p, p[19], p[20]),
+            view(p, p[20], p[21]),
+            view(p, p[21], p[22]),
+            view(p, p[22], p[23]),
+            view(p, p[23], p[24]),
+        ),
     )
 
 
-@inlined
+@inline
 def workspace_of(p: Any, space: Any) -> Any:
     """Return the arrays of a workspace from the numbers of its program and its own."""
     return Workspace(

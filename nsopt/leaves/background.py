@@ -55,8 +55,8 @@ def _work_on(job: Iterator[None]) -> None:
 
 def _forget() -> None:
     """In a process that was forked: its thread and jobs are those of the other."""
-    global _jobs, _thread
-    _jobs, _thread = SimpleQueue(), None
+    global _jobs, _thread, _lock
+    _jobs, _thread, _lock = SimpleQueue(), None, threading.Lock()
     _turn.release()
 
 

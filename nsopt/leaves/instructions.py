@@ -162,7 +162,7 @@ class _Reader:
                         work[place] = value
                 continue
             else:
-                raise ValueError(_unknown(function, what))
+                raise _operation_error(function, what)
             work[read_place(k)[0]] = value
         return outputs
 
@@ -174,7 +174,7 @@ class _Reader:
             return self._read_calls(called, given)
         sides = sides_of(called)
         if sides is None:
-            raise ValueError(_unknown_call(called))
+            raise _call_error(called)
         where_zero, elsewhere = (self._sides.number(side) for side in sides)
         return self._branch(Branch((where_zero, elsewhere), tuple(given), called.nnz_out()))
 
@@ -238,7 +238,7 @@ class _Reader:
 
     def instructions(self, outputs: list[int], sides: list[Instructions]) -> Instructions:
         values = (self.operation, self.left, self.right)
-        needed = _needed(*values, self.branches, outputs)
+        needed = _find_needed(*values, self.branches, outputs)
         return Instructions(
             *values, self.constants, self.varies, needed, outputs, self.branches, sides
         )
@@ -267,7 +267,7 @@ class _Sides:
         return self._numbers[key]
 
 
-def _needed(
+def _find_needed(
     operation: list[int],
     left: list[int],
     right: list[int],
@@ -286,15 +286,15 @@ def _needed(
     return needed
 
 
-def _unknown(function: ca.Function, operation: int) -> str:
-    return (
+def _operation_error(function: ca.Function, operation: int) -> ValueError:
+    return ValueError(
         f"{function.name()!r} contains the operation {name_of(operation)!r}, for which there is no"
         " machine code: state it by other operations"
     )
 
 
-def _unknown_call(called: ca.Function) -> str:
-    return (
+def _call_error(called: ca.Function) -> ValueError:
+    return ValueError(
         f"{called.name()!r} is called and has no machine code: state it by SX, or as"
         " Function.if_else of two SX functions with the same inputs and outputs"
     )

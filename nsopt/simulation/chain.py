@@ -116,7 +116,7 @@ class Chain:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        run = self._called(self.resume(z, start, bound), self._bounded(bound, bound, end))
+        run = self._run_attempts(self.resume(z, start, bound), self._bounded(bound, bound, end))
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 
@@ -139,9 +139,9 @@ class Chain:
         attempts : int, optional
             At most; by default `Compiled.chunk`.
         """
-        return self._called(z, self._parameters, waiting, attempts or self._chunk)
+        return self._run_attempts(z, self._parameters, waiting, attempts or self._chunk)
 
-    def _called(
+    def _run_attempts(
         self, z: Array, parameters: Array, waiting: tuple[str, ...] = (), attempts: int = 0
     ) -> ChainRun:
         begin = perf_counter()

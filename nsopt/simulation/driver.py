@@ -123,10 +123,10 @@ class Driver:
         self._chain: Chain | None = None
         self._backoff = Backoff()
         if isinstance(method.first_solver(dynamics), Compiled):
-            self._chain = self._chained(method.scheme)
+            self._chain = self._make_chain(method.scheme)
             self._z = self._chain.begin(run.start)
 
-    def _chained(self, scheme: Scheme) -> Chain:
+    def _make_chain(self, scheme: Scheme) -> Chain:
         solver = self.method.first_solver(self._dynamics)
         assert isinstance(solver, Compiled)
         settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
@@ -250,7 +250,7 @@ class Driver:
             self._dynamics,
             self.method.scheme,
             self.run.steps,
-            self._chained,
+            self._make_chain,
         )
 
     @cached_property

@@ -75,7 +75,7 @@ class StepKernel(StepRules):
         )
         self._size, self._judged = (_column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
-        self._seconds, self._called = 0.0, False
+        self._seconds, self._calls = 0.0, 0
         self._packed = self._pack()
 
     def __call__(self, z: Array, parameters: Array, attempts: int) -> tuple[Array, Array]:
@@ -91,13 +91,15 @@ class StepKernel(StepRules):
         state, known = (np.array(x, dtype=float) for x in (z, parameters))
         sizes = (self.layout.nz,), (self.layout.parameters,)
         if (state.shape, known.shape) != sizes:
-            raise ValueError(f"z and parameters have shapes {state.shape}, {known.shape}: {sizes}")
+            raise ValueError(
+                f"z and parameters have shapes {state.shape}, {known.shape}, not {sizes}"
+            )
         records = np.zeros((attempts, self.record))
         begin = perf_counter()
         made = run_chain(self._chain(), self._tables(), self._numbers(), state, known, records)
-        if self._called:  # the first call loads the kernels
+        if self._calls:  # the first loads the kernels
             self._seconds += perf_counter() - begin
-        self._called = True
+        self._calls += 1
         if self._seconds > REPAID:
             for leaf in self._leaves:
                 leaf.improve()

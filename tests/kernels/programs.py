@@ -6,9 +6,9 @@ import casadi as ca
 import numba
 import numpy as np
 
-from nsopt.kernels import NewtonNumbers, Square, pack, steps, workspace_sizes
+from nsopt.kernels import NewtonNumbers, pack, steps, workspace_sizes
 from nsopt.kernels.newton import solve
-from nsopt.kernels.square import Workspace
+from nsopt.kernels.views import workspace_of
 from nsopt.leaves import Leaf
 from nsopt.mpcc import Mpcc, SquareProgram
 
@@ -51,19 +51,14 @@ class Solved:
         self._code = self.code.code
         s = self.program.square
         sizes = workspace_sizes(s, 0, self._code.kept)
-        self.p, self.space = pack(s, sizes), np.zeros(sum(sizes))
+        self.sizes, self.p, self.space = sizes, pack(s, sizes), np.zeros(sum(sizes))
         known = np.array(p, dtype=float)
         prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._code.prepare)
         prepare(known.ctypes.data, self.array("kept").ctypes.data)
 
     def array(self, name):
-        """Return an array of the program or of the workspace."""
-        fields = Square._fields
-        if name in fields:
-            i = fields.index(name)
-            return self.p[self.p[i] : self.p[i + 1]]
-        i = len(fields) + 1 + Workspace._fields.index(name)
-        return self.space[self.p[i] : self.p[i + 1]]
+        """Return an array of the workspace."""
+        return getattr(workspace_of.py_func(self.p, self.space), name)
 
     def rows(self, x):
         """Return the rows at x, and their derivatives."""
@@ -74,7 +69,7 @@ class Solved:
         """Return Newton's direction at the rows that were evaluated last."""
         find_direction(self.p, self.space)
         dx = np.zeros_like(self.array("dx"))
-        dx[self.array("match")] = self.array("dx")
+        dx[self.program.square.match] = self.array("dx")
         return dx
 
     def solve(self, x, last=True):

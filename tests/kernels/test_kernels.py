@@ -4,6 +4,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from nsopt.kernels.square import Workspace
+from nsopt.kernels.views import square_of, workspace_of
 from nsopt.mpcc import Mpcc, Newton
 from nsopt.mpcc.newton_rows import NewtonRows
 from tests.kernels.programs import Solved, stated
@@ -81,3 +83,19 @@ def test_an_unknown_without_a_pivot_of_its_own_is_found():
         assert x == pytest.approx([v_true, 3 * (given[2] - v_true), l_true], abs=1e-9)
         assert residual <= 1e-11
         assert count <= 3
+
+
+def test_a_packed_program_is_the_program():
+    """Each array where its name says, of the program and of its workspace."""
+    solved = Solved(stated(0, events=2), P)
+    for name, expected in solved.program.square._asdict().items():
+        if name != "plan":
+            assert np.array_equal(getattr(square_of.py_func(solved.p), name), expected), name
+    plan = square_of.py_func(solved.p).plan
+    for name, expected in solved.program.square.plan._asdict().items():
+        assert np.array_equal(getattr(plan, name), expected), name
+    workspace = workspace_of.py_func(solved.p, solved.space)
+    for name, size in zip(Workspace._fields, solved.sizes, strict=True):
+        getattr(workspace, name)[:] = len(name)
+        assert len(getattr(workspace, name)) == size
+    assert np.all(solved.space > 0)

@@ -200,13 +200,13 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     u, p = ca.SX.sym("u", 3), ca.SX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search).wrap()
-    highest = _looked_up(np.cos(np.clip(first_event, 0, np.pi)))
+    highest = _tabulate(np.cos(np.clip(first_event, 0, np.pi)))
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
     found = choice.call([u[2] > highest(k), u, p], False, True)  # else both sides are evaluated
     return ca.Function("nearest", [u, p], found)
 
 
-def _looked_up(values: Array) -> ca.Function:
+def _tabulate(values: Array) -> ca.Function:
     """Return k -> entry k of as many values as a power of two, by the bits of k."""
     k, entries = ca.SX.sym("k"), [ca.SX(float(x)) for x in values]
     left = k
