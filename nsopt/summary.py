@@ -353,9 +353,7 @@ def modes(data: xr.Dataset) -> list[Row]:
     rows, found = [], [*statistics_of_modes(data).items()]
     for joint, x in found[:MOST_JOINTS]:
         parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
-        rows.append(
-            (f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_thinning(data)}")
-        )
+        rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_thinning(data)}"))
     if len(found) > MOST_JOINTS:
         rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
     return rows

@@ -75,7 +75,7 @@ class StepKernel(StepRules):
         )
         self._size, self._judged = (_column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
-        self._seconds, self._calls = 0.0, 0
+        self._seconds = 0.0  # of all calls
         self._packed = self._pack()
 
     def __call__(self, z: Array, parameters: Array, attempts: int) -> tuple[Array, Array]:
@@ -97,9 +97,7 @@ class StepKernel(StepRules):
         records = np.zeros((attempts, self.record))
         begin = perf_counter()
         made = run_chain(self._chain(), self._tables(), self._numbers(), state, known, records)
-        if self._calls:  # the first loads the kernels
-            self._seconds += perf_counter() - begin
-        self._calls += 1
+        self._seconds += perf_counter() - begin
         if self._seconds > REPAID:
             for leaf in self._leaves:
                 leaf.improve()
