@@ -24,7 +24,7 @@ BRANCH, RESULT = -1, -2
 """Operations that CasADi has no number for: a branch, and one of the results right behind it."""
 
 
-class Branch(NamedTuple):
+class Conditional(NamedTuple):
     """A value that is no number: where the results behind it come from.
 
     Attributes
@@ -61,7 +61,7 @@ class Instructions:
         Whether an output depends on a value.
     outputs : list of int
         The value of each entry of y.
-    branches : dict of int to Branch
+    branches : dict of int to Conditional
         The values that are branches.
     sides : list of Instructions
         Functions of x alone, for these branches and for those within sides.
@@ -74,7 +74,7 @@ class Instructions:
     varies: list[bool]
     needed: list[bool]
     outputs: list[int]
-    branches: dict[int, Branch]
+    branches: dict[int, Conditional]
     sides: list[Instructions]
 
 
@@ -109,11 +109,11 @@ class _Reader:
         self.right: list[int] = []
         self.varies: list[bool] = []
         self.constants: dict[int, float] = {}
-        self.branches: dict[int, Branch] = {}
+        self.branches: dict[int, Conditional] = {}
         # By one integer: of tuples Python would collect garbage for long.
         self._numbers: dict[int, int] = {}
         self._known: dict[bytes, int] = {}
-        self._branches: dict[Branch, int] = {}
+        self._branches: dict[Conditional, int] = {}
 
     def read(self, function: ca.Function, given: Sequence[int] = ()) -> list[int]:
         """Return the values of all outputs of a function, one after another.
@@ -176,7 +176,7 @@ class _Reader:
         if sides is None:
             raise _call_error(called)
         where_zero, elsewhere = (self._sides.number(side) for side in sides)
-        return self._branch(Branch((where_zero, elsewhere), tuple(given), called.nnz_out()))
+        return self._branch(Conditional((where_zero, elsewhere), tuple(given), called.nnz_out()))
 
     def _read_calls(self, function: ca.Function, given: list[int]) -> list[int]:
         """Return the values of an MX function that does nothing but call others."""
@@ -203,7 +203,7 @@ class _Reader:
                 work[places[0]] = [self._constant(x) for x in entries]
         return outputs
 
-    def _branch(self, branch: Branch) -> list[int]:
+    def _branch(self, branch: Conditional) -> list[int]:
         """Return the results of a branch, which come right behind it."""
         value = self._branches.get(branch, -1)
         if value < 0:
@@ -271,7 +271,7 @@ def _find_needed(
     operation: list[int],
     left: list[int],
     right: list[int],
-    branches: dict[int, Branch],
+    branches: dict[int, Conditional],
     outputs: list[int],
 ) -> list[bool]:
     needed = [False] * len(operation)

@@ -6,7 +6,7 @@ import struct
 from typing import NamedTuple
 
 from nsopt.leaves import routines
-from nsopt.leaves.instructions import BRANCH, RESULT, Branch, Instructions
+from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
 from nsopt.leaves.operations import DECLARATIONS, OPERATIONS
 from nsopt.leaves.routines import Routine, divide, divide_long, routine_of_side
 
@@ -31,7 +31,7 @@ class Text(NamedTuple):
     kept: int
 
 
-class _Part(NamedTuple):
+class _Piece(NamedTuple):
     """Functions, and the numbers of the sides of branches that they call."""
 
     text: str
@@ -51,7 +51,7 @@ def write_text(instructions: Instructions) -> Text:
     prepare, evaluate, kept = divide(instructions)
     parts = [*_functions(instructions, prepare), *_functions(instructions, evaluate)]
     if len(parts) == 2:
-        parts = [_Part(parts[0].text + parts[1].text, parts[0].sides | parts[1].sides)]
+        parts = [_Piece(parts[0].text + parts[1].text, parts[0].sides | parts[1].sides)]
     for k, side in enumerate(instructions.sides):
         parts += _functions(side, routine_of_side(side, _name_side(k)))
     return Text(tuple(part.module for part in parts), kept)
@@ -61,7 +61,7 @@ def _name_side(number: int) -> str:
     return f"side_{number}"
 
 
-def _functions(instructions: Instructions, routine: Routine) -> list[_Part]:
+def _functions(instructions: Instructions, routine: Routine) -> list[_Piece]:
     """Write one function, or its pieces and a function that calls them."""
     if len(routine.values) <= routines.PIECE:
         return [_write(instructions, routine)]
@@ -73,11 +73,11 @@ def _functions(instructions: Instructions, routine: Routine) -> list[_Part]:
     array = f"%scratch = alloca [{scratch} x double], align 64\n"
     return [
         *(_write(instructions, piece) for piece in pieces),
-        _Part(declared + _define(routine, array + calls), frozenset()),
+        _Piece(declared + _define(routine, array + calls), frozenset()),
     ]
 
 
-def _write(instructions: Instructions, routine: Routine) -> _Part:
+def _write(instructions: Instructions, routine: Routine) -> _Piece:
     """Write a function; its results are numbered, as LLVM reads numbers faster than names."""
     operation, left, right = instructions.operation, instructions.left, instructions.right
     given, wanted = routine.given, routine.wanted
@@ -112,7 +112,7 @@ def _write(instructions: Instructions, routine: Routine) -> _Part:
         )
         n += 1
 
-    def branch(branch: Branch) -> None:
+    def branch(branch: Conditional) -> None:
         nonlocal n
         condition, *operands = [names.get(x) or fetch(x) for x in branch.operands]
         for index, name in enumerate(operands):
@@ -144,10 +144,10 @@ def _write(instructions: Instructions, routine: Routine) -> _Part:
             for place in wanted[value]:
                 store(name, *place)
     sides = frozenset(side for branch in branches for side in branch.sides)
-    return _Part(_define(routine, "".join(lines)), sides)
+    return _Piece(_define(routine, "".join(lines)), sides)
 
 
-def _arrays(branches: list[Branch]) -> str:
+def _arrays(branches: list[Conditional]) -> str:
     """Write the arrays by which sides of branches are called; a branch at a time has them."""
     operands = max(len(branch.operands) - 1 for branch in branches)
     results = max(branch.results for branch in branches)
