@@ -82,12 +82,7 @@ def compiled_code(pytestconfig, tmp_path_factory):
         yield
 
 
-COMPILING = (
-    "nsopt.simulation.batch",
-    "nsopt.trajectory.sensitivity.mapped",
-    "nsopt.trajectory.sensitivity.recorded",
-    "nsopt.trajectory.verification.resimulation",
-)
+COMPILING = ("nsopt.trajectory.sensitivity.mapped",)
 """Modules that have their steps compiled."""
 
 

@@ -13,8 +13,8 @@ FOLDER = Path(__file__).resolve().parent
 BEHIND = {
     "parts of the solvers that no user calls, tested by numbers of their own": """
         algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.c_units mpcc.compiler
-        mpcc.functions mpcc.given_rows mpcc.linear_solver mpcc.native mpcc.newton_rows mpcc.repeats
-        mpcc.side_by_side mpcc.stages mpcc.stationarity mpcc.structured mpcc.structured_branch
+        mpcc.functions mpcc.given_rows mpcc.linear_solver mpcc.native mpcc.square_program
+        mpcc.stationarity mpcc.structured mpcc.structured_branch
         trajectory.checks trajectory.coarse_first trajectory.diagnosis.extent
         trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
         trajectory.resting_joints trajectory.schedules trajectory.sensitivity.mapped
@@ -23,7 +23,7 @@ BEHIND = {
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
-        kernels.newton kernels.square kernels.steps kernels.views
+        kernels.views
         leaves.background leaves.instructions leaves.leaf leaves.operations leaves.routines
         """,
     "parts of mechanisms and steps that no user calls": """

@@ -1,6 +1,5 @@
-"""Pure functions: rotations, screws, elimination, null space, jets of expressions, repetition."""
+"""Pure functions: rotations, screws, null space, jets of expressions."""
 
-from nsopt.algebra.elimination import Reduced, reduced, solve_symbolic, solver_of
 from nsopt.algebra.euler_parameters import (
     angular_velocity_over,
     body_rate_matrix,
@@ -16,7 +15,6 @@ from nsopt.algebra.euler_parameters import (
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_vectors
 from nsopt.algebra.rank import new_directions, null_space, rank
-from nsopt.algebra.repetition import in_pairs, repeated
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
@@ -25,7 +23,6 @@ __all__ = [
     "ROUND_OFF",
     "Ad",
     "JetScalars",
-    "Reduced",
     "Scalars",
     "TimeJet",
     "ad",
@@ -37,7 +34,6 @@ __all__ = [
     "evaluated",
     "exp",
     "from_rotation",
-    "in_pairs",
     "left_null_vectors",
     "leibniz",
     "new_directions",
@@ -45,13 +41,9 @@ __all__ = [
     "null_space",
     "product",
     "rank",
-    "reduced",
-    "repeated",
     "rotate",
     "rotation_matrix",
     "rotation_vector",
-    "solve_symbolic",
-    "solver_of",
     "turn_over",
     "turned",
     "turned_matrix",

@@ -3,6 +3,7 @@
 Kernels know neither CasADi nor mechanics: a program is the addresses of machine code that evaluates
 it, and index arrays. From the outside in::
 
+    entries       what Python calls, compiled once on a machine
     chain         attempt after attempt: choose h, solve, judge, accept or try a smaller h
     newton        full steps on the min map of a program, else the search
     search        proximal points, each by damped steps
@@ -14,12 +15,9 @@ it, and index arrays. From the outside in::
 With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
 """
 
-import warnings
 from typing import Any
 
-import numpy as np
-
-from nsopt.kernels.square import Sizes, Square, make_square, pack, workspace_sizes
+from nsopt.kernels.square import Sizes, Square, Workspace, make_square, pack, workspace_sizes
 from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
 
 __all__ = [
@@ -28,19 +26,17 @@ __all__ = [
     "PackedPrograms",
     "Sizes",
     "Square",
+    "Workspace",
     "compile_kernels",
     "make_square",
     "pack",
-    "run_chain",
+    "run_chains",
+    "solve_square",
     "workspace_sizes",
 ]
 
 
-_compiled: list[bool] = []
-"""Filled by the first call of this process."""
-
-
-def run_chain(
+def run_chains(
     chain: ChainCode,
     tables: PackedPrograms,
     options: NewtonNumbers,
@@ -48,27 +44,23 @@ def run_chain(
     parameters: Any,
     records: Any,
 ) -> int:
-    """Make attempts at steps; see `nsopt.kernels.chain.make_attempts`."""
-    from nsopt.kernels import chain as kernels  # numba takes half a second to import
+    """Run chains of steps; see `nsopt.kernels.chain.run_chains`."""
+    from nsopt.kernels.entries import call_run_chains  # numba takes half a second to import
 
-    given = (chain, tables, options, z, parameters, records)
-    if not _compiled:
-        _compiled.append(True)
-        try:
-            with kernels.tell_compilation():
-                return int(kernels.run_chain(*given))
-        except OSError as error:  # of the disk, once they are compiled
-            warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
-            kernels.run_chain = kernels.kept_kernel(kernels.VERSION, keep=False)
-    return int(kernels.run_chain(*given))
+    return call_run_chains(chain, tables, options, z, parameters, records)
+
+
+def solve_square(
+    p: Any, space: Any, evaluate: int, options: NewtonNumbers, last: bool, share: float
+) -> tuple[float, int]:
+    """Solve a square program; see `nsopt.kernels.newton.solve`."""
+    from nsopt.kernels.entries import call_solve
+
+    return call_solve(p, space, evaluate, options, last, share)
 
 
 def compile_kernels() -> None:
-    """Compile the kernels, or load them where this machine has them: a chain without programs."""
-    none, zero = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
-    options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
-    run_chain(
-        *(chain, PackedPrograms(none, zero, zero, none, none), options),
-        *(np.zeros(4), np.zeros(4), np.zeros((0, 1))),
-    )
+    """Compile the kernels, or load them where this machine has them."""
+    from nsopt.kernels.entries import compile_entries
+
+    compile_entries()

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from nsopt.kernels.kernel import hash_of_sources, kernel
+from nsopt.kernels.kernel import kernel
 from nsopt.kernels.machine import call, view
 from nsopt.kernels.min_map import largest
 from nsopt.kernels.newton import solve
@@ -62,21 +57,22 @@ class Attempt(NamedTuple):
 
 
 @kernel
-def make_attempts(
-    chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any
-) -> int:
-    """Make attempts until the chain ends or all records are filled; return how many were made.
+def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
+    """Run chains one after another, each until it ends or all records are filled.
+
+    Return how many attempts the last chain made. The records are its own.
 
     Parameters
     ----------
     chain, tables, options : ChainCode, PackedPrograms, NewtonNumbers
-    z : (nz,)
-        State of the chain: t, q, v, h to try, unknowns of the last step, status. It is changed.
-    parameters : (np,)
-        Of the mechanism; h_min, h_max, end of the run; scales.
-    records : (most, record)
+    z : (chains, nz)
+        State of each chain: t, q, v, h to try, unknowns of the last step, status. It is changed.
+    parameters : (chains, np)
+        Of each: of the mechanism; h_min, h_max, end of the run; scales.
+    records : (most, record) or (most, record + nz)
+        Of attempts; with the state after each, where there is room for it.
     """
-    step = chain.nq + chain.nv + len(parameters) - 1 + chain.unknowns
+    step = chain.nq + chain.nv + parameters.shape[1] - 1 + chain.unknowns
     end = chain.recorded + 2 + 2 * chain.checks
     given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
     a = tables.space_at[-1]
@@ -85,7 +81,6 @@ def make_attempts(
     d = c + end
     x = np.zeros(d + given)
     w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
-    state, known = view(z, 0, len(z)), view(parameters, 0, len(parameters))
     packed = PackedPrograms(
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
@@ -94,9 +89,12 @@ def make_attempts(
         view(tables.of_equations, 0, len(tables.of_equations)),
     )
     count = 0
-    while count < len(records) and z[-1] == RUNNING:
-        attempt(chain, packed, options, w, state, known, records[count])
-        count += 1
+    for i in range(len(z)):
+        state, known = view(z[i], 0, z.shape[1]), view(parameters[i], 0, parameters.shape[1])
+        count = 0
+        while count < len(records) and state[-1] == RUNNING:
+            attempt(chain, packed, options, w, state, known, records[count])
+            count += 1
     x[0] = 0.0  # its last use, after which numba frees it: views do not keep it alive
     return count
 
@@ -124,6 +122,9 @@ def attempt(
             z[moving + 1 + k] = w.step[len(w.step) - chain.unknowns + k]
     else:
         z[moving], z[-1] = judged[8], judged[9]
+    first = 7 + EXTRA + chain.recorded
+    for k in range(len(record) - first):
+        record[first + k] = z[k]
 
 
 @kernel
@@ -249,41 +250,3 @@ def find_failure(end: Any, first: int, count: int) -> int:
         if not end[k] <= end[k + count]:
             return k - first
     return -1
-
-
-def kept_kernel(version: str, keep: bool = True) -> Any:
-    """Return `make_attempts`, compiled at the first call and kept on the machine.
-
-    What numba keeps it finds again by the file and the closure of this function alone; so the
-    version of all kernels is in it. Where no folder can be written nothing is kept.
-    """
-
-    def run(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
-        _ = version
-        return make_attempts(chain, tables, options, z, parameters, records)
-
-    run.__qualname__ += f"_{version[:16]}"  # a file of its own, so that versions do not mix
-    how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=keep, **how)(run)
-    except RuntimeError:
-        return numba.njit(**how)(run)
-
-
-VERSION = hash_of_sources()
-run_chain = kept_kernel(VERSION)
-
-
-@contextmanager
-def tell_compilation() -> Iterator[None]:
-    """Say on stderr that the kernels are compiled within, where this machine has not done so."""
-    stats = getattr(run_chain, "stats", None)  # none in Python
-    folder = stats and stats.cache_path
-    mark = Path(folder, f"nsopt-kernels-{VERSION[:16]}") if folder else None
-    if stats and not (mark and mark.exists()):
-        once = "once on this machine" if mark else "in each process, as no folder can be written"
-        print(f"nsopt: compiling its kernels, half a minute, {once} ...", file=sys.stderr)
-    yield
-    if mark:
-        with suppress(OSError):
-            mark.touch()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -14,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    "no_cpython_wrapper": True,  # Python calls none of them but `chain.run_chain`
+    "no_cpython_wrapper": True,  # Python calls none of them but those in `entries`
     "no_cfunc_wrapper": True,
 }
 
@@ -44,11 +42,3 @@ def copy(source: Any, target: Any) -> None:
     """Copy an array; numba takes a quarter of a second for each assignment to a slice."""
     for i in range(len(source)):
         target[i] = source[i]
-
-
-def hash_of_sources() -> str:
-    """Return what changes whenever a kernel does."""
-    total = sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        total.update(path.read_bytes())
-    return total.hexdigest()

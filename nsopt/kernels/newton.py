@@ -31,7 +31,7 @@ def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -
     """
     s, w = square_of(p), workspace_of(p, space)
     copy(w.x, w.start)
-    evaluate_at(p, space, evaluate, w.x)
+    size = evaluate_at(p, space, evaluate, w.x)
     for count in range(1, o.iterations + 1):
         find_direction(p, space, o.proximal)
         go(s, w, w.x, w.x, 1.0)

@@ -118,6 +118,13 @@ class Leaf:
         _EVALUATE(code.evaluate)(given[0].ctypes.data, kept.ctypes.data, y.ctypes.data)
         return y
 
+    def prepare(self, p: ArrayLike, kept: NDArray[np.float64]) -> None:
+        """Write what depends on p alone, for calls of the code by its address."""
+        known = np.array(p, float).ravel()
+        if known.size != self._p:
+            raise ValueError(f"{self._name}: p has {known.size} entries, not {self._p}")
+        _PREPARE(self.code.prepare)(known.ctypes.data, kept.ctypes.data)
+
     def _make(self, level: int, tell: bool = True) -> Iterator[bytes]:
         for module in self._text.modules:
             yield read_object(module, level) or make_object(module, level, tell)

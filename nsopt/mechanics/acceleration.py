@@ -8,10 +8,13 @@ import casadi as ca
 
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.element import INSTANT
-from nsopt.mpcc import Mpcc, Newton
+from nsopt.mpcc import Mpcc
 
 ALPHA = BETA = 5.0
 """Gains [1/s] on the rates and on the residuals of the ideal joints."""
+
+EXACT, ROUGH = 1e-11, 1e-8
+"""Scaled residual at which Newton's method ends, and that from which there is no solution."""
 
 
 class IndexOne(NamedTuple):
@@ -130,17 +133,30 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     mass = ca.sum1(d.masses(x.p)) + 1e-9
     force = mass + ca.norm_inf(d.applied(*x) - d.bias(x.q, x.v, x.p))
     found = state_index_one(mpcc, d, x, (alpha, beta), (force, mass))
-    newton = Newton()
-    unknowns = mpcc.x
-    given = ca.vertcat(*x)
+    unknowns, given = mpcc.x, ca.vertcat(*x)
     outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
+    rows = ca.Function("rows", [unknowns, given], [_regular_rows(mpcc)])
     symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]
     numbers = ca.vertcat(*symbols)
-    solved, residual, _ = newton.lower(mpcc)(ca.DM.zeros(unknowns.numel()), numbers, 1, 1)
-    solved = ca.if_else(residual <= newton.rough, solved, ca.DM.nan(unknowns.numel()))
+    newton = ca.rootfinder("newton", "newton", rows, {"error_on_fail": False, "abstol": EXACT})
+    solved = newton(ca.DM.zeros(unknowns.numel()), numbers)
+    residual = ca.norm_inf(rows(solved, numbers))
+    solved = ca.if_else(residual <= ROUGH, solved, ca.DM.nan(unknowns.numel()))
     vdot, mu, _, qdot = outputs(solved, numbers)
     names = ["vdot", "mu", "qdot"]
     return ca.Function("acceleration", symbols, [vdot, mu, qdot], list(sizes), names)
+
+
+def _regular_rows(mpcc: Mpcc) -> ca.SX:
+    """Return the scaled equations; where some hold by others, forces along these are zero."""
+    rows = []
+    for block in mpcc.equalities:
+        row = block.expr / ca.SX(block.scale)
+        if block.redundant is not None:
+            (forces,) = (v.scaled for v in mpcc.variables if v.multiplier)
+            row += block.redundant @ (block.redundant.T @ forces)
+        rows.append(row)
+    return ca.densify(ca.vertcat(*rows))
 
 
 def _internal(d: Dynamics, q: ca.SX) -> ca.SX:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics.dynamics import Dynamics
 from nsopt.mechanics.start import Start, consistent
-from nsopt.mpcc import Mpcc, Newton
+from nsopt.mpcc import Mpcc, Newton, SquareSolver
 
 Array = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ class _Creep:
         scale = (np.asarray(d.gap_scale(p)).ravel(), self.force)
         mpcc.complement("contact", d.gap(*at), lam, scale=scale, labels=d.contact_names)
         self._newton = Newton()
-        self._solve = self._newton.lower(mpcc)
+        self._solve = SquareSolver(mpcc, self._newton)
         unknowns = mpcc.x
         self._size = unknowns.numel()
         self._end = ca.Function("end", [unknowns, ca.vertcat(q, h)], [end, forces, x])
@@ -139,8 +139,8 @@ class _Creep:
     def step(self, q: Array, h: float) -> _Step | None:
         """Return where a step of h leads, None where it does not solve or leads too far."""
         known = np.append(q, h)
-        x, residual, _ = self._solve(np.zeros(self._size), known, 1.0, 1.0)
+        x, residual, _ = self._solve(np.zeros(self._size), known)
         end, left, move = self._end(x, known)
-        if not (float(residual) <= self._newton.rough and float(ca.norm_inf(move)) <= FAR):
+        if not (residual <= self._newton.rough and float(ca.norm_inf(move)) <= FAR):
             return None
         return _Step(np.asarray(self._d.renormalise(end)).ravel(), np.asarray(left).ravel())

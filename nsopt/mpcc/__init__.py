@@ -20,18 +20,15 @@ from nsopt.mpcc.blocks import Rows, Slopes
 from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
-from nsopt.mpcc.in_turn import InTurn
 from nsopt.mpcc.ipopt import QUIET, Ipopt
-from nsopt.mpcc.lanes import Lanes
 from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.native import NativeFunction, compile_native
 from nsopt.mpcc.native_output import printing_to_stderr
-from nsopt.mpcc.newton import Newton
+from nsopt.mpcc.newton import Newton, ProximalPoints
 from nsopt.mpcc.problem import Mpcc
 from nsopt.mpcc.program import Program
-from nsopt.mpcc.proximal_point import ProximalPoints
 from nsopt.mpcc.recovery import Recovery
 from nsopt.mpcc.relaxation import (
     ExactPenalty,
@@ -66,8 +63,7 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
-from nsopt.mpcc.square_program import SquareProgram
-from nsopt.mpcc.stages import Known
+from nsopt.mpcc.square_program import SquareProgram, SquareSolver
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
@@ -95,12 +91,9 @@ __all__ = [
     "FirstEventRow",
     "FischerBurmeister",
     "Hessian",
-    "InTurn",
     "Ipopt",
     "IpoptQp",
     "Kind",
-    "Known",
-    "Lanes",
     "LimitedMemory",
     "Mpcc",
     "MultiStart",
@@ -134,6 +127,7 @@ __all__ = [
     "Solver",
     "Sqp",
     "SquareProgram",
+    "SquareSolver",
     "StageRun",
     "Statements",
     "Stationarity",

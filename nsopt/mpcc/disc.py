@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.blocks import Discs, Rows, stacked
-from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
+from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
 
 TINY = 1e-60
@@ -86,10 +86,6 @@ class DiscRow(MinRow):
         other = ca.if_else(inside, edge, disc.F[self.k])
         margin = ca.if_else(inside, near, slow)
         return Holding(self.value, (Alternative(other, margin, disc.label),))
-
-    @property
-    def projected(self) -> ProjectedUnknown:
-        return ProjectedUnknown(self.disc.z[self.k], self.disc.F[self.k])
 
 
 def rows_of_discs(block: Discs) -> Iterator[DiscRow]:

@@ -22,7 +22,7 @@ import casadi as ca
 
 from nsopt.mpcc.blocks import Boxes, FirstEvent, Pairs
 from nsopt.mpcc.disc import rows_of_discs
-from nsopt.mpcc.min_row import Alternative, Holding, MinRow, ProjectedUnknown
+from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
 
 
@@ -50,10 +50,6 @@ class PairRow(MinRow):
         margin = ca.if_else(self.active, ca.fabs(self.G - self.H), ca.inf)
         row = ca.if_else(first, self.G, self.H)
         return Holding(row, (Alternative(other, margin, self.label),))
-
-    @property
-    def projected(self) -> ProjectedUnknown:
-        return ProjectedUnknown(self.H, self.G)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +97,6 @@ class BoxRow(MinRow):
         margins = (ca.if_else(self.meet, ca.inf, ca.fabs(x - row)) for x in (second, third))
         others = zip((second, third), margins, strict=True)
         return Holding(row, tuple(Alternative(x, margin, self.label) for x, margin in others))
-
-    @property
-    def projected(self) -> ProjectedUnknown:
-        return ProjectedUnknown(self.z / self.size, self.F)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,16 +23,6 @@ class Holding(NamedTuple):
     alternatives: tuple[Alternative, ...]
 
 
-class ProjectedUnknown(NamedTuple):
-    """A z that is the projection of z - rho F, for any rho > 0; scaled scalars.
-
-    Of a disc, z and F are entries of vectors of two.
-    """
-
-    z: ca.SX
-    F: ca.SX
-
-
 class MinRow(ABC):
     """A row of the min map."""
 
@@ -50,8 +40,3 @@ class MinRow(ABC):
     @abstractmethod
     def holding(self) -> Holding:
         """The expression that holds at given unknowns, chosen by switches without derivatives."""
-
-    @property
-    def projected(self) -> ProjectedUnknown | None:
-        """The unknown whose projection the row states; None if it states another thing."""
-        return None

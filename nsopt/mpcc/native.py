@@ -25,10 +25,7 @@ from nsopt.kept_code import Entry, cache_folder
 from nsopt.mpcc.c_units import units_of
 from nsopt.mpcc.child import run_child
 from nsopt.mpcc.compiler import Compiler, found_compiler
-from nsopt.mpcc.copied_blocks import with_copied_blocks
-from nsopt.mpcc.lanes import Lanes
-from nsopt.mpcc.processor import hash_of, processes, vectors
-from nsopt.mpcc.side_by_side import GENERATORS, with_vectors
+from nsopt.mpcc.processor import processes
 
 # Hidden helpers can be inlined: up to 1.8 times faster. Without contraction the compiler has no
 # choice in rounding: an update of it between a run and its resumption changes no bit, on ARM too.
@@ -88,9 +85,7 @@ class NativeFunction:
     seconds: float
 
 
-def compile_native(
-    function: ca.Function, lanes: Lanes | None = None, *, folder: Path | None = None
-) -> NativeFunction:
+def compile_native(function: ca.Function, *, folder: Path | None = None) -> NativeFunction:
     """Compile ``function``, or load it if that was done before.
 
     Without a compiler, or where compiling fails, the function itself is returned and a
@@ -99,15 +94,13 @@ def compile_native(
     Parameters
     ----------
     function : ca.Function
-    lanes : Lanes, optional
-        Whose the numbers are in what it calls, for `with_vectors`.
     folder : Path, optional
         Where libraries are kept; by default ``cache_folder()``.
     """
     start = time.perf_counter()
     name = function.name()
     try:
-        build = _Build.of(found_compiler(), function, lanes)
+        build = _Build.of(found_compiler(), function)
         (native,), cached = _obtain(build, folder or cache_folder())
     except (RuntimeError, OSError) as why:
         _say(str(why), f"{name!r} runs in CasADi's virtual machine, slower than compiled: {why}")
@@ -185,10 +178,10 @@ def _say(topic: str, message: str) -> None:
 
 
 def generated(function: ca.Function) -> str:
-    """Return the C of a function and all that it calls, as CasADi generates it but for copies."""
+    """Return the C of a function and all that it calls."""
     generator = ca.CodeGenerator(function.name(), {"with_header": False})
     generator.add(function)
-    return with_copied_blocks(str(generator.dump()))
+    return str(generator.dump())
 
 
 def _user_flags() -> list[str]:
@@ -217,23 +210,18 @@ class _Build:
     units: Callable[[], Sequence[str]]
 
     @classmethod
-    def of(cls, compiler: Compiler, function: ca.Function, lanes: Lanes | None) -> _Build:
+    def of(cls, compiler: Compiler, function: ca.Function) -> _Build:
         """Return the library of one function."""
-        source, stated, flags = generated(function), hashlib.sha256(), list[str]()
-        many = lanes is not None and lanes.many
-        stated.update(source.encode())
-        if many:
-            stated.update(hash_of(GENERATORS).encode())
-            flags += vectors().flags
+        source = generated(function)
 
         def units() -> list[str]:
-            unit = with_vectors(source, function, lanes) if many and lanes else source
+            unit = source
             if len(source) >= LONG and not any(word.startswith("-O") for word in _user_flags()):
                 unit = _long_ones_optimized_less(unit)
             return units_of(unit, min(processes(), 2 * len(unit) // LONG))
 
-        names = (function.name(),)
-        return cls(compiler, names, stated.hexdigest(), ("-O2", *flags), units)
+        stated = hashlib.sha256(source.encode()).hexdigest()
+        return cls(compiler, (function.name(),), stated, ("-O2",), units)
 
     @cached_property
     def origin(self) -> dict[str, str]:

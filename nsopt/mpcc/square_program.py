@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from nsopt.kernels import Sizes, Square, make_square
-from nsopt.mpcc.blocks import stacked
+from nsopt.kernels import (
+    Sizes,
+    Square,
+    Workspace,
+    make_square,
+    pack,
+    solve_square,
+    workspace_sizes,
+)
+from nsopt.leaves import Leaf
+from nsopt.mpcc.blocks import Slopes, stacked
 from nsopt.mpcc.matching import match_rows
 from nsopt.mpcc.min_map import min_rows
-from nsopt.mpcc.newton import check_square
-from nsopt.mpcc.newton_rows import Differentiated, with_symbols
+from nsopt.mpcc.newton import Newton, check_square
 from nsopt.mpcc.problem import Mpcc
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +79,65 @@ class SquareProgram:
         events = [b.expr.numel() for b in mpcc.first_events]
         sets = [(rows, U.shape[1]) for rows, U in redundant]
         return cls(values, make_square(_sizes(mpcc), events, match, of_terms, sets))
+
+
+class Differentiated(NamedTuple):
+    """Expressions whose derivatives are stated, and symbols for them."""
+
+    symbols: ca.SX  # (m,)
+    values: ca.SX  # (m,)
+    slopes: ca.SX  # (m, n) by the scaled unknowns
+
+
+class SquareSolver:
+    """A square program that is solved by itself, many times.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+    newton : Newton
+
+    Raises
+    ------
+    ValueError
+        See `SquareProgram.of`.
+    """
+
+    def __init__(self, mpcc: Mpcc, newton: Newton) -> None:
+        self.program = SquareProgram.of(mpcc)
+        self._newton, self._values = newton, Leaf(self.program.values)
+
+    def __call__(
+        self, x: ArrayLike, p: ArrayLike, *, last: bool = True
+    ) -> tuple[Array, float, int]:
+        """Return scaled unknowns, the largest scaled residual, and the steps of Newton.
+
+        The residual is not a number where the iteration broke down.
+
+        Parameters
+        ----------
+        x : (n,)
+            Scaled unknowns to begin from.
+        p : (np,)
+            Parameters of the program.
+        last : bool
+            As of `ProximalPoints.last`; else its budget.
+        """
+        workspace, residual, steps = self.workspace(x, p, last=last)
+        return workspace.x, residual, steps
+
+    def workspace(
+        self, x: ArrayLike, p: ArrayLike, *, last: bool = True
+    ) -> tuple[Workspace, float, int]:
+        """Return all numbers of a solve, its residual and steps."""
+        code, square = self._values.code, self.program.square
+        sizes = workspace_sizes(square, 0, code.kept)
+        packed, space = pack(square, sizes), np.zeros(sum(sizes))
+        found = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
+        found.x[:] = x
+        self._values.prepare(p, found.kept)
+        numbers = self._newton.numbers
+        return found, *solve_square(packed, space, code.evaluate, numbers, last, 1.0)
 
 
 def _sizes(mpcc: Mpcc) -> Sizes:
@@ -129,3 +202,44 @@ def _jacobian(mpcc: Mpcc) -> ca.Function:
     equations: Sequence[ca.SX] = [b.expr / ca.SX(b.scale) for b in mpcc.equalities]
     rows = stacked([*equations, *(row.value for row in min_rows(mpcc))])
     return ca.Function("jacobian", [x, p], [ca.jacobian(rows, x)])
+
+
+def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
+    """Return a program with symbols where derivatives are stated."""
+    other, parts = copy(mpcc), []
+
+    def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
+        symbols = ca.SX.sym("g", expr.numel())
+        by_x = (
+            ca.jacobian(expr, mpcc.x)
+            if slopes is None
+            else _by_unknowns(mpcc, expr.numel(), slopes)
+        )
+        parts.append(Differentiated(symbols, expr, by_x))
+        return symbols
+
+    other.equalities = tuple(
+        b if b.slopes is None else replace(b, expr=symbol(b.expr, b.slopes))
+        for b in mpcc.equalities
+    )
+    other.pairs = tuple(
+        b if b.slopes is None and _plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
+        for b in mpcc.pairs
+    )
+    n = mpcc.x.numel()
+    none = Differentiated(ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, n))
+    return other, Differentiated(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
+
+
+def _plain(column: ca.SX) -> bool:
+    """Tell whether entries are symbols or numbers."""
+    return not any(e.n_dep() for e in ca.vertsplit(ca.densify(column)))
+
+
+def _by_unknowns(mpcc: Mpcc, m: int, slopes: Slopes) -> ca.SX:
+    """Return derivatives by all scaled unknowns, (m, n)."""
+    columns = [
+        slopes[v.name] @ ca.diag(ca.SX(v.scale)) if v.name in slopes else ca.SX(m, v.scaled.numel())
+        for v in mpcc.variables
+    ]
+    return ca.horzcat(ca.SX(m, 0), *columns)

@@ -13,7 +13,6 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from nsopt.algebra import solve_symbolic
 from nsopt.checks import finite
 from nsopt.mechanics import STILL, Frame, Mechanism, Motion, Recursion, Wrench, tree_reactions
 from nsopt.parameter import Numbers, constant
@@ -74,7 +73,7 @@ def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Funct
     M = s.mass()
     s.check_regular(M)
     b, _ = s.newton_euler(ca.SX.zeros(s.a.numel()), gravity)
-    acceleration = solve_symbolic(M, s.tau - b, (), 0.0)
+    acceleration = ca.ldl_solve(s.tau - b, *ca.ldl(M))
     return s.function("forward_dynamics", "q v tau", "a", acceleration)
 
 

@@ -14,7 +14,6 @@ From the outside in::
 """
 
 from nsopt.simulation.acceptance import Acceptance
-from nsopt.simulation.attempt import StepAttempt
 from nsopt.simulation.batch import Batch, BatchStep, batch_step
 from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled
@@ -33,6 +32,7 @@ from nsopt.simulation.record.evaluation import evaluate_at_times, losses_of_forc
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import check_run
 from nsopt.simulation.simulate import simulate
+from nsopt.simulation.step_kernel import StepKernel
 
 __all__ = [
     "Acceptance",
@@ -48,10 +48,10 @@ __all__ = [
     "FollowContacts",
     "History",
     "LargestStep",
-    "StepAttempt",
     "StepBounds",
     "StepControl",
     "StepFigures",
+    "StepKernel",
     "StepProgram",
     "batch_step",
     "check_run",

@@ -6,16 +6,12 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.algebra import repeated
 from nsopt.checks import positive
 from nsopt.mechanics import Dynamics, Start, check_start
-from nsopt.mpcc import Evaluator, compile_native
 from nsopt.schemes import Scales, Scheme
-from nsopt.simulation.attempt import StepAttempt
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainState, ChainStatus
@@ -24,6 +20,7 @@ from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import StepError
+from nsopt.simulation.step_kernel import StepKernel
 
 Array = NDArray[np.float64]
 Which = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.intp]
@@ -42,7 +39,7 @@ def batch_step(
     fallbacks: bool = True,
     threads: int = 1,
 ) -> Batch:
-    """Return n states of a mechanism, which are stepped in one call of compiled code.
+    """Return n states of a mechanism, which are stepped in one call of the kernels.
 
     For controllers that are learned and for ensembles: forces that a controller chooses are
     Parameters, given anew in each call, for each state its own.
@@ -139,12 +136,8 @@ class Batch:
         solver = method.solver
         assert isinstance(solver, Compiled)
         program = StepProgram(dynamics, method.scheme, method.acceptance)
-        attempt = StepAttempt(program, method.control, solver.newton)
-        self._layout = attempt.layout
-        z, given = (ca.MX.sym(x, attempt.function.numel_in(i)) for i, x in enumerate(("z", "p")))
-        end, _ = repeated(attempt.function, substeps)(z, given)
-        one = compile_native(ca.Function("batch", [z, given], [end])).function
-        self._call = Evaluator(one.map(n, "thread", threads) if threads > 1 else one.map(n))
+        self._kernel = StepKernel(program, method.control, solver.newton)
+        self._layout, self._threads = self._kernel.layout, threads
         self._p = np.tile(run.p, (n, 1))
         self._names = [parameter.name for parameter in dynamics.parameters]
         self._z = np.zeros((n, self._layout.nz))
@@ -225,8 +218,7 @@ class Batch:
         self._state.status[:] = ChainStatus.RUNNING
         self._state.h[:] = h
         while np.any(self._state.status == ChainStatus.RUNNING):
-            (z,) = self._call(self._z.ravel(), numbers.ravel())
-            self._z = z.reshape(self._z.shape)
+            self._z = self._kernel.run_all(self._z, numbers, self._substeps, self._threads)
         stuck = self._state.status[:, 0] == ChainStatus.STUCK
         if not self._fallbacks:
             return BatchStep(~stuck, np.zeros(n, dtype=bool))

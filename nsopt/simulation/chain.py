@@ -9,7 +9,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.kernels import compile_kernels
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
@@ -61,7 +60,6 @@ def _kernel(
 ) -> tuple[StepKernel, float]:
     """Return the attempts of a model, good for all of its runs, and the seconds it took."""
     begin = perf_counter()
-    compile_kernels()
     kernel = StepKernel(StepProgram(dynamics, scheme, acceptance), control, newton)
     return kernel, perf_counter() - begin
 

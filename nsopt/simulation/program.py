@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Evaluator, Lanes, Mpcc
+from nsopt.mpcc import Evaluator, Mpcc
 from nsopt.schemes import Scales, Scheme, StepStart
 from nsopt.simulation.acceptance import Acceptance, Fault, StackedChecks, StepEnd
 from nsopt.simulation.bounds import StepBounds
@@ -39,8 +39,6 @@ class StepProgram:
         Parameters of the first part; these, then the typical force.
     ends : tuple of SX
         The fields of `StepEnd`, then value and limit of what the step is judged by.
-    lanes : Lanes
-        Which bodies, joints and contacts parameters and unknowns are of.
     """
 
     def __init__(
@@ -66,7 +64,6 @@ class StepProgram:
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
         self.given, self.parameters = given, ca.vertcat(given, force)
         self.ends = (*ends, self._checks.value, self._checks.limit)
-        self.lanes = _lanes(d, self.parts, scales)
 
     @cached_property
     def end(self) -> ca.Function:
@@ -99,22 +96,6 @@ class StepProgram:
     def fault(self, row: int, value: float, limit: float) -> Fault:
         """Return in words what row of the judged values failed."""
         return self._checks.describe(row, value, limit)
-
-
-def _lanes(d: Dynamics, parts: Sequence[Mpcc], scales: Scales) -> Lanes:
-    """Return whose parameters and unknowns are; of unknowns by how many of them there are."""
-    lanes = Lanes()
-    for p in parts[0].parameters if parts else ():
-        if p.name in ("q", "v"):
-            lanes.assign(p.symbol, d.q_owners if p.name == "q" else d.v_owners)
-    if isinstance(scales.gap, ca.SX):
-        lanes.assign(scales.gap, d.contact_owners)
-    of = {len(names): names for names in (d.multiplier_names, d.contact_owners, d.v_owners)}
-    for v in (v for part in parts for v in part.variables):
-        owners = d.multiplier_names if v.multiplier else of.get(v.scaled.numel(), ())
-        if len(owners) == v.scaled.numel():
-            lanes.assign(v.scaled, owners)
-    return lanes
 
 
 def _stated_start(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from time import perf_counter
 from typing import NamedTuple
 
@@ -15,14 +17,17 @@ from nsopt.kernels import (
     NewtonNumbers,
     PackedPrograms,
     Square,
+    compile_kernels,
     pack,
-    run_chain,
+    run_chains,
     workspace_sizes,
 )
 from nsopt.leaves import Leaf
-from nsopt.mpcc import Lanes, Mpcc, Newton, SquareProgram
+from nsopt.mpcc import Mpcc, Newton, SquareProgram
 from nsopt.simulation.acceptance import StepEnd
-from nsopt.simulation.attempt import (
+from nsopt.simulation.control import StepControl
+from nsopt.simulation.program import StepProgram
+from nsopt.simulation.step_rules import (
     AT_H_MIN,
     OUTCOME,
     RECORDED,
@@ -30,8 +35,6 @@ from nsopt.simulation.attempt import (
     StepRules,
     warm_guess,
 )
-from nsopt.simulation.control import StepControl
-from nsopt.simulation.program import StepProgram
 
 Array = NDArray[np.float64]
 
@@ -57,14 +60,21 @@ class StepKernel(StepRules):
         Whose scales are parameters.
     control : StepControl
     newton : Newton
+    states : bool
+        Whether records tell the state after each attempt, too.
     """
 
-    def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
+    def __init__(
+        self, program: StepProgram, control: StepControl, newton: Newton, *, states: bool = False
+    ) -> None:
+        compile_kernels()
         super().__init__(program, control, newton)
         ends = StepEnd(*program.ends[:-2])
         recorded = [getattr(ends, name) for name in RECORDED]
         sizes = [x.numel() for x in recorded]
         self._columns = dict.fromkeys(OUTCOME, 1) | dict(zip(RECORDED, sizes, strict=True))
+        if states:
+            self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
         self._solved = _solve_in_turn(program.parts)
         found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
@@ -88,25 +98,73 @@ class StepKernel(StepRules):
         ValueError
             For a state or parameters of another size.
         """
-        state, known = (np.array(x, dtype=float) for x in (z, parameters))
-        sizes = (self.layout.nz,), (self.layout.parameters,)
-        if (state.shape, known.shape) != sizes:
-            raise ValueError(
-                f"z and parameters have shapes {state.shape}, {known.shape}, not {sizes}"
-            )
+        state, known = (np.array(x, dtype=float)[None] for x in (z, parameters))
+        self._check_sizes(state, known)
         records = np.zeros((attempts, self.record))
         begin = perf_counter()
-        made = run_chain(self._chain(), self._tables(), self._numbers(), state, known, records)
-        self._seconds += perf_counter() - begin
+        made = run_chains(
+            self._chain(), self._tables(), self._newton.numbers, state, known, records
+        )
+        self._improve(perf_counter() - begin)
+        return state[0], records[:made]
+
+    def run_all(self, z: Array, parameters: Array, attempts: int, threads: int = 1) -> Array:
+        """Return the states (n, nz) of many chains after some attempts, or where they ended.
+
+        Parameters
+        ----------
+        z, parameters : (n, nz), (n, np)
+        attempts : int
+            Of each chain.
+        threads : int
+            Among which the chains are shared.
+
+        Raises
+        ------
+        ValueError
+            For states or parameters of another size.
+        """
+        states, known = (np.array(x, dtype=float) for x in (z, parameters))
+        self._check_sizes(states, known)
+        code = self._code()
+
+        def run(some: slice) -> None:
+            records = np.zeros((attempts, self.record))
+            run_chains(*code, states[some], known[some], records)
+
+        edges = np.linspace(0, len(states), min(threads, len(states)) + 1).astype(int).tolist()
+        shares = [slice(*edge) for edge in pairwise(edges)]
+        begin = perf_counter()
+        if len(shares) == 1:
+            run(*shares)
+        else:
+            with ThreadPoolExecutor(len(shares)) as pool:
+                list(pool.map(run, shares))
+        self._improve(perf_counter() - begin)
+        return states
+
+    def _check_sizes(self, states: Array, known: Array) -> None:
+        sizes = (len(states), self.layout.nz), (len(states), self.layout.parameters)
+        if (states.shape, known.shape) != sizes:
+            raise ValueError(
+                f"z and parameters have shapes {states.shape}, {known.shape}, not {sizes}"
+            )
+
+    def _improve(self, seconds: float) -> None:
+        """Begin quicker code, in the background, once steps have taken long enough."""
+        self._seconds += seconds
         if self._seconds > REPAID:
             for leaf in self._leaves:
                 leaf.improve()
-        return state, records[:made]
 
     @property
     def _leaves(self) -> list[Leaf]:
         of_programs = [x for solved in self._solved for x in solved if isinstance(x, Leaf)]
         return [*of_programs, self._end, self._size, self._judged]
+
+    def _code(self) -> tuple[ChainCode, PackedPrograms, NewtonNumbers]:
+        """Return what kernels are given beside states, with the code that is ready."""
+        return self._chain(), self._tables(), self._newton.numbers
 
     def _chain(self) -> ChainCode:
         d = self._program.dynamics
@@ -142,22 +200,6 @@ class StepKernel(StepRules):
             addresses += [parameters_of, solved.guess.code.evaluate, code.prepare, code.evaluate]
         return self._packed._replace(code=np.array(addresses, dtype=np.int64))
 
-    def _numbers(self) -> NewtonNumbers:
-        o, points = self._newton, self._newton.points
-        return NewtonNumbers(  # of other types the kernels would be compiled once more
-            tolerance=float(o.tolerance),
-            rough=float(o.rough),
-            iterations=int(o.iterations),
-            proximal=float(o.proximal),
-            first=float(points.first),
-            shrink=float(points.shrink),
-            grow=float(points.grow),
-            inexact=float(points.inexact),
-            steps=int(points.steps),
-            budget=int(points.budget),
-            last=int(points.last),
-        )
-
     @property
     def _force(self) -> ca.SX:
         """The typical force, which is one of the scales."""
@@ -175,7 +217,7 @@ def _solve_in_turn(programs: Sequence[Mpcc]) -> list[_Solved]:
             square = SquareProgram.of(stated)
             shared[id(stated)] = square.square, Leaf(square.values)
         p, old = program.p, ca.SX.sym("old", program.x.numel())
-        name, start = program.name, warm_guess(program, Lanes())(p, old)
+        name, start = program.name, warm_guess(program)(p, old)
         guess = _leaf(f"{name}_guess", ca.vertcat(p, old), start)
         given = None if values is None else _leaf(f"{name}_parameters", p, values)
         solved.append(_Solved(*shared[id(stated)], guess, given))

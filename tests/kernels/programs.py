@@ -1,18 +1,11 @@
 """Square programs for tests of kernels, and kernels that Python may call."""
 
-import ctypes
-
 import casadi as ca
-import numba
 import numpy as np
 
-from nsopt.kernels import NewtonNumbers, pack, steps, workspace_sizes
-from nsopt.kernels.newton import solve
-from nsopt.kernels.views import workspace_of
+from nsopt.kernels import Workspace, pack, solve_square, workspace_sizes
 from nsopt.leaves import Leaf
-from nsopt.mpcc import Mpcc, SquareProgram
-
-NUMBERS = NewtonNumbers(1e-11, 1e-8, 10, 1e-9, 0.1, 0.3, 10.0, 1e-2, 12, 60, 1000)
+from nsopt.mpcc import Mpcc, Newton, SquareProgram
 
 
 def stated(seed, pairs=2, boxes=2, discs=2, events=0):
@@ -47,48 +40,30 @@ class Solved:
 
     def __init__(self, mpcc, p):
         self.program = SquareProgram.of(mpcc)
-        self.code = Leaf(self.program.values)
-        self._code = self.code.code
+        leaf = Leaf(self.program.values)
+        self._leaf, self._code = leaf, leaf.code
         s = self.program.square
-        sizes = workspace_sizes(s, 0, self._code.kept)
-        self.sizes, self.p, self.space = sizes, pack(s, sizes), np.zeros(sum(sizes))
-        known = np.array(p, dtype=float)
-        prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._code.prepare)
-        prepare(known.ctypes.data, self.array("kept").ctypes.data)
-
-    def array(self, name):
-        """Return an array of the workspace."""
-        return getattr(workspace_of.py_func(self.p, self.space), name)
+        self.sizes = workspace_sizes(s, 0, self._code.kept)
+        self.p, self.space = pack(s, self.sizes), np.zeros(sum(self.sizes))
+        self.arrays = Workspace._make(np.split(self.space, np.cumsum(self.sizes)[:-1]))
+        leaf.prepare(p, self.arrays.kept)
 
     def rows(self, x):
-        """Return the rows at x, and their derivatives."""
-        evaluate(self._code.evaluate, self.p, self.space, np.array(x, dtype=float))
-        return self.array("r").copy()
+        """Return the rows at x."""
+        self._solve(x, False, iterations=0, last=0)
+        return self.arrays.r.copy()
 
-    def direction(self):
-        """Return Newton's direction at the rows that were evaluated last."""
-        find_direction(self.p, self.space)
-        dx = np.zeros_like(self.array("dx"))
-        dx[self.program.square.match] = self.array("dx")
-        return dx
+    def direction(self, x):
+        """Return Newton's direction at x."""
+        self._solve(x, False, iterations=1, last=0, proximal=0.0)
+        return x - self.arrays.x
 
     def solve(self, x, last=True):
         """Return the unknowns, the residual and the iterations from x."""
-        self.array("x")[:] = x
-        found = solve_program(self._code.evaluate, self.p, self.space, NUMBERS, last)
-        return self.array("x").copy(), *found
+        found = self._solve(x, last)
+        return self.arrays.x.copy(), *found
 
-
-@numba.njit
-def evaluate(code, p, space, x):
-    steps.evaluate_at(p, space, code, x)
-
-
-@numba.njit
-def find_direction(p, space):
-    steps.find_direction(p, space, 0.0)
-
-
-@numba.njit
-def solve_program(code, p, space, options, last):
-    return solve(p, space, code, options, last, 1.0)
+    def _solve(self, x, hard, **options):
+        self.arrays.x[:] = x
+        numbers = Newton().numbers._replace(**options)
+        return solve_square(self.p, self.space, self._code.evaluate, numbers, hard, 1.0)

@@ -239,7 +239,7 @@ def assert_rebuilt(monkeypatch, counted, before=1):
 def test_verified_library_that_does_not_load_is_rebuilt(folder, counted, monkeypatch):
     """As one made on another machine, in a folder that both see."""
     compile_native(swing())
-    build = native._Build.of(native.found_compiler(), swing(), None)
+    build = native._Build.of(native.found_compiler(), swing())
     build.entry.write(b"not a library", folder)
     assert build.entry.read(folder) == b"not a library"
     assert_rebuilt(monkeypatch, counted)
@@ -357,7 +357,7 @@ def test_long_functions_ask_for_less_unless_a_level_is_stated(monkeypatch, flags
         monkeypatch.setattr(native, name, 10)
     monkeypatch.setenv("NSOPT_CFLAGS", flags)
     compiler = Compiler(("cc",), "cc 1")
-    units = native._Build.of(compiler, towers(), None).units()
+    units = native._Build.of(compiler, towers()).units()
     assert any("optimize(" in unit for unit in units) == expected
 
 

@@ -4,33 +4,14 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.algebra import solve_symbolic
-from nsopt.mpcc import Mpcc, Newton, ProximalPoints, Solver
+from nsopt.mpcc import Mpcc, Newton, ProximalPoints, Solver, SquareSolver
 
 pytestmark = pytest.mark.unit
 
 
 def solved(mpcc, p, x0=None, newton=None):
     n = sum(v.scaled.numel() for v in mpcc.variables)
-    x, residual, count = (newton or Newton()).lower(mpcc)(
-        np.zeros(n) if x0 is None else x0, p, 1, 1
-    )
-    return np.asarray(x).ravel(), float(residual), int(count)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_elimination_equals_numpy(seed):
-    rng = np.random.default_rng(seed)
-    A = rng.normal(size=(7, 7)) * (rng.uniform(size=(7, 7)) < 0.5) + 3 * np.eye(7)
-    b = rng.normal(size=7)
-    late = [2, 5]
-    A[late, late] = 0  # found by the others only
-    A[2, 0] = A[0, 2] = A[5, 1] = A[1, 5] = 2
-    sparse = ca.sparsify(ca.DM(A))
-    J = ca.SX.sym("J", sparse.sparsity())
-    r = ca.SX.sym("r", 7)
-    f = ca.Function("f", [J, r], [solve_symbolic(J, r, late, 0.0)])
-    assert np.asarray(f(sparse, b)).ravel() == pytest.approx(np.linalg.solve(A, b), rel=1e-9)
+    return SquareSolver(mpcc, newton or Newton())(np.zeros(n) if x0 is None else x0, p)
 
 
 def test_dependent_rows_solve_with_least_multipliers():
@@ -149,7 +130,7 @@ def test_programs_that_are_not_square_are_refused(state, message):
     m = Mpcc("odd")
     state(m, m.variable("x", 2))
     with pytest.raises(ValueError, match=message):
-        Newton().lower(m)
+        SquareSolver(m, Newton())
 
 
 def first_wall():

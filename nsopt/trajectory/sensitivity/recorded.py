@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from time import perf_counter
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import repeated
 from nsopt.mechanics import Dynamics, Start
-from nsopt.mpcc import Evaluator, NativeFunction, Newton, compile_native
+from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation import (
     Acceptance,
     ChainParameters,
     ChainStatus,
     LargestStep,
-    StepAttempt,
     StepBounds,
+    StepKernel,
     StepProgram,
     until_end,
 )
@@ -87,7 +85,7 @@ class Steps:
 
 
 class Recorder:
-    """The compiled chain of `simulate`, which also tells the unknowns of its steps.
+    """The chain of `simulate`, which also tells the unknowns of its steps.
 
     Parameters
     ----------
@@ -106,23 +104,11 @@ class Recorder:
         self, dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
     ) -> None:
         self.program = StepProgram(dynamics, scheme, acceptance)
-        self._attempt = StepAttempt(self.program, LargestStep(contacts=None), newton)
+        control = LargestStep(contacts=None)
+        self._kernel = StepKernel(self.program, control, newton, states=True)
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
         h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
         self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])
-
-    @cached_property
-    def native(self) -> NativeFunction:
-        """The chain as compiled code."""
-        made = self._attempt.function
-        z, p = (ca.MX.sym(name, made.numel_in(i)) for i, name in enumerate("zp"))
-        after, record = made(z, p)
-        kept = ca.Function("recorded", [z, p], [after, ca.vertcat(record, after)])
-        return compile_native(repeated(kept, CHUNK))
-
-    @cached_property
-    def _call(self) -> Evaluator:
-        return Evaluator(self.native.function)
 
     def run(self, start: Start, p: Array, steps: StepBounds, times: Sequence[float]) -> Steps:
         """Return the steps from ``start`` through ``times``; one ends exactly at each of them.
@@ -136,24 +122,20 @@ class Recorder:
         scales = Scales.of(
             self.program.dynamics, start, p, steps.h_max, times[-1] - start.t
         ).numbers
-        layout = self._attempt.layout
+        layout = self._kernel.layout
         z = layout.begin(start, steps.h_max)
-        rows: list[Array] = []
-        states, ends = [z[None]], [np.zeros(0)]
+        first, rows, ends = z, [np.zeros((0, self._kernel.record))], [np.zeros(0)]
         stops, count = [], 0
         for stop in times:
             z = layout.restarted(z)
             bounds = (steps.h_min, steps.h_max, stop)
             while layout.state(z).status == ChainStatus.RUNNING:
-                z, attempts = self._call(z, ChainParameters(p, bounds, scales).vector)
-                attempts = attempts.reshape(-1, self._attempt.record + len(z))
-                accepted = attempts[attempts[:, 0] > 0]
-                rows.append(accepted[:, : self._attempt.record])
-                states.append(accepted[:, self._attempt.record :])
-                ends.append(np.full(len(accepted), stop))
-                count += int(np.sum(self._good(rows[-1])))
+                z, made = self._kernel(z, ChainParameters(p, bounds, scales).vector, CHUNK)
+                rows.append(made)
+                ends.append(np.full(len(made), stop))
+                count += int(np.sum(self._good(made)))
             if layout.state(z).status == ChainStatus.STUCK:
-                refusal = self._attempt.refusal(rows[-1][-1])
+                refusal = self._kernel.refusal(rows[-1][-1])
                 raise SensitivityError(
                     z[0],
                     f"no step was solved by Newton ({refusal}): take a smaller h_min, or other "
@@ -161,16 +143,16 @@ class Recorder:
                 )
             stops.append(count)
         return self._steps(
-            np.vstack(states), np.vstack(rows), np.concatenate(ends), steps, scales, stops, begin
+            first, np.vstack(rows), np.concatenate(ends), steps, scales, stops, begin
         )
 
     def _good(self, rows: Array) -> NDArray[np.bool_]:
-        good: NDArray[np.bool_] = self._attempt.fields(rows)["good"][:, 0] > 0
+        good: NDArray[np.bool_] = self._kernel.fields(rows)["good"][:, 0] > 0
         return good
 
     def _steps(
         self,
-        states: Array,
+        first: Array,
         rows: Array,
         ends: Array,
         steps: StepBounds,
@@ -178,12 +160,12 @@ class Recorder:
         stops: list[int],
         begin: float,
     ) -> Steps:
-        good, layout = self._good(rows), self._attempt.layout
+        good, layout, fields = self._good(rows), self._kernel.layout, self._kernel.fields(rows)
+        states = np.vstack([first, fields["state"]])
         after, before = states[1:][good], layout.state(states[:-1][good])
         reached = layout.state(np.vstack([states[:1], after]))
         run = np.column_stack([np.full((len(after), 2), [steps.h_min, steps.h_max]), ends[good]])
         h, slope = self._size.map(len(after))(before.t.T, before.h.T, run.T)
-        fields = self._attempt.fields(rows[good])
         return Steps(
             reached.t[:, 0],
             reached.q,
@@ -193,6 +175,6 @@ class Recorder:
             reached.x[1:],
             scales,
             np.array(stops, dtype=np.intp),
-            np.any(fields["impulse"] > 0, axis=1),
+            np.any(fields["impulse"][good] > 0, axis=1),
             perf_counter() - begin,
         )

@@ -21,7 +21,7 @@ from nsopt.mechanics import (
     State,
     assemble,
 )
-from nsopt.mpcc import Evaluator, Newton, compile_native
+from nsopt.mpcc import Newton
 from nsopt.parameter import Parameter
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation import (
@@ -29,10 +29,13 @@ from nsopt.simulation import (
     ChainParameters,
     ChainStatus,
     LargestStep,
-    StepAttempt,
+    StepKernel,
     StepProgram,
 )
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+
+ATTEMPTS = 20
+"""Attempts in one call."""
 
 SMALLEST = 2.0**-12
 """Part of a step that retries may come down to."""
@@ -118,15 +121,13 @@ def resimulate(
         controls = motion.controls(now)
         return np.array([controls[index[x]] if x in index else values[x] for x in names])
 
-    attempt = StepAttempt(
-        StepProgram(full, scheme, Acceptance()), LargestStep(contacts=None), Newton()
-    )
-    call = Evaluator(compile_native(attempt.function).function)
+    program = StepProgram(full, scheme, Acceptance())
+    kernel = StepKernel(program, LargestStep(contacts=None), Newton())
     built = perf_counter()
     simulated = np.full_like(motion.nodes.q, np.nan)
     simulated[0] = motion.nodes.q[0]
     until = float(motion.t[0])
-    for k, q in _steps(full, (attempt, call), motion, numbers, finer):
+    for k, q in _steps(full, kernel, motion, numbers, finer):
         simulated[k], until = q, float(motion.t[k])
     off = np.abs(simulated - motion.nodes.q)
     return Resimulation(
@@ -136,25 +137,25 @@ def resimulate(
 
 def _steps(
     d: Dynamics,
-    step: tuple[StepAttempt, Evaluator],
+    kernel: StepKernel,
     motion: TranscribedMotion,
     numbers: Callable[[float], Array],
     finer: int,
 ) -> Iterator[tuple[int, Array]]:
     """Yield the index and the coordinates of each node, until a step fails."""
     t, nodes = motion.t, motion.nodes
-    attempt, call = step
     start = Start(nodes.q[0], nodes.v[0], float(t[0]))
     h = float(np.diff(t).max()) / finer
     scales = Scales.of(d, start, numbers(t[0]), h, float(t[-1] - t[0])).numbers
-    layout = attempt.layout
+    layout = kernel.layout
     z = layout.begin(start, h)
     for k in range(1, len(t)):
         size = (t[k] - t[k - 1]) / finer
         for stop in np.linspace(t[k - 1], t[k], finer + 1)[1:]:
             z, bounds = layout.restarted(z), (h * SMALLEST, h, stop)
             while layout.state(z).status == ChainStatus.RUNNING:
-                z, _ = call(z, ChainParameters(numbers(stop - size / 2), bounds, scales).vector)
+                known = ChainParameters(numbers(stop - size / 2), bounds, scales)
+                z, _ = kernel(z, known.vector, ATTEMPTS)
             if layout.state(z).status == ChainStatus.STUCK:
                 return
         yield k, layout.state(z).q

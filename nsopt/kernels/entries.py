@@ -1,0 +1,121 @@
+"""The kernels that Python calls, compiled once on a machine.
+
+What numba keeps it finds again by the file and the closure of a function alone. So the version of
+all kernels is in both.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from nsopt.kernels.chain import run_chains
+from nsopt.kernels.newton import solve
+from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
+
+
+def _hash_sources() -> str:
+    """Return what changes whenever a kernel does."""
+    total = sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        total.update(path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+VERSION = _hash_sources()
+
+
+def _make_run_chains(version: str) -> Callable[..., Any]:
+    def run(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
+        _ = version
+        return run_chains(chain, tables, options, z, parameters, records)
+
+    return run
+
+
+def _make_solve(version: str) -> Callable[..., Any]:
+    def run(p: Any, space: Any, evaluate: int, options: Any, last: bool, share: float) -> Any:
+        _ = version
+        return solve(p, space, evaluate, options, last, share)
+
+    return run
+
+
+def _typical_arguments() -> dict[Callable[[str], Any], tuple[Any, ...]]:
+    """Return arguments of each entry, of the types for which they are compiled."""
+    indices, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
+    table = np.zeros((0, 0))
+    chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
+    options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
+    programs = PackedPrograms(indices, indices, indices, indices, indices)
+    return {
+        _make_run_chains: (chain, programs, options, table, table, table),
+        _make_solve: (indices, numbers, 0, options, False, 1.0),
+    }
+
+
+def _begin(make: Callable[[str], Any], *, keep: bool) -> Any:
+    """Return an entry, compiled at its first call, and kept where a folder can be written."""
+    run = make(VERSION)
+    run.__qualname__ += f"_{VERSION}"  # a file of its own, so that versions do not mix
+    how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=keep, **how)(run)
+    except RuntimeError:
+        return numba.njit(**how)(run)
+
+
+@cache
+def compile_entries() -> dict[Callable[[str], Any], Any]:
+    """Return the entries, compiled now, or loaded where this machine has them.
+
+    All at once: most of the time goes to kernels that they share.
+    """
+    entries = {make: _begin(make, keep=True) for make in _typical_arguments()}
+    with _tell_compilation(entries[_make_run_chains]):
+        for make, arguments in _typical_arguments().items():
+            if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+                continue
+            types = tuple(map(numba.typeof, arguments))
+            try:
+                entries[make].compile(types)
+            except OSError as error:  # of the disk, once it is compiled
+                warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
+                entries[make] = _begin(make, keep=False)
+                entries[make].compile(types)
+    return entries
+
+
+def call_run_chains(*arguments: Any) -> int:
+    """Call `nsopt.kernels.chain.run_chains`."""
+    return int(compile_entries()[_make_run_chains](*arguments))
+
+
+def call_solve(*arguments: Any) -> tuple[float, int]:
+    """Call `nsopt.kernels.newton.solve`."""
+    residual, steps = compile_entries()[_make_solve](*arguments)
+    return float(residual), int(steps)
+
+
+@contextmanager
+def _tell_compilation(entry: Any) -> Iterator[None]:
+    """Say on stderr that the kernels are compiled within, where this machine has not done so."""
+    stats = getattr(entry, "stats", None)  # none in Python
+    folder = stats and stats.cache_path
+    mark = Path(folder, f"nsopt-kernels-{VERSION}") if folder else None
+    if stats and not (mark and mark.exists()):
+        once = "once on this machine" if mark else "in each process, as no folder can be written"
+        print(f"nsopt: compiling its kernels, half a minute, {once} ...", file=sys.stderr)
+    yield
+    if mark:
+        with suppress(OSError):
+            mark.touch()
