@@ -101,6 +101,7 @@ def test_components_of_forces_and_velocities(crank):
         assert np.allclose(ax.lines[0].get_ydata(), factor_of(axes[0], "m/s") * speed)
 
 
+@pytest.mark.slow
 def test_what_there_is_not_is_named(crank, tmp_path):
     path = str(crank.save(tmp_path / "crank.nc"))
     for words, told in [

@@ -108,7 +108,7 @@ def test_where_h_is_fixed_it_stays():
     assert velocity == pytest.approx(after_the_jam(ahead, axis), abs=2 * G * 1e-5)
 
 
-@pytest.mark.parametrize("duration", [5e-7, 2.5e-6])
+@pytest.mark.parametrize("duration", [5e-7, pytest.param(2.5e-6, marks=pytest.mark.slow)])
 def test_a_jam_in_the_last_step(duration):
     """Which is shorter than h_min, as it ends with the run; the next to last ones are not.
 

@@ -81,8 +81,8 @@ def moving(coordinates):
 @pytest.mark.parametrize(
     ("coordinates", "kind", "impact"),
     [
-        ("relative", Variational, PoissonImpact()),
         ("relative", MoreauJean, NewtonImpact()),
+        pytest.param("relative", Variational, PoissonImpact(), marks=pytest.mark.slow),
         pytest.param("absolute", Variational, NewtonImpact(), marks=pytest.mark.slow),
         pytest.param("absolute", MoreauJean, PoissonImpact(), marks=pytest.mark.slow),
     ],

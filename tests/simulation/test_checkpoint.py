@@ -205,7 +205,8 @@ simulate(
 """
 
 
-@pytest.mark.parametrize("writes", [4, pytest.param(11, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("writes", [4, 11])
 def test_kill_9_in_the_middle_of_a_write(tmp_path, writes):
     """Of the second block and the third head, after as many syncs."""
     keep = Checkpoint(tmp_path / "killed")

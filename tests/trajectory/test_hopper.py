@@ -119,6 +119,7 @@ def test_the_foot_stays_where_friction_holds_it():
     assert np.abs(np.diff(foot[:, 0]))[holds].max() < 1e-3
 
 
+@pytest.mark.slow
 def test_forces_over_a_step_are_those_of_the_node_that_it_leaves():
     result = hop()
     over, at = result["contact_force"].values[:, 0, 1], result["normal_force"].values[:, 0]
@@ -181,6 +182,7 @@ def hop_in_phases():
     return optimize_phases(phases, duration=0.8, verify=True)
 
 
+@pytest.mark.slow
 def test_in_phases_it_costs_no_more():
     """The steps of a scheme count an impact as an acceleration; phases do not, and are finer."""
     result = hop_in_phases()

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from nsopt.trajectory import (
     ActuatorLimits,
     DriveWithin,
@@ -27,6 +29,7 @@ def told(duration, *limits, d=None):
     return None if found is None else float(found.group(1))
 
 
+@pytest.mark.slow
 def test_the_least_duration_of_a_force_and_of_a_speed():
     """1 kg over 1 m with 1 N: 2 s; with at most 0.8 m/s too: 0.8 + 1/0.8 s.
 
@@ -36,6 +39,7 @@ def test_the_least_duration_of_a_force_and_of_a_speed():
     assert 2.05 <= told(1.9, ActuatorLimits(), d=cart(effort=1.0, velocity=0.8)) < 2.07
 
 
+@pytest.mark.slow
 def test_where_time_does_not_help_none_is_told():
     assert told(2.5, DriveWithin("rail", 0.01, 1)) is None
     held = Within("rail.distance", -1.0, 2.0), DriveWithin("rail", 0, 0)

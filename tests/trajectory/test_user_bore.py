@@ -19,7 +19,7 @@ def let_go(row, law, scheme, solver=None):
 
 
 @bores
-@pytest.mark.parametrize("law", RUB)
+@pytest.mark.parametrize("law", [pytest.param("dry and viscous", marks=pytest.mark.slow), "smooth"])
 def test_it_simulates_and_optimizes_to_the_same_motion(row, law):
     """It meets the wall; impacts are placed to a step, as in every contact."""
     simulated, optimum = let_go(row, law, Variational(), KNOWN)
