@@ -23,8 +23,8 @@ BEHIND = {
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
-        kernels.views
-        leaves.background leaves.instructions leaves.leaf leaves.operations leaves.routines
+        kernels.views leaves.background leaves.instructions leaves.leaf leaves.mapped
+        leaves.operations leaves.routines
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly

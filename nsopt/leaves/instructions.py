@@ -91,6 +91,27 @@ def read_instructions(function: ca.Function) -> Instructions:
     return reader.instructions(reader.read(function), sides.read)
 
 
+def read_instances(function: ca.Function, own: int) -> Instructions:
+    """Read y = f(x, p), where x is the entries of the first inputs, p and y all others.
+
+    Parameters
+    ----------
+    function : Function
+        Of SX.
+    own : int
+        How many inputs x is; entries of matrices are those of their patterns.
+
+    Raises
+    ------
+    ValueError
+        For an operation that has no machine code.
+    """
+    sides = _Sides()
+    x, p = (sum(map(function.nnz_in, of)) for of in (range(own), range(own, function.n_in())))
+    reader = _Reader(sides, once=p > 0)
+    return reader.instructions(reader.read_of(function, x, p), sides.read)
+
+
 class _Reader:
     """Numbers the values of functions, equal ones alike.
 
@@ -165,6 +186,11 @@ class _Reader:
                 raise _operation_error(function, what)
             work[read_place(k)[0]] = value
         return outputs
+
+    def read_of(self, function: ca.Function, x: int, p: int) -> list[int]:
+        """Return the values of all outputs of a function of x and p, in one or more inputs each."""
+        given = [self._input(X, k) for k in range(x)] + [self._input(P, k) for k in range(p)]
+        return self.read(function, given)
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:
         """Return the values of a function that another calls, from all its inputs."""

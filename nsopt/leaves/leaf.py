@@ -13,11 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instructions
-from nsopt.leaves.machine import load_objects, make_object, read_object
+from nsopt.leaves.machine import GOOD, QUICK, load_objects, make_object, read_object
 from nsopt.leaves.text import write_text
-
-QUICK, GOOD = 0, 2
-"""LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

@@ -13,6 +13,9 @@ import llvmlite.binding as llvm
 
 from nsopt.kept_code import Entry, cache_folder
 
+QUICK, GOOD = 0, 2
+"""LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
+
 _libraries: list[llvm.ResourceTracker] = []
 """What holds code; it stays as long as the process, which may call it from anywhere."""
 
@@ -45,8 +48,14 @@ def make_object(module: str, level: int, tell: bool = True) -> bytes:
     tell : bool
         Whether to warn where it cannot be kept.
     """
-    code: bytes = _target_machine(level).emit_object(llvm.parse_assembly(module))
+    code = compile_module(module, level)
     _entry(module, level).write(code, cache_folder(), tell)
+    return code
+
+
+def compile_module(module: str, level: int) -> bytes:
+    """Return the object code of a module, which is not kept."""
+    code: bytes = _target_machine(level).emit_object(llvm.parse_assembly(module))
     return code
 
 
@@ -64,14 +73,18 @@ def load_objects(objects: Sequence[bytes], names: Sequence[str]) -> list[int]:
 
 
 def _entry(module: str, level: int) -> Entry:
-    origin = {
-        "module": hashlib.sha256(module.encode()).hexdigest(),
+    of = hashlib.sha256(module.encode()).hexdigest()
+    return Entry({"module": of, **made_for(level)}, ".o")
+
+
+def made_for(level: int) -> dict[str, str]:
+    """Return all that object code depends on beside its text."""
+    return {
         "level": str(level),
         "model": "small pic",
         "llvm": ".".join(map(str, llvm.llvm_version_info)),
         **processor()._asdict(),
     }
-    return Entry(origin, ".o")
 
 
 @cache

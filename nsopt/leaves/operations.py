@@ -8,52 +8,26 @@ is. One sees it in ``copysign`` alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 import casadi as ca
 
 
 class Operation(NamedTuple):
-    """A template, and the number of its results."""
+    """A template, the number of its results, and whether it works on one number alone."""
 
     template: str
     results: int
-
-
-def _operation(*instructions: str) -> Operation:
-    lines = [f"%{{{k}}} = {text}\n" for k, text in enumerate(instructions, 2)]
-    return Operation("".join(lines), len(lines))
-
-
-def _call(name: str, operands: int) -> Operation:
-    return _operation(f"call double @{name}({_list('double {0}', 'double {1}', count=operands)})")
-
-
-def _list(*texts: str, count: int) -> str:
-    return ", ".join(texts[:count])
-
-
-def _truth(*conditions: str) -> Operation:
-    """Return 1 where the last condition holds, else 0."""
-    last = len(conditions) + 1
-    return _operation(*conditions, f"select i1 %{{{last}}}, double 1.0, double 0.0")
-
-
-def _extreme(comparison: str) -> Operation:
-    """Return b where it compares with a, or a is NaN; else a. Processors have the first select."""
-    return _operation(
-        f"fcmp {comparison} double {{1}}, {{0}}",
-        "select i1 %{2}, double {1}, double {0}",
-        "fcmp uno double {0}, {0}",
-        "select i1 %{4}, double {1}, double %{3}",
-    )
+    alone: bool = False
 
 
 _ONE = ("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
 _ONE_MORE = ("asinh", "acosh", "atanh", "erf", "log1p", "expm1")
 _TWO = ("pow", "fmod", "atan2", "hypot", "remainder")
 _LIBM = dict.fromkeys(_ONE + _ONE_MORE, 1) | dict.fromkeys(_TWO, 2)
-_EXACT = {"sqrt": 1, "floor": 1, "ceil": 1}
+_EXACT = ("sqrt", "floor", "ceil")
 """Functions whose result is exact, or rounded once: instructions in place of calls."""
 
 _SIGN = -(2**63)
@@ -61,65 +35,128 @@ _MAGNITUDE = 2**63 - 1
 """Bits of a number: LLVM has functions for both operations, for which level 0 takes 70 us."""
 
 _ORDERED = {"LT": "olt", "LE": "ole", "EQ": "oeq", "NE": "une"}
-_NOT_ZERO = ("fcmp une double {0}, 0.0", "fcmp une double {1}, 0.0")
 
-_BY_NAME = {
-    **{name: _operation(f"f{name.lower()} double {{0}}, {{1}}") for name in ("ADD", "SUB", "MUL")},
-    "DIV": _operation("fdiv double {0}, {1}"),
-    "INV": _operation("fdiv double 1.0, {0}"),
-    "SQ": _operation("fmul double {0}, {0}"),
-    "TWICE": _operation("fadd double {0}, {0}"),
-    "NEG": _operation("fneg double {0}"),
-    "FABS": _operation(
-        "bitcast double {0} to i64",
-        f"and i64 %{{2}}, {_MAGNITUDE}",
-        "bitcast i64 %{3} to double",
-    ),
-    "COPYSIGN": _operation(
-        "bitcast double {0} to i64",
-        "bitcast double {1} to i64",
-        f"and i64 %{{2}}, {_MAGNITUDE}",
-        f"and i64 %{{3}}, {_SIGN}",
-        "or i64 %{4}, %{5}",
-        "bitcast i64 %{6} to double",
-    ),
-    **{name: _truth(f"fcmp {how} double {{0}}, {{1}}") for name, how in _ORDERED.items()},
-    "NOT": _truth("fcmp oeq double {0}, 0.0"),
-    "AND": _truth(*_NOT_ZERO, "and i1 %{2}, %{3}"),
-    "OR": _truth(*_NOT_ZERO, "or i1 %{2}, %{3}"),
-    "IF_ELSE_ZERO": _operation(_NOT_ZERO[0], "select i1 %{2}, double {1}, double 0.0"),
-    "SIGN": _operation(
-        "fcmp olt double {0}, 0.0",
-        "fcmp ogt double {0}, 0.0",
-        "select i1 %{3}, double 1.0, double {0}",
-        "select i1 %{2}, double -1.0, double %{4}",
-    ),
-    "FMIN": _extreme("olt"),
-    "FMAX": _extreme("ogt"),
-    "CONSTPOW": _call("pow", 2),
-    "PRINTME": _operation(
-        "call i32 (ptr, ...) @printf(ptr @printed, double {1}, double {0})",
-        "select i1 true, double {0}, double {0}",
-    ),
-    **{name.upper(): _call(name, operands) for name, operands in _LIBM.items()},
-    **{name.upper(): _call(f"llvm.{name}.f64", operands) for name, operands in _EXACT.items()},
-}
 
-OPERATIONS = {getattr(ca, f"OP_{name}"): operation for name, operation in _BY_NAME.items()}
-"""From CasADi's numbers of operations."""
+def type_of(lanes: int, of: str = "double") -> str:
+    """Return LLVM's name of so many numbers side by side."""
+    return of if lanes == 1 else f"<{lanes} x {of}>"
+
+
+def constant(number: str, lanes: int, of: str = "double") -> str:
+    """Return a number, in all lanes."""
+    return number if lanes == 1 else f"splat ({of} {number})"
+
+
+@cache
+def operations_in(lanes: int) -> Mapping[int, Operation]:
+    """Return templates for so many numbers side by side, from CasADi's numbers of operations."""
+    named = _by_name(lanes)
+    return {getattr(ca, f"OP_{name}"): operation for name, operation in named.items()}
+
+
+def _by_name(lanes: int) -> dict[str, Operation]:
+    d, i64, i1 = (type_of(lanes, of) for of in ("double", "i64", "i1"))
+    zero, one, less = (constant(x, lanes) for x in ("0.0", "1.0", "-1.0"))
+    magnitude, sign = (constant(str(x), lanes, "i64") for x in (_MAGNITUDE, _SIGN))
+    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
+    not_zero = (f"fcmp une {d} {{0}}, {zero}", f"fcmp une {d} {{1}}, {zero}")
+
+    def truth(*conditions: str) -> Operation:
+        """Return 1 where the last condition holds, else 0."""
+        last = len(conditions) + 1
+        return _operation(*conditions, f"select {i1} %{{{last}}}, {d} {one}, {d} {zero}")
+
+    def extreme(comparison: str) -> Operation:
+        """Return b where it compares with a, or a is NaN; else a, which processors select first."""
+        return _operation(
+            f"fcmp {comparison} {d} {{1}}, {{0}}",
+            f"select {i1} %{{2}}, {d} {{1}}, {d} {{0}}",
+            f"fcmp uno {d} {{0}}, {{0}}",
+            f"select {i1} %{{4}}, {d} {{1}}, {d} %{{3}}",
+        )
+
+    return {
+        **{x: _operation(f"f{x.lower()} {d} {{0}}, {{1}}") for x in ("ADD", "SUB", "MUL")},
+        "DIV": _operation(f"fdiv {d} {{0}}, {{1}}"),
+        "INV": _operation(f"fdiv {d} {one}, {{0}}"),
+        "SQ": _operation(f"fmul {d} {{0}}, {{0}}"),
+        "TWICE": _operation(f"fadd {d} {{0}}, {{0}}"),
+        "NEG": _operation(f"fneg {d} {{0}}"),
+        "FABS": _operation(
+            f"bitcast {d} {{0}} to {i64}",
+            f"and {i64} %{{2}}, {magnitude}",
+            f"bitcast {i64} %{{3}} to {d}",
+        ),
+        "COPYSIGN": _operation(
+            f"bitcast {d} {{0}} to {i64}",
+            f"bitcast {d} {{1}} to {i64}",
+            f"and {i64} %{{2}}, {magnitude}",
+            f"and {i64} %{{3}}, {sign}",
+            f"or {i64} %{{4}}, %{{5}}",
+            f"bitcast {i64} %{{6}} to {d}",
+        ),
+        **{name: truth(f"fcmp {how} {d} {{0}}, {{1}}") for name, how in _ORDERED.items()},
+        "NOT": truth(f"fcmp oeq {d} {{0}}, {zero}"),
+        "AND": truth(*not_zero, f"and {i1} %{{2}}, %{{3}}"),
+        "OR": truth(*not_zero, f"or {i1} %{{2}}, %{{3}}"),
+        "IF_ELSE_ZERO": _operation(not_zero[0], f"select {i1} %{{2}}, {d} {{1}}, {d} {zero}"),
+        "SIGN": _operation(
+            f"fcmp olt {d} {{0}}, {zero}",
+            f"fcmp ogt {d} {{0}}, {zero}",
+            f"select {i1} %{{3}}, {d} {one}, {d} {{0}}",
+            f"select {i1} %{{2}}, {d} {less}, {d} %{{4}}",
+        ),
+        "FMIN": extreme("olt"),
+        "FMAX": extreme("ogt"),
+        **{
+            name.upper(): _operation(f"call {d} @llvm.{name}.{suffix}({d} {{0}})")
+            for name in _EXACT
+        },
+        "CONSTPOW": _call("pow", 2),
+        "PRINTME": _alone(
+            "call i32 (ptr, ...) @printf(ptr @printed, double {1}, double {0})",
+            "select i1 true, double {0}, double {0}",
+        ),
+        **{name.upper(): _call(name, operands) for name, operands in _LIBM.items()},
+    }
+
+
+def _operation(*instructions: str) -> Operation:
+    lines = [f"%{{{k}}} = {text}\n" for k, text in enumerate(instructions, 2)]
+    return Operation("".join(lines), len(lines))
+
+
+def _alone(*instructions: str) -> Operation:
+    return _operation(*instructions)._replace(alone=True)
+
+
+def _call(name: str, operands: int) -> Operation:
+    return _alone(f"call double @{name}({_list('double {0}', 'double {1}', count=operands)})")
+
+
+def _list(*texts: str, count: int) -> str:
+    return ", ".join(texts[:count])
+
+
+OPERATIONS = frozenset(operations_in(1))
+"""CasADi's numbers of those that have machine code."""
 
 COMMUTATIVE = frozenset(
     getattr(ca, f"OP_{name}") for name in ("ADD", "MUL", "EQ", "NE", "AND", "OR")
 )
 """Operations whose operands may be exchanged: bits stay the same, unlike those of a least zero."""
 
-_DECLARED = [
-    *(f"@{name}({_list('double', 'double', count=n)})" for name, n in _LIBM.items()),
-    *(f"@llvm.{name}.f64({_list('double', 'double', count=n)})" for name, n in _EXACT.items()),
-]
 _PRINTED = '@printed = private constant [15 x i8] c"|> %g : %.16e\\0A\\00"\n'
-DECLARATIONS = "".join(f"declare double {text}\n" for text in _DECLARED)
-DECLARATIONS += "declare i32 @printf(ptr, ...)\n" + _PRINTED
+
+
+@cache
+def declarations(lanes: int) -> str:
+    """Return what templates call."""
+    declared = [f"@{name}({_list('double', 'double', count=n)})" for name, n in _LIBM.items()]
+    text = "".join(f"declare double {x}\n" for x in declared)
+    d, suffix = type_of(lanes), "f64" if lanes == 1 else f"v{lanes}f64"
+    text += "".join(f"declare {d} @llvm.{name}.{suffix}({d})\n" for name in _EXACT)
+    return text + "declare i32 @printf(ptr, ...)\n" + _PRINTED
 
 
 def name_of(operation: int) -> str:

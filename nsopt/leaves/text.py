@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nsopt.leaves import routines
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
-from nsopt.leaves.operations import DECLARATIONS, OPERATIONS
+from nsopt.leaves.operations import constant, declarations, operations_in, type_of
 from nsopt.leaves.routines import Routine, divide, divide_long, routine_of_side
 
-_BRANCH = """%{3} = fcmp ogt double {0}, -1.0
+CHOICE = """%{3} = fcmp ogt double {0}, -1.0
 %{4} = fcmp olt double {0}, 1.0
 %{5} = and i1 %{3}, %{4}
 br i1 %{5}, label %zero{3}, label %else{3}
@@ -22,6 +23,7 @@ call void @{2}(ptr %operands, ptr %results)
 br label %end{3}
 end{3}:
 """
+"""One side of a branch, from operands to results."""
 
 
 class Text(NamedTuple):
@@ -31,16 +33,39 @@ class Text(NamedTuple):
     kept: int
 
 
-class _Piece(NamedTuple):
-    """Functions, and the numbers of the sides of branches that they call."""
+class CalledBranch(NamedTuple):
+    """What calls a branch: its sides, and how many operands and results these have."""
 
-    text: str
-    sides: frozenset[int]
+    sides: tuple[int, int]
+    operands: int
+    results: int
+
+    @classmethod
+    def of(cls, branch: Conditional) -> CalledBranch:
+        """Return what calls a branch."""
+        return cls(branch.sides, len(branch.operands) - 1, branch.results)
 
     @property
-    def module(self) -> str:
-        declared = (f"declare void @{_name_side(k)}(ptr, ptr)\n" for k in sorted(self.sides))
-        return "".join([DECLARATIONS, *declared, self.text])
+    def name(self) -> str:
+        """Name of the function of (condition and operands, results) that chooses, in lanes."""
+        return "branch_{}_{}".format(*self.sides)
+
+
+class Part(NamedTuple):
+    """Functions, and what they call: operations of one number alone, and branches."""
+
+    text: str
+    branches: frozenset[CalledBranch] = frozenset()
+    alone: frozenset[int] = frozenset()
+
+    def module(self, lanes: int = 1) -> str:
+        """Return the functions as a module, with what it calls declared."""
+        if lanes == 1:
+            names = {name_side(k) for branch in self.branches for k in branch.sides}
+        else:
+            names = {x.name for x in self.branches} | {name_alone(x) for x in self.alone}
+        declared = (f"declare void @{name}(ptr, ptr)\n" for name in sorted(names))
+        return "".join([declarations(lanes), *declared, self.text])
 
 
 def write_text(instructions: Instructions) -> Text:
@@ -49,47 +74,80 @@ def write_text(instructions: Instructions) -> Text:
     Sides of branches are modules of their own, or several.
     """
     prepare, evaluate, kept = divide(instructions)
-    parts = [*_functions(instructions, prepare), *_functions(instructions, evaluate)]
+    parts = [*write_functions(instructions, prepare), *write_functions(instructions, evaluate)]
     if len(parts) == 2:
-        parts = [_Piece(parts[0].text + parts[1].text, parts[0].sides | parts[1].sides)]
-    for k, side in enumerate(instructions.sides):
-        parts += _functions(side, routine_of_side(side, _name_side(k)))
-    return Text(tuple(part.module for part in parts), kept)
+        parts = [Part(parts[0].text + parts[1].text, parts[0].branches | parts[1].branches)]
+    return Text(tuple(x.module() for x in [*parts, *write_sides(instructions)]), kept)
 
 
-def _name_side(number: int) -> str:
-    return f"side_{number}"
-
-
-def _functions(instructions: Instructions, routine: Routine) -> list[_Piece]:
-    """Write one function, or its pieces and a function that calls them."""
-    if len(routine.values) <= routines.PIECE:
-        return [_write(instructions, routine)]
-    pieces, scratch = divide_long(instructions, routine)
-    types = ", ".join("ptr" for _ in pieces[0].arrays)
-    arguments = ", ".join(f"ptr %{array}" for array in pieces[0].arrays)
-    declared = "".join(f"declare void @{piece.name}({types})\n" for piece in pieces)
-    calls = "".join(f"call void @{piece.name}({arguments})\n" for piece in pieces)
-    array = f"%scratch = alloca [{scratch} x double], align 64\n"
+def write_sides(instructions: Instructions) -> list[Part]:
+    """Write the sides of branches."""
     return [
-        *(_write(instructions, piece) for piece in pieces),
-        _Piece(declared + _define(routine, array + calls), frozenset()),
+        piece
+        for k, side in enumerate(instructions.sides)
+        for piece in write_functions(side, routine_of_side(side, name_side(k)))
     ]
 
 
-def _write(instructions: Instructions, routine: Routine) -> _Piece:
-    """Write a function; its results are numbered, as LLVM reads numbers faster than names."""
+def name_side(number: int) -> str:
+    """Return the name of a side of a branch, a function of (operands, results)."""
+    return f"side_{number}"
+
+
+def name_alone(operation: int) -> str:
+    """Return the name of what does an operation lane by lane, of (operands, results)."""
+    return f"alone_{operation}"
+
+
+def write_functions(instructions: Instructions, routine: Routine) -> list[Part]:
+    """Write one function, or its pieces and a function that calls them."""
+    if len(routine.values) <= routines.PIECE:
+        return [write_routine(instructions, routine, 1)]
+    pieces, scratch = divide_long(instructions, routine)
+    array = f"%scratch = alloca [{scratch} x double], align 64\n"
+    return [
+        *(write_routine(instructions, piece, 1) for piece in pieces),
+        Part(declare_all(pieces) + define(routine, array + call_all(pieces))),
+    ]
+
+
+def declare_all(pieces: Sequence[Routine]) -> str:
+    """Declare the pieces of a routine."""
+    types = ", ".join("ptr" for _ in pieces[0].arrays)
+    return "".join(f"declare void @{piece.name}({types})\n" for piece in pieces)
+
+
+def call_all(pieces: Sequence[Routine]) -> str:
+    """Call the pieces of a routine, one after the other."""
+    arguments = ", ".join(f"ptr %{array}" for array in pieces[0].arrays)
+    return "".join(f"call void @{piece.name}({arguments})\n" for piece in pieces)
+
+
+def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
+    """Write a function; its results are numbered, as LLVM reads numbers faster than names.
+
+    Parameters
+    ----------
+    instructions : Instructions
+    routine : Routine
+    lanes : int
+        How many numbers each value is; arrays have those of an entry side by side.
+    """
     operation, left, right = instructions.operation, instructions.left, instructions.right
-    given, wanted = routine.given, routine.wanted
+    given, wanted, templates = routine.given, routine.wanted, operations_in(lanes)
     branches = [instructions.branches[v] for v in routine.values if operation[v] == BRANCH]
+    alone = {operation[v] for v in routine.values if operation[v] in templates}
+    alone = {what for what in alone if lanes > 1 and templates[what].alone}
+    number = type_of(lanes)
     names: dict[int, str] = {}
-    lines = [_arrays(branches)] if branches else []
+    lines = [_arrays(branches, bool(alone), lanes)]
     n = 0  # of the next result
 
     def fetch(value: int) -> str:
         nonlocal n
         if value in instructions.constants:
-            name = f"0x{struct.pack('>d', instructions.constants[value]).hex()}"
+            bits = struct.pack(">d", instructions.constants[value]).hex()
+            name = constant(f"0x{bits}", lanes)
         else:
             name = load(*given[value])
         names[value] = name
@@ -98,8 +156,8 @@ def _write(instructions: Instructions, routine: Routine) -> _Piece:
     def load(array: str, index: int) -> str:
         nonlocal n
         lines.append(
-            f"%{n} = getelementptr double, ptr %{array}, i64 {index}\n"
-            f"%{n + 1} = load double, ptr %{n}\n"
+            f"%{n} = getelementptr {number}, ptr %{array}, i64 {index}\n"
+            f"%{n + 1} = load {number}, ptr %{n}, align 8\n"
         )
         n += 2
         return f"%{n - 1}"
@@ -107,18 +165,25 @@ def _write(instructions: Instructions, routine: Routine) -> _Piece:
     def store(name: str, array: str, index: int) -> None:
         nonlocal n
         lines.append(
-            f"%{n} = getelementptr double, ptr %{array}, i64 {index}\n"
-            f"store double {name}, ptr %{n}\n"
+            f"%{n} = getelementptr {number}, ptr %{array}, i64 {index}\n"
+            f"store {number} {name}, ptr %{n}, align 8\n"
         )
         n += 1
 
     def branch(branch: Conditional) -> None:
         nonlocal n
-        condition, *operands = [names.get(x) or fetch(x) for x in branch.operands]
-        for index, name in enumerate(operands):
+        operands = [names.get(x) or fetch(x) for x in branch.operands]
+        for index, name in enumerate(operands if lanes > 1 else operands[1:]):
             store(name, "operands", index)
-        lines.append(_BRANCH.format(condition, *map(_name_side, branch.sides), n, n + 1, n + 2))
-        n += 3
+        if lanes > 1:
+            call(CalledBranch.of(branch).name)
+        else:
+            sides = map(name_side, branch.sides)
+            lines.append(CHOICE.format(operands[0], *sides, n, n + 1, n + 2))
+            n += 3
+
+    def call(name: str) -> None:
+        lines.append(f"call void @{name}(ptr %operands, ptr %results)\n")
 
     for value in routine.values:
         a, b = left[value], right[value]
@@ -131,10 +196,16 @@ def _write(instructions: Instructions, routine: Routine) -> _Piece:
         else:
             first = names.get(a) or fetch(a)
             second = names.get(b) or fetch(b)
-            template, results = OPERATIONS[what]
-            lines.append(template.format(first, second, *range(n, n + results)))
-            n += results
-            names[value] = f"%{n - 1}"
+            template, results, _ = templates[what]
+            if what in alone:
+                store(first, "operands", 0)
+                store(second, "operands", 1)
+                call(name_alone(what))
+                names[value] = load("results", 0)
+            else:
+                lines.append(template.format(first, second, *range(n, n + results)))
+                n += results
+                names[value] = f"%{n - 1}"
         for place in wanted.get(value, ()):
             store(names[value], *place)
     computed = set(routine.values)
@@ -143,17 +214,21 @@ def _write(instructions: Instructions, routine: Routine) -> _Piece:
             name = names.get(value) or fetch(value)
             for place in wanted[value]:
                 store(name, *place)
-    sides = frozenset(side for branch in branches for side in branch.sides)
-    return _Piece(_define(routine, "".join(lines)), sides)
+    called = frozenset(CalledBranch.of(branch) for branch in branches)
+    return Part(define(routine, "".join(lines)), called, frozenset(alone))
 
 
-def _arrays(branches: list[Conditional]) -> str:
-    """Write the arrays by which sides of branches are called; a branch at a time has them."""
-    operands = max(len(branch.operands) - 1 for branch in branches)
-    results = max(branch.results for branch in branches)
-    return f"%operands = alloca [{operands} x double]\n%results = alloca [{results} x double]\n"
+def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:
+    """Write the arrays by which others are called; one call at a time has them."""
+    if not branches and not alone:
+        return ""
+    operands = max([len(x.operands) for x in branches] + [2 * alone])
+    results = max([x.results for x in branches] + [int(alone)])
+    number = type_of(lanes)
+    return f"%operands = alloca [{operands} x {number}]\n%results = alloca [{results} x {number}]\n"
 
 
-def _define(routine: Routine, lines: str) -> str:
+def define(routine: Routine, lines: str) -> str:
+    """Write a function of the arrays of a routine."""
     arguments = ", ".join(f"ptr noalias %{array}" for array in routine.arrays)
     return f"define void @{routine.name}({arguments}) nounwind {{\nentry:\n{lines}ret void\n}}\n"

@@ -39,7 +39,7 @@ def test_operations_have_the_bits_of_the_virtual_machine(level):
 
 def test_no_operation_is_left_out_above():
     others = {ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST}
-    assert operations_in(all_operations()) - others == OPERATIONS.keys() - {ca.OP_PRINTME}
+    assert operations_in(all_operations()) - others == OPERATIONS - {ca.OP_PRINTME}
 
 
 def test_print_me_prints_as_the_virtual_machine(capfd):

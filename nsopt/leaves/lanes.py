@@ -1,0 +1,274 @@
+"""A function at many instances as text in LLVM's language: several side by side, in lanes.
+
+Arrays of ``evaluate`` have the numbers of an entry for all lanes side by side, so that each
+instruction is one of whole vectors. What has no such instruction, as the functions of libm, and
+sides of branches are done lane by lane, so that bits are those of one instance alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from nsopt.leaves import routines
+from nsopt.leaves.instructions import Instructions
+from nsopt.leaves.operations import declarations, name_of, operations_in
+from nsopt.leaves.routines import Routine, divide, divide_long
+from nsopt.leaves.text import (
+    CHOICE,
+    CalledBranch,
+    Part,
+    call_all,
+    declare_all,
+    define,
+    name_alone,
+    name_side,
+    write_functions,
+    write_routine,
+    write_sides,
+)
+
+_ALIGNED = 8
+"""Numbers to which arrays of the scratch memory are aligned."""
+
+_LOOP = """br label %lane
+lane:
+%lane.k = phi i64 [0, %entry], [%lane.next, %{last}]
+{lines}%lane.next = add i64 %lane.k, 1
+%lane.more = icmp slt i64 %lane.next, {lanes}
+br i1 %lane.more, label %lane, label %end
+end:
+ret void
+"""
+
+_STRIDED = """define internal void @{name}(ptr noalias %from, i64 %n, ptr noalias %to) nounwind {{
+entry:
+%any = icmp sgt i64 %n, 0
+br i1 %any, label %one, label %end
+one:
+%k = phi i64 [0, %entry], [%next, %one]
+%far = mul i64 %k, {lanes}
+%a = getelementptr double, ptr %from, i64 %{of}
+%x = load double, ptr %a
+%b = getelementptr double, ptr %to, i64 %{into}
+store double %x, ptr %b
+%next = add i64 %k, 1
+%more = icmp slt i64 %next, %n
+br i1 %more, label %one, label %end
+end:
+ret void
+}}
+"""
+"""Copies numbers that are as far from each other as there are lanes, or are to be."""
+
+
+class InstanceSizes(NamedTuple):
+    """Entries of all inputs of a function, and of its outputs."""
+
+    own: tuple[int, ...]
+    common: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class LanesText(NamedTuple):
+    """Modules that make ``map``, how many of them hold loops alone, and numbers it works on.
+
+    ``map(count, in, out, work)`` evaluates a function at so many instances: ``in`` and ``out`` are
+    arrays of pointers to arrays in which the numbers of each instance are side by side; those of
+    outputs that nobody asks for are null. ``work`` is aligned to 64 bytes.
+    """
+
+    modules: tuple[str, ...]
+    loops: int
+    work: int
+
+
+def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
+    """Write ``map`` and all that it calls; modules that hold loops alone come first."""
+    prepare, evaluate, kept = divide(instructions)
+    evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
+    parts, scratch = _in_lanes(instructions, evaluate, lanes)
+    scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]
+    branches = {branch for part in parts for branch in part.branches}
+    alone = {what for part in parts for what in part.alone}
+    work = _Work.of(sizes, kept, scratch, lanes)
+    loops = _map(sizes, kept, work, lanes) + _lane_by_lane(branches, alone, lanes)
+    modules = [loops, *(x.module() for x in scalar), *(x.module(lanes) for x in parts)]
+    return LanesText(tuple(modules), 1, work.length)
+
+
+def _in_lanes(instructions: Instructions, routine: Routine, lanes: int) -> tuple[list[Part], int]:
+    """Write a routine in lanes; return its pieces and the length of their scratch array."""
+    if len(routine.values) <= routines.PIECE:
+        return [write_routine(instructions, routine, lanes)], 0
+    whole = routine._replace(arrays=routine.arrays[:-1])
+    pieces, scratch = divide_long(instructions, whole)
+    written = [write_routine(instructions, piece, lanes) for piece in pieces]
+    return [*written, Part(declare_all(pieces) + define(routine, call_all(pieces)))], scratch
+
+
+class _Work(NamedTuple):
+    """Where arrays begin in the scratch memory, and its length."""
+
+    p: int
+    once: int
+    x: int
+    kept: int
+    y: int
+    scratch: int
+    length: int
+
+    @classmethod
+    def of(cls, sizes: InstanceSizes, kept: int, scratch: int, lanes: int) -> _Work:
+        many = (sum(sizes.own), kept, sum(sizes.outputs), scratch)
+        begins, length = [], 0
+        for size in (sum(sizes.common), kept, *(lanes * n for n in many)):
+            begins.append(length)
+            length += -(-size // _ALIGNED) * _ALIGNED
+        return cls._make([*begins, length])
+
+
+def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
+    """Write the loop over instances, so many at a time; behind the last one that again."""
+    arrays = work._asdict().items()
+    lines = [
+        f"%{name} = getelementptr double, ptr %work, i64 {begin}\n"
+        for name, begin in arrays
+        if name != "length"
+    ]
+    lines.append("%last = sub i64 %count, 1\n")
+    own, common, results = [], [], []
+    first = 0
+    for i, size in enumerate((*sizes.own, *sizes.common)):
+        lines.append(_pointer("in", i))
+        if i == len(sizes.own):
+            first = 0
+        if i < len(sizes.own):
+            own.append(f"%to{i} = getelementptr double, ptr %x, i64 {first * lanes}\n")
+            own.append(
+                f"call void @gather(ptr %in{i}, i64 {size}, i64 %k, i64 %last, ptr %to{i})\n"
+            )
+        else:
+            common.append(f"%to{i} = getelementptr double, ptr %p, i64 {first}\n")
+            moved = f"ptr %to{i}, ptr %in{i}, i64 {8 * size}, i1 false"
+            common.append(f"call void @llvm.memcpy.p0.p0.i64({moved})\n")
+        first += size
+    first = 0
+    for i, size in enumerate(sizes.outputs):
+        lines.append(_pointer("out", i) + f"%asked{i} = icmp ne ptr %out{i}, null\n")
+        results.append(
+            f"br i1 %asked{i}, label %write{i}, label %written{i}\nwrite{i}:\n"
+            f"%from{i} = getelementptr double, ptr %y, i64 {first * lanes}\n"
+            f"call void @scatter(ptr %from{i}, i64 {size}, i64 %k, i64 %last, ptr %out{i})\n"
+            f"br label %written{i}\nwritten{i}:\n"
+        )
+        first += size
+    end = f"written{len(sizes.outputs) - 1}"
+    return "".join(
+        [
+            "declare void @prepare(ptr, ptr)\ndeclare void @evaluate(ptr, ptr, ptr, ptr)\n",
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
+            _moving("gather", lanes),
+            _moving("scatter", lanes),
+            "define void @map(i64 %count, ptr %in, ptr %out, ptr %work) nounwind {\nentry:\n",
+            *lines,
+            *common,
+            "call void @prepare(ptr %p, ptr %once)\n",
+            f"call void @gather(ptr %once, i64 {kept}, i64 0, i64 0, ptr %kept)\n",
+            "br label %group\ngroup:\n",
+            f"%k = phi i64 [0, %entry], [%next, %{end}]\n",
+            *own,
+            "call void @evaluate(ptr %x, ptr %kept, ptr %y, ptr %scratch)\n",
+            *results,
+            f"%next = add i64 %k, {lanes}\n%more = icmp slt i64 %next, %count\n",
+            "br i1 %more, label %group, label %end\nend:\nret void\n}\n",
+        ]
+    )
+
+
+def _pointer(array: str, i: int) -> str:
+    """Read a pointer from an array of them."""
+    at = f"%at.{array}{i}"
+    return f"{at} = getelementptr ptr, ptr %{array}, i64 {i}\n%{array}{i} = load ptr, ptr {at}\n"
+
+
+def _moving(name: str, lanes: int) -> str:
+    """Write what moves numbers of instances into lanes, ``gather``, or back, ``scatter``."""
+    apart, together = ("from", "to") if name == "gather" else ("to", "from")
+    known, moved = [], []
+    for lane in range(lanes):
+        known += [
+            f"%i{lane} = add i64 %first, {lane}",
+            f"%known{lane} = icmp slt i64 %i{lane}, %last",
+            f"%k{lane} = select i1 %known{lane}, i64 %i{lane}, i64 %last",
+            f"%begin{lane} = mul i64 %k{lane}, %n",
+            f"%of{lane} = getelementptr double, ptr %{apart}, i64 %begin{lane}",
+        ]
+        places = [f"%apart{lane}", f"%side{lane}"]
+        read, written = places if name == "gather" else places[::-1]
+        moved += [
+            f"%apart{lane} = getelementptr double, ptr %of{lane}, i64 %j",
+            f"%side{lane} = getelementptr double, ptr %side, i64 {lane}",
+            f"%value{lane} = load double, ptr {read}",
+            f"store double %value{lane}, ptr {written}",
+        ]
+    given = "ptr noalias %from, i64 %n, i64 %first, i64 %last, ptr noalias %to"
+    lines = [
+        f"define internal void @{name}({given}) nounwind {{\nentry:",
+        *known,
+        "%any = icmp sgt i64 %n, 0\nbr i1 %any, label %entries, label %end\nentries:",
+        "%j = phi i64 [0, %entry], [%next, %entries]",
+        f"%far = mul i64 %j, {lanes}\n%side = getelementptr double, ptr %{together}, i64 %far",
+        *moved,
+        "%next = add i64 %j, 1\n%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %entries, label %end\nend:\nret void\n}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _lane_by_lane(branches: Iterable[CalledBranch], alone: Iterable[int], lanes: int) -> str:
+    """Write what does operations and branches lane by lane."""
+    chosen = sorted(branches)
+    sides = sorted({k for branch in chosen for k in branch.sides})
+    texts = [declarations(1), *(f"declare void @{name_side(k)}(ptr, ptr)\n" for k in sides)]
+    if chosen:
+        texts.append(_STRIDED.format(name="pick", lanes=lanes, of="far", into="k"))
+        texts.append(_STRIDED.format(name="place", lanes=lanes, of="k", into="far"))
+    texts += [_operation(what, lanes) for what in sorted(alone)]
+    texts += [_branch(branch, lanes) for branch in chosen]
+    return "".join(texts)
+
+
+def _operation(what: int, lanes: int) -> str:
+    template, results, _ = operations_in(1)[what]
+    lines = [
+        "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
+        f"%b = getelementptr double, ptr %a, i64 {lanes}\n%y = load double, ptr %b\n",
+        template.format("%x", "%y", *range(results)),
+        "%c = getelementptr double, ptr %results, i64 %lane.k\n",
+        f"store double %{results - 1}, ptr %c\n",
+    ]
+    return f"; {name_of(what)}\n" + _each_lane(name_alone(what), "", lines, "lane", lanes)
+
+
+def _branch(branch: CalledBranch, lanes: int) -> str:
+    n, m = branch.operands, branch.results
+    lines = [
+        "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
+        f"%b = getelementptr double, ptr %a, i64 {lanes}\n",
+        f"call void @pick(ptr %b, i64 {n}, ptr %given)\n",
+        CHOICE.replace("%operands", "%given")
+        .replace("%results", "%found")
+        .format("%x", *map(name_side, branch.sides), 0, 1, 2),
+        "%c = getelementptr double, ptr %results, i64 %lane.k\n",
+        f"call void @place(ptr %found, i64 {m}, ptr %c)\n",
+    ]
+    arrays = f"%given = alloca [{n} x double]\n%found = alloca [{m} x double]\n"
+    return _each_lane(branch.name, arrays, lines, "end0", lanes)
+
+
+def _each_lane(name: str, arrays: str, lines: Sequence[str], last: str, lanes: int) -> str:
+    """Write a function that does the same in each lane, ending in the block ``last``."""
+    loop = _LOOP.format(last=last, lines="".join(lines), lanes=lanes)
+    given = "ptr noalias %operands, ptr noalias %results"
+    return f"define void @{name}({given}) nounwind {{\nentry:\n{arrays}{loop}}}\n"

@@ -1,0 +1,261 @@
+"""An SX function evaluated at many instances in one call, several of them side by side."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.kept_code import Entry, cache_folder
+from nsopt.leaves import background
+from nsopt.leaves.instructions import read_instances
+from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
+from nsopt.leaves.machine import GOOD, QUICK, compile_module, load_objects, made_for, processor
+
+Array = NDArray[np.float64]
+
+SOON = 0.02
+"""Seconds that the virtual machine may take for a function before code of level 0 is made."""
+
+LATER = 1.0
+"""Seconds that code of level 0 may take before code of level 2 is made."""
+
+_MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
+_LINE = 64
+"""Bytes of a line of the processor's cache; scratch memory begins with one."""
+
+
+class _Code(NamedTuple):
+    """``map`` of `LanesText`, how many numbers it works on, and LLVM's level."""
+
+    call: Any
+    work: int
+    level: int
+
+
+class MappedLeaf:
+    """An SX function at many instances, with the bits of CasADi's virtual machine.
+
+    That evaluates it at first. Where it has been busy for a while, machine code is made in the
+    background, by level 0 and, of what takes longer, by level 2; code on the disk is found again.
+    So a call waits for no compiler, and all give the same bits.
+
+    Parameters
+    ----------
+    function : ca.Function
+        Of SX. What has no machine code stays with the virtual machine.
+    own : int, optional
+        How many of its inputs, the first, each instance has for itself; the others are common to
+        all. By default all are its own.
+
+    Raises
+    ------
+    TypeError
+        For what is no SX function.
+    """
+
+    def __init__(self, function: ca.Function, own: int | None = None) -> None:
+        if not function.is_a("SXFunction"):
+            raise TypeError(f"{function.name()!r} is no SX function: expand() it")
+        self.function = function
+        self.own = function.n_in() if own is None else own
+        inputs = [int(function.nnz_in(i)) for i in range(function.n_in())]
+        outputs = tuple(int(function.nnz_out(i)) for i in range(function.n_out()))
+        self._sizes = InstanceSizes(tuple(inputs[: self.own]), tuple(inputs[self.own :]), outputs)
+        self._code: _Code | None = None
+        self._interpreters: dict[int, _Interpreter] = {}
+        self._lock = threading.Lock()
+        self._spent, self._making, self._final = 0.0, False, False
+
+    @property
+    def level(self) -> int | None:
+        """LLVM's level of optimisation of the code in use; None of the virtual machine."""
+        code = self._code
+        return None if code is None else code.level
+
+    def compile(self, level: int) -> None:
+        """Have code of one of LLVM's levels made now, and use it.
+
+        Raises
+        ------
+        ValueError
+            For an operation that has no machine code.
+        """
+        for _ in self._make(level):
+            pass
+
+    def __call__(self, own: Sequence[ArrayLike], common: Sequence[ArrayLike] = ()) -> list[Array]:
+        """Return outputs, each (n, entries).
+
+        Parameters
+        ----------
+        own : sequence of (n, entries) or (n,)
+            Inputs of each of n instances.
+        common : sequence of (entries,)
+            Inputs that all instances share.
+        """
+        each = [np.ascontiguousarray(x, dtype=float) for x in own]
+        count = len(each[0])
+        given = [*each, *(np.array(x, dtype=float).ravel() for x in common)]
+        sizes = (*(count * n for n in self._sizes.own), *self._sizes.common)
+        for i, (x, size) in enumerate(zip(given, sizes, strict=True)):
+            if x.size != size:
+                name, i_of = self.function.name(), self.function.name_in(i)
+                raise ValueError(f"{name!r}: {i_of} has {x.size} entries, not {size}")
+        found = [np.empty((count, size)) for size in self._sizes.outputs]
+        if count:
+            self.evaluate(count, [x.data for x in given], [x.data for x in found])
+        return found
+
+    def evaluate(
+        self, count: int, given: Sequence[memoryview], found: Sequence[memoryview | None]
+    ) -> None:
+        """Evaluate from and into memory in which the entries of an instance are side by side.
+
+        Parameters
+        ----------
+        count : int
+            Of instances, one or more.
+        given, found : sequences of memoryview
+            Doubles of all inputs and outputs; None for an output that is not needed.
+        """
+        begin, code = perf_counter(), self._code
+        if code is None:
+            self._interpreter(count).evaluate(given, found)
+        else:
+            work = np.empty(code.work + _LINE // 8)
+            inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
+            outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
+            code.call(count, inputs, outputs, -(-work.ctypes.data // _LINE) * _LINE)
+        self._spent += perf_counter() - begin
+        if not self._final and self._spent > (SOON if code is None else LATER):
+            self.improve()
+
+    def improve(self) -> None:
+        """Have better code made in the background: by level 0 at first, by level 2 from there."""
+        with self._lock:
+            if self._making or self._final:
+                return
+            self._making = True
+        background.begin(self._improve())
+
+    def _interpreter(self, count: int) -> _Interpreter:
+        with self._lock:
+            if count not in self._interpreters:
+                self._interpreters[count] = _Interpreter(self.function, self.own, count)
+            return self._interpreters[count]
+
+    def _improve(self) -> Iterator[None]:
+        try:
+            if self.level is None and (self._read(GOOD) or self._read(QUICK)):
+                return
+            yield from self._make(QUICK if self.level is None else GOOD, tell=False)
+        except ValueError:  # an operation that has no machine code
+            self._final = True
+        finally:
+            self._spent, self._making = 0.0, False
+
+    def _make(self, level: int, tell: bool = True) -> Iterator[None]:
+        """Make one module in each turn."""
+        instructions = read_instances(self.function, self.own)
+        yield
+        text = write_lanes_text(instructions, self._sizes, lanes())
+        yield
+        objects = []
+        for k, module in enumerate(text.modules):
+            objects.append(compile_module(module, GOOD if k < text.loops else level))
+            yield
+        self._entry(level).write(_pack(text, objects), cache_folder(), tell)
+        self._load(objects, text.work, level)
+
+    def _read(self, level: int) -> bool:
+        kept = self._entry(level).read(cache_folder())
+        if kept is None:
+            return False
+        self._load(*_unpack(kept), level)
+        return True
+
+    def _load(self, objects: list[bytes], work: int, level: int) -> None:
+        (address,) = load_objects(objects, ("map",))
+        self._code = _Code(_MAP(address), work, level)
+        self._final = self._final or level == GOOD
+
+    def _entry(self, level: int) -> Entry:
+        made_from = {"function": self._stated, "own": str(self.own), "written by": _writers()}
+        return Entry({**made_from, "lanes": str(lanes()), **made_for(level)}, ".o")
+
+    @cached_property
+    def _stated(self) -> str:
+        """Hash of the function."""
+        return hashlib.sha256(self.function.serialize().encode()).hexdigest()
+
+
+class _Interpreter:
+    """A function at so many instances by CasADi's virtual machine, on given memory."""
+
+    def __init__(self, function: ca.Function, own: int, count: int) -> None:
+        common = list(range(own, function.n_in()))
+        many = function.map(f"{function.name()}_many", "serial", count, common, [])
+        buffer: Any
+        buffer, self._trigger = many.buffer()
+        self._buffer, self._function = buffer, many
+        # Where outputs that nobody asks for go.
+        self._spare = [np.zeros(many.nnz_out(i)).data for i in range(many.n_out())]
+        self._lock = threading.Lock()  # the buffer is one
+
+    def evaluate(self, given: Sequence[memoryview], found: Sequence[memoryview | None]) -> None:
+        with self._lock:
+            for i, values in enumerate(given):
+                self._buffer.set_arg(i, values)
+            for i, result in enumerate(found):
+                self._buffer.set_res(i, self._spare[i] if result is None else result)
+            self._trigger()
+
+
+def _address(memory: memoryview | None) -> int | None:
+    if memory is None or not memory.nbytes:
+        return None
+    address: int = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
+    return address
+
+
+@cache
+def lanes() -> int:
+    """Return how many instances are side by side: as many numbers as the widest registers have.
+
+    Narrower ones take two or four.
+    """
+    return 8 if "+avx512f" in processor().features.split(",") else 4
+
+
+@cache
+def _writers() -> str:
+    """Return the hash of what makes code of functions."""
+    found = hashlib.sha256(ca.CasadiMeta.version().encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _pack(text: LanesText, objects: Sequence[bytes]) -> bytes:
+    head = json.dumps({"work": text.work, "lengths": [len(x) for x in objects]})
+    return b"\n".join([head.encode(), b"".join(objects)])
+
+
+def _unpack(kept: bytes) -> tuple[list[bytes], int]:
+    head, _, body = kept.partition(b"\n")
+    stated, objects, begin = json.loads(head), [], 0
+    for length in stated["lengths"]:
+        objects.append(body[begin : begin + length])
+        begin += length
+    return objects, int(stated["work"])
