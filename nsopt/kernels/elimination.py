@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsopt.kernels.kernel import inline
+from nsopt.kernels.kernel import copy, inline
 from nsopt.kernels.square import EVENTS, PAIRS, TERMS
 
 TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
+
+HELD = 1e-6
+"""Part of the mean pivot of redundant rows that is added to theirs."""
 
 LEAST = 1e-7
 """Part of the mean size of late pivots that stands for one that is zero for certain."""
@@ -30,24 +33,55 @@ def assemble(s: Any, w: Any) -> None:
 
 
 @inline
-def hold_redundant(s: Any, w: Any) -> None:
-    """Add U U^T times the mean pivot for combinations U that have no effect: these stay."""
-    place = 0
-    of_set = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS] + len(s.term_column)
-    for b in range(len(s.redundant_size)):
-        begin, end, count = s.redundant_start[b], s.redundant_start[b + 1], s.redundant_size[b]
-        m = end - begin
+def hold_redundant(s: Any, w: Any, proximal: float) -> None:
+    """Add a little of the mean pivot to those of rows some of which hold by the others.
+
+    ``held`` counts what `strengthen` has added to them before.
+    """
+    for b in range(len(s.redundant_start) - 1):
+        begin, end = s.redundant_start[b], s.redundant_start[b + 1]
         mean = 0.0
-        for i in range(m):
-            mean += abs(w.A[s.redundant_place[place + i * m + i]]) / m
-        for i in range(m):
-            for j in range(m):
-                total = 0.0
-                for k in range(count):
-                    total += w.y[of_set + i * count + k] * w.y[of_set + j * count + k]
-                w.A[s.redundant_place[place + i * m + j]] += total * mean
-        place += m * m
-        of_set += m * count
+        for k in range(begin, end):
+            mean += abs(w.A[s.redundant_place[k]]) / (end - begin)
+        for k in range(begin, end):
+            pivot = w.A[s.redundant_place[k]]
+            w.A[s.redundant_place[k]] = pivot + HELD * mean
+            w.held[k] = HELD * mean + abs(pivot) * proximal / (1.0 + proximal)
+
+
+@inline
+def release_redundant(s: Any, w: Any, late: int) -> None:
+    """Take back from the direction what redundant rows got alone; the rows r are used up.
+
+    With E for ``held``, d = (A + E)^-1 r gives combinations u without effect,
+    u^T A = 0, the multipliers u^T r / u^T E u: what is off in them by terms of second order becomes
+    large. Of F = (A + E)^-1 E they are eigenvectors, of 1, and all others have eigenvalues as small
+    as E beside A: (I + F - 2 F^2) d has nothing of the former, and is else Newton's direction but
+    for terms of second order.
+    """
+    copy(w.dx, w.r)
+    for weight in (1.0, -2.0):
+        for k in range(len(s.redundant_row)):
+            w.off[k] = w.held[k] * w.r[s.redundant_row[k]]
+        for i in range(len(w.r)):
+            w.r[i] = 0.0
+        for k in range(len(s.redundant_row)):
+            w.r[s.redundant_row[k]] = w.off[k]
+        eliminate_right_side(s.plan, late, len(s.plan.pivot), w.A, w.r)
+        substitute_back(s.plan, w.A, w.r, w.r)
+        for i in range(len(w.r)):
+            w.dx[i] += weight * w.r[i]
+
+
+@inline
+def eliminate_right_side(plan: Any, first: int, last: int, A: Any, r: Any) -> None:
+    """Do to another right side r what `eliminate` did, which has left A."""
+    for s in range(first, last):
+        value = r[plan.pivot[s]]
+        if value != 0.0:
+            value *= -1.0 / A[plan.diagonal[s]]
+            for c in range(plan.column_start[s], plan.column_start[s + 1]):
+                r[plan.column_row[c]] += A[plan.column_place[c]] * value
 
 
 @inline

@@ -64,8 +64,8 @@ class Square(NamedTuple):
         Derivatives of the terms: where those of each begin, by which unknown each is.
     part_row, part_term, part_start, part_place : (parts,), (parts,), (parts + 1,), (k,)
         The parts of rows: the term of each, and the places in the matrix of its derivatives.
-    redundant_start, redundant_row, redundant_size, redundant_place
-        Sets of redundant rows: their rows, the number of combinations, places of all pairs of rows.
+    redundant_start, redundant_row, redundant_place : (sets + 1,), (rows,), (rows,)
+        Sets of rows some of which hold by the others: their rows, and places of their own entries.
     plan : Elimination
     """
 
@@ -80,7 +80,6 @@ class Square(NamedTuple):
     part_place: Indices
     redundant_start: Indices
     redundant_row: Indices
-    redundant_size: Indices
     redundant_place: Indices
     plan: Elimination
 
@@ -97,10 +96,9 @@ class Square(NamedTuple):
 
     @property
     def values(self) -> int:
-        """How many values the machine code gives: terms, which are active, derivatives, more."""
-        sets = zip(np.diff(self.redundant_start), self.redundant_size, strict=True)
+        """How many values the machine code gives: terms, which are active, derivatives."""
         active = int(self.sizes[PAIRS] + self.sizes[EVENTS])
-        return int(self.sizes[TERMS] + active + self.term_start[-1] + sum(m * k for m, k in sets))
+        return int(self.sizes[TERMS] + active + self.term_start[-1])
 
 
 def make_square(
@@ -108,7 +106,7 @@ def make_square(
     events: list[int],
     match: list[int],
     columns: list[list[int]],
-    redundant: list[tuple[list[int], int]],
+    redundant: list[list[int]],
 ) -> Square:
     """Return a square program.
 
@@ -121,15 +119,14 @@ def make_square(
         The unknown that each row is solved for.
     columns : list of lists
         By which unknowns each term has a derivative.
-    redundant : list of (rows, number of combinations)
-        Equations that hold by others, and are solved for multipliers.
+    redundant : list of lists
+        Sets of equations some of which hold by the others; they are solved for multipliers.
     """
     terms = _terms_of_rows(sizes, events)
     row_of = {unknown: i for i, unknown in enumerate(match)}
     in_rows = [[row_of[j] for j in term] for term in columns]
     places = MatrixPlaces([{j for t in parts for j in in_rows[t]} for parts in terms])
     late = [i for i in range(len(terms)) if i >= sizes.equations or i not in places.rows[i]]
-    pairs = [places.of(i, j) for rows, _ in redundant for i in rows for j in rows]
     plan = plan_elimination(places, late)
     parts = [(i, t) for i, found in enumerate(terms) for t in found]
     of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
@@ -143,10 +140,9 @@ def make_square(
         part_term=_array([t for _, t in parts]),
         part_start=list_starts(of_parts),
         part_place=_array([place for part in of_parts for place in part]),
-        redundant_start=list_starts([rows for rows, _ in redundant]),
-        redundant_row=_array([i for rows, _ in redundant for i in rows]),
-        redundant_size=_array([k for _, k in redundant]),
-        redundant_place=_array(pairs),
+        redundant_start=list_starts(redundant),
+        redundant_row=_array([i for rows in redundant for i in rows]),
+        redundant_place=_array([places.of(i, i) for rows in redundant for i in rows]),
         plan=plan,
     )
 
@@ -192,6 +188,8 @@ class Workspace(NamedTuple):
     weight : (parts,)
         Of the parts of rows.
     A : (entries,)
+    held, off : (redundant rows,)
+        What is added to their own entries, and these rows of other right sides.
     start, last, trial, best : (n,)
         Unknowns that a search begins from, of its last point, and at hand.
     """
@@ -207,6 +205,8 @@ class Workspace(NamedTuple):
     slopes: Array
     weight: Array
     A: Array
+    held: Array
+    off: Array
     start: Array
     last: Array
     trial: Array
@@ -221,6 +221,7 @@ def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     of_projections = dict.fromkeys(("share", "slopes"), projections)
     given = {"known": known, "kept": kept, "y": s.values, "at": terms}
     sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row), "A": entries}
+    sizes |= dict.fromkeys(("held", "off"), len(s.redundant_row))
     return [sizes[name] for name in Workspace._fields]
 
 

@@ -8,6 +8,7 @@ from nsopt.kernels.elimination import (
     assemble,
     eliminate,
     hold_redundant,
+    release_redundant,
     strengthen,
     substitute_back,
 )
@@ -36,10 +37,12 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     assemble(s, w)
     late, turns = s.sizes[LATE], len(s.plan.pivot)
     eliminate(s.plan, 0, late, w.A, w.r)
-    hold_redundant(s, w)  # the proximal part counts these too, by 1e-9 of a full pivot
     strengthen(s.plan, late, proximal, w.A)
+    hold_redundant(s, w, proximal)
     eliminate(s.plan, late, turns, w.A, w.r)
     substitute_back(s.plan, w.A, w.r, w.dx)
+    if len(s.redundant_row) > 0:
+        release_redundant(s, w, late)
 
 
 @inline

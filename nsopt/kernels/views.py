@@ -30,8 +30,8 @@ def square_of(p: Any) -> Any:
         view(p, p[9], p[10]),
         view(p, p[10], p[11]),
         view(p, p[11], p[12]),
-        view(p, p[12], p[13]),
         Elimination(
+            view(p, p[12], p[13]),
             view(p, p[13], p[14]),
             view(p, p[14], p[15]),
             view(p, p[15], p[16]),
@@ -42,7 +42,6 @@ def square_of(p: Any) -> Any:
             view(p, p[20], p[21]),
             view(p, p[21], p[22]),
             view(p, p[22], p[23]),
-            view(p, p[23], p[24]),
         ),
     )
 
@@ -51,6 +50,7 @@ def square_of(p: Any) -> Any:
 def workspace_of(p: Any, space: Any) -> Any:
     """Return the arrays of a workspace from the numbers of its program and its own."""
     return Workspace(
+        view(space, p[24], p[25]),
         view(space, p[25], p[26]),
         view(space, p[26], p[27]),
         view(space, p[27], p[28]),
@@ -66,4 +66,5 @@ def workspace_of(p: Any, space: Any) -> Any:
         view(space, p[37], p[38]),
         view(space, p[38], p[39]),
         view(space, p[39], p[40]),
+        view(space, p[40], p[41]),
     )

@@ -75,12 +75,12 @@ def state_index_one(
     rate = C @ x.v + d.closure_drift(*at)
     brought = d.closure_bias(*x) + 2 * alpha * rate + beta**2 * d.closure(*at)
     mpcc.equal("acceleration", motion, scale=force)
-    joints, stresses = C @ a + brought, None
+    joints = C @ a + brought
     if d.redundant:
         # Off closure rows contradict each other a little: what is of redundant ones alone is left.
         stresses = d.self_stresses(*at)
         joints -= stresses @ (stresses.T @ joints)
-    mpcc.equal("joint_acceleration", joints, scale=force / mass, redundant=stresses)
+    mpcc.equal("joint_acceleration", joints, scale=force / mass, redundant=d.redundant > 0)
     return IndexOne(a, pushes, friction, coordinate_rates(d, x))
 
 
@@ -135,7 +135,7 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     found = state_index_one(mpcc, d, x, (alpha, beta), (force, mass))
     unknowns, given = mpcc.x, ca.vertcat(*x)
     outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
-    rows = ca.Function("rows", [unknowns, given], [_regular_rows(mpcc)])
+    rows = ca.Function("rows", [unknowns, given], [_regular_rows(mpcc, d, x)])
     symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]
     numbers = ca.vertcat(*symbols)
     newton = ca.rootfinder("newton", "newton", rows, {"error_on_fail": False, "abstol": EXACT})
@@ -147,14 +147,15 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     return ca.Function("acceleration", symbols, [vdot, mu, qdot], list(sizes), names)
 
 
-def _regular_rows(mpcc: Mpcc) -> ca.SX:
+def _regular_rows(mpcc: Mpcc, d: Dynamics, x: Instant) -> ca.SX:
     """Return the scaled equations; where some hold by others, forces along these are zero."""
     rows = []
     for block in mpcc.equalities:
         row = block.expr / ca.SX(block.scale)
-        if block.redundant is not None:
+        if block.redundant:
             (forces,) = (v.scaled for v in mpcc.variables if v.multiplier)
-            row += block.redundant @ (block.redundant.T @ forces)
+            stresses = d.self_stresses(x.t, x.q, x.p)
+            row += stresses @ (stresses.T @ forces)
         rows.append(row)
     return ca.densify(ca.vertcat(*rows))
 

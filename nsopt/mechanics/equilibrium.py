@@ -125,8 +125,7 @@ class _Creep:
         M = d.mass(q, p)
         honey = M + ca.SX.eye(d.nv) * 1e-6 * mass
         mpcc.equal("motion", honey @ x / h**2 - forces, scale=self.force)
-        stresses = d.self_stresses(t, q, p) if d.redundant else None
-        mpcc.equal("closure", d.closure(*at), redundant=stresses)
+        mpcc.equal("closure", d.closure(*at), redundant=d.redundant > 0)
         mpcc.equal("rolling", d.nonholonomic_matrix(t, q, p) @ x)
         scale = (np.asarray(d.gap_scale(p)).ravel(), self.force)
         mpcc.complement("contact", d.gap(*at), lam, scale=scale, labels=d.contact_names)

@@ -67,7 +67,7 @@ class Rows:
     name: str
     expr: ca.SX
     scale: Scale
-    redundant: ca.SX | None = None  # (m, k), combinations of the rows that hold by themselves
+    redundant: bool = False  # whether some hold by the others
     sides: Sides | None = None
     slopes: Slopes | None = None  # of expr
 

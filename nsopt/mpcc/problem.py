@@ -99,30 +99,25 @@ class Mpcc(ChainedProgram):
         expr: Any,
         *,
         scale: Any = 1.0,
-        redundant: ca.SX | None = None,
+        redundant: bool = False,
         slopes: Slopes | None = None,
     ) -> None:
         """Demand ``expr`` == 0, (m,); the solver sees expr / scale.
 
         Parameters
         ----------
-        redundant : SX (m, k) of parameters, optional
-            Orthonormal combinations of the rows that hold by the others; the same combinations of
-            their multipliers have no effect, and `Newton` leaves them. Without it, what is off in
-            them by round-off, or by terms of second order, makes large multipliers that add up
-            from solve to solve. Scales must be alike.
+        redundant : bool
+            Whether some rows hold by the others: combinations of their multipliers then have no
+            effect, and `Newton` leaves these. Without it, what is off in them by round-off, or by
+            terms of second order, makes large multipliers that add up from solve to solve. Scales
+            must be alike.
         slopes : mapping of name to SX (m, n), optional
             Derivatives of ``expr`` by each of the variables that it depends on, in physical units,
             where they are known in fewer operations than differentiation takes. For `Newton`.
         """
         rows = self._rows("equation", name, expr, scale)
         rows = replace(rows, slopes=self._slopes(f"equation {name!r}", slopes, rows.expr))
-        if redundant is not None:
-            what = f"redundant combinations of {name!r}"
-            n = redundant.numel()
-            self._of_parameters(what, ca.vec(redundant), n)
-            rows = replace(rows, redundant=redundant)
-        self.equalities += (rows,)
+        self.equalities += (replace(rows, redundant=redundant),)
 
     def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""

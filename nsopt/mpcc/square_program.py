@@ -37,7 +37,7 @@ class SquareProgram:
     Attributes
     ----------
     values : Function (x, p) -> (terms, which pairs and events are active, derivatives of the terms
-            row by row, redundant combinations row by row)
+            row by row)
         Of scaled unknowns and parameters.
     square : Square
     """
@@ -66,19 +66,15 @@ class SquareProgram:
         match = match_rows(mpcc, _jacobian(mpcc))
         # Of multipliers: an equation that gives its own unknown is eliminated before them.
         redundant = [
-            (rows, U)
-            for rows, U in _redundant(mpcc)
-            if not any(match[i] in of_terms[i] for i in rows)
+            rows for rows in _redundant(mpcc) if not any(match[i] in of_terms[i] for i in rows)
         ]
         pairs_active = stacked(b.active for b in mpcc.pairs)
         events_active = stacked(b.active for b in mpcc.first_events)
-        combinations = stacked(ca.vec(U.T) for _, U in redundant)
         entries = stacked(by_rows.nz[k] for k in range(by_rows.nnz()))
-        y = ca.vertcat(terms, pairs_active, events_active, entries, combinations)
+        y = ca.vertcat(terms, pairs_active, events_active, entries)
         values = ca.Function(f"{mpcc.name}_values", [x, p], [ca.densify(y)])
         events = [b.expr.numel() for b in mpcc.first_events]
-        sets = [(rows, U.shape[1]) for rows, U in redundant]
-        return cls(values, make_square(_sizes(mpcc), events, match, of_terms, sets))
+        return cls(values, make_square(_sizes(mpcc), events, match, of_terms, redundant))
 
 
 class Differentiated(NamedTuple):
@@ -185,13 +181,13 @@ def _derivatives(terms: ca.SX, x: ca.SX, differentiated: Differentiated) -> ca.S
     return ca.substitute(J, symbols, values)
 
 
-def _redundant(mpcc: Mpcc) -> list[tuple[list[int], ca.SX]]:
-    """Return the rows of equations that hold by others, and these combinations."""
+def _redundant(mpcc: Mpcc) -> list[list[int]]:
+    """Return the sets of equations some of which hold by the others."""
     found, first = [], 0
     for block in mpcc.equalities:
         rows = list(range(first, first + block.expr.numel()))
-        if block.redundant is not None:
-            found.append((rows, block.redundant))
+        if block.redundant:
+            found.append(rows)
         first += len(rows)
     return found
 

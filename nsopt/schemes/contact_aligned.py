@@ -105,8 +105,8 @@ class ContactAligned(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> StepStart:
         d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
-        stresses = d.self_stresses(*at) if d.redundant else None
-        forces = Accelerations(mpcc, d, at, start.v, while_fast(d, start, scales), stresses)
+        sizes = while_fast(d, start, scales)
+        forces = Accelerations(mpcc, d, at, start.v, sizes, d.redundant > 0)
         forces.state_motion()
         rate = start.node(d).gap_rate(start.v)
         # A contact that strikes its wall as a run begins does not press: that is an impact, before
@@ -127,7 +127,7 @@ class ContactAligned(Scheme):
         one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
         halves = HalfSteps(one)
         sizes = while_fast(d, start, scales)
-        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, sizes, one.stresses)
+        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, sizes, one.redundant)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(start.v, lam, lam_end)
         (first, second), end = x.balances, x.end
@@ -245,7 +245,7 @@ def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
 class Accelerations:
     """Accelerations and the forces of joints and contacts at a state, as unknowns.
 
-    ``stresses`` as for `OneStep`.
+    ``redundant`` as for `OneStep`.
 
     Attributes
     ----------
@@ -259,11 +259,11 @@ class Accelerations:
         at: tuple[ca.SX, ca.SX, ca.SX],
         v: ca.SX,
         scales: Scales,
-        stresses: ca.SX | None,
+        redundant: bool,
     ) -> None:
         C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
         F = d.effort_matrix(*at)
-        self._stresses = stresses
+        self._redundant = redundant
         self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
         self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
         mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
@@ -277,7 +277,7 @@ class Accelerations:
         """State the equations of motion and of the ideal joints."""
         self._mpcc.equal("acceleration", self._motion, scale=self._force)
         joints, scale = self._joints, self._rate
-        self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._stresses)
+        self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._redundant)
 
     def press(self, closed: ca.SX) -> None:
         """State that closed contacts press or leave."""

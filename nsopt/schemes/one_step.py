@@ -45,8 +45,8 @@ class OneStep(ABC):
         Guess of velocities.
     tag : str
         Ends the names of unknowns and rows, where a step has several alike.
-    stresses : SX (nc, k), optional
-        In over-constrained loops: `Dynamics.self_stresses` at the start of the step.
+    redundant : bool
+        Whether some rows of the ideal joints hold by the others, as in over-constrained loops.
     """
 
     mpcc: Mpcc
@@ -56,7 +56,7 @@ class OneStep(ABC):
     scales: Scales
     guess: ca.SX
     tag: str = ""
-    stresses: ca.SX | None = None
+    redundant: bool = False
 
     smooths: ClassVar[bool] = False
     """Whether dry friction may be smoothed there."""
@@ -92,7 +92,7 @@ class OneStep(ABC):
     ) -> None:
         """Demand that residuals or rates of the ideal joints, (nc,), are zero; see `Mpcc.equal`."""
         name += self.tag
-        self.mpcc.equal(name, expr, scale=scale, redundant=self.stresses, slopes=slopes)
+        self.mpcc.equal(name, expr, scale=scale, redundant=self.redundant, slopes=slopes)
 
     def least_norm(self, *names: str) -> None:
         """Declare unknowns that take their least norm, as `Mpcc.least_norm` does."""
@@ -169,8 +169,7 @@ class SimulatedStep(OneStep):
     @classmethod
     def of(cls, mpcc: Mpcc, d: Dynamics, start: Node, h: ca.SX, scales: Scales) -> SimulatedStep:
         """Return the step of h from a start that is known."""
-        stresses = d.self_stresses(*start.at) if d.redundant else None
-        return cls(mpcc, d, start, h, scales, start.v, stresses=stresses)
+        return cls(mpcc, d, start, h, scales, start.v, redundant=d.redundant > 0)
 
     def end_velocity(self, value: ca.SX | None = None) -> ca.SX:
         return self.velocity("v_end") if value is None else value

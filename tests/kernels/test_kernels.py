@@ -81,6 +81,31 @@ def test_an_unknown_without_a_pivot_of_its_own_is_found():
         assert count <= 3
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_redundant_rows_give_no_large_multipliers(seed):
+    """Six rows of rank four on five velocities, held at values that contradict each other a little.
+
+    With S = C M^-1 C^T multipliers change by S^+ b, which combinations without effect have no part
+    in, and velocities follow from these.
+    """
+    rng = np.random.default_rng(seed)
+    C = rng.normal(size=(6, 4)) @ rng.normal(size=(4, 5))
+    M = np.eye(5) + np.diag(rng.uniform(1, 2, 5))
+    m = Mpcc("held")
+    p = m.parameter("p", 6)
+    v = m.variable("v", 5)
+    mu = m.variable("mu", 6, multiplier=True)
+    m.equal("motion", ca.DM(M) @ v - ca.DM(C).T @ mu)
+    m.equal("joint", ca.DM(C) @ v - p, redundant=True)
+    given = C @ rng.normal(size=5) + 1e-3 * rng.normal(size=6)
+    solved = Solved(m, given)
+    found = -solved.direction(np.zeros(11))
+    inverse = np.linalg.inv(M)
+    expected = np.linalg.pinv(C @ inverse @ C.T, rcond=1e-9) @ given
+    assert found[5:] == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
+    assert found[:5] == pytest.approx(inverse @ C.T @ expected, abs=1e-7)
+
+
 def test_a_packed_program_is_the_program():
     """Each array where its name says, of the program and of its workspace."""
     solved = Solved(stated(0, events=2), P)
