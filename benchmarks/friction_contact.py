@@ -8,7 +8,7 @@ collection FCLIB), ``*.dat`` and ``*.hdf5``, as W, q and mu of
 
     u = W r + q,  0 <= u_n _|_ r_n >= 0,  |r_t| <= mu r_n,  r_t = -mu r_n u_t / |u_t|.
 
-As in the retries of a simulation: `Newton` of compiled steps, interpreted, where it is not too
+As in the retries of a simulation: `Newton` of compiled steps, where it is not too
 large to be eliminated by straight-line code; where it fails, `Ipopt` by Scholtes' relaxation. The
 residual is that of both projections [Acary, Bremond, Huber 2018], over the size of r.
 """
@@ -29,7 +29,7 @@ import numpy as np
 import scipy
 from common import Array, machine, table
 
-from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver
+from nsopt.mpcc import Ipopt, Mpcc, Newton, Scholtes, Solver, SquareSolver
 from nsopt.simulation.retry import GRADUAL
 
 SOLVED = 1e-8
@@ -178,8 +178,8 @@ def residual(problem: Problem, x: Array) -> float:
 def by_newton(problem: Problem) -> Array:
     """Return what Newton finds from zero, at last by proximal points."""
     program = stated(problem)
-    x = Newton().lower(program)(np.zeros(3 * problem.mu.size), [], 1, 1)[0]
-    return np.asarray(x).ravel() * float(program.variables[0].scale[0])
+    x, _, _ = SquareSolver(program, Newton())(np.zeros(3 * problem.mu.size), [])
+    return x * float(program.variables[0].scale[0])
 
 
 def by_ipopt(problem: Problem) -> Array:

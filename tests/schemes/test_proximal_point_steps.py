@@ -22,7 +22,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import Start
-from nsopt.mpcc import Newton
+from nsopt.mpcc import Newton, SquareSolver
 from nsopt.schemes import Scales
 from nsopt.simulation import StepProgram
 from tests.schemes.loops_in_space import DOWN, bennett_mechanism
@@ -42,10 +42,10 @@ def stepped(dynamics, start, scheme, values):
     numbers = program.numbers(start, p, StepBounds(H, H))
     known, unknowns = np.concatenate([*numbers.values()]), []
     for part, n in zip(program.parts, program.sizes, strict=True):
-        x, residual, _ = Newton(iterations=1).lower(part)(np.zeros(n), known, 1, 1)
-        assert float(residual) < 1e-8
-        unknowns.append(np.asarray(x).ravel())
-        known = np.concatenate([known, unknowns[-1]])
+        x, residual, _ = SquareSolver(part, Newton(iterations=1))(np.zeros(n), known)
+        assert residual < 1e-8
+        unknowns.append(x)
+        known = np.concatenate([known, x])
     return program.judged(unknowns, numbers, scales.force)[0].v
 
 
