@@ -17,7 +17,16 @@ With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
 
 from typing import Any
 
-from nsopt.kernels.square import Sizes, Square, Workspace, make_square, pack, workspace_sizes
+from nsopt.kernels.square import (
+    Sizes,
+    Square,
+    Workspace,
+    make_square,
+    own_terms,
+    pack,
+    terms_of_rows,
+    workspace_sizes,
+)
 from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
 
 __all__ = [
@@ -29,9 +38,11 @@ __all__ = [
     "Workspace",
     "compile_kernels",
     "make_square",
+    "own_terms",
     "pack",
     "run_chains",
     "solve_square",
+    "terms_of_rows",
     "workspace_sizes",
 ]
 

@@ -122,7 +122,7 @@ def make_square(
     redundant : list of lists
         Sets of equations some of which hold by the others; they are solved for multipliers.
     """
-    terms = _terms_of_rows(sizes, events)
+    terms = terms_of_rows(sizes, events)
     row_of = {unknown: i for i, unknown in enumerate(match)}
     in_rows = [[row_of[j] for j in term] for term in columns]
     places = MatrixPlaces([{j for t in parts for j in in_rows[t]} for parts in terms])
@@ -147,8 +147,8 @@ def make_square(
     )
 
 
-def _terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
-    """Return the terms that each row may be made of."""
+def terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
+    """Return the terms that each row may be made of; ``events`` as for `make_square`."""
     e, p, b, d, *_ = sizes
     G = e
     low = G + 2 * p
@@ -164,6 +164,19 @@ def _terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
         rows.append(list(range(first, first + count)))
         first += count
     return rows
+
+
+def own_terms(sizes: Sizes, events: list[int]) -> list[int]:
+    """Return the term of each row in which the unknown that the row is for stands by itself.
+
+    That is H of a pair, z - lower of a box, z of a disc, the first of some events.
+    """
+    e, p, b, d, *_ = sizes
+    H = e + p
+    low = H + p
+    z = low + 4 * b
+    first = accumulate(events[:-1], initial=z + 5 * d) if events else ()
+    return [*range(e), *range(H, low), *range(low, low + b), *range(z, z + 2 * d), *first]
 
 
 def _array(numbers: list[int]) -> Indices:

@@ -72,10 +72,6 @@ class DiscRow(MinRow):
         return self.disc.rows[self.k]
 
     @property
-    def own(self) -> ca.SX:
-        return self.disc.z[self.k]
-
-    @property
     def holding(self) -> Holding:
         """Both rows switch at once: inside to the edge, on the edge to F = 0."""
         disc, inside = self.disc, ca.logic_not(self.disc.on_edge)

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from nsopt.mpcc.blocks import stacked
-from nsopt.mpcc.min_map import min_rows
 from nsopt.mpcc.problem import Mpcc
 
 Array = NDArray[np.float64]
@@ -45,7 +44,36 @@ ORDER = 1e-6
 """Cost of a place in the order of statement, which decides where nothing else does."""
 
 
-def match_rows(mpcc: Mpcc, jacobian: ca.Function) -> list[int]:
+class RowDerivatives(NamedTuple):
+    """Derivatives of the rows of a square program: of the terms that each is made of.
+
+    Attributes
+    ----------
+    of_terms : Function (x, p) -> (terms, n)
+        By the scaled unknowns.
+    rows : list of lists
+        The terms that each row may be made of.
+    own : list of int
+        The term of each in which its own unknown stands by itself.
+    """
+
+    of_terms: ca.Function
+    rows: list[list[int]]
+    own: list[int]
+
+    @property
+    def pattern(self) -> NDArray[np.bool_]:
+        """Which entries there are in rows, (n, n), whatever they are made of."""
+        of_terms = np.asarray(ca.DM(self.of_terms.sparsity_out(0), 1.0).full(), dtype=bool)
+        pattern = [of_terms[terms].any(axis=0) for terms in self.rows]
+        return np.array(pattern, dtype=bool).reshape(len(self.rows), -1)
+
+    def at(self, x: Array, p: Array) -> Array:
+        """Return the rows' derivatives, (n, n), each made of its own term."""
+        return np.asarray(self.of_terms(x, p).full()[self.own])
+
+
+def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     """Return the unknown that each row of a square program is solved for, (n,) indices.
 
     Rows are the equations, then those of the min map, unknowns the scaled variables, both in the
@@ -56,8 +84,7 @@ def match_rows(mpcc: Mpcc, jacobian: ca.Function) -> list[int]:
     Parameters
     ----------
     mpcc : Mpcc
-    jacobian : Function (x, p) -> (n, n)
-        Of the rows by the unknowns.
+    derivatives : RowDerivatives
 
     Raises
     ------
@@ -72,7 +99,7 @@ def match_rows(mpcc: Mpcc, jacobian: ca.Function) -> list[int]:
     before = n - len(last)  # first events are the last rows, and eliminated last
     match[before:] = last
     multiplier = np.array([name in mpcc.multipliers for name, _ in unknowns], dtype=bool)
-    pivots = _Pivots(mpcc, jacobian)
+    pivots = _Pivots(mpcc, derivatives)
     equations = sum(block.expr.numel() for block in mpcc.equalities)
     balances = np.flatnonzero(pivots.pattern[:equations, multiplier].any(axis=1))
     given = np.setdiff1d(np.flatnonzero(~multiplier), last)
@@ -149,26 +176,21 @@ class _Pivots:
         Which entries there are, in any alternative.
     """
 
-    def __init__(self, mpcc: Mpcc, jacobian: ca.Function) -> None:
-        x = mpcc.x
-        p = mpcc.p
-        own = stacked(row.own for row in min_rows(mpcc))
-        minima = ca.Function("own", [x, p], [ca.jacobian(own, x)])
-        self.pattern = np.asarray(ca.DM(jacobian.sparsity_out(0), 1.0).full(), dtype=bool)
+    def __init__(self, mpcc: Mpcc, derivatives: RowDerivatives) -> None:
+        n, known = mpcc.x.numel(), mpcc.p.numel()
+        self.pattern = derivatives.pattern
         blocks = [block.symbol.numel() for block in mpcc.parameters]
         sizes = np.concatenate(
             [np.zeros(0), *(np.full(m, SHORT if m == 1 else 1.0) for m in blocks)]
         )
-        rng, equations = np.random.default_rng(0), x.numel() - own.numel()
+        rng = np.random.default_rng(0)
         self._samples = []
         for _ in range(SAMPLES):
             arguments = (
-                NEAR_ZERO * rng.uniform(0.5, 1.5, x.numel()),
-                sizes * rng.uniform(0.5, 1.5, p.numel()),
+                NEAR_ZERO * rng.uniform(0.5, 1.5, n),
+                sizes * rng.uniform(0.5, 1.5, known),
             )
-            J = jacobian(*arguments).full()
-            J[equations:] = minima(*arguments).full()
-            self._samples.append(J)
+            self._samples.append(derivatives.at(*arguments))
         # Products of these are zero only where there is no path at all.
         self._generic = np.where(self.pattern, rng.uniform(0.5, 1.5, self.pattern.shape), 0.0)
 

@@ -40,10 +40,6 @@ class PairRow(MinRow):
         return ca.if_else(self.active, ca.fmin(self.G, self.H), self.H)
 
     @property
-    def own(self) -> ca.SX:
-        return self.H
-
-    @property
     def holding(self) -> Holding:
         first = ca.logic_and(self.active, self.G < self.H)
         other = ca.if_else(first, self.H, self.G)
@@ -82,10 +78,6 @@ class BoxRow(MinRow):
         return ca.fmax(self.up, ca.fmin(self.low, self.F))
 
     @property
-    def own(self) -> ca.SX:
-        return self.low
-
-    @property
     def holding(self) -> Holding:
         low, up, F = self.low, self.up, self.F
         at_low, at_up = low <= F, up >= F
@@ -110,10 +102,6 @@ class FirstEventRow(MinRow):
     @property
     def value(self) -> ca.SX:
         return self._smallest()[0]
-
-    @property
-    def own(self) -> ca.SX:
-        return self.rows[0]
 
     @property
     def holding(self) -> Holding:

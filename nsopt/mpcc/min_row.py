@@ -33,10 +33,5 @@ class MinRow(ABC):
 
     @property
     @abstractmethod
-    def own(self) -> ca.SX:
-        """The alternative in which the unknown that the row is for stands by itself."""
-
-    @property
-    @abstractmethod
     def holding(self) -> Holding:
         """The expression that holds at given unknowns, chosen by switches without derivatives."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import casadi as ca
@@ -16,14 +16,15 @@ from nsopt.kernels import (
     Square,
     Workspace,
     make_square,
+    own_terms,
     pack,
     solve_square,
+    terms_of_rows,
     workspace_sizes,
 )
 from nsopt.leaves import Leaf
 from nsopt.mpcc.blocks import Slopes, stacked
-from nsopt.mpcc.matching import match_rows
-from nsopt.mpcc.min_map import min_rows
+from nsopt.mpcc.matching import RowDerivatives, match_rows
 from nsopt.mpcc.newton import Newton, check_square
 from nsopt.mpcc.problem import Mpcc
 
@@ -62,19 +63,22 @@ class SquareProgram:
         terms = ca.substitute(terms, *differentiated[:2])
         by_rows = derivatives.T  # its entries are those of the derivatives row by row
         starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
-        of_terms = [columns[starts[i] : starts[i + 1]] for i in range(terms.numel())]
-        match = match_rows(mpcc, _jacobian(mpcc))
+        columns_of_terms = [columns[a:b] for a, b in pairwise(starts)]
+        sizes, events = _sizes(mpcc), [b.expr.numel() for b in mpcc.first_events]
+        of_terms = ca.Function("derivatives", [x, p], [derivatives])
+        rows, own = terms_of_rows(sizes, events), own_terms(sizes, events)
+        match = match_rows(mpcc, RowDerivatives(of_terms, rows, own))
         # Of multipliers: an equation that gives its own unknown is eliminated before them.
         redundant = [
-            rows for rows in _redundant(mpcc) if not any(match[i] in of_terms[i] for i in rows)
+            found
+            for found in _redundant(mpcc)
+            if not any(match[i] in columns_of_terms[i] for i in found)
         ]
         pairs_active = stacked(b.active for b in mpcc.pairs)
         events_active = stacked(b.active for b in mpcc.first_events)
-        entries = stacked(by_rows.nz[k] for k in range(by_rows.nnz()))
-        y = ca.vertcat(terms, pairs_active, events_active, entries)
+        y = ca.vertcat(terms, pairs_active, events_active, by_rows.nz[:])
         values = ca.Function(f"{mpcc.name}_values", [x, p], [ca.densify(y)])
-        events = [b.expr.numel() for b in mpcc.first_events]
-        return cls(values, make_square(_sizes(mpcc), events, match, of_terms, redundant))
+        return cls(values, make_square(sizes, events, match, columns_of_terms, redundant))
 
 
 class Differentiated(NamedTuple):
@@ -190,14 +194,6 @@ def _redundant(mpcc: Mpcc) -> list[list[int]]:
             found.append(rows)
         first += len(rows)
     return found
-
-
-def _jacobian(mpcc: Mpcc) -> ca.Function:
-    """Return (x, p) -> derivatives of all rows, of those of the min map as it is there."""
-    x, p = mpcc.x, mpcc.p
-    equations: Sequence[ca.SX] = [b.expr / ca.SX(b.scale) for b in mpcc.equalities]
-    rows = stacked([*equations, *(row.value for row in min_rows(mpcc))])
-    return ca.Function("jacobian", [x, p], [ca.jacobian(rows, x)])
 
 
 def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
