@@ -8,7 +8,9 @@ look at the `Result`.
 from nsopt import interrupt  # noqa: F401 (first, so that Ctrl-C ends imports too)
 # isort: on
 
+from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 
 from nsopt.elements import (
     STEEL,
@@ -312,3 +314,10 @@ __all__ = [
     "simulate",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Return the package that is loaded when it is first used: it is a third of all modules."""
+    if name == "trajectory":
+        return import_module("nsopt.trajectory")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nsopt.mechanics import Dynamics, Mechanism, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds, check_run
-from nsopt.trajectory import Optimization
+
+if TYPE_CHECKING:
+    from nsopt.trajectory import Optimization
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +203,7 @@ def load_stated(name: str) -> Problem | Variants:
     file = find_problem(name)
     module = _run(file)
     problem = getattr(module, "problem", None)
-    if problem is None and isinstance(getattr(module, "optimization", None), Optimization):
+    if problem is None and isinstance(getattr(module, "optimization", None), _optimization()):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
         raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
@@ -226,7 +228,7 @@ def load_optimization(name: str) -> Optimization:
     optimization = getattr(module, "optimization", None)
     if optimization is None and isinstance(getattr(module, "problem", None), Problem):
         raise ValueError(f"{file.name} defines a problem to simulate: nsopt run {name}")
-    if not isinstance(optimization, Optimization):
+    if not isinstance(optimization, _optimization()):
         raise ValueError(
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
         )
@@ -246,13 +248,20 @@ def load_mechanism(name: str) -> Mechanism:
     alone = getattr(module, "mechanism", None)
     if isinstance(alone, Mechanism):
         return alone
-    for kind, motion in (("problem", Problem), ("optimization", Optimization)):
+    for kind, motion in (("problem", Problem), ("optimization", _optimization())):
         found = getattr(module, kind, None)
         if isinstance(found, motion):
             return found.dynamics.mechanism
     raise ValueError(
         f"{file.name} defines no mechanism: end it with mechanism = Mechanism(bodies, joints)"
     )
+
+
+def _optimization() -> type[Optimization]:
+    """Return the class; its package is loaded by what optimizes alone."""
+    from nsopt.trajectory import Optimization
+
+    return Optimization
 
 
 def _run(file: Path) -> ModuleType:

@@ -7,16 +7,14 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from itertools import count
-from typing import NamedTuple
-
-import llvmlite.binding as llvm
+from typing import Any, NamedTuple
 
 from nsopt.kept_code import Entry, cache_folder
 
 QUICK, GOOD = 0, 2
 """LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
 
-_libraries: list[llvm.ResourceTracker] = []
+_libraries: list[Any] = []
 """What holds code; it stays as long as the process, which may call it from anywhere."""
 
 _names = count()
@@ -29,6 +27,13 @@ class Processor(NamedTuple):
     triple: str
     name: str
     features: str
+
+
+def _llvm() -> Any:
+    """Return LLVM, which takes a tenth of the time of all other imports."""
+    import llvmlite.binding as llvm
+
+    return llvm
 
 
 def read_object(module: str, level: int) -> bytes | None:
@@ -55,13 +60,13 @@ def make_object(module: str, level: int, tell: bool = True) -> bytes:
 
 def compile_module(module: str, level: int) -> bytes:
     """Return the object code of a module, which is not kept."""
-    code: bytes = _target_machine(level).emit_object(llvm.parse_assembly(module))
+    code: bytes = _target_machine(level).emit_object(_llvm().parse_assembly(module))
     return code
 
 
 def load_objects(objects: Sequence[bytes], names: Sequence[str]) -> list[int]:
     """Load objects, which may call each other, and return the addresses of functions in them."""
-    library = llvm.JITLibraryBuilder().add_current_process()
+    library = _llvm().JITLibraryBuilder().add_current_process()
     for code in objects:
         library.add_object_img(code)
     for name in names:
@@ -82,7 +87,7 @@ def made_for(level: int) -> dict[str, str]:
     return {
         "level": str(level),
         "model": "small pic",
-        "llvm": ".".join(map(str, llvm.llvm_version_info)),
+        "llvm": ".".join(map(str, _llvm().llvm_version_info)),
         **processor()._asdict(),
     }
 
@@ -90,6 +95,7 @@ def made_for(level: int) -> dict[str, str]:
 @cache
 def processor() -> Processor:
     """Return that of this machine."""
+    llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -97,18 +103,22 @@ def processor() -> Processor:
 
 
 @cache
-def _linker() -> llvm.LLJIT:
+def _linker() -> Any:
     """Return LLVM's linker, which puts an object in one stretch: see `_target_machine`."""
-    return llvm.create_lljit_compiler(_target_machine(0), use_jit_link=True)
+    return _llvm().create_lljit_compiler(_target_machine(0), use_jit_link=True)
 
 
-def _target_machine(level: int) -> llvm.TargetMachine:
+def _target_machine(level: int) -> Any:
     """Return a machine for code of the small model, as of any library.
 
     The large one, for code anywhere in memory, has longer calls and constants, and level 0 takes
     35 us for a call in place of 10.
     """
     triple, name, features = processor()
-    return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=name, features=features, opt=level, reloc="pic", codemodel="small", jit=True
+    return (
+        _llvm()
+        .Target.from_triple(triple)
+        .create_target_machine(
+            cpu=name, features=features, opt=level, reloc="pic", codemodel="small", jit=True
+        )
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Any
 
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 class ProgressBar:
@@ -21,6 +22,8 @@ class ProgressBar:
     """
 
     def __init__(self, begin: float, now: float, end: float, shown: bool) -> None:
+        from tqdm import tqdm  # by the first run, not by the import of nsopt
+
         self._begin, self._count = begin, 0
         self._bar: tqdm[Any] = tqdm(
             total=end - begin,
