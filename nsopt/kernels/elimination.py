@@ -1,11 +1,13 @@
-"""Sparse Gaussian elimination on a fixed pattern, in a fixed order, without interchanges."""
+"""Sparse Gaussian elimination by fronts, on a fixed pattern in a fixed order; no interchanges."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nsopt.kernels.kernel import copy, inline
-from nsopt.kernels.square import EVENTS, PAIRS, TERMS
+from nsopt.kernels.machine import add_multiple, index
+from nsopt.kernels.plan import LANES
+from nsopt.kernels.square import EQUATIONS, EVENTS, PAIRS, TERMS
 
 TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
@@ -19,17 +21,21 @@ LEAST = 1e-7
 
 @inline
 def assemble(s: Any, w: Any) -> None:
-    """Add the derivatives of terms, times their weights in the rows, into the matrix."""
+    """Fill the fronts: derivatives of terms times their weights in the rows, and the rows."""
     for k in range(len(w.A)):
         w.A[k] = 0.0
-    derivatives = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS]
-    for part in range(len(s.part_row)):
+    derivatives, equations = s.sizes[TERMS] + s.sizes[PAIRS] + s.sizes[EVENTS], s.sizes[EQUATIONS]
+    for k in range(s.part_start[equations]):  # one term each, whose weight is one
+        w.A[index(s.part_place[index(k)])] = w.y[index(derivatives + k)]
+    for part in range(equations, len(s.part_row)):
         weight = w.weight[part]
         if weight != 0.0:
             begin = s.part_start[part]
             shift = derivatives + s.term_start[s.part_term[part]] - begin
             for k in range(begin, s.part_start[part + 1]):
-                w.A[s.part_place[k]] += weight * w.y[shift + k]
+                w.A[index(s.part_place[index(k)])] += weight * w.y[index(shift + k)]
+    for i in range(len(w.r)):
+        w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
 
 
 @inline
@@ -59,58 +65,98 @@ def release_redundant(s: Any, w: Any, late: int) -> None:
     as E beside A: (I + F - 2 F^2) d has nothing of the former, and is else Newton's direction but
     for terms of second order.
     """
+    plan = s.plan
     copy(w.dx, w.r)
     for weight in (1.0, -2.0):
-        for k in range(len(s.redundant_row)):
-            w.off[k] = w.held[k] * w.r[s.redundant_row[k]]
         for i in range(len(w.r)):
-            w.r[i] = 0.0
+            w.A[plan.right[i]] = 0.0
         for k in range(len(s.redundant_row)):
-            w.r[s.redundant_row[k]] = w.off[k]
-        eliminate_right_side(s.plan, late, len(s.plan.pivot), w.A, w.r)
-        substitute_back(s.plan, w.A, w.r, w.r)
+            row = s.redundant_row[k]
+            w.A[plan.right[row]] = w.held[k] * w.r[row]
+        eliminate_right_side(plan, late, len(plan.width), w.A, w.L)
+        substitute_back(plan, w.A, w.r)
         for i in range(len(w.r)):
             w.dx[i] += weight * w.r[i]
 
 
 @inline
-def eliminate_right_side(plan: Any, first: int, last: int, A: Any, r: Any) -> None:
-    """Do to another right side r what `eliminate` did, which has left A."""
-    for s in range(first, last):
-        value = r[plan.pivot[s]]
-        if value != 0.0:
-            value *= -1.0 / A[plan.diagonal[s]]
-            for c in range(plan.column_start[s], plan.column_start[s + 1]):
-                r[plan.column_row[c]] += A[plan.column_place[c]] * value
+def eliminate_right_side(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
+    """Do to another right side in A (k,) what `eliminate` did, which has left the multiples L."""
+    for f in range(begin, end):
+        width, turn = plan.width[f], plan.first[f]
+        pivots, place = plan.first[f + 1] - turn, plan.place[f]
+        for s in range(1, pivots):
+            reduce_right_side(plan, turn, s, A, L, place + s * width, plan.pivot[turn + s])
+        place += pivots * width
+        for k in range(plan.row_start[f], plan.row_start[f + 1]):
+            reduce_right_side(plan, turn, pivots, A, L, place, plan.row[k])
+            place += width
 
 
 @inline
-def eliminate(plan: Any, first: int, last: int, A: Any, r: Any) -> None:
-    """Eliminate turns ``first`` to ``last`` from the entries A (k,) and the right side r (n,)."""
-    for s in range(first, last):
-        k = plan.pivot[s]
-        inverse = -1.0 / A[plan.diagonal[s]]
-        begin, end = plan.row_start[s], plan.row_start[s + 1]
-        target = plan.target_start[s]
-        for c in range(plan.column_start[s], plan.column_start[s + 1]):
-            factor = A[plan.column_place[c]]
-            if factor != 0.0:  # contacts that are open take no part
-                factor *= inverse
-                for b in range(begin, end):
-                    A[plan.target[target + b - begin]] += factor * A[plan.row_place[b]]
-                r[plan.column_row[c]] += factor * r[k]
-            target += end - begin
+def reduce_right_side(
+    plan: Any, turn: int, pivots: int, A: Any, L: Any, place: int, row: int
+) -> None:
+    """Do to the right side of one row what `reduce_row` did to it."""
+    for s in range(pivots):
+        A[plan.right[row]] += L[place + s] * A[plan.right[plan.pivot[turn + s]]]
 
 
 @inline
-def substitute_back(plan: Any, A: Any, r: Any, x: Any) -> None:
-    """Return in x (n,) the solution of A x = r, both as `eliminate` leaves them."""
-    for s in range(len(plan.pivot) - 1, -1, -1):
-        k = plan.pivot[s]
-        value = r[k]
-        for b in range(plan.row_start[s], plan.row_start[s + 1]):
-            value -= A[plan.row_place[b]] * x[plan.row_column[b]]
-        x[k] = value / A[plan.diagonal[s]]
+def eliminate(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
+    """Eliminate the pivots of fronts ``begin`` to ``end`` from the entries A (k,).
+
+    The diagonal of each pivot becomes minus its inverse. The multiples of pivots' rows that were
+    added to others are left in L (k,), in the places of what they removed.
+    """
+    for f in range(begin, end):
+        width, first, last = plan.width[f], plan.place[f], plan.place[f + 1]
+        pivots = plan.first[f + 1] - plan.first[f]
+        for s in range(pivots):
+            row = first + s * width
+            reduce_row(A, L, row, first, width, s)
+            A[index(row + s)] = -1.0 / A[index(row + s)]
+        columns = plan.column_start[f + 1] - plan.column_start[f] + 1  # and the right side
+        target = plan.target_start[f]
+        for row in range(first + pivots * width, last, width):
+            if reduce_row(A, L, row, first, width, pivots):
+                for k in range(columns):
+                    A[index(plan.target[index(target + k)])] += A[index(row + pivots + k)]
+            target += columns
+
+
+@inline
+def reduce_row(A: Any, L: Any, row: int, pivot: int, width: int, pivots: int) -> bool:
+    """Eliminate the first pivots of a front from one of its rows; tell whether it had any."""
+    changed = False
+    for s in range(pivots):
+        multiple = A[index(row + s)]
+        if multiple != 0.0:  # contacts that are open take no part
+            multiple *= A[index(pivot + s)]
+            for k in range((s + 1) // LANES * LANES, width, LANES):
+                add_multiple(A, row + k, multiple, pivot + k)  # before s none is read again
+            changed = True
+        L[index(row + s)] = multiple
+        pivot += width
+    return changed
+
+
+@inline
+def substitute_back(plan: Any, A: Any, x: Any) -> None:
+    """Return in x (n,) the solution of the system that `eliminate` leaves in A."""
+    for f in range(len(plan.width) - 1, -1, -1):
+        width, turn = plan.width[f], plan.first[f]
+        pivots = plan.first[f + 1] - turn
+        begin, end = plan.column_start[f], plan.column_start[f + 1]
+        for s in range(pivots - 1, -1, -1):
+            row = plan.place[f] + s * width
+            border = row + pivots - begin
+            value = A[index(border + end)]
+            for k in range(begin, end):
+                value -= A[index(border + k)] * x[index(plan.column[index(k)])]
+            for k in range(s + 1, pivots):
+                value -= A[index(row + k)] * x[index(plan.pivot[index(turn + k)])]
+            x[index(plan.pivot[index(turn + s)])] = -value * A[index(row + s)]
 
 
 @inline

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.kernels.plan import Elimination, MatrixPlaces, list_starts, plan_elimination
+from nsopt.kernels.plan import Elimination, list_starts, plan_elimination
 
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Square(NamedTuple):
     Attributes
     ----------
     sizes : (10,)
-        The fields of `Sizes`; numbers of terms, of rows, of entries of the matrix, and the turn at
+        The fields of `Sizes`; numbers of terms, of rows, of entries of all fronts, and the front at
         which the elimination of late rows begins; in the order of the names above.
     match : (n,)
         The unknown that each row is solved for.
@@ -125,13 +125,14 @@ def make_square(
     terms = terms_of_rows(sizes, events)
     row_of = {unknown: i for i, unknown in enumerate(match)}
     in_rows = [[row_of[j] for j in term] for term in columns]
-    places = MatrixPlaces([{j for t in parts for j in in_rows[t]} for parts in terms])
-    late = [i for i in range(len(terms)) if i >= sizes.equations or i not in places.rows[i]]
-    plan = plan_elimination(places, late)
+    pattern = [{j for t in parts for j in in_rows[t]} for parts in terms]
+    late = [i for i, row in enumerate(pattern) if i >= sizes.equations or i not in row]
+    plan, places, first_late = plan_elimination(pattern, late)
+    entries = int(plan.place[-1])
     parts = [(i, t) for i, found in enumerate(terms) for t in found]
     of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
     return Square(
-        sizes=_array([*sizes, sizes.terms, sizes.rows, len(places), len(terms) - len(late)]),
+        sizes=_array([*sizes, sizes.terms, sizes.rows, entries, first_late]),
         match=_array(match),
         event_start=_array([0, *accumulate(events)]),
         term_start=list_starts(columns),
@@ -200,9 +201,10 @@ class Workspace(NamedTuple):
         Weights of the projections at hand, and of all proximal points.
     weight : (parts,)
         Of the parts of rows.
-    A : (entries,)
-    held, off : (redundant rows,)
-        What is added to their own entries, and these rows of other right sides.
+    A, L : (entries,)
+        The matrix, and the multiples of rows that elimination added to others.
+    held : (redundant rows,)
+        What is added to their own entries.
     start, last, trial, best : (n,)
         Unknowns that a search begins from, of its last point, and at hand.
     """
@@ -218,8 +220,8 @@ class Workspace(NamedTuple):
     slopes: Array
     weight: Array
     A: Array
+    L: Array
     held: Array
-    off: Array
     start: Array
     last: Array
     trial: Array
@@ -233,8 +235,8 @@ def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     of_unknowns = dict.fromkeys(("x", "r", "dx", "start", "last", "trial", "best"), n)
     of_projections = dict.fromkeys(("share", "slopes"), projections)
     given = {"known": known, "kept": kept, "y": s.values, "at": terms}
-    sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row), "A": entries}
-    sizes |= dict.fromkeys(("held", "off"), len(s.redundant_row))
+    sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row)}
+    sizes |= {"A": entries, "L": entries, "held": len(s.redundant_row)}
     return [sizes[name] for name in Workspace._fields]
 
 

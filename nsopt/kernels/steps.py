@@ -35,12 +35,12 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     """Solve for Newton's direction, by rows; the rows r are used up."""
     s, w = square_of(p), workspace_of(p, space)
     assemble(s, w)
-    late, turns = s.sizes[LATE], len(s.plan.pivot)
-    eliminate(s.plan, 0, late, w.A, w.r)
-    strengthen(s.plan, late, proximal, w.A)
+    late, fronts = s.sizes[LATE], len(s.plan.width)
+    eliminate(s.plan, 0, late, w.A, w.L)
+    strengthen(s.plan, s.plan.first[late], proximal, w.A)
     hold_redundant(s, w, proximal)
-    eliminate(s.plan, late, turns, w.A, w.r)
-    substitute_back(s.plan, w.A, w.r, w.dx)
+    eliminate(s.plan, late, fronts, w.A, w.L)
+    substitute_back(s.plan, w.A, w.dx)
     if len(s.redundant_row) > 0:
         release_redundant(s, w, late)
 

@@ -42,6 +42,8 @@ def square_of(p: Any) -> Any:
             view(p, p[20], p[21]),
             view(p, p[21], p[22]),
             view(p, p[22], p[23]),
+            view(p, p[23], p[24]),
+            view(p, p[24], p[25]),
         ),
     )
 
@@ -50,8 +52,6 @@ def square_of(p: Any) -> Any:
 def workspace_of(p: Any, space: Any) -> Any:
     """Return the arrays of a workspace from the numbers of its program and its own."""
     return Workspace(
-        view(space, p[24], p[25]),
-        view(space, p[25], p[26]),
         view(space, p[26], p[27]),
         view(space, p[27], p[28]),
         view(space, p[28], p[29]),
@@ -67,4 +67,6 @@ def workspace_of(p: Any, space: Any) -> Any:
         view(space, p[38], p[39]),
         view(space, p[39], p[40]),
         view(space, p[40], p[41]),
+        view(space, p[41], p[42]),
+        view(space, p[42], p[43]),
     )
