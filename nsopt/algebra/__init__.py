@@ -13,7 +13,7 @@ from nsopt.algebra.euler_parameters import (
     turned_matrix,
 )
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
-from nsopt.algebra.null_vectors import left_null_vectors
+from nsopt.algebra.null_vectors import left_null_arrays, left_null_vectors
 from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
@@ -34,6 +34,7 @@ __all__ = [
     "evaluated",
     "exp",
     "from_rotation",
+    "left_null_arrays",
     "left_null_vectors",
     "leibniz",
     "new_directions",

@@ -1,9 +1,10 @@
-"""Vectors that a symbolic matrix takes to zero from the left."""
+"""Vectors that a matrix takes to zero from the left, of symbols or of numbers."""
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 SHIFT = 1e-8
 """Of the mean squared size of the rows, what inverse iteration adds: a squared singular value of
@@ -33,6 +34,19 @@ def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     rates = (ca.sumsqr(C.T @ x) for x in vectors)
     found = [x * (r <= ZERO * size) for x, r in zip(vectors, rates, strict=True)]
     return ca.densify(ca.horzcat(ca.SX(m, 0), *found))
+
+
+def left_null_arrays(C: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Return U (n, m, count) of n matrices C (n, m, k), each as `left_null_vectors` has it."""
+    n, m, _ = C.shape
+    gram = C @ C.transpose(0, 2, 1)
+    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / m
+    shifted = gram + SHIFT * size * np.eye(m)
+    U = np.broadcast_to(np.random.default_rng(0).normal(size=(m, count)), (n, m, count))
+    for _ in range(ITERATIONS):
+        U = np.linalg.qr(np.linalg.solve(shifted, U))[0]
+    rates = np.sum((C.transpose(0, 2, 1) @ U) ** 2, axis=1, keepdims=True)
+    return np.asarray(U * (rates <= ZERO * size))
 
 
 def _orthonormal(vectors: list[ca.SX]) -> list[ca.SX]:

@@ -34,6 +34,7 @@ from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion, axes_matrix
 from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
 from nsopt.mechanics.joint_resistance import joint_resistance
 from nsopt.mechanics.law import ContactLaw
+from nsopt.mechanics.least_norm import transmission
 from nsopt.mechanics.links import CoordinateMap
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.recursion import Recursion, Wrench
@@ -113,5 +114,6 @@ __all__ = [
     "resisted_joint",
     "singular_posture",
     "state_index_one",
+    "transmission",
     "tree_reactions",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nsopt.algebra import rank
 from nsopt.mechanics.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.inertia import check_inertia
-from nsopt.mechanics.least_norm import least_norm_impulses, self_stresses
+from nsopt.mechanics.least_norm import PASSES, least_norm_impulses, self_stresses
 from nsopt.mechanics.mechanism import Mechanism
 from nsopt.mechanics.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
@@ -280,23 +280,21 @@ class Dynamics:
 
     @cached_property
     def self_stresses(self) -> ca.Function:
-        """(t, q, p) -> (nc, redundant): impulses of the ideal joints without any effect.
-
-        Orthonormal; zero where there are fewer of them.
-        """
+        """(t, q, p) -> (nc, redundant): orthonormal impulses of joints without effect, or zero."""
         return self_stresses(self.closure_matrix, self.redundant)
 
     @cached_property
     def least_norm(self) -> ca.Function:
         """(arguments of `reactions`) -> mu (nc,) with the same effect, by `least_norm_impulses`."""
+        internal, passes = len(self.internal_names), self.least_norm_passes
+        return least_norm_impulses(self.self_stresses, self.reactions, internal, passes)
+
+    @property
+    def least_norm_passes(self) -> int:
+        """In how many passes these are found: friction makes reactions nonlinear in mu."""
         cut = {joint.name for joint in self.constraints}
         rubbing = any(self.joint_names[k] in cut for k in self.friction_joints)
-        return least_norm_impulses(
-            self.self_stresses,
-            self.reactions,
-            len(self.internal_names),
-            rubbing and bool(self.tree_joints),
-        )
+        return PASSES if rubbing and self.tree_joints else 1
 
     @property
     def latches(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ import casadi as ca
 from nsopt.algebra import left_null_vectors
 
 PASSES = 3
-"""Of those where joints rub that are constraints: their friction, known from the pass before, is a
-load on the joints of the tree. Each pass gains as much as friction is less than its load."""
+"""Where joints rub that are constraints: their friction, known from the pass before, is a load on
+the joints of the tree. Each pass gains as much as friction is less than its load."""
 
 
 def self_stresses(closure_matrix: ca.Function, count: int) -> ca.Function:
@@ -20,7 +20,7 @@ def self_stresses(closure_matrix: ca.Function, count: int) -> ca.Function:
 
 
 def least_norm_impulses(
-    stresses: ca.Function, reactions: ca.Function, internal: int, rubbing: bool
+    stresses: ca.Function, reactions: ca.Function, internal: int, passes: int
 ) -> ca.Function:
     """Return (arguments of `Dynamics.reactions`) -> mu (nc,) of the same effect and least norm.
 
@@ -37,32 +37,37 @@ def least_norm_impulses(
         Of a `Dynamics`.
     internal : int
         Number of internal states, the last coordinates.
-    rubbing : bool
-        Whether joints rub that are constraints, which makes reactions nonlinear in mu.
+    passes : int
+        `Dynamics.least_norm_passes`.
     """
-    names = reactions.name_in()
-    symbols = {name: ca.SX.sym(name, reactions.numel_in(name)) for name in names}
+    names, symbols = reactions.name_in(), _symbols(reactions)
     t, q, p, mu = (symbols[name] for name in ("t", "q", "p", "mu"))
     U = stresses(t, q, p)
     U = ca.vertcat(U, ca.SX(mu.numel() - U.size1(), U.size2()))  # none of velocities
-    R = _transmission(reactions, symbols, internal) @ U
+    R = transmission(reactions, internal)(*symbols.values()) @ U
     # Where there are fewer stresses some columns are zero, and so are their parts.
     S = R.T @ R + ca.diag(1 - ca.sum1(U**2).T)
-    for _ in range(PASSES if rubbing else 1):
+    for _ in range(passes):
         wrenches = ca.vec(reactions(*(symbols | {"mu": mu}).values()))
         mu = mu - U @ ca.solve(S, R.T @ wrenches)
     return ca.Function("least_norm", [*symbols.values()], [ca.densify(mu)], names, ["least"])
 
 
-def _transmission(reactions: ca.Function, at: dict[str, ca.SX], internal: int) -> ca.SX:
-    """Return d(wrenches)/d(mu) under given loads, (6 nj, nc).
+def transmission(reactions: ca.Function, internal: int) -> ca.Function:
+    """Return (arguments of `Dynamics.reactions`) -> d(wrenches)/d(mu) at given loads, (6 nj, nm).
 
     Friction, a load that depends on reactions, is left out: at rest, with bristles unbent, nothing
     rubs.
     """
+    at = _symbols(reactions)
     mu, q = at["mu"], at["q"]
     rest = {name: ca.SX.zeros(x.numel()) for name, x in at.items()}
     rest |= {name: at[name] for name in ("t", "p", "mu")} | {"h": ca.SX(1)}
     rest["q"] = ca.vertcat(q[: q.numel() - internal], ca.SX.zeros(internal))
     J = ca.jacobian(ca.vec(reactions(*rest.values())), mu)
-    return ca.substitute(J, mu, ca.SX.zeros(mu.numel()))
+    J = ca.substitute(J, mu, ca.SX.zeros(mu.numel()))
+    return ca.Function("transmission", [*at.values()], [J])
+
+
+def _symbols(reactions: ca.Function) -> dict[str, ca.SX]:
+    return {name: ca.SX.sym(name, reactions.numel_in(name)) for name in reactions.name_in()}

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import left_null_arrays
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluation import BLOCK, AtTimes
 
@@ -104,11 +105,14 @@ class NodeEquations:
         """Return the equations at a block of nodes."""
         n, d = len(x.t), self.dynamics
         nv, nc = d.nv, len(d.multiplier_names)
-        M, C, F, held, torn, open = self._matrices(x.t, x.q, x.v, x.p)
+        M, C, F, torn, open = self._matrices(x.t, x.q, x.v, x.p)
         C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
         system = np.zeros((n, nv + nc, nv + nc))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
-        system[:, :nv, nv:], system[:, nv:, nv:] = -F, held.reshape(n, nc, nc)
+        system[:, :nv, nv:] = -F
+        if d.redundant:
+            U = _self_stresses_at(d, C)
+            system[:, nv:, nv:] = U @ U.transpose(0, 2, 1)
         if self._gains is None and np.any(np.abs(torn) > ALLOWED):
             right = np.hstack([np.zeros((n, nv)), -torn])[:, :, None]
             change = solutions(system, right)[:, :nv, 0]
@@ -127,6 +131,11 @@ class NodeEquations:
         W, T = (A.reshape(n, k, d.nv) for A, k in zip((W, T), counts, strict=True))
         return W.transpose(0, 2, 1), T.transpose(0, 2, 1)
 
+    def self_stresses(self, x: Nodes) -> Array:
+        """Return impulses of ideal joints without effect, (n, nm, k)."""
+        C = self._matrices(x.t, x.q, x.v, x.p)[1]
+        return _self_stresses_at(self.dynamics, C.reshape(len(x.t), -1, self.dynamics.nv))
+
     def gap_bias(self, x: Nodes) -> Array:
         """Return the biases of gaps (n, ng)."""
         return self._gap_bias(x.t, x.q, x.v, x.p)[0]
@@ -137,6 +146,13 @@ class NodeEquations:
             return np.zeros_like(x.v)
         held = wrench[:, list(self.dynamics.friction_joints)].reshape(len(x.t), -1)
         return self._friction(x.t, x.q, x.v, x.p, x.h, x.z, held)[0]
+
+
+def _self_stresses_at(d: Dynamics, C: Array) -> Array:
+    """Return impulses of joints without effect, (n, nm, k), of gradients C (n, nm, nv)."""
+    nc = len(d.closure_names)
+    U = left_null_arrays(C[:, :nc], d.redundant)
+    return np.concatenate([U, np.zeros((len(C), C.shape[1] - nc, U.shape[2]))], axis=1)
 
 
 def solutions(A: Array, b: Array) -> Array:
@@ -153,17 +169,13 @@ def solutions(A: Array, b: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
-    """Return M, C^T, F, the projection on self-stresses (nc, nc), rates and residuals of joints."""
+    """Return M, C^T, F, rates and residuals of joints."""
     t, q, v, p = inputs = _state(d)
     nr = len(d.nonholonomic_names)
     C = ca.vertcat(d.closure_matrix(t, q, p), d.nonholonomic_matrix(t, q, p))
-    held = ca.SX(C.size1(), C.size1())
-    if d.redundant:
-        U = d.self_stresses(t, q, p)
-        held = ca.diagcat(U @ U.T, ca.SX(nr, nr))
     rates = C @ v + d.multiplier_drift(t, q, p)
     F, closure = d.effort_matrix(t, q, p), ca.vertcat(d.closure(t, q, p), ca.SX(nr, 1))
-    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, held, rates, closure])
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, rates, closure])
 
 
 @lru_cache(maxsize=16)

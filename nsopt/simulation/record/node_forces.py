@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.contact_phases import Mask
 from nsopt.simulation.record.evaluation import AtTimes
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes, solutions
@@ -88,8 +88,10 @@ class _Solver:
     def __init__(self, equations: NodeEquations) -> None:
         self._equations, self._d = equations, equations.dynamics
         self._reactions = AtTimes(self._d.reactions, equations.times)
-        redundant = self._d.redundant
-        self._least = AtTimes(self._d.least_norm, equations.times) if redundant else None
+        self._transmission = None
+        if self._d.redundant:
+            by_mu = transmission(self._d.reactions, len(self._d.internal_names))
+            self._transmission = AtTimes(by_mu, equations.times)
 
     def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return accelerations and wrenches (n, joint, 6) under the forces of contacts.
@@ -159,8 +161,8 @@ class _Solver:
             return np.zeros((len(x.t), 0, 6))
         one = np.ones(len(x.t))
         known = (x.t, x.q, x.v, x.p, one, vdot)
-        if self._least is not None:
-            (mu,) = self._least(*known, mu, x.lam, x.slip)
+        if self._transmission is not None:
+            mu = self._least_norm(x, known, mu, self._transmission(*known, mu, x.lam, x.slip)[0])
         elsewhere = np.any(x.q_contact != x.q) and self._d.tree_joints
         if not elsewhere:
             return self._by_joint(self._reactions(*known, mu, x.lam, x.slip)[0])
@@ -172,6 +174,21 @@ class _Solver:
             self._reactions(*there, *none),
         )
         return self._by_joint(free + pushed - still)
+
+    def _least_norm(self, x: Nodes, known: Sequence[Array], mu: Array, given: Array) -> Array:
+        """Return forces of joints (n, nm) of the same effect, as `Dynamics.least_norm` does.
+
+        ``given``: the entries of `transmission` there.
+        """
+        U = self._equations.self_stresses(x)
+        n, nm, _ = U.shape
+        R = given.reshape(n, nm, -1).transpose(0, 2, 1) @ U
+        RT = R.transpose(0, 2, 1)
+        S = RT @ R + np.eye(U.shape[2]) * (1 - np.sum(U**2, axis=1, keepdims=True))
+        for _ in range(self._d.least_norm_passes):
+            (wrenches,) = self._reactions(*known, mu, x.lam, x.slip)
+            mu = mu - (U @ solutions(S, RT @ wrenches[:, :, None]))[:, :, 0]
+        return mu
 
     def _by_joint(self, wrench: Array) -> Array:
         return wrench.reshape(len(wrench), len(self._d.joint_names), 6)
