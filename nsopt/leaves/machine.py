@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nsopt.kept_code import Entry, cache_folder
+
+Array = NDArray[np.float64]
 
 QUICK, GOOD = 0, 2
 """LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
 
 _libraries: list[Any] = []
 """What holds code; it stays as long as the process, which may call it from anywhere."""
+
+_arrays: list[Array] = []
+"""What code reads."""
 
 _names = count()
 _lock = threading.Lock()  # one linker, and libraries of different names
@@ -64,9 +72,17 @@ def compile_module(module: str, level: int) -> bytes:
     return code
 
 
-def load_objects(objects: Sequence[bytes], names: Sequence[str]) -> list[int]:
-    """Load objects, which may call each other, and return the addresses of functions in them."""
+def load_objects(
+    objects: Sequence[bytes], names: Sequence[str], arrays: Mapping[str, Array] | None = None
+) -> list[int]:
+    """Load objects, which may call each other, and return the addresses of functions in them.
+
+    ``arrays``: what they read by name; it stays as long as they do.
+    """
     library = _llvm().JITLibraryBuilder().add_current_process()
+    for name, array in (arrays or {}).items():
+        library.import_symbol(name, array.ctypes.data)
+        _arrays.append(array)
     for code in objects:
         library.add_object_img(code)
     for name in names:

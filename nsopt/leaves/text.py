@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nsopt.leaves import routines
@@ -26,11 +26,29 @@ end{3}:
 """One side of a branch, from operands to results."""
 
 
+PLAIN = {0.0, 0.5, 1.0, 2.0}
+"""Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
+mechanisms that differ in numbers alone have the same code."""
+
+NUMBERS = "numbers"
+"""Name of the array of these."""
+
+
 class Text(NamedTuple):
-    """Modules that make ``prepare`` and ``evaluate`` together, and the numbers that are kept."""
+    """Modules that make ``prepare`` and ``evaluate`` together.
+
+    Attributes
+    ----------
+    modules : tuple of str
+    kept : int
+        How many numbers ``prepare`` keeps.
+    numbers : tuple of float
+        The array that the modules read as `NUMBERS`.
+    """
 
     modules: tuple[str, ...]
     kept: int
+    numbers: tuple[float, ...]
 
 
 class CalledBranch(NamedTuple):
@@ -65,7 +83,8 @@ class Part(NamedTuple):
         else:
             names = {x.name for x in self.branches} | {name_alone(x) for x in self.alone}
         declared = (f"declare void @{name}(ptr, ptr)\n" for name in sorted(names))
-        return "".join([declarations(lanes), *declared, self.text])
+        numbers = f"@{NUMBERS} = external global double\n"
+        return "".join([declarations(lanes), numbers, *declared, self.text])
 
 
 def write_text(instructions: Instructions) -> Text:
@@ -74,10 +93,18 @@ def write_text(instructions: Instructions) -> Text:
     Sides of branches are modules of their own, or several.
     """
     prepare, evaluate, kept = divide(instructions)
-    parts = [*write_functions(instructions, prepare), *write_functions(instructions, evaluate)]
+    of_mechanism = {
+        value: number
+        for value, number in instructions.constants.items()
+        if abs(number) not in PLAIN
+    }
+    places = {value: place for place, value in enumerate(of_mechanism)}
+    routines_of = (write_functions(instructions, x, places) for x in (prepare, evaluate))
+    parts = [part for parts in routines_of for part in parts]
     if len(parts) == 2:
         parts = [Part(parts[0].text + parts[1].text, parts[0].branches | parts[1].branches)]
-    return Text(tuple(x.module() for x in [*parts, *write_sides(instructions)]), kept)
+    modules = tuple(x.module() for x in [*parts, *write_sides(instructions)])
+    return Text(modules, kept, tuple(of_mechanism.values()))
 
 
 def write_sides(instructions: Instructions) -> list[Part]:
@@ -99,14 +126,19 @@ def name_alone(operation: int) -> str:
     return f"alone_{operation}"
 
 
-def write_functions(instructions: Instructions, routine: Routine) -> list[Part]:
-    """Write one function, or its pieces and a function that calls them."""
+def write_functions(
+    instructions: Instructions, routine: Routine, places: Mapping[int, int] | None = None
+) -> list[Part]:
+    """Write one function, or its pieces and a function that calls them.
+
+    ``places`` as for `write_routine`.
+    """
     if len(routine.values) <= routines.PIECE:
-        return [write_routine(instructions, routine, 1)]
+        return [write_routine(instructions, routine, 1, places)]
     pieces, scratch = divide_long(instructions, routine)
     array = f"%scratch = alloca [{scratch} x double], align 64\n"
     return [
-        *(write_routine(instructions, piece, 1) for piece in pieces),
+        *(write_routine(instructions, piece, 1, places) for piece in pieces),
         Part(declare_all(pieces) + define(routine, array + call_all(pieces))),
     ]
 
@@ -123,7 +155,12 @@ def call_all(pieces: Sequence[Routine]) -> str:
     return "".join(f"call void @{piece.name}({arguments})\n" for piece in pieces)
 
 
-def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
+def write_routine(
+    instructions: Instructions,
+    routine: Routine,
+    lanes: int,
+    places: Mapping[int, int] | None = None,
+) -> Part:
     """Write a function; its results are numbered, as LLVM reads numbers faster than names.
 
     Parameters
@@ -132,7 +169,10 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
     routine : Routine
     lanes : int
         How many numbers each value is; arrays have those of an entry side by side.
+    places : mapping of value to int, optional
+        Where in the array of `NUMBERS` constants are; others are part of the text.
     """
+    places = places or {}
     operation, left, right = instructions.operation, instructions.left, instructions.right
     given, wanted, templates = routine.given, routine.wanted, operations_in(lanes)
     branches = [instructions.branches[v] for v in routine.values if operation[v] == BRANCH]
@@ -145,18 +185,20 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
 
     def fetch(value: int) -> str:
         nonlocal n
-        if value in instructions.constants:
+        if value in places:
+            name = load(f"@{NUMBERS}", places[value])
+        elif value in instructions.constants:
             bits = struct.pack(">d", instructions.constants[value]).hex()
             name = constant(f"0x{bits}", lanes)
         else:
-            name = load(*given[value])
+            name = load(f"%{given[value].array}", given[value].entry)
         names[value] = name
         return name
 
     def load(array: str, index: int) -> str:
         nonlocal n
         lines.append(
-            f"%{n} = getelementptr {number}, ptr %{array}, i64 {index}\n"
+            f"%{n} = getelementptr {number}, ptr {array}, i64 {index}\n"
             f"%{n + 1} = load {number}, ptr %{n}, align 8\n"
         )
         n += 2
@@ -192,7 +234,7 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
             branch(instructions.branches[value])
             continue
         if what == RESULT:
-            names[value] = load("results", value - a - 1)
+            names[value] = load("%results", value - a - 1)
         else:
             first = names.get(a) or fetch(a)
             second = names.get(b) or fetch(b)
@@ -201,7 +243,7 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
                 store(first, "operands", 0)
                 store(second, "operands", 1)
                 call(name_alone(what))
-                names[value] = load("results", 0)
+                names[value] = load("%results", 0)
             else:
                 lines.append(template.format(first, second, *range(n, n + results)))
                 n += results
