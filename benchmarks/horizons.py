@@ -1,6 +1,6 @@
 """Horizons by size and kind: what a solve takes, here and in another clone of the project.
 
-Every case is a process of its own, after code is compiled; seconds are the processor's. With
+Every case is a process of its own; seconds are the processor's. With
 ``--beside`` each is followed by the same in another clone, by its own interpreter.
 """
 
@@ -64,8 +64,7 @@ def of(result: Result, seconds: float) -> Figures:
 def timed(stated: Optimization, parameters: dict[str, float] | None = None) -> Figures:
     """Return the figures of a solve after code is compiled."""
     if PREPARES:
-        stated = replace(stated, solver=Solver(compiled=True))
-        once = Solver(Ipopt(max_iter=1), compiled=True, phase_two=False, retries=0)
+        once = Solver(Ipopt(max_iter=1), phase_two=False, retries=0)
         replace(stated, solver=once).solve(parameters, steps=WARM)
     return of(*cpu_seconds(lambda: stated.solve(parameters)))
 

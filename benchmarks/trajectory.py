@@ -7,11 +7,9 @@ is stated in `arm`, without cones; the time of its construction has a column of 
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -35,7 +33,7 @@ from wall import (
     true_rigid_optimum,
 )
 
-from nsopt.mpcc import Ipopt, Statements
+from nsopt.mpcc import Ipopt
 from nsopt.mpcc.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
@@ -140,7 +138,7 @@ def _wall_row(name: str, runs: list[Answer], base: list[Answer], true: float) ->
 # Sizes, each in a process of its own
 
 
-def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
+def sized(steps: int, more: int, cones: bool) -> dict[str, float]:
     """Return what an arm over many steps takes in this process [s, MB], without verification."""
     task = load_optimization(CONES) if cones else arm()
     before, begin = _peak(), perf_counter()
@@ -149,7 +147,7 @@ def sized(steps: int, more: int, cones: bool, native: bool) -> dict[str, float]:
     check_feasible(Statement(task.dynamics, task.conditions, task.inputs, p), horizon)
     nlp = stated.nlp()
     start = starting_point(stated, nlp, task.guess)
-    program = nlp.nlp("arm", nlp.derivatives(compiled=Statements() if native else None))
+    program = nlp.nlp("arm", nlp.derivatives())
     few = Ipopt(max_iter=1).build(program)
     figures = {"before": before, "build": perf_counter() - begin}
     if more:
@@ -181,18 +179,11 @@ def sizes(steps: list[int], long: bool) -> None:
     Once is what comes before the first iteration, mostly MUMPS' analysis of the pattern.
     """
     figures = {n: _fresh(n, MORE) for n in steps}
-    with tempfile.TemporaryDirectory() as cache:  # else it may be there from an earlier run
-        compiler = (
-            _fresh(steps[0], MORE, native=True, cache=cache)["build"] - figures[steps[0]]["build"]
-        )
-        native = {n: _fresh(n, MORE, native=True, cache=cache) for n in steps}
     head = ["7-DOF arm, steps", "build [s]", "once [s]", "ms an iteration"]
     head += ["us an iteration and step", f"over N = {steps[0]}", "peak RSS [MB]"]
-    head += ["compiled: build [s]", "ms an iteration", "over not compiled"]
     first = figures[steps[0]]["each"] / steps[0]
-    rows = [_size_row(n, x, native[n], first) for n, x in figures.items()]
+    rows = [_size_row(n, x, first) for n, x in figures.items()]
     print("\n" + table(head, rows))
-    print(f"\nthe compiler takes {compiler:.1f} s once, for any number of steps")
     for cones in (False, True)[: 1 + long]:
         x = _fresh(LONG, 0, cones)
         word = "met" if x["build"] <= GOAL else "MISSED"
@@ -200,27 +191,17 @@ def sizes(steps: list[int], long: bool) -> None:
             f"\nconstruction for N = {LONG}{', with cones' if cones else ''}: {x['build']:.2f} s, "
             f"goal {GOAL:g} s: {word}; peak RSS {x['peak']:.0f} MB, {x['before']:.0f} MB before"
         )
-    _draw(figures, native)
+    _draw(figures)
 
 
-def _fresh(
-    steps: int, more: int, cones: bool = False, native: bool = False, cache: str = ""
-) -> dict[str, float]:
+def _fresh(steps: int, more: int, cones: bool = False) -> dict[str, float]:
     """Return `sized` of a fresh process."""
-    call = [
-        sys.executable,
-        __file__,
-        "--size",
-        *(str(int(x)) for x in (steps, more, cones, native)),
-    ]
-    known = {**os.environ, "NSOPT_CACHE": cache} if cache else None
-    done = subprocess.run(call, capture_output=True, text=True, check=True, env=known)
+    call = [sys.executable, __file__, "--size", *(str(int(x)) for x in (steps, more, cones))]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _size_row(
-    n: int, x: Mapping[str, float], native: Mapping[str, float], first: float
-) -> list[str]:
+def _size_row(n: int, x: Mapping[str, float], first: float) -> list[str]:
     return [
         str(n),
         f"{x['build']:.2f}",
@@ -229,23 +210,16 @@ def _size_row(
         f"{1e6 * x['each'] / n:.0f}",
         f"{x['each'] / n / first:.2f}",
         f"{x['peak']:.0f}",
-        f"{native['build']:.2f}",
-        f"{1e3 * native['each']:.0f}",
-        f"{native['each'] / x['each']:.2f}",
     ]
 
 
-def _draw(
-    figures: Mapping[int, Mapping[str, float]], native: Mapping[int, Mapping[str, float]]
-) -> None:
+def _draw(figures: Mapping[int, Mapping[str, float]]) -> None:
     """Draw time an iteration, construction and memory against the number of steps."""
     figure, axes = picture("The 7-DOF arm over N steps", 2, (9.0, 3.8))
     n = np.array(list(figures))
     each = np.array([x["each"] for x in figures.values()])
     build = [x["build"] for x in figures.values()]
     axes[0, 0].loglog(n, each, marker="o", color=COLOURS[0], label="an iteration")
-    compiled = [x["each"] for x in native.values()]
-    axes[0, 0].loglog(n, compiled, marker="^", color=COLOURS[3], label="the same, compiled")
     axes[0, 0].loglog(n, build, marker="s", color=COLOURS[1], label="construction")
     axes[0, 0].loglog(n, each[0] * n / n[0], ":", color="grey", label="in proportion to N")
     axes[0, 0].legend(fontsize=SMALL, frameon=False)
@@ -261,11 +235,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="by default all of them")
     parser.add_argument("--quick", action="store_true", help="once each, small sizes")
-    parser.add_argument("--size", type=int, nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.size:
-        steps, more, cones, native = options.size
-        print(json.dumps(sized(steps, more, bool(cones), bool(native))))
+        steps, more, cones = options.size
+        print(json.dumps(sized(steps, more, bool(cones))))
         return
     for name in options.parts or PARTS:
         print(f"\n{machine()}")

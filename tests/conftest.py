@@ -82,42 +82,6 @@ def compiled_code(pytestconfig, tmp_path_factory):
         yield
 
 
-COMPILING = ("nsopt.trajectory.sensitivity.mapped",)
-"""Modules that have their steps compiled."""
-
-
-def interpret(function, *_args, **_options):
-    """Return what ``compile_native`` returns without a compiler, and no warning: the same numbers.
-
-    Of most tests the compiler would take longer than their steps do without it.
-    """
-    return importlib.import_module("nsopt.mpcc").NativeFunction(function, False, False, 0.0)
-
-
-def compile_where_it_pays(node, patch):
-    """Interpret steps, but those of tests (modules) marked as ``compiled`` or ``many_steps``."""
-    many = node.get_closest_marker("many_steps")
-    if many:
-        patch.setenv("NSOPT_CFLAGS", "-O1")
-    compiled = many or node.get_closest_marker("compiled")
-    for name in COMPILING:
-        module = importlib.import_module(name)
-        native = importlib.import_module("nsopt.mpcc").compile_native
-        patch.setattr(module, "compile_native", native if compiled else interpret)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def code_of_shared_runs(request, compiled_code):
-    with pytest.MonkeyPatch.context() as patch:
-        compile_where_it_pays(request.node, patch)
-        yield
-
-
-@pytest.fixture(autouse=True)
-def code_of_runs(request, monkeypatch, code_of_shared_runs):
-    compile_where_it_pays(request.node, monkeypatch)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c():
     """Hear Ctrl-C, here and in processes begun here, also in the background of a shell."""

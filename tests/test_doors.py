@@ -23,7 +23,7 @@ BEHIND = {
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
-        kernels.views leaves.background leaves.instructions leaves.leaf leaves.mapped
+        kernels.plan kernels.views leaves.background leaves.instructions leaves.leaf leaves.mapped
         leaves.operations leaves.routines
         """,
     "parts of mechanisms and steps that no user calls": """

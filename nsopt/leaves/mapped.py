@@ -27,8 +27,14 @@ Array = NDArray[np.float64]
 SOON = 0.02
 """Seconds that the virtual machine may take for a function before code of level 0 is made."""
 
+BLOCK = 512
+"""Instances that are evaluated together."""
+
 LATER = 1.0
 """Seconds that code of level 0 may take before code of level 2 is made."""
+
+MOST = 8
+"""Numbers of instances for which a leaf has the virtual machine ready."""
 
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
 _LINE = 64
@@ -106,15 +112,19 @@ class MappedLeaf:
         """
         each = [np.ascontiguousarray(x, dtype=float) for x in own]
         count = len(each[0])
-        given = [*each, *(np.array(x, dtype=float).ravel() for x in common)]
+        given: list[Array] = [*each, *(np.array(x, dtype=float).ravel() for x in common)]
         sizes = (*(count * n for n in self._sizes.own), *self._sizes.common)
         for i, (x, size) in enumerate(zip(given, sizes, strict=True)):
             if x.size != size:
                 name, i_of = self.function.name(), self.function.name_in(i)
                 raise ValueError(f"{name!r}: {i_of} has {x.size} entries, not {size}")
         found = [np.empty((count, size)) for size in self._sizes.outputs]
-        if count:
-            self.evaluate(count, [x.data for x in given], [x.data for x in found])
+        shared = [x.data for x in given[self.own :]]
+        for begin in range(0, count, BLOCK):
+            part = slice(begin, begin + BLOCK)
+            n = len(found[0][part])
+            here = [*(x[part].data for x in given[: self.own]), *shared]
+            self.evaluate(n, here, [x[part].data for x in found])
         return found
 
     def evaluate(
@@ -131,7 +141,7 @@ class MappedLeaf:
         """
         begin, code = perf_counter(), self._code
         if code is None:
-            self._interpreter(count).evaluate(given, found)
+            self._interpret(count, given, found)
         else:
             work = np.empty(code.work + _LINE // 8)
             inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
@@ -149,11 +159,21 @@ class MappedLeaf:
             self._making = True
         background.begin(self._improve())
 
-    def _interpreter(self, count: int) -> _Interpreter:
-        with self._lock:
+    def interpreter(self, count: int) -> ca.Function:
+        """Return the function at so many instances by CasADi's virtual machine, side by side."""
+        common = list(range(self.own, self.function.n_in()))
+        name = f"{self.function.name()}_many"
+        return self.function.map(name, "serial", count, common, [])
+
+    def _interpret(
+        self, count: int, given: Sequence[memoryview], found: Sequence[memoryview | None]
+    ) -> None:
+        with self._lock:  # an interpreter has one memory
             if count not in self._interpreters:
-                self._interpreters[count] = _Interpreter(self.function, self.own, count)
-            return self._interpreters[count]
+                while len(self._interpreters) >= MOST:
+                    del self._interpreters[next(iter(self._interpreters))]
+                self._interpreters[count] = _Interpreter(self.interpreter(count))
+            self._interpreters[count].evaluate(given, found)
 
     def _improve(self) -> Iterator[None]:
         try:
@@ -201,25 +221,21 @@ class MappedLeaf:
 
 
 class _Interpreter:
-    """A function at so many instances by CasADi's virtual machine, on given memory."""
+    """A function evaluated by CasADi's virtual machine on given memory."""
 
-    def __init__(self, function: ca.Function, own: int, count: int) -> None:
-        common = list(range(own, function.n_in()))
-        many = function.map(f"{function.name()}_many", "serial", count, common, [])
+    def __init__(self, function: ca.Function) -> None:
         buffer: Any
-        buffer, self._trigger = many.buffer()
-        self._buffer, self._function = buffer, many
+        buffer, self._trigger = function.buffer()
+        self._buffer, self._function = buffer, function
         # Where outputs that nobody asks for go.
-        self._spare = [np.zeros(many.nnz_out(i)).data for i in range(many.n_out())]
-        self._lock = threading.Lock()  # the buffer is one
+        self._spare = [np.zeros(function.nnz_out(i)).data for i in range(function.n_out())]
 
     def evaluate(self, given: Sequence[memoryview], found: Sequence[memoryview | None]) -> None:
-        with self._lock:
-            for i, values in enumerate(given):
-                self._buffer.set_arg(i, values)
-            for i, result in enumerate(found):
-                self._buffer.set_res(i, self._spare[i] if result is None else result)
-            self._trigger()
+        for i, values in enumerate(given):
+            self._buffer.set_arg(i, values)
+        for i, result in enumerate(found):
+            self._buffer.set_res(i, self._spare[i] if result is None else result)
+        self._trigger()
 
 
 def _address(memory: memoryview | None) -> int | None:

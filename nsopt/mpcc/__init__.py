@@ -15,13 +15,13 @@ from nsopt.mpcc.backend import (
     Point,
     WarmStart,
 )
-from nsopt.mpcc.block_functions import Code, Statements, Tables, over_instances
 from nsopt.mpcc.blocks import Rows, Slopes
 from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.ipopt import QUIET, Ipopt
 from nsopt.mpcc.layout import Kind, Tolerances
+from nsopt.mpcc.linear_solver import Ldlt
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
 from nsopt.mpcc.native import NativeFunction, compile_native
@@ -81,7 +81,6 @@ __all__ = [
     "ActiveSet",
     "Backend",
     "Bound",
-    "Code",
     "ConstraintBlock",
     "Daqp",
     "Derivatives",
@@ -94,6 +93,7 @@ __all__ = [
     "Ipopt",
     "IpoptQp",
     "Kind",
+    "Ldlt",
     "LimitedMemory",
     "Mpcc",
     "MultiStart",
@@ -129,13 +129,11 @@ __all__ = [
     "SquareProgram",
     "SquareSolver",
     "StageRun",
-    "Statements",
     "Stationarity",
     "StationarityKind",
     "Status",
     "StructuredNlp",
     "StructuredProgram",
-    "Tables",
     "Tolerances",
     "WarmStart",
     "Worst",
@@ -143,7 +141,6 @@ __all__ = [
     "constraint_block",
     "has_compiler",
     "min_rows",
-    "over_instances",
     "printing_to_stderr",
     "relax_discs",
     "smooth_discs",

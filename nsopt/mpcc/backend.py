@@ -112,8 +112,6 @@ class Nlp:
         Of a structured program, where it is started near its solutions.
     slope : float
         Largest entry of the gradient of f at a typical start, infinite where it is not known.
-    compiled : bool
-        Whether the program is solved by compiled code where there can be some.
     built : dict
         What backends have built for programs that differ in their limits alone.
     """
@@ -130,7 +128,6 @@ class Nlp:
     fixed: int = 0
     starts: WarmStart | None = None
     slope: float = np.inf
-    compiled: bool = False
     built: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
 
@@ -201,6 +198,11 @@ class Backend(ABC):
     @property
     def brief(self) -> Backend:
         """The same solver that gives up early, if it can; else itself."""
+        return self
+
+    @property
+    def of_many_steps(self) -> Backend:
+        """The same solver as it suits programs of many steps, or many solves of one program."""
         return self
 
     @property

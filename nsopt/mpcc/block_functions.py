@@ -1,86 +1,48 @@
-"""The function of a constraint block and its derivatives, evaluated at all its instances.
-
-They are interpreted by CasADi, or compiled for several instances at once (`Code`). Compiled
-code is found by the function of the block with its numbers as inputs. So it serves any number of
-steps and any mass, clearance or scale, and where it is there, nothing is differentiated.
-"""
+"""The function of a constraint block and its derivatives, evaluated at all its instances."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
 
+from nsopt.leaves import MappedLeaf
 from nsopt.mpcc.lifted_numbers import lifted_numbers
-from nsopt.mpcc.native import compile_library
-from nsopt.mpcc.processor import hash_of, processes, vectors
-from nsopt.mpcc.vector_code import VectorCode
-from nsopt.mpcc.vector_program import VectorProgram, calls_others
+from nsopt.mpcc.mapped_callback import MappedCallback
 
-GENERATORS = (
-    *("block_functions", "lifted_numbers"),
-    *("vector_code", "vector_operations", "vector_program"),
-)
-"""Modules on which compiled code depends."""
+LONG = 5000
+"""Instructions of a block from which its numbers are inputs of its functions: their machine code
+takes seconds, and serves any mass, clearance or scale then."""
 
-MANY = 200
-"""Instances from which functions that call others are compiled where tables are asked for."""
-
-
-class Code(ABC):
-    """What functions of many instances are compiled from; a new kind is one class."""
-
-    @abstractmethod
-    def writer(self, function: ca.Function, count: int) -> VectorCode | VectorProgram | None:
-        """Return what writes the C of a function of ``count`` instances; None to interpret it."""
-
-
-@dataclass(frozen=True)
-class Statements(Code):
-    """Straight-line code, in many seconds, up to twice as fast as tables."""
-
-    def writer(self, function: ca.Function, count: int) -> VectorCode:
-        del function, count
-        return VectorCode(vectors().lanes)
-
-
-@dataclass(frozen=True)
-class Tables(Code):
-    """Tables of instructions, in a second; of functions that call others, statements if many."""
-
-    def writer(self, function: ca.Function, count: int) -> VectorCode | VectorProgram | None:
-        if not calls_others(function):
-            return VectorProgram()
-        return Statements().writer(function, count) if count >= MANY else None
+MANY = 10
+"""Instances from which a function is one that machine code may come to evaluate."""
 
 
 @dataclass(frozen=True, eq=False)
 class InstanceFunction:
-    """A function of one instance of a block, or of as many as there are lanes.
+    """A function of one instance of a block.
 
     Parameters
     ----------
-    function : Function
-    lanes : int
-        Instances of a call; 1 if interpreted.
+    leaf : MappedLeaf
     numbers : DM (k,)
-        Its last input if compiled.
+        Its last input, if any.
     """
 
-    function: ca.Function
-    lanes: int = 1
-    numbers: ca.DM = field(default_factory=lambda: ca.DM(0, 1))
+    leaf: MappedLeaf
+    numbers: ca.DM
+    _callbacks: dict[int, MappedCallback] = field(default_factory=dict)
 
     def pattern(self, i: int) -> ca.Sparsity:
         """Return the pattern of an output of one instance."""
-        pattern = self.function.sparsity_out(i)
-        return ca.horzsplit(pattern, pattern.size2() // self.lanes)[0]
+        return self.leaf.function.sparsity_out(i)
 
     def __call__(self, own: Sequence[ca.MX], common: Sequence[ca.MX], count: int) -> list[ca.MX]:
         """Return outputs with the columns of each instance side by side.
+
+        They can be evaluated as long as this function is there.
 
         Parameters
         ----------
@@ -90,17 +52,12 @@ class InstanceFunction:
             Inputs that all instances share.
         count : int
         """
-        calls = -(-count // self.lanes)
-        spare = calls * self.lanes - count
-        if spare:  # the last instance, again
-            own = [ca.horzcat(x, ca.repmat(x[:, -1], 1, spare)) for x in own]
-        if self.lanes > 1:
-            common = [*common, ca.MX(self.numbers)]
-        mapped = self.function.map(calls)(*own, *(ca.repmat(x, 1, calls) for x in common))
-        outputs = [mapped] if self.function.n_out() == 1 else list(mapped)
-        if not spare:
-            return outputs
-        return [x[:, : x.size2() // (calls * self.lanes) * count] for x in outputs]
+        given = [*own, *common, *([ca.MX(self.numbers)] if self.numbers.numel() else [])]
+        if count < MANY:
+            return list(self.leaf.interpreter(count).call(given))
+        if count not in self._callbacks:
+            self._callbacks[count] = MappedCallback(self.leaf, count)
+        return list(self._callbacks[count].call(given))
 
 
 class BlockFunctions(NamedTuple):
@@ -121,98 +78,20 @@ class BlockFunctions(NamedTuple):
     jacobian: InstanceFunction
     hessian: InstanceFunction
 
+    @classmethod
+    def of(cls, function: ca.Function) -> BlockFunctions:
+        """Return those of (w, data, p) -> (rows, terms)."""
+        long = function.n_instructions() >= LONG
+        general, numbers = lifted_numbers(function) if long else (function, ca.DM(0, 1))
+        leaves = map(MappedLeaf, _derive(general), OWN)
+        return cls(*(InstanceFunction(leaf, numbers) for leaf in leaves))
+
 
 OWN = (2, 2, 2, 2, 3)
 """Inputs that each instance has for itself."""
 
 
-def interpreted(function: ca.Function, often: bool) -> BlockFunctions:
-    """Return the functions of a block for CasADi's virtual machine.
-
-    Merging what is alike in the Hessian takes most of the time to state a program, and pays where
-    it is evaluated ``often``.
-    """
-    return BlockFunctions(*(InstanceFunction(f) for f in _derive(function, often)))
-
-
-def compiled(function: ca.Function, code: Code, count: int) -> BlockFunctions:
-    """Return compiled functions of a block; interpreted ones where they cannot be compiled.
-
-    Parameters
-    ----------
-    function : Function
-    code : Code
-    count : int
-        Of instances.
-    """
-    writer = code.writer(function, count)
-    if writer is None:
-        return interpreted(function, True)
-    general, numbers = lifted_numbers(function)
-    names = [f"{function.name()}_{name}" for name in BlockFunctions._fields]
-    library = _library(
-        writer, general, names, lambda: zip(_derive(general, True), OWN, strict=True)
-    )
-    if library is None:
-        return interpreted(function, True)
-    return BlockFunctions(*(InstanceFunction(f, writer.lanes, numbers) for f in library))
-
-
-def over_instances(
-    function: ca.Function, own: int, count: int, compiled: Code | None = None
-) -> ca.Function:
-    """Return a function of many instances, whose inputs and outputs have a column for each.
-
-    Parameters
-    ----------
-    function : Function
-        Of vectors.
-    own : int
-        How many of its inputs, the first, each instance has for itself; the others are common.
-    count : int
-        Of instances.
-    compiled : Code, optional
-        None interprets it.
-    """
-    one = InstanceFunction(function) if compiled is None else _alone(function, own, compiled, count)
-    sizes = enumerate(function.numel_in(i) for i in range(function.n_in()))
-    given = [ca.MX.sym("x", n, count if i < own else 1) for i, n in sizes]
-    return ca.Function(function.name(), given, one(given[:own], given[own:], count))
-
-
-def _alone(function: ca.Function, own: int, code: Code, count: int) -> InstanceFunction:
-    """Return a compiled function without derivatives; interpreted where it cannot be compiled."""
-    writer = code.writer(function, count)
-    if writer is None:
-        return InstanceFunction(function)
-    general, numbers = lifted_numbers(function)
-    library = _library(writer, general, [function.name()], lambda: [(general, own)])
-    if library is None:
-        return InstanceFunction(function)
-    return InstanceFunction(library[0], writer.lanes, numbers)
-
-
-def _library(
-    writer: VectorCode | VectorProgram,
-    general: ca.Function,
-    names: Sequence[str],
-    functions: Callable[[], Iterable[tuple[ca.Function, int]]],
-) -> tuple[ca.Function, ...] | None:
-    """Return functions made from a general one, compiled; None where they cannot be."""
-
-    def units() -> list[str]:
-        for f, own in functions():
-            writer.add(f, own)
-        return writer.units(processes())
-
-    made_from = f"{hash_of(GENERATORS)} {writer.lanes} {general.serialize()}"
-    try:
-        return compile_library(names, made_from, units, vectors().flags)
-    except NotImplementedError:
-        return None
-
-
-def _derive(function: ca.Function, often: bool) -> list[ca.Function]:
+def _derive(function: ca.Function) -> list[ca.Function]:
     """Return the functions of `BlockFunctions`; inputs after p are common ones too."""
     names = ["w", "data", "p", "numbers"][: function.n_in()]
     w, data, *common = (ca.SX.sym(x, function.numel_in(i)) for i, x in enumerate(names))
@@ -229,5 +108,4 @@ def _derive(function: ca.Function, often: bool) -> list[ca.Function]:
         "jacobian": (known, [rows, ca.jacobian(rows, w)]),
         "hessian": (weighted, [H]),
     }
-    name, options = function.name(), {"cse": often}
-    return [ca.Function(f"{name}_{x}", *outputs[x], options) for x in BlockFunctions._fields]
+    return [ca.Function(f"{function.name()}_{x}", *outputs[x]) for x in BlockFunctions._fields]

@@ -10,7 +10,6 @@ from typing import Any
 
 import casadi as ca
 
-from nsopt.mpcc import linear_solver
 from nsopt.mpcc.backend import (
     Backend,
     Call,
@@ -23,6 +22,7 @@ from nsopt.mpcc.backend import (
     WarmStart,
 )
 from nsopt.mpcc.interrupt_callback import InterruptCallback
+from nsopt.mpcc.linear_solver import Ldlt
 from nsopt.mpcc.padding import PaddedCall, pad
 
 
@@ -31,9 +31,9 @@ class Ipopt(Backend):
     """The interior-point method IPOPT with the settings that suit complementarity.
 
     Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
-    1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems of
-    compiled motions are solved by `nsopt.mpcc.linear_solver`, others, and those that it gives up,
-    by MUMPS, unless ``options`` choose another solver. A motion without complementarity for which
+    1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems
+    are solved by MUMPS unless ``options`` choose another solver, those of motions of many steps by
+    `Ldlt`, and by MUMPS where that gives up. A motion without complementarity for which
     no step is found is solved again with an adaptive barrier, unless ``options`` choose a strategy.
 
     Parameters
@@ -46,6 +46,9 @@ class Ipopt(Backend):
     warm_start : WarmStart or None
         Of a single program: how to use multipliers when the start has them; None ignores them. Over
         a horizon they are the start's, with IPOPT's own barrier parameter.
+    linear_solver : Ldlt, optional
+        Over a horizon; by default that of motions of 100 steps or more, and of those that are
+        prepared for many solves. ``options`` that choose another one count more.
     options : mapping
         Further options of ``nlpsol``, e.g. ``{"ipopt.mu_strategy": "adaptive"}``.
     """
@@ -54,6 +57,7 @@ class Ipopt(Backend):
     constr_viol_tol: float | None = None
     max_iter: int | None = None
     warm_start: WarmStart | None = field(default_factory=WarmStart)
+    linear_solver: Ldlt | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,11 +90,16 @@ class Ipopt(Backend):
         """With ``tol`` 1.5e-5 at least."""
         return replace(self, tol=FAIR if self.tol is None else max(self.tol, FAIR))
 
+    @property
+    def of_many_steps(self) -> Ipopt:
+        """With `Ldlt`."""
+        return replace(self, linear_solver=Ldlt())
+
     def build(self, nlp: Nlp) -> Call:
         """Compile; a single program for cold starts, and for warm ones where the first comes."""
         if nlp.derivatives is not None:
             chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
-            own = linear_solver.options() if nlp.compiled and not chosen else {}
+            own = {} if chosen or self.linear_solver is None else self.linear_solver.options
             by = partial(self._over_horizon, nlp, nlp.derivatives)
             barrier = "ipopt.mu_strategy" in self.options or nlp.starts is not None
             otherwise = {} if nlp.complementary or barrier else ADAPTIVE

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.native import compile_shared
 from nsopt.mpcc.processor import vectors
 
@@ -30,8 +32,18 @@ def library() -> Path | None:
     return compile_shared("ldlt", "\n".join(units), lambda: units, flags)
 
 
+@dataclass(frozen=True)
+class Ldlt:
+    """The linear solver of programs over a horizon in C; without a compiler of C it is MUMPS."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Options of IPOPT by which it takes it."""
+        return options() if has_compiler() else {}
+
+
 def options() -> Mapping[str, Any]:
-    """Return options of IPOPT by which it takes that library; none without a compiler."""
+    """Return options of IPOPT by which it takes that library; none where it is not compiled."""
     found = library()
     if found is None:
         return {}

@@ -108,42 +108,6 @@ def compile_native(function: ca.Function, *, folder: Path | None = None) -> Nati
     return NativeFunction(native, True, cached, time.perf_counter() - start)
 
 
-def compile_library(
-    names: Sequence[str],
-    made_from: str,
-    units: Callable[[], Sequence[str]],
-    flags: Sequence[str],
-) -> tuple[ca.Function, ...] | None:
-    """Compile several functions into one library, or load it if that was done before.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the functions.
-    made_from : str
-        A text that says all that the functions compute: with it the library is found again.
-    units : callable
-        Returns the translation units in C, which are compiled at the same time; called where the
-        library is not there.
-    flags : sequence of str
-        Further ones of the compiler.
-
-    Returns
-    -------
-    tuple of Function, or None
-        None without a compiler, and where compiling fails; a ``RuntimeWarning`` then says why, once
-        in a process.
-    """
-    stated = hashlib.sha256(made_from.encode()).hexdigest()
-    try:
-        build = _Build(found_compiler(), tuple(names), stated, ("-O2", *flags), units)
-        return _obtain(build, cache_folder())[0]
-    except (RuntimeError, OSError) as why:
-        what = f"{names[0]!r} and its derivatives run"
-        _say(str(why), f"{what} in CasADi's virtual machine, slower than compiled: {why}")
-        return None
-
-
 def compile_shared(
     name: str, made_from: str, units: Callable[[], Sequence[str]], flags: Sequence[str]
 ) -> Path | None:
@@ -153,13 +117,19 @@ def compile_shared(
     ----------
     name : str
         Of the library, in its manifest.
-    made_from, units, flags
-        As of `compile_library`.
+    made_from : str
+        A text that says all that the library holds: with it the library is found again.
+    units : callable
+        Returns the translation units in C, which are compiled at the same time; called where the
+        library is not there.
+    flags : sequence of str
+        Further ones of the compiler.
 
     Returns
     -------
     Path or None
-        A file of this process, which is there until it ends. None as of `compile_library`.
+        A file of this process, which is there until it ends. None without a compiler, and where
+        compiling fails; a ``RuntimeWarning`` then says why, once in a process.
     """
     stated = hashlib.sha256(made_from.encode()).hexdigest()
     try:

@@ -1,8 +1,7 @@
-"""What compiled code depends on beside its functions: the machine's vectors, and our generators."""
+"""What compiled code depends on beside its source: the vectors of the machine."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from functools import cache
@@ -32,12 +31,3 @@ def processes() -> int:
     """Return how many processes this one may run at the same time."""
     usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     return len(usable(0))
-
-
-@cache
-def hash_of(modules: tuple[str, ...]) -> str:
-    """Return the hash of modules of this folder, which make code."""
-    found = hashlib.sha256()
-    for name in modules:
-        found.update(Path(__file__).with_name(f"{name}.py").read_bytes())
-    return found.hexdigest()

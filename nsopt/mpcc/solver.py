@@ -61,12 +61,6 @@ class Solver:
         `FischerBurmeister`. Of single programs; steps of a simulation have retries of their own.
     multi_start : MultiStart, optional
         Further starts; the best of all solutions is returned.
-    compiled : bool, optional
-        Whether functions over a horizon are compiled: ten times as fast, after a compiler that
-        takes some seconds, or half a minute, once; the code is kept, and serves other numbers of
-        steps, masses and clearances. By default where there is a compiler, to code that takes a
-        second or two from 100 steps on, to faster code where the optimization is prepared for many
-        solves. Single programs have `Sqp(native=True)`.
 
     Raises
     ------
@@ -80,7 +74,6 @@ class Solver:
     tolerances: Tolerances | None = None
     polish: bool = True
     retries: int | None = None
-    compiled: bool | None = None
     active_set: ActiveSet | None = None
     phase_two: bool = True
     recovery: Sequence[Recovery] | None = None

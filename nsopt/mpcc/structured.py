@@ -19,18 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Derivatives, Nlp
-from nsopt.mpcc.block_functions import BlockFunctions, Code, compiled, interpreted
+from nsopt.mpcc.block_functions import BlockFunctions
 from nsopt.mpcc.blocks import stacked
 from nsopt.mpcc.derivatives import Entries
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-MANY = 10
-"""Instances from which it pays to compile a function."""
-
-OFTEN = 50
-"""Instances from which it pays to make a function shorter before it is evaluated."""
 
 
 class PairPart(Enum):
@@ -244,19 +238,15 @@ class StructuredNlp:
         limits = (self.lower, self.upper)
         return Nlp(name, self.x, self.p, *values, *limits, derivatives, self.complementary)
 
-    def derivatives(self, *, compiled: Code | None = None) -> Derivatives:
+    def derivatives(self) -> Derivatives:
         """Return values, gradient, Jacobian and Hessian.
 
-        Parameters
-        ----------
-        compiled : Code, optional
-            What functions of many instances are compiled from; None interprets them. Code does not
-            depend on the number of instances, and is kept from one process to the next.
+        They can be evaluated as long as this program, or one restated from it, is there.
         """
         n, x, p = self.x.numel(), self.x, self.p
         gradient, jacobian, hessian = Entries(), Entries(), Entries()
         f, slope, g, rows, row = ca.MX(0), ca.MX(0), [], [], 0
-        for block, functions in zip(self.blocks, self._functions(compiled), strict=True):
+        for block, functions in zip(self.blocks, self._functions, strict=True):
             own, count = self._own(block), block.count
             if functions.slope.pattern(1).nnz():
                 f += ca.sum2(functions.value(own, [p], count)[0])
@@ -282,16 +272,9 @@ class StructuredNlp:
             ca.Function("nlp_hess_l", weighted, [H], [*names, "lam_f", "lam_g"], ["H"]),
         )
 
-    def _functions(self, code: Code | None) -> list[BlockFunctions]:
-        """Return the functions of each block; those of one function are one."""
-        made: dict[int, BlockFunctions] = {}
-        for block in self.blocks:
-            key = block.function.__hash__()
-            if key not in made:
-                native, often = block.count >= MANY, block.count >= OFTEN
-                made[key] = (
-                    compiled(block.function, code, block.count)
-                    if code and native
-                    else interpreted(block.function, often)
-                )
+    @cached_property
+    def _functions(self) -> list[BlockFunctions]:
+        """The functions of each block; those of one function are one."""
+        known = {block.function.__hash__(): block.function for block in self.blocks}
+        made = {key: BlockFunctions.of(function) for key, function in known.items()}
         return [made[block.function.__hash__()] for block in self.blocks]

@@ -14,7 +14,6 @@ import numpy as np
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
-from nsopt.mpcc.block_functions import Code
 from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
@@ -54,8 +53,6 @@ class StructuredProgram:
     backend : Backend
     settings : Settings
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
-    compiled : Code, optional
-        As of `StructuredNlp.derivatives`.
     p : (k,), optional
         Typical parameters, homotopy numbers included.
     start : (n,), optional
@@ -67,15 +64,14 @@ class StructuredProgram:
         nlp: StructuredNlp,
         backend: Backend,
         settings: Settings,
-        compiled: Code | None,
         p: Vector | None = None,
         start: Vector | None = None,
     ) -> None:
         self._backend, self._settings, self._slope = backend, settings, np.inf
-        self._compiled, self._built = compiled is not None, dict[Hashable, Any]()
+        self._built = dict[Hashable, Any]()
         self._p = np.full(nlp.p.numel(), np.nan) if p is None else p
         split = SimpleBounds.of(nlp)
-        self._of_rest = split.rest.derivatives(compiled=compiled)
+        self._of_rest = split.rest.derivatives()
         self._derivatives = split.derivatives(self._of_rest)
         if start is not None:
             slope = np.asarray(self._derivatives.grad_f(start, self._p)[1])
@@ -183,9 +179,7 @@ class StructuredProgram:
         return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
 
     def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
-        return replace(
-            nlp, slope=self._slope, starts=starts, compiled=self._compiled, built=self._built
-        )
+        return replace(nlp, slope=self._slope, starts=starts, built=self._built)
 
     def _try(
         self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool

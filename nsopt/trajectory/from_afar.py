@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
-from nsopt.mpcc import Code, Point, Schedule, Solution, Solver, StructuredProgram
+from nsopt.mpcc import Point, Schedule, Solution, Solver, StructuredProgram
 from nsopt.parameter import Parameter
 from nsopt.trajectory.dry_friction import solved
 from nsopt.trajectory.stated_program import StatedProgram
@@ -34,7 +34,6 @@ HALVES = 10
 def solved_from_afar(
     now: StatedProgram,
     solver: Solver,
-    compiled: Code | None,
     p: Array,
     start: Point,
     schedules: Sequence[Schedule],
@@ -49,8 +48,6 @@ def solved_from_afar(
     ----------
     now : StatedProgram
     solver : Solver
-    compiled : Code or None
-        What functions of many steps are compiled from; None to interpret them.
     p : (np,)
         Parameters of the mechanism.
     start, schedules
@@ -59,7 +56,7 @@ def solved_from_afar(
     x = now.transcription
     if not (isinstance(x, Collocation) and sought_from_afar(x, solver, start)):
         return solved(now.program, x, p, start, schedules)
-    distances, reaching = _distances(x, start, p), _Reaching.of(now, x, solver, compiled, p, start)
+    distances, reaching = _distances(x, start, p), _Reaching.of(now, x, solver, p, start)
     found: list[Solution] = []
     lost: list[Solution] = []
     for share in SHARES:
@@ -127,7 +124,6 @@ class _Reaching(NamedTuple):
         now: StatedProgram,
         motion: Collocation,
         solver: Solver,
-        compiled: Code | None,
         p: Array,
         start: Point,
     ) -> _Reaching:
@@ -140,7 +136,7 @@ class _Reaching(NamedTuple):
                 elements[k] = replace(x, reach=Parameter(names[-1], 1.0))
         other = replace(motion, dynamics=assemble(d.mechanism, elements, d.gravity))
         typical = other.parameters(other.dynamics.values(numbers)), start.x
-        made = other.nlp(), solver.backend, now.settings, compiled
+        made = other.nlp(), solver.backend, now.settings
         program = StructuredProgram(*made, *typical)
         return cls(other, program, now.settings.schedules, tuple(names), numbers)
 

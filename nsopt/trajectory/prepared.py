@@ -39,9 +39,9 @@ from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.other_starts import Swinging, other_starts, search_elsewhere
 from nsopt.trajectory.programs import (
-    compiled_from,
     schedules_from,
     starting_point,
+    suited,
     transcribed,
 )
 from nsopt.trajectory.resting_joints import Found
@@ -64,8 +64,8 @@ class PreparedOptimization:
     dynamics, horizon, costs, conditions, guess, inputs, parameters, scheme, solver
         As for `optimize`; what `solve` is not given otherwise is as here.
     often : bool
-        Whether it is to be solved many times: then functions are compiled, however few steps there
-        are, if there is a compiler and ``solver`` does not say otherwise.
+        Whether it is to be solved many times: then its linear systems are solved as those of many
+        steps, however few there are.
 
     Attributes
     ----------
@@ -99,8 +99,7 @@ class PreparedOptimization:
         self._conditions = conditions
         with interruptible(), naming(Cost, Condition):  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
-            compiled = compiled_from(self._solver, horizon.steps, often=often)
-            self._search = SingleMotion(self._solver, horizon, compiled)
+            self._search = SingleMotion(suited(self._solver, horizon.steps, often=often), horizon)
             self._program = self._built(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 
@@ -117,7 +116,7 @@ class PreparedOptimization:
 
         Nothing is built anew where only numbers differ: parameters, the guess, and those numbers of
         conditions that are limits, such as a posture at the start or end, the position of a
-        `Reach`, a range. Else the program is built again, by code that is compiled already where
+        `Reach`, a range. Else the program is built again, by machine code that is kept where
         its structure is the same. Programs on coarser grids, and those of contacts that reach
         farther, are built for each solve that begins with them.
 
@@ -303,7 +302,6 @@ class PreparedOptimization:
             p=p,
             scheme=self._scheme,
             relaxation=horizon_settings(self._solver).relaxation,
-            compiled=self._search.compiled,
         )
         statement = Statement(self._dynamics, conditions, self._inputs, p)
         check_feasible(statement, self._horizon)

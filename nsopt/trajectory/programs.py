@@ -9,17 +9,13 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
-    Code,
     Point,
     Relaxation,
     Schedule,
     Settings,
     Solver,
-    Statements,
     StationarityKind,
     StructuredNlp,
-    Tables,
-    has_compiler,
 )
 from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.conditions import Condition
@@ -41,23 +37,13 @@ from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.stepped import Stepped
 
 LONG = 100
-"""Steps from which functions are compiled unless the solver says otherwise."""
+"""Steps from which a program is one of many steps."""
 
 
-def compiled_from(solver: Solver, steps: int, *, often: bool) -> Code | None:
-    """Return what functions over a horizon are compiled from; None where they are interpreted.
-
-    Parameters
-    ----------
-    solver : Solver
-    steps : int
-    often : bool
-        Whether the program is solved many times.
-    """
-    if solver.compiled or (solver.compiled is None and often and has_compiler()):
-        return Statements()
-    by_default = solver.compiled is None and steps >= LONG and has_compiler()
-    return Tables() if by_default else None
+def suited(solver: Solver, steps: int, *, often: bool) -> Solver:
+    """Return a solver as it suits a program of so many steps, that is solved ``often`` or not."""
+    many = often or steps >= LONG
+    return replace(solver, backend=solver.backend.of_many_steps) if many else solver
 
 
 def transcribed(
@@ -70,15 +56,11 @@ def transcribed(
     p: Array,
     scheme: Scheme | None,
     relaxation: Relaxation = SETTINGS.relaxation,
-    compiled: Code | None = None,
 ) -> Transcription:
-    """Return the program of a motion, arguments as for `optimize`.
-
-    What verifies it is ``compiled``.
-    """
+    """Return the program of a motion, arguments as for `optimize`."""
     stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
     if scheme is None and not not_by_default(dynamics):
-        return Collocation(*stated, compiled=compiled)
+        return Collocation(*stated)
     return Stepped(*stated, scheme or Variational(), p, relaxation)
 
 

@@ -11,7 +11,6 @@ from nsopt.interrupt import interrupted
 from nsopt.mpcc import (
     AT_ONCE,
     BESIDE,
-    Code,
     Point,
     Schedule,
     Solution,
@@ -53,13 +52,10 @@ class SingleMotion(MotionSearch[StatedProgram]):
     ----------
     solver : Solver
     horizon : Horizon
-    compiled : Code or None
-        What functions of many steps are compiled from; None to interpret them.
     """
 
     solver: Solver
     horizon: Horizon
-    compiled: Code | None
 
     def program(
         self,
@@ -75,13 +71,13 @@ class SingleMotion(MotionSearch[StatedProgram]):
         # Motions through contacts begin far from where they end.
         start = None if transcription.unilateral else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
-        program = StructuredProgram(nlp, self.solver.backend, settings, self.compiled, *typical)
+        program = StructuredProgram(nlp, self.solver.backend, settings, *typical)
         return StatedProgram(statement, transcription, nlp, settings, program, tie, guess)
 
     def first(
         self, now: StatedProgram, p: Array, start: Point, schedules: Sequence[Schedule]
     ) -> Solution:
-        return solved_from_afar(now, self.solver, self.compiled, p, start, schedules)
+        return solved_from_afar(now, self.solver, p, start, schedules)
 
     def at_once(self, now: StatedProgram, start: Point) -> bool:
         x = now.transcription

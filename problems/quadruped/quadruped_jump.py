@@ -4,6 +4,7 @@ import numpy as np
 from _solo12 import posture, solo12
 
 from nsopt import GROUND, Frame, Solver
+from nsopt.mpcc import Ipopt, Ldlt
 from nsopt.trajectory import (
     ActuatorLimits,
     ClearOf,
@@ -35,7 +36,7 @@ optimization = Optimization(
     Quintic(),
     # As by default but for the last stages: friction of four feet that land is sharpened by thirds.
     solver=Solver(
-        compiled=True,
+        Ipopt(linear_solver=Ldlt()),
         schedules=[
             (10.0, 1e-1, 1e-3, 1e-5, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8),
             (10.0, 1e-1, 1e-3, 1e-5, 1e-6, 1e-7, 3e-8, 1e-8),

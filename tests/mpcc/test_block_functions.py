@@ -1,11 +1,11 @@
-"""Compiled functions of blocks compute what CasADi's interpreter does."""
+"""Functions of blocks are as their mathematics says, whoever evaluates them."""
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Statements, Tables
-from nsopt.mpcc.block_functions import InstanceFunction, compiled, interpreted
+from nsopt.mpcc import block_functions
+from nsopt.mpcc.block_functions import BlockFunctions, InstanceFunction
 
 COUNT = 21
 """Instances, more than one call takes and no multiple of it."""
@@ -39,33 +39,65 @@ def values(f: InstanceFunction, inputs: list[np.ndarray], own: int) -> np.ndarra
     return np.asarray(call(*inputs))
 
 
-@pytest.mark.parametrize("code", [Tables(), Statements()])
-@pytest.mark.parametrize("function", [SMOOTH, BROKEN], ids=["smooth", "broken"])
-def test_compiled_is_as_interpreted(function, code):
-    native, plain = compiled(function, code, COUNT), interpreted(function, True)
-    assert native.rows.lanes > 1
+def compile_all(functions, level):
+    for x in functions:
+        x.leaf.compile(level)
+
+
+def evaluated(functions, function):
+    """Return the last output of each of the functions of a block at all instances."""
     rng = np.random.default_rng(0)
     w = np.vstack([rng.uniform(0.1, 2.0, (2, COUNT)), rng.normal(size=COUNT)])
-    data, p = np.arange(float(COUNT))[None], np.array([[0.7]])
+    data, p, sigma = np.arange(float(COUNT))[None], np.array([[0.7]]), np.array([[1.3]])
     lam = rng.normal(size=(function.numel_out(0), COUNT))
-    for name in ("value", "rows", "slope", "jacobian"):
-        known = [w, data, p]
-        found, expected = (values(getattr(x, name), known, 2) for x in (native, plain))
-        assert found == pytest.approx(expected, rel=1e-13, abs=1e-13), name
-    known = [w, data, lam, p, np.array([[1.3]])]
-    found, expected = (values(x.hessian, known, 3) for x in (native, plain))
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    found = [values(x, [w, data, p], 2) for x in functions[:-1]]
+    return [*found, values(functions.hessian, [w, data, lam, p, sigma], 3)]
 
 
-@pytest.mark.parametrize("code", [Tables(), Statements()])
-def test_functions_that_call_others(code):
-    """Tables have no calls: such a function is interpreted, of many instances compiled."""
+@pytest.mark.parametrize("function", [SMOOTH, BROKEN], ids=["smooth", "broken"])
+def test_machine_code_has_the_bits_of_the_virtual_machine(function, tmp_path, monkeypatch):
+    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path))
+    functions = BlockFunctions.of(function)
+    expected = evaluated(functions, function)
+    for level in (0, 2):
+        compile_all(functions, level)
+        for found, known in zip(evaluated(functions, function), expected, strict=True):
+            assert found.tobytes() == known.tobytes()
+
+
+def test_numbers_of_long_functions_are_inputs(tmp_path, monkeypatch):
+    """Their code serves other numbers: nothing is compiled for these."""
+    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path))
+    alone = [BlockFunctions.of(block(c * ca.sin(X), c * Y)) for c in (0.3, 0.4)]
+    monkeypatch.setattr(block_functions, "LONG", 1)
+    for c, expected in zip((0.3, 0.4), alone, strict=True):
+        function = block(c * ca.sin(X), c * Y)
+        functions = BlockFunctions.of(function)
+        assert c in functions.rows.numbers.nonzeros()
+        compile_all(functions, 0)
+        assert len(list(tmp_path.glob("*.o"))) == len(functions)
+        known = evaluated(expected, function)
+        for found, number in zip(evaluated(functions, function), known, strict=True):
+            assert found == pytest.approx(number, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("count", [1, block_functions.MANY - 1, block_functions.MANY])
+def test_few_instances_are_as_many(count):
+    functions = BlockFunctions.of(SMOOTH)
+    w = np.linspace(0.1, 0.9, 3 * COUNT).reshape(3, COUNT)
+    data, p = np.arange(float(COUNT))[None], np.array([[0.7]])
+    of_all = values(functions.jacobian, [w, data, p], 2)
+    own = [ca.MX(w[:, :count]), ca.MX(data[:, :count])]
+    call = ca.Function("call", [], functions.jacobian(own, [ca.MX(p)], count)[-1:])
+    found = np.asarray(call()["o0"])
+    assert found.tobytes() == of_all[:, : found.shape[1]].tobytes()
+
+
+def test_functions_that_call_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("NSOPT_CACHE", str(tmp_path))
     inner = ca.Function("inner", [X], [ca.sin(X) * X], {"never_inline": True})
-    calls = block(inner(X) + Y, inner(Z))
-    few, many = (compiled(calls, code, count) for count in (COUNT, 200))
-    assert (few.rows.lanes > 1) == (code == Statements())
-    assert many.rows.lanes > 1
+    functions = BlockFunctions.of(block(inner(X) + Y, inner(Z)))
     w, data, p = np.full((3, COUNT), 0.5), np.zeros((1, COUNT)), np.zeros((1, 1))
-    for made in (few, many):
-        expected = np.sin(0.5) * 0.5 + np.array([[0.5], [0.0]])
-        assert values(made.rows, [w, data, p], 2) == pytest.approx(np.tile(expected, COUNT))
+    compile_all(functions, 0)
+    expected = np.sin(0.5) * 0.5 + np.array([[0.5], [0.0]])
+    assert values(functions.rows, [w, data, p], 2) == pytest.approx(np.tile(expected, COUNT))

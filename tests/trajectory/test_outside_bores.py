@@ -21,7 +21,7 @@ from nsopt.mpcc import Ipopt
 from nsopt.trajectory import EndAt, Horizon, InputEffort, Quintic, StartAt, optimize
 
 CLEARANCE = 1e-3
-ONCE = Solver(Ipopt(max_iter=1), phase_two=False, retries=0, compiled=False)
+ONCE = Solver(Ipopt(max_iter=1), phase_two=False, retries=0)
 
 
 def started(start, end):

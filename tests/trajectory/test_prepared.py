@@ -12,7 +12,6 @@ from nsopt import (
     PlaneContact,
     Prismatic,
     Revolute,
-    Solver,
     assemble,
 )
 from nsopt.mpcc import StructuredProgram
@@ -36,7 +35,7 @@ from nsopt.trajectory import (
 )
 from tests.trajectory.mechanisms import cart, gantry
 
-REST, PLAIN = Straight([0], [1]), Solver(compiled=False)
+REST = Straight([0], [1])
 
 
 @pytest.fixture
@@ -59,9 +58,7 @@ def between(start, end):
 
 def prepared(dynamics, conditions, *more, **options):
     horizon = options.pop("horizon", Horizon(1.0, 20))
-    return PreparedOptimization(
-        dynamics, horizon, [Effort(), *more], conditions, REST, solver=PLAIN, **options
-    )
+    return PreparedOptimization(dynamics, horizon, [Effort(), *more], conditions, REST, **options)
 
 
 def loaded(mass):
@@ -121,7 +118,6 @@ def test_another_place_to_reach(built):
         [Effort()],
         conditions(1, 1),
         Straight([0, 0], [1, 1]),
-        solver=PLAIN,
     )
     for x, y in ((1, 1), (2, -1)):
         result = motion.solve(conditions=conditions(x, y))
@@ -142,7 +138,7 @@ def test_other_rows_are_built_anew(built, conditions):
     motion = prepared(cart(), between(0, 1))
     result = motion.solve(conditions=conditions)
     assert len(built) == 2
-    anew = optimize(cart(), Horizon(1.0, 20), [Effort()], conditions, REST, solver=PLAIN)
+    anew = optimize(cart(), Horizon(1.0, 20), [Effort()], conditions, REST)
     assert result.objective == pytest.approx(anew.objective, abs=1e-7)
     assert result.objective != pytest.approx(12, abs=0.1)
     assert motion.solve().objective == pytest.approx(12, abs=1e-8)

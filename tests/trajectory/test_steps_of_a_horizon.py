@@ -44,7 +44,7 @@ from tests.trajectory.lifted import ARM, PENDULUM, held, lifted, on_an_ideal_hin
 def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
     """As the step and the clearance fall; what rattles at no cost would end 1 % above."""
     off = []
-    for steps in (49, 98):  # from 100 on steps are compiled
+    for steps in (49, 98):  # from 100 on another solver of linear systems
         ideal = lifted(ARM, None, steps, scheme=Variational())
         worn = lifted(ARM, 1e-5, steps, scheme=Variational(normal_implicitness=0.5))
         turned = worn["q"].values[:, [2, 5]] - ideal["q"].values

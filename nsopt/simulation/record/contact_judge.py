@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import casadi as ca
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.record.evaluation import AtTimes
+from nsopt.simulation.record.evaluation import BLOCK, AtTimes
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
 from nsopt.simulation.record.node_forces import hold_closed
 
@@ -32,9 +32,6 @@ them do changes from step to step, and no impact is less than what all of them d
 SLIGHT = 1e-3
 """Steps: an impulse that a scheme says to act at once, where steps end at impacts, is one of more
 of them of the lasting force, however short flights were before; less is left by solvers."""
-
-SIZES = (1, 16, 128, 512)
-"""Numbers of nodes that are evaluated in one go."""
 
 
 class Held(NamedTuple):
@@ -102,7 +99,10 @@ class ContactJudge:
         self._d, self._p, self._gains = dynamics, p, gains
         owners = np.array(dynamics.contact_owners)
         self.of_joint = (owners[:, None] == owners).astype(float)
-        self._equations: dict[int, NodeEquations] = {}
+
+    @cached_property
+    def _equations(self) -> NodeEquations:
+        return NodeEquations(self._d, self._gains)
 
     def judge(
         self,
@@ -137,16 +137,11 @@ class ContactJudge:
         slip : (n, ns) [N]
         pressing : (n, ng)
         """
-        n = len(slip)
-        size = next((x for x in SIZES if x >= n), SIZES[-1])
-        if size not in self._equations:
-            self._equations[size] = NodeEquations(self._d, size, self._gains)
-        equations, parts = self._equations[size], []
-        for begin in range(0, n, size):
-            rows = slice(begin, begin + size)
-            parts.append(
-                _find_held(equations, tuple(x[rows] for x in nodes), slip[rows], pressing[rows])
-            )
+        parts = []
+        for begin in range(0, len(slip), BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            here = tuple(x[rows] for x in nodes)
+            parts.append(_find_held(self._equations, here, slip[rows], pressing[rows]))
         return Held(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
     def nodes(
@@ -243,7 +238,7 @@ def _find_held(
     nodes = Nodes(t, q, v, p, drive, t, none, np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
     W, T = equations.directions(t, q, p)
-    gap, drift = AtTimes(_gaps(equations.dynamics), equations.times)(t, q, p)
+    gap, drift = AtTimes(_gaps(equations.dynamics))(t, q, p)
     rate = (W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
     at = at._replace(force=at.force + (T @ slip[:, :, None])[:, :, 0])
     found, compliance = hold_closed(at, W, equations.gap_bias(at.nodes), pressing)

@@ -84,22 +84,18 @@ class NodeEquations:
     Parameters
     ----------
     dynamics : Dynamics
-    times : int
-        Number of nodes.
     gains : float, float [1/s], optional
         `Scheme.gains`.
     """
 
-    def __init__(
-        self, dynamics: Dynamics, times: int, gains: tuple[float, float] | None = None
-    ) -> None:
-        self.dynamics, self.times, self._gains = dynamics, times, gains
-        self._matrices = AtTimes(_matrices(dynamics), times)
-        self._forces = AtTimes(_forces(dynamics), times)
-        self._directions = AtTimes(_directions(dynamics), times)
-        self._gap_bias = AtTimes(dynamics.gap_bias, times)
+    def __init__(self, dynamics: Dynamics, gains: tuple[float, float] | None = None) -> None:
+        self.dynamics, self._gains = dynamics, gains
+        self._matrices = AtTimes(_matrices(dynamics))
+        self._forces = AtTimes(_forces(dynamics))
+        self._directions = AtTimes(_directions(dynamics))
+        self._gap_bias = AtTimes(dynamics.gap_bias)
         friction = dynamics.friction_joints
-        self._friction = AtTimes(dynamics.joint_friction, times) if friction else None
+        self._friction = AtTimes(dynamics.joint_friction) if friction else None
 
     def at(self, x: Nodes) -> EquationsAt:
         """Return the equations at a block of nodes."""

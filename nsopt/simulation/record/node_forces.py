@@ -63,7 +63,7 @@ def node_forces(
     pressing : (n, ng)
         Whether contacts press there.
     """
-    equations = NodeEquations(d, len(nodes.t), gains)
+    equations = NodeEquations(d, gains)
     solver, parts = _Solver(equations), []
     for rows in nodes.blocks():
         at = equations.at(nodes.part(rows))
@@ -87,11 +87,11 @@ class _Solver:
 
     def __init__(self, equations: NodeEquations) -> None:
         self._equations, self._d = equations, equations.dynamics
-        self._reactions = AtTimes(self._d.reactions, equations.times)
+        self._reactions = AtTimes(self._d.reactions)
         self._transmission = None
         if self._d.redundant:
             by_mu = transmission(self._d.reactions, len(self._d.internal_names))
-            self._transmission = AtTimes(by_mu, equations.times)
+            self._transmission = AtTimes(by_mu)
 
     def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return accelerations and wrenches (n, joint, 6) under the forces of contacts.

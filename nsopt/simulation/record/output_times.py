@@ -125,7 +125,7 @@ class OutputTimes:
         self, before: Start, steps: AcceptedSteps, k: Array, share: Array, struck: Array
     ) -> tuple[Array, Array]:
         q, v = np.vstack([before.q, steps.q]), np.vstack([before.v, steps.v])
-        state = AtTimes(_between(self.dynamics), max(len(k), 1))
+        state = AtTimes(_between(self.dynamics))
         found_q, found_v = state(
             q[k], v[k], q[k + 1], v[k + 1], steps.h[k], share, struck.astype(float)
         )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nsopt.mpcc import (
-    Code,
     Point,
     Schedule,
     Settings,
@@ -47,17 +46,14 @@ class PhasesMotion(MotionSearch[PhasesProgram]):
     ----------
     solver : Solver
     settings : Settings
-    compiled : Code or None
-        What functions of many steps are compiled from; None to interpret them.
     """
 
     solver: Solver
     settings: Settings
-    compiled: Code | None
 
     def program(self, linked: LinkedPhases) -> PhasesProgram:
         """Return the program of linked phases."""
-        made = linked.nlp, self.solver.backend, self.settings, self.compiled
+        made = linked.nlp, self.solver.backend, self.settings
         return PhasesProgram(linked, StructuredProgram(*made, linked.parameters, linked.start()))
 
     def first(

@@ -23,7 +23,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc import Bound, Code, ConstraintBlock, Solution, StructuredNlp, constraint_block
+from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -53,8 +53,6 @@ class Collocation(Transcription):
     ----------
     creep : (number of `JointFriction` elements,), by keyword
         Speeds up to which dry friction is smoothed, `grid_creep`; zero leaves that of the law.
-    compiled : Code, optional, by keyword
-        What functions that verify a motion are compiled from; None to interpret them.
 
     Raises
     ------
@@ -64,7 +62,6 @@ class Collocation(Transcription):
     """
 
     creep: tuple[float, ...] = field(default=(), kw_only=True)
-    compiled: Code | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

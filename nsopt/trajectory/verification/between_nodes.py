@@ -176,8 +176,7 @@ class LimitsBetweenNodes:
         """Return the rows where shares (steps, n) of each step have passed, (steps, rows, n)."""
         steps, n = shares.shape
         t, q, v, a, u = self.transcription.at(fine, np.repeat(np.arange(steps), n), shares.ravel())
-        compiled = self.transcription.compiled
-        (rows,) = evaluate_at_times(self.statement.function, t, q, v, a, u, compiled=compiled)
+        (rows,) = evaluate_at_times(self.statement.function, t, q, v, a, u)
         wanted = rows[:, [k for k, _ in self._limits]].reshape(steps, n, -1)
         return np.ascontiguousarray(wanted.transpose(0, 2, 1))
 

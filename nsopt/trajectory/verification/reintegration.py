@@ -13,8 +13,9 @@ import numpy as np
 import scipy
 
 from nsopt.interrupt import interruptible, remember
+from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Code, Evaluator, over_instances
+from nsopt.mpcc import Evaluator
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import evaluate_at_times
 from nsopt.trajectory.guesses import Trajectory
@@ -59,9 +60,6 @@ class _ByPolynomials(Protocol):
 
     @property
     def inputs(self) -> Sequence[str]: ...
-
-    @property
-    def compiled(self) -> Code | None: ...
 
     def everywhere(self, speed: float) -> Array: ...
 
@@ -114,7 +112,7 @@ class Reintegration:
         x, n = self.transcription, len(points[0])
         given = (*points, np.tile(np.append(p, x.everywhere(creep)), (n, 1)))
         function = _forces(x.dynamics, tuple(x.inputs))
-        forces, powers, net = evaluate_at_times(function, *given, compiled=x.compiled)
+        forces, powers, net = evaluate_at_times(function, *given)
         return forces, powers, net
 
     def defects(self, fine: Trajectory, p: Array, share: float = 0.0) -> Defects:
@@ -160,7 +158,7 @@ class Reintegration:
     ) -> Array:
         steps = len(begin)
         firsts, count = h * np.arange(float(steps)), 0
-        change = self._change(steps)
+        change = self._change
 
         def rate(s: float, y: Array) -> Array:
             nonlocal count
@@ -168,8 +166,8 @@ class Reintegration:
             if count > MOST:
                 raise _TooManyError
             forces = quadratic(along, s)
-            (value,) = change(firsts + s * h, y, forces.ravel(), p)
-            return h * value
+            (value,) = change([firsts + s * h, y.reshape(steps, -1), forces], [p])
+            return h * value.ravel()
 
         # Its error is the mean over all steps, of which one may have it all.
         end = _end(rate, begin.ravel(), "DOP853", accuracy / np.sqrt(steps))
@@ -177,16 +175,15 @@ class Reintegration:
             raise _TooManyError
         return end.reshape(begin.shape)
 
-    def _change(self, steps: int) -> Evaluator:
-        x = self.transcription
-        compiled = None if steps == 1 else x.compiled
-        return Evaluator(_motion(x.dynamics, tuple(x.inputs), steps, compiled))
+    @property
+    def _change(self) -> MappedLeaf:
+        return _motion(self.transcription.dynamics, tuple(self.transcription.inputs))
 
     def _one_by_one(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
         """Return the ends of the steps, all infinite from the first one that has none."""
-        change, ends = self._change(1), np.full_like(begin, np.inf)
+        change, ends = Evaluator(self._change.function), np.full_like(begin, np.inf)
         for k, state in enumerate(begin):
             rate = _counted(change, k, tuple(x[k] for x in along), h, p)
             try:
@@ -224,8 +221,8 @@ def _forces(d: Dynamics, inputs: tuple[str, ...]) -> ca.Function:
 
 
 @lru_cache(maxsize=32)
-def _motion(d: Dynamics, inputs: tuple[str, ...], steps: int, compiled: Code | None) -> ca.Function:
-    """(t, (q, v), (forces, inputs)) of all steps and p -> (qdot, acceleration) of all steps."""
+def _motion(d: Dynamics, inputs: tuple[str, ...]) -> MappedLeaf:
+    """(t, (q, v), (forces, inputs)) of each step and p -> (qdot, acceleration)."""
     t, q, v, tau, u, p = _symbols(d, inputs)
     given = with_inputs(d, inputs, p, u)
     R = ca.chol(d.mass(q, given))
@@ -233,8 +230,7 @@ def _motion(d: Dynamics, inputs: tuple[str, ...], steps: int, compiled: Code | N
     acceleration = ca.solve(R, ca.solve(R.T, tau - _net(still)))
     known = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p]
     change = ca.vertcat(d.rate_matrix(q) @ v, acceleration)
-    one = ca.Function("motion", known, [ca.densify(change)], {"cse": True})
-    return over_instances(one, 3, steps, compiled)
+    return MappedLeaf(ca.Function("motion", known, [ca.densify(change)], {"cse": True}), own=3)
 
 
 def _symbols(d: Dynamics, inputs: Sequence[str]) -> tuple[ca.SX, ...]:
