@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from nsopt.algebra import from_rotation
 from nsopt.mechanics.bodies import Body
@@ -137,7 +136,8 @@ def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
         for M in (float(number(body.mass)) * np.eye(3), np.diag(J) if J.ndim == 1 else J):
             values, vectors = np.linalg.eigh(M)
             blocks.append((A @ vectors * np.sqrt(np.maximum(values, trace**2))).T)
-    return np.asarray(scipy.linalg.block_diag(*blocks))
+    beside: Array = np.einsum("kij,kl->kilj", blocks, np.eye(len(blocks)))  # along the diagonal
+    return beside.reshape(3 * len(blocks), -1)
 
 
 def check_velocities(branches: Sequence[Branch], misfits: Mapping[str, float]) -> None:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
@@ -99,10 +98,11 @@ def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     free = null_space(np.asarray(d.closure_matrix(start.t, start.q, p)).reshape(-1, d.nv))
     M = free.T @ np.asarray(d.mass(start.q, p)) @ free
     K = free.T @ (K + K.T) @ free / 2
-    if not free.size or not np.all(np.isfinite(K)) or _singular(M):
+    if not np.any(K) or not np.all(np.isfinite(K)) or _singular(M):
         return 0.0, ""
-    squares, motions = scipy.linalg.eigh(K, M)
-    name = d.v_owners[int(np.argmax(np.abs(free @ motions[:, -1])))]
+    root = np.linalg.inv(np.linalg.cholesky(M))
+    squares, motions = np.linalg.eigh(root @ K @ root.T)
+    name = d.v_owners[int(np.argmax(np.abs(free @ root.T @ motions[:, -1])))]
     return float(np.sqrt(max(squares[-1], 0.0))), name
 
 
