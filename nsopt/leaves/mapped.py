@@ -152,12 +152,18 @@ class MappedLeaf:
             self.improve()
 
     def improve(self) -> None:
-        """Have better code made in the background: by level 0 at first, by level 2 from there."""
+        """Take better code: that on the disk at once; else it is made in the background.
+
+        By level 0 at first, by level 2 from there.
+        """
         with self._lock:
             if self._making or self._final:
                 return
             self._making = True
-        background.begin(self._improve())
+        if self.level is None and (self._read(GOOD) or self._read(QUICK)):
+            self._spent, self._making = 0.0, False
+        else:
+            background.begin(self._improve())
 
     def interpreter(self, count: int) -> ca.Function:
         """Return the function at so many instances by CasADi's virtual machine, side by side."""
@@ -177,8 +183,6 @@ class MappedLeaf:
 
     def _improve(self) -> Iterator[None]:
         try:
-            if self.level is None and (self._read(GOOD) or self._read(QUICK)):
-                return
             yield from self._make(QUICK if self.level is None else GOOD, tell=False)
         except ValueError:  # an operation that has no machine code
             self._final = True
