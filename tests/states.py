@@ -150,7 +150,9 @@ def near(seed, length, angle):
 def assembled(bodies, elements, gravity=(0.0, 0.0, -9.81)):
     """A mechanism of bodies and of joints, contacts and forces in one list."""
     joints = [e for e in elements if isinstance(e, Constraint)]
-    return assemble(Mechanism(bodies, joints), [e for e in elements if e not in joints], gravity)
+    return assemble(
+        Mechanism(bodies, joints, "absolute"), [e for e in elements if e not in joints], gravity
+    )
 
 
 def grounded(row):

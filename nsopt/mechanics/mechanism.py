@@ -22,6 +22,9 @@ from nsopt.parameter import number
 
 CHOICES = ("absolute", "relative")
 
+LONGEST = 20
+"""Bodies in a row up to which joint coordinates are chosen: their expressions grow with that."""
+
 
 def _check_once(what: str, names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
@@ -53,9 +56,11 @@ class Mechanism:
         All that move; the ground needs no body.
     joints : sequence of Constraint
         Ideal joints. Clearance joints are contacts: give them to `assemble`.
-    coordinates : "absolute", "relative" or Relative
+    coordinates : "absolute", "relative" or Relative, optional
         Of each body, all joints being constraints on them; or of the joints of a spanning tree,
-        the others being cut and kept as constraints. `Relative` also says which are cut.
+        the others being cut and kept as constraints. `Relative` also says which are cut. By
+        default relative where ideal joints hold all bodies, twenty in a row at most, and absolute
+        where one is free, has a joint with clearance alone, or no inertia.
     actuators : sequence of Actuator
         Of joints of one freedom.
     mimics : sequence of Mimic
@@ -75,7 +80,7 @@ class Mechanism:
 
     bodies: Iterable[Body]
     joints: Iterable[Constraint] = ()
-    coordinates: str | Relative = "absolute"
+    coordinates: str | Relative | None = None  # never None once it is made
     actuators: Iterable[Actuator] = ()
     mimics: Iterable[Mimic] = ()
     frames: Mapping[str, Frame] = field(default_factory=dict)
@@ -88,7 +93,8 @@ class Mechanism:
         object.__setattr__(self, "actuators", tuple(self.actuators))
         object.__setattr__(self, "mimics", tuple(self.mimics))
         object.__setattr__(self, "frames", dict(self.frames))
-        if not isinstance(self.coordinates, Relative) and self.coordinates not in CHOICES:
+        stated = self.coordinates
+        if not (stated is None or isinstance(stated, Relative) or stated in CHOICES):
             raise ValueError(
                 f"coordinates must be one of {', '.join(map(repr, CHOICES))} or Relative(cut=...), "
                 f"got {self.coordinates!r}"
@@ -108,6 +114,8 @@ class Mechanism:
                     "assemble(mechanism, elements)"
                 )
         self.check_members(joints)
+        if stated is None:
+            object.__setattr__(self, "coordinates", _choose_coordinates(bodies, joints))
         self._check_drives()
         for name, frame in self.frames.items():
             self._check_body(f"the frame {name!r}", frame)
@@ -215,3 +223,25 @@ class Mechanism:
             return tuple(self.joints)
         kept = {id(branch.joint) for branch in self.tree.branches}
         return tuple(joint for joint in self.joints if id(joint) not in kept)
+
+
+def _choose_coordinates(bodies: Sequence[Body], joints: Sequence[Constraint]) -> str:
+    """Return "relative" where ideal joints hold all bodies, "absolute" where one is free.
+
+    One that is held by a joint with clearance is free: such a joint is a contact. One without
+    inertia may have no equation of motion in joint coordinates.
+    """
+    if not all(_has_inertia(body) for body in bodies):
+        return "absolute"
+    depth: dict[Body | None, int] = {None: 0}
+    for branch in spanning_tree(tuple(bodies), tuple(joints), Relative()):
+        if branch.joint is None:
+            return "absolute"
+        depth[branch.body] = depth[branch.parent_frame.body] + 1
+    return "relative" if max(depth.values()) <= LONGEST else "absolute"
+
+
+def _has_inertia(body: Body) -> bool:
+    inertia = np.array([[number(x) for x in np.atleast_1d(row)] for row in body.inertia])
+    principal = inertia.ravel() if inertia.shape == (3, 1) else np.linalg.eigvalsh(inertia)
+    return number(body.mass) > 0 and (body.point_mass or bool(np.all(principal > 0)))

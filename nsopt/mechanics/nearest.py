@@ -114,7 +114,7 @@ def _open_joints(
         names = d.closure_names, d.alignment_names
     else:
         free = SymbolicMechanism(
-            Mechanism(stated.bodies, stated.joints), (), d.gravity, d.parameters
+            Mechanism(stated.bodies, stated.joints, "absolute"), (), d.gravity, d.parameters
         )
         functions = constraint_functions(free)
         q = free.coordinates.start()[0]

@@ -8,5 +8,5 @@ from _pendulum import GRAVITY, bushing, pendulum, pin
 from nsopt import Mechanism, Problem, Revolute, StepBounds, assemble
 
 hinge = Revolute("hinge", pin, bushing)
-dynamics = assemble(Mechanism([pendulum], [hinge]), gravity=GRAVITY)
+dynamics = assemble(Mechanism([pendulum], [hinge], "absolute"), gravity=GRAVITY)
 problem = Problem(dynamics, duration=2.0, steps=StepBounds(2e-4, 1e-3))

@@ -48,4 +48,4 @@ def pendulum(restricted: bool, damping: float) -> Dynamics:
     )
     centre = Tracker("centre of mass", Frame(body))
     elements = [limit, centre] if restricted else [centre]
-    return assemble(Mechanism([body], [joint]), elements, gravity=(0.0, 0.0, -9.81))
+    return assemble(Mechanism([body], [joint], "absolute"), elements, gravity=(0.0, 0.0, -9.81))

@@ -303,7 +303,7 @@ def test_a_composite_joint_takes_a_cone_for_each_axis():
     v = np.array([0, 0, 0, 0.5, -0.2, 0.7])
 
     def of(elements):
-        d = assemble(Mechanism([body], [joint]), elements)
+        d = assemble(Mechanism([body], [joint], "absolute"), elements)
         resistance = array(d.resistance(0, q, v, [], 1, np.zeros((6, 0))))
         return [array(d.potential(0, q, v, [])), array(d.applied(0, q, v, [])), resistance]
 

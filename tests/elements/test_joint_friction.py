@@ -49,7 +49,7 @@ def slider(law, *forces, load=None, v0=0.0):
     a, b = Frame(GROUND, axes=AXIS), Frame(mass, axes=AXIS)
     elements = [SlideFriction("rub", a, b, law, load), *(f(mass) for f in forces)]
     slide = Prismatic("slide", a, b)
-    return assemble(Mechanism([mass], [slide]), elements, gravity=(0, 0, -N))
+    return assemble(Mechanism([mass], [slide], "absolute"), elements, gravity=(0, 0, -N))
 
 
 def run(d, duration, h, scheme=None, **options):
@@ -182,7 +182,9 @@ def test_a_block_slides_down_by_its_reaction(scheme):
     axes[:, 1] = np.cross(axes[:, 2], axes[:, 0])
     a, b = Frame(GROUND, axes=axes), Frame(body, axes=axes)
     rub = SlideFriction("rub", a, b, StribeckLaw(mu, creep=1e-5))
-    d = assemble(Mechanism([body], [Prismatic("slide", a, b)]), [rub], gravity=(0, 0, -9.81))
+    d = assemble(
+        Mechanism([body], [Prismatic("slide", a, b)], "absolute"), [rub], gravity=(0, 0, -9.81)
+    )
     result = run(d, 0.5, 1e-3, scheme)
     down = result["body_position"].values[-1, 0] @ tilt
     free = 9.81 * (np.sin(slope) - mu * np.cos(slope))
@@ -199,7 +201,9 @@ def test_a_rotor_stops_by_the_friction_of_its_journal():
     rotor = Body("rotor", m, (0.03, 0.03, J), angular_velocity=(0, 0, 10.0))
     a, b = Frame(GROUND), Frame(rotor)
     rub = TurnFriction("rub", a, b, StribeckLaw(mu, creep=1e-4), radius=radius)
-    d = assemble(Mechanism([rotor], [Revolute("hinge", a, b)]), [rub], gravity=(0, -9.81, 0))
+    d = assemble(
+        Mechanism([rotor], [Revolute("hinge", a, b)], "absolute"), [rub], gravity=(0, -9.81, 0)
+    )
     result = run(d, 1.0, 1e-3)
     w = result["v"].values[:, 5]
     assert w[-1] == pytest.approx(10 - mu * m * 9.81 * radius / J, rel=1e-6)
@@ -280,7 +284,7 @@ def test_every_friction_slows_a_body_by_what_the_joint_resists_with(row):
     body = Body("body", 2.0, (0.1, 0.1, 0.1), **motion)
     a, b = Frame(GROUND), Frame(body)
     joint = Prismatic("joint", a, b) if slides else Revolute("joint", a, b)
-    d = assemble(Mechanism([body], [joint]), [row.build(a, b)], gravity=(0, -9.81, 0))
+    d = assemble(Mechanism([body], [joint], "absolute"), [row.build(a, b)], gravity=(0, -9.81, 0))
     steps, scheme = StepBounds(1e-3, 1e-3), MoreauJean(theta=1.0)
     result = simulate(d, duration=0.02, steps=steps, scheme=scheme, progress=False)
     assert result.completed, result.stop_reason
@@ -303,7 +307,7 @@ def test_a_turning_joint_sticks_by_its_bristles():
         rub = TurnFriction("rub", a, b, law, radius=radius)
         push = AppliedTorque("push", b, (0, 0, part * 0.15 * 9.81 * radius))
         hinge = Revolute("hinge", a, b)
-        d = assemble(Mechanism([rotor], [hinge]), [rub, push], gravity=(0, -9.81, 0))
+        d = assemble(Mechanism([rotor], [hinge], "absolute"), [rub, push], gravity=(0, -9.81, 0))
         result = run(d, 3.0, 1e-3)
         ends.append(result)
     stuck, loose = ends
@@ -343,7 +347,9 @@ def test_second_order_under_its_own_reaction():
     rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
     a, b = Frame(GROUND), Frame.at(rod, (0, 0, 0))
     rub = TurnFriction("rub", a, b, StribeckLaw(0.2, creep=0.05), radius=0.1)
-    d = assemble(Mechanism([rod], [Revolute("hinge", a, b)]), [rub], gravity=(0, -9.81, 0))
+    d = assemble(
+        Mechanism([rod], [Revolute("hinge", a, b)], "absolute"), [rub], gravity=(0, -9.81, 0)
+    )
     fine, *ends = (run(d, 0.6, h)["q"].values[-1, 6] for h in (5e-5, 8e-3, 4e-3, 2e-3))
     off = np.abs(np.array(ends) - fine)
     assert off[:-1] / off[1:] == pytest.approx([4, 4], rel=0.25)

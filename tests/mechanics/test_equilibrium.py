@@ -83,7 +83,9 @@ def test_loops_and_contacts_at_rest():
 def test_the_time_and_speeds_of_courses_are_those_of_the_start():
     arm = Body("arm", 2.0, (0.01, 0.1, 0.1), position=(0.4, 0, 0))
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(arm, (0, 0, 0)))
-    d = assemble(Mechanism([arm], [hinge, Driven("motor", hinge, lambda t: 0.3 + 2 * t)]))
+    d = assemble(
+        Mechanism([arm], [hinge, Driven("motor", hinge, lambda t: 0.3 + 2 * t)], "absolute")
+    )
     start = equilibrium(d)
     assert start.v[5] == pytest.approx(2.0)
 

@@ -44,7 +44,7 @@ def four_bar(kinds):
             (kind, ALONG_PIN if kind is Universal else np.eye(3)) for kind in kinds
         )
     ]
-    return assemble(Mechanism(links, joints), gravity=GRAVITY)
+    return assemble(Mechanism(links, joints, "absolute"), gravity=GRAVITY)
 
 
 @pytest.fixture(scope="module")

@@ -225,10 +225,47 @@ def test_velocities_that_tear_a_joint_are_named():
         Mechanism([free], joints, "relative").generalized_coordinates.start()
 
 
-@pytest.mark.parametrize("coordinates", ["joint", None, 3])
+@pytest.mark.parametrize("coordinates", ["joint", 3])
 def test_unknown_coordinates_are_refused(coordinates):
     with pytest.raises(ValueError, match="coordinates must be one of 'absolute', 'relative' or"):
         Mechanism([Body("a", 1.0)], coordinates=coordinates)
+
+
+def hinged(count, **last):
+    """Return bodies in a row, each on a hinge to the one before, and the hinges."""
+    numbers = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1)}
+    bodies = [
+        Body(f"b{k}", position=(k, 0, 0), **(numbers | (last if k == count - 1 else {})))
+        for k in range(count)
+    ]
+    ends = [Frame(None), *(Frame.at(body, (k + 0.5, 0, 0)) for k, body in enumerate(bodies))]
+    pairs = zip(ends, bodies, strict=False)
+    joints = [
+        Revolute(f"j{k}", a, Frame.at(b, a.origin if k == 0 else (k - 0.5, 0, 0)))
+        for k, (a, b) in enumerate(pairs)
+    ]
+    return bodies, joints
+
+
+ONE = hinged(1)
+
+
+@pytest.mark.parametrize(
+    ("stated", "chosen"),
+    [
+        (hinged(2), "relative"),
+        (hinged(20), "relative"),
+        (hinged(21), "absolute"),
+        (hinged(2, mass=0.0), "absolute"),
+        (hinged(2, inertia=(0.1, 0.1, 0.0)), "absolute"),
+        ((hinged(2)[0], ()), "absolute"),
+        (([*ONE[0], Body("free", 1.0)], ONE[1]), "absolute"),
+    ],
+    ids=["tree", "long", "too long", "massless", "without inertia", "free", "one is free"],
+)
+def test_coordinates_are_chosen(stated, chosen):
+    assert Mechanism(*stated).coordinates == chosen
+    assert Mechanism(*stated, "absolute").coordinates == "absolute"
 
 
 def test_unknown_cuts_are_refused():
@@ -258,9 +295,9 @@ def test_drives_of_joints_without_one_freedom_are_refused(drives, message):
 def test_rotors_and_mimics_take_relative_coordinates():
     bodies, joints = four_bodies()
     with pytest.raises(ValueError, match="rotor of joint 'first' counts in relative coordinates"):
-        Mechanism(bodies, joints, actuators=[Actuator("first", rotor_inertia=1e-4)])
+        Mechanism(bodies, joints, "absolute", [Actuator("first", rotor_inertia=1e-4)])
     with pytest.raises(ValueError, match="'second' mimics 'first', which takes relative"):
-        Mechanism(bodies, joints, mimics=[Mimic("second", "first")])
+        Mechanism(bodies, joints, "absolute", mimics=[Mimic("second", "first")])
 
 
 def test_a_joint_that_mimics_is_not_cut():

@@ -119,7 +119,7 @@ class FourBar:
                 ("hand", coupler, rocker, hand),
             )
         ]
-        return assemble(Mechanism([crank, coupler, rocker], joints), pins)
+        return assemble(Mechanism([crank, coupler, rocker], joints, "absolute"), pins)
 
 
 def across(x):

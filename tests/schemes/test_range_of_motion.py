@@ -287,7 +287,7 @@ def build(joint):
             damping=0.02,
         )
     )
-    return assemble(Mechanism([rod], joints), elements, G)
+    return assemble(Mechanism([rod], joints, "absolute"), elements, G)
 
 
 @cache

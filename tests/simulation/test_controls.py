@@ -28,7 +28,7 @@ def level_rod():
     """A rod of 1 m, level."""
     rod = Body("rod", 1.0, (1e-3, 1 / 12, 1 / 12), position=(0.5, 0, 0))
     hinge = Revolute("hinge", Frame(None), Frame.at(rod, (0, 0, 0)))
-    return assemble(Mechanism([rod], [hinge]), gravity=(0, -G, 0))
+    return assemble(Mechanism([rod], [hinge], "absolute"), gravity=(0, -G, 0))
 
 
 def pendulum(control, bounds=(1e-5, 5e-3)):

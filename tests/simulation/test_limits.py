@@ -109,7 +109,9 @@ def test_limits_of_acceptance_are_positive_numbers():
 def test_frames_turned_the_wrong_way_are_refused(kind, turned):
     """Products of their axes vanish too, but the joint is not closed."""
     body = Body("b", 1.0, (1, 1, 1))
-    dynamics = assemble(Mechanism([body], [kind("j", Frame(None), Frame(body, axes=turned))]))
+    dynamics = assemble(
+        Mechanism([body], [kind("j", Frame(None), Frame(body, axes=turned))], "absolute")
+    )
     with pytest.raises(ValueError, match=r"'j'.*turned the wrong way"):
         run(dynamics, 0.1, 1e-2)
 

@@ -71,7 +71,7 @@ def chain(count):
         Revolute(f"j{k}", Frame.at(ends[k], (k, 0, 0)), Frame.at(ends[k + 1], (k, 0, 0)))
         for k in range(count)
     ]
-    return assemble(Mechanism(bodies, joints))
+    return assemble(Mechanism(bodies, joints, "absolute"))
 
 
 def test_a_step_of_a_second_through_a_millimetre():
