@@ -50,7 +50,7 @@ tight = Revolute("hinge", pin, bushing)
 
 gravity = (0.0, -9.81, 0.0)
 with_clearance = assemble(Mechanism([rod]), [loose], gravity=gravity)
-without = assemble(Mechanism([rod], [tight]), gravity=gravity)
+without = assemble(Mechanism([rod], [tight], "absolute"), gravity=gravity)
 
 # %% [markdown]
 """
