@@ -322,7 +322,7 @@ def test_a_start_that_a_parameter_opens_is_told_unless_drives_fix_all(driven):
     joints = [hinge, guide, rod]
     if driven:
         joints.append(Driven("motor", hinge, lambda t: 0.3 * t**2))
-    dynamics = assemble(Mechanism([crank, slide], joints), [], (0, 0, 0))
+    dynamics = assemble(Mechanism([crank, slide], joints, "absolute"), [], (0, 0, 0))
 
     def found():
         start, steps = Start.stated(dynamics), StepBounds(1e-6, 1e-3)
