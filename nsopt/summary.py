@@ -210,8 +210,13 @@ def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     kept = f", every {attrs['store_every']}th kept" if attrs["store_every"] > 1 else ""
     if attrs["output_times"]:
         kept = f", kept at {len(t) - 1} times"
-    counted = f"{attrs['coordinates']} coordinates" if "coordinates" in attrs else ""
-    made = attrs.get("title"), counted, attrs.get("scheme_name"), attrs.get("solver_name")
+    kind = attrs.get("generalized_coordinates")
+    made = (
+        attrs.get("title"),
+        kind and f"{kind} coordinates",
+        attrs.get("scheme_name"),
+        attrs.get("solver_name"),
+    )
     return [
         ("run", ", ".join(filter(None, made))),
         (label, f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),

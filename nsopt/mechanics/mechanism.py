@@ -233,8 +233,11 @@ def _choose_coordinates(bodies: Sequence[Body], joints: Sequence[Constraint]) ->
     """
     if not all(_has_inertia(body) for body in bodies):
         return "absolute"
+    tree = spanning_tree(tuple(bodies), tuple(joints), Relative())
+    if not any(branch.freedom for branch in tree):  # of what is fixed there are none
+        return "absolute"
     depth: dict[Body | None, int] = {None: 0}
-    for branch in spanning_tree(tuple(bodies), tuple(joints), Relative()):
+    for branch in tree:
         if branch.joint is None:
             return "absolute"
         depth[branch.body] = depth[branch.parent_frame.body] + 1

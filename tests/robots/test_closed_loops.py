@@ -78,7 +78,7 @@ def test_a_screw_holds_the_whole_weight(pitch):
 
 def test_absolute_coordinates_and_mechanisms_are_refused():
     nut = Body("nut", 10.0, (0.1, 0.1, 0.1))
-    robot = Mechanism([nut], [Prismatic("rail", Frame(GROUND), Frame(nut))])
+    robot = Mechanism([nut], [Prismatic("rail", Frame(GROUND), Frame(nut))], "absolute")
     with pytest.raises(ValueError, match='coordinates="relative"'):
         ClosedLoops(assemble(robot), ["rail"])
     with pytest.raises(TypeError, match="got Mechanism: assemble"):

@@ -310,7 +310,7 @@ def test_a_joint_that_is_open_at_the_end():
     """In coordinates of bodies the hinge is a constraint."""
     rod = Body("rod", 1.0, (1.0, 1.0, 1.0), position=(0.5, 0, 0))
     hinge = Revolute("hinge", Frame(None), Frame(rod, (-0.5, 0, 0)))
-    d = assemble(Mechanism([rod], [hinge]))
+    d = assemble(Mechanism([rod], [hinge], "absolute"))
     still = np.zeros(6)
     allowed([StartAt((0.5, 0, 0, 1, 0, 0, 0), still), EndAt((0, 0.5, 0, *_quarter()))], d)
     refused(
