@@ -122,7 +122,14 @@ def check_start(
     else:
         _check_joints(dynamics, at, closure, speed)
     _check_rates(dynamics, at, start.v)
-    inside = np.minimum(column(dynamics.distance(*at)), 0)
+    distance = column(dynamics.distance(*at))
+    for name, value in zip(dynamics.contact_names, distance, strict=True):
+        if not np.isfinite(value):
+            raise ValueError(
+                f"the distance of contact {name!r} is {value} at the start: put its bodies where "
+                "its gap function has a value"
+            )
+    inside = np.minimum(distance, 0)
     _refuse(inside, dynamics.contact_names, GAP_TOLERANCE, "starts inside the wall by {:.3g} m")
 
 

@@ -140,6 +140,8 @@ class Batch:
         self._layout, self._threads = self._kernel.layout, threads
         self._p = np.tile(run.p, (n, 1))
         self._names = [parameter.name for parameter in dynamics.parameters]
+        stated = zip(self._names, run.p, strict=True)
+        self._legal = {name: (value, value) for name, value in stated}
         self._z = np.zeros((n, self._layout.nz))
         self._scales = np.zeros((n, 4 + len(dynamics.contact_names)))
         self._stated = self._begun(run.start)
@@ -208,7 +210,8 @@ class Batch:
         Raises
         ------
         ValueError
-            If a name is unknown, a number is not finite, or there are not as many as states.
+            If a name is unknown, a number is not finite or an element refuses it, or there are not
+            as many as states.
         """
         self._give(parameters or {})
         h, n = self._run.steps.h_max, len(self)
@@ -238,7 +241,16 @@ class Batch:
                     f"values of parameter {name!r} must be finite, one or one for each of the "
                     f"{len(self)} states, got {given!r}"
                 )
+            self._check_range(name, float(np.min(given)), float(np.max(given)))
             self._p[:, self._names.index(name)] = given
+
+    def _check_range(self, name: str, low: float, high: float) -> None:
+        """Refuse values that elements refuse; those between two that are legal are not tried."""
+        legal = self._legal[name]
+        for value in (low, high):
+            if not legal[0] <= value <= legal[1]:
+                self._dynamics.values({name: value})
+        self._legal[name] = min(legal[0], low), max(legal[1], high)
 
     def _by_others(self, k: int, end: float) -> bool:
         """Go on with a state in the ways of `simulate`; return whether it reaches the end."""

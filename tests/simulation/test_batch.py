@@ -142,3 +142,14 @@ def test_without_fallbacks_a_state_stays_where_newton_fails(dynamics):
 def test_bad_input_is_refused(dynamics, call, text):
     with pytest.raises(ValueError, match=text):
         call(dynamics)
+
+
+def test_values_that_elements_refuse_are_refused():
+    body = Body("ball", MASS, point_mass=True, position=(0.0, 0.0, 1.0))
+    radius = Parameter("radius", 0.1)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(body), radius=radius)
+    batch = batch_step(assemble(Mechanism([body]), [floor]), 3, H)
+    batch.step({"radius": [0.1, 0.2, 0.3]})
+    with pytest.raises(ValueError, match=r"radius of PlaneContact 'floor' .*-0\.1"):
+        batch.step({"radius": [0.1, -0.1, 0.3]})
+    assert batch.t == pytest.approx(np.full(3, H))
