@@ -97,7 +97,7 @@ class Mechanism:
         if not (stated is None or isinstance(stated, Relative) or stated in CHOICES):
             raise ValueError(
                 f"coordinates must be one of {', '.join(map(repr, CHOICES))} or Relative(cut=...), "
-                f"got {self.coordinates!r}"
+                f"got {self.coordinates!r}; actuators come after them"
             )
         if not bodies:
             raise ValueError("a mechanism needs at least one body")

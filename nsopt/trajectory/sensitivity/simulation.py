@@ -212,6 +212,8 @@ def sensitivities(
     if start is None:
         _check_held(dynamics, which, p)
         start = Start.stated(dynamics, parameters)
+    if times[0] <= start.t:
+        raise ValueError(f"times must be after the start at {start.t:g} s, got {times[0]:g}")
     check_run(dynamics, float(times[-1]) - start.t, steps)
     check_start(dynamics, start, p)
     _warn_of_opening(dynamics, start, which, p)
