@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -73,7 +74,7 @@ class Leaf:
         self._name = function.name()
         self._code: LeafCode | None = None
         self._lock = threading.Lock()
-        self._asked = False
+        self._asked = 0  # the process in which better code is made
 
     @property
     def code(self) -> LeafCode:
@@ -94,8 +95,8 @@ class Leaf:
     def improve(self) -> None:
         """Have code of level 2 made in the background; ``code`` is that when it is done."""
         with self._lock:
-            if not self._asked:
-                self._asked = True
+            if self._asked != os.getpid():  # a process that is forked has no thread of the other
+                self._asked = os.getpid()
                 background.begin(self._improve())
 
     def __call__(self, x: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:

@@ -95,10 +95,10 @@ def load_objects(
 
 def _entry(module: str, level: int) -> Entry:
     of = hashlib.sha256(module.encode()).hexdigest()
-    return Entry({"module": of, **made_for(level)}, ".o")
+    return Entry({"module": of, **state_target(level)}, ".o")
 
 
-def made_for(level: int) -> dict[str, str]:
+def state_target(level: int) -> dict[str, str]:
     """Return all that object code depends on beside its text."""
     return {
         "level": str(level),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +22,7 @@ from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
-from nsopt.leaves.machine import GOOD, QUICK, compile_module, load_objects, made_for, processor
+from nsopt.leaves.machine import GOOD, QUICK, compile_module, load_objects, processor, state_target
 
 Array = NDArray[np.float64]
 
@@ -81,7 +83,7 @@ class MappedLeaf:
         self._code: _Code | None = None
         self._interpreters: dict[int, _Interpreter] = {}
         self._lock = threading.Lock()
-        self._spent, self._making, self._final = 0.0, False, False
+        self._spent, self._making, self._final = 0.0, 0, False
 
     @property
     def level(self) -> int | None:
@@ -157,11 +159,17 @@ class MappedLeaf:
         By level 0 at first, by level 2 from there.
         """
         with self._lock:
-            if self._making or self._final:
+            if self._making == os.getpid() or self._final:
                 return
-            self._making = True
-        if self.level is None and (self._read(GOOD) or self._read(QUICK)):
-            self._spent, self._making = 0.0, False
+            self._making = os.getpid()  # a process that is forked has no thread of the other
+        try:
+            found = self.level is None and (self._read(GOOD) or self._read(QUICK))
+        except (OSError, RuntimeError) as error:
+            self._final, found = True, True
+            name = self.function.name()
+            warnings.warn(f"{name!r} stays interpreted, its code: {error}", stacklevel=2)
+        if found:
+            self._spent, self._making = 0.0, 0
         else:
             background.begin(self._improve())
 
@@ -186,8 +194,11 @@ class MappedLeaf:
             yield from self._make(QUICK if self.level is None else GOOD, tell=False)
         except ValueError:  # an operation that has no machine code
             self._final = True
+        except Exception:  # told once, by the thread
+            self._final = True
+            raise
         finally:
-            self._spent, self._making = 0.0, False
+            self._spent, self._making = 0.0, 0
 
     def _make(self, level: int, tell: bool = True) -> Iterator[None]:
         """Make one module in each turn."""
@@ -216,7 +227,7 @@ class MappedLeaf:
 
     def _entry(self, level: int) -> Entry:
         made_from = {"function": self._stated, "own": str(self.own), "written by": _writers()}
-        return Entry({**made_from, "lanes": str(lanes()), **made_for(level)}, ".o")
+        return Entry({**made_from, "lanes": str(lanes()), **state_target(level)}, ".o")
 
     @cached_property
     def _stated(self) -> str:

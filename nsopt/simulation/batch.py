@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import NamedTuple
 
@@ -23,6 +23,9 @@ from nsopt.simulation.step_error import StepError
 from nsopt.simulation.step_kernel import StepKernel
 
 Array = NDArray[np.float64]
+FAR = 1e6
+"""A number that is out of range where any is."""
+
 Which = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.intp]
 
 
@@ -140,8 +143,8 @@ class Batch:
         self._layout, self._threads = self._kernel.layout, threads
         self._p = np.tile(run.p, (n, 1))
         self._names = [parameter.name for parameter in dynamics.parameters]
-        stated = zip(self._names, run.p, strict=True)
-        self._legal = {name: (value, value) for name, value in stated}
+        self._ranges: dict[str, bool] = {}  # of which parameters not all values are legal
+        self._legal: set[bytes] = set()  # values of these that were tried
         self._z = np.zeros((n, self._layout.nz))
         self._scales = np.zeros((n, 4 + len(dynamics.contact_names)))
         self._stated = self._begun(run.start)
@@ -210,8 +213,8 @@ class Batch:
         Raises
         ------
         ValueError
-            If a name is unknown, a number is not finite or an element refuses it, or there are not
-            as many as states.
+            If a name is unknown, a number is not finite, an element refuses it, or there are not as
+            many as states; no value has changed then.
         """
         self._give(parameters or {})
         h, n = self._run.steps.h_max, len(self)
@@ -231,6 +234,8 @@ class Batch:
         return BatchStep(completed, stuck)
 
     def _give(self, parameters: Mapping[str, ArrayLike]) -> None:
+        """Take other values of parameters, all of them or none."""
+        p = self._p.copy()
         for name, values in parameters.items():
             if name not in self._names:
                 have = ", ".join(self._names) or "none"
@@ -241,16 +246,35 @@ class Batch:
                     f"values of parameter {name!r} must be finite, one or one for each of the "
                     f"{len(self)} states, got {given!r}"
                 )
-            self._check_range(name, float(np.min(given)), float(np.max(given)))
-            self._p[:, self._names.index(name)] = given
+            p[:, self._names.index(name)] = given
+        self._check_values(p, parameters)
+        self._p = p
 
-    def _check_range(self, name: str, low: float, high: float) -> None:
-        """Refuse values that elements refuse; those between two that are legal are not tried."""
-        legal = self._legal[name]
-        for value in (low, high):
-            if not legal[0] <= value <= legal[1]:
-                self._dynamics.values({name: value})
-        self._legal[name] = min(legal[0], low), max(legal[1], high)
+    def _check_values(self, p: Array, changed: Iterable[str]) -> None:
+        """Refuse values that an element refuses, alone or with the others of their state.
+
+        Those of which any number is legal, such as the torques of a controller, cost nothing.
+        """
+        for name in changed:
+            if name not in self._ranges:
+                self._ranges[name] = not self._takes_any(name)
+        columns = [self._names.index(name) for name, has in self._ranges.items() if has]
+        if not columns:
+            return
+        for k in np.unique(p[:, columns], axis=0, return_index=True)[1]:
+            key = p[k, columns].tobytes()
+            if key not in self._legal:
+                self._dynamics.values(dict(zip(self._names, p[k].tolist(), strict=True)))
+                self._legal.add(key)
+
+    def _takes_any(self, name: str) -> bool:
+        stated = dict(zip(self._names, self._run.p.tolist(), strict=True))
+        try:
+            for far in (-FAR, 0.0, FAR):
+                self._dynamics.values(stated | {name: far})
+        except ValueError:
+            return False
+        return True
 
     def _by_others(self, k: int, end: float) -> bool:
         """Go on with a state in the ways of `simulate`; return whether it reaches the end."""

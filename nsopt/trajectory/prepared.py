@@ -41,7 +41,7 @@ from nsopt.trajectory.other_starts import Swinging, other_starts, search_elsewhe
 from nsopt.trajectory.programs import (
     schedules_from,
     starting_point,
-    suited,
+    suit_solver,
     transcribed,
 )
 from nsopt.trajectory.resting_joints import Found
@@ -99,7 +99,9 @@ class PreparedOptimization:
         self._conditions = conditions
         with interruptible(), naming(Cost, Condition):  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
-            self._search = SingleMotion(suited(self._solver, horizon.steps, often=often), horizon)
+            self._search = SingleMotion(
+                suit_solver(self._solver, horizon.steps, often=often), horizon
+            )
             self._program = self._built(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 

@@ -40,7 +40,7 @@ LONG = 100
 """Steps from which a program is one of many steps."""
 
 
-def suited(solver: Solver, steps: int, *, often: bool) -> Solver:
+def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
     """Return a solver as it suits a program of so many steps, that is solved ``often`` or not."""
     many = often or steps >= LONG
     return replace(solver, backend=solver.backend.of_many_steps) if many else solver

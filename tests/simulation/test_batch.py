@@ -6,17 +6,21 @@ import pytest
 from nsopt import (
     GROUND,
     AppliedForce,
+    AppliedTorque,
     Body,
     Compiled,
     ContactAligned,
     ContactLaw,
+    CubicLaw,
     Frame,
     Mechanism,
     PaperStep,
     Parameter,
     PlaneContact,
+    Revolute,
     Start,
     StepBounds,
+    TurnRange,
     assemble,
     batch_step,
     simulate,
@@ -145,11 +149,20 @@ def test_bad_input_is_refused(dynamics, call, text):
 
 
 def test_values_that_elements_refuse_are_refused():
-    body = Body("ball", MASS, point_mass=True, position=(0.0, 0.0, 1.0))
-    radius = Parameter("radius", 0.1)
-    floor = PlaneContact("floor", Frame(GROUND), Frame(body), radius=radius)
-    batch = batch_step(assemble(Mechanism([body]), [floor]), 3, H)
-    batch.step({"radius": [0.1, 0.2, 0.3]})
-    with pytest.raises(ValueError, match=r"radius of PlaneContact 'floor' .*-0\.1"):
-        batch.step({"radius": [0.1, -0.1, 0.3]})
-    assert batch.t == pytest.approx(np.full(3, H))
+    """Alone or together, by all values of a state; then all stay as they were."""
+    arm = Body("arm", MASS, (0.1, 0.1, 0.1), position=(0.5, 0.0, 0.0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(arm, (0.0, 0.0, 0.0)))
+    lower, upper = Parameter("lower", -1.0), Parameter("upper", 1.0)
+    limit = TurnRange("limit", *hinge.frames, lower=lower, upper=upper, law=CubicLaw(50.0, 0.1))
+    push = AppliedTorque("push", Frame(arm), (0.0, 0.0, Parameter("torque", 0.0)))
+    dynamics = assemble(Mechanism([arm], [hinge]), [limit, push])
+    one, other = (batch_step(dynamics, 2, H) for _ in range(2))
+    for batch in (one, other):
+        batch.step({"lower": [-2.0, -0.5], "upper": [1.5, 2.0], "torque": [-20.0, 3.0]})
+    for refused in ({"lower": [-2.0, 3.0]}, {"torque": 0.0, "upper": [-3.0, 1.0]}):
+        with pytest.raises(ValueError, match=r"lower .* must be below upper"):
+            one.step(refused)
+    for batch in (one, other):
+        batch.step()
+    assert np.array_equal(one.v, other.v)
+    assert np.abs(one.v).min() > 0

@@ -33,7 +33,7 @@ from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, slid
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesMotion
-from nsopt.trajectory.programs import program_settings, suited
+from nsopt.trajectory.programs import program_settings, suit_solver
 from nsopt.trajectory.step_bend import recorded as recorded_bend
 from nsopt.trajectory.tie_breaker import recorded
 from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
@@ -90,7 +90,7 @@ def optimize_phases(
         settings = program_settings(linked.phases[0].transcription, solver)
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)
-        search = PhasesMotion(suited(solver, steps, often=False), settings)
+        search = PhasesMotion(suit_solver(solver, steps, often=False), settings)
         start, now = linked.start(), search.program(linked)
         load_xarray()
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
