@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -381,7 +381,9 @@ class Dynamics:
         mechanism, elements, gravity = substitute(
             (self.mechanism, self.elements, self.gravity), numbers
         )
-        return mechanism, elements, gravity
+        kind = "relative" if self.mechanism.is_relative else "absolute"  # whatever masses are
+        kept = mechanism.coordinates or kind
+        return replace(mechanism, coordinates=kept), elements, gravity
 
     def stated_start(
         self, numbers: Mapping[str, float] | None = None, refuse: bool = True

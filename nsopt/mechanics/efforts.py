@@ -156,7 +156,7 @@ def _check_drives(s: SymbolicMechanism, joint: Constraint, rates: ca.SX, rows: i
             f"{count} drives cannot produce the effort of {what}, which keeps {rows} coordinates: "
             f"name {rows} joints"
         )
-    in_tree = s.mechanism.coordinates != "absolute"
+    in_tree = s.mechanism.is_relative
     if in_tree:
         q = np.append(s.coordinates.start(refuse=False)[0], np.zeros(len(s.internal_names)))
         p = [parameter.value for parameter in s.parameters]

@@ -80,7 +80,7 @@ class Mechanism:
 
     bodies: Iterable[Body]
     joints: Iterable[Constraint] = ()
-    coordinates: str | Relative | None = None  # never None once it is made
+    coordinates: str | Relative | None = None
     actuators: Iterable[Actuator] = ()
     mimics: Iterable[Mimic] = ()
     frames: Mapping[str, Frame] = field(default_factory=dict)
@@ -114,8 +114,6 @@ class Mechanism:
                     "assemble(mechanism, elements)"
                 )
         self.check_members(joints)
-        if stated is None:
-            object.__setattr__(self, "coordinates", _choose_coordinates(bodies, joints))
         self._check_drives()
         for name, frame in self.frames.items():
             self._check_body(f"the frame {name!r}", frame)
@@ -125,7 +123,7 @@ class Mechanism:
     def _check_drives(self) -> None:
         """Check that actuators and mimics name joints of one freedom."""
         joints = {joint.name: joint for joint in self.joints}
-        relative = self.coordinates != "absolute"
+        relative = self.is_relative
         for what, drives in (("actuators", self.actuators), ("mimics", self.mimics)):
             _check_once(what, [drive.joint for drive in drives])
         for drive in self.actuators:
@@ -172,7 +170,7 @@ class Mechanism:
         bodies, joints = tuple(self.bodies), tuple(self.joints)
         return (
             f"Mechanism({len(bodies)} bodies, {len(joints)} joints, "
-            f"coordinates={self.coordinates!r})"
+            f"coordinates={self.coordinates or ('relative' if self.is_relative else 'absolute')!r})"
         )
 
     def frame(self, name: str) -> Frame:
@@ -199,10 +197,17 @@ class Mechanism:
             )
         return Frame(body, branch.child_frame.origin, np.eye(3))
 
+    @cached_property
+    def is_relative(self) -> bool:
+        """Whether the coordinates are those of joints, as stated or as chosen."""
+        if self.coordinates is None:
+            return _suits_joint_coordinates(tuple(self.bodies), tuple(self.joints))
+        return self.coordinates != "absolute"
+
     @property
     def generalized_coordinates(self) -> Coordinates:
         """The generalized coordinates: those of each body, or of the joints of the tree."""
-        if self.coordinates == "absolute":
+        if not self.is_relative:
             return AbsoluteCoordinates(tuple(self.bodies))
         return self.tree
 
@@ -219,29 +224,29 @@ class Mechanism:
     @property
     def cut(self) -> tuple[Constraint, ...]:
         """The joints that are constraints on the coordinates: all of them in absolute ones."""
-        if self.coordinates == "absolute":
+        if not self.is_relative:
             return tuple(self.joints)
         kept = {id(branch.joint) for branch in self.tree.branches}
         return tuple(joint for joint in self.joints if id(joint) not in kept)
 
 
-def _choose_coordinates(bodies: Sequence[Body], joints: Sequence[Constraint]) -> str:
-    """Return "relative" where ideal joints hold all bodies, "absolute" where one is free.
+def _suits_joint_coordinates(bodies: Sequence[Body], joints: Sequence[Constraint]) -> bool:
+    """Tell whether ideal joints hold all bodies, in chains that are not long.
 
     One that is held by a joint with clearance is free: such a joint is a contact. One without
     inertia may have no equation of motion in joint coordinates.
     """
     if not all(_has_inertia(body) for body in bodies):
-        return "absolute"
+        return False
     tree = spanning_tree(tuple(bodies), tuple(joints), Relative())
     if not any(branch.freedom for branch in tree):  # of what is fixed there are none
-        return "absolute"
+        return False
     depth: dict[Body | None, int] = {None: 0}
     for branch in tree:
         if branch.joint is None:
-            return "absolute"
+            return False
         depth[branch.body] = depth[branch.parent_frame.body] + 1
-    return "relative" if max(depth.values()) <= LONGEST else "absolute"
+    return max(depth.values()) <= LONGEST
 
 
 def _has_inertia(body: Body) -> bool:

@@ -140,7 +140,7 @@ def _tree_of_closed(d: Dynamics, opened: list[str]) -> Mechanism | None:
 
 
 def _same_tree(a: Mechanism, b: Mechanism) -> bool:
-    return b.coordinates != "absolute" and {x.name for x in a.cut} == {x.name for x in b.cut}
+    return b.is_relative and {x.name for x in a.cut} == {x.name for x in b.cut}
 
 
 def _stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, Array]) -> Array:

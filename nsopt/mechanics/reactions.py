@@ -39,7 +39,7 @@ class ReactionFunction:
             rates = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in group))
             work = VirtualWork(((gaps, next(lam)),), ((rates, next(slip)),))
             self._joints[contact.name] = (contact.frames, work)
-        absolute = symbols.mechanism.coordinates == "absolute"
+        absolute = not symbols.mechanism.is_relative
         self._friction = [] if absolute else self._friction_of_cut_joints()
 
     def _friction_of_cut_joints(self) -> list[tuple[Element, VirtualWork]]:

@@ -213,7 +213,7 @@ def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> A
 
 
 def _check(mechanism: Mechanism, elements: tuple[Element, ...]) -> None:
-    if mechanism.coordinates == "absolute":
+    if not mechanism.is_relative:
         raise ValueError(
             "fit_springs takes joint coordinates as postures: state "
             'Mechanism(..., coordinates="relative")'

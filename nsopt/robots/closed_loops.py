@@ -86,7 +86,7 @@ class ClosedLoops:
         d = self.dynamics
         if not isinstance(d, Dynamics):
             raise TypeError(f"ClosedLoops takes a Dynamics, got {type(d).__name__}: assemble() it")
-        if d.mechanism.coordinates == "absolute":
+        if not d.mechanism.is_relative:
             raise ValueError(
                 "ClosedLoops takes joint coordinates: state the mechanism with "
                 'coordinates="relative"'

@@ -264,8 +264,10 @@ ONE = hinged(1)
     ids=["tree", "long", "too long", "massless", "without inertia", "free", "one is free"],
 )
 def test_coordinates_are_chosen(stated, chosen):
-    assert Mechanism(*stated).coordinates == chosen
-    assert Mechanism(*stated, "absolute").coordinates == "absolute"
+    mechanism = Mechanism(*stated)
+    assert mechanism.is_relative == (chosen == "relative")
+    assert not replace(mechanism, bodies=[*stated[0], Body("more", 1.0)]).is_relative
+    assert not Mechanism(*stated, "absolute").is_relative
 
 
 def test_unknown_cuts_are_refused():

@@ -238,9 +238,7 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         "frames": frames_of([x for x in members if not isinstance(x, Force)]),
         "pressed_frames": frames_of([x for x in members if x.name in dynamics.pressed_owners]),
         "ideal_joints": len(tuple(mechanism.joints)),
-        "generalized_coordinates": "absolute"
-        if mechanism.coordinates == "absolute"
-        else "relative",
+        "generalized_coordinates": "relative" if mechanism.is_relative else "absolute",
     }
 
 

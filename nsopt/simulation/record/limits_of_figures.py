@@ -49,7 +49,7 @@ def forces_dissipate(d: Dynamics) -> bool:
 def _turned_by_joints(d: Dynamics) -> list[str]:
     """Return bodies that ideal joints hold off their centres, unless nothing is free to move."""
     rows = len(d.closure_names) - d.redundant + len(d.nonholonomic_names)
-    if d.mechanism.coordinates != "absolute" or rows >= d.nv:
+    if d.mechanism.is_relative or rows >= d.nv:
         return []
     frames = [frame for joint in d.mechanism.joints for frame in joint.frames]
     held = {x.body.name for x in frames if x.body is not None and np.any(number(x.origin))}

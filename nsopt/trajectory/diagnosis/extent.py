@@ -53,7 +53,7 @@ def extent(
     if any(name in inputs for name in parameters_in(stated)):
         return []
     values = dict(zip((x.name for x in dynamics.parameters), p.tolist(), strict=True))
-    limits = dict(ranges) if dynamics.mechanism.coordinates != "absolute" else {}
+    limits = dict(ranges) if dynamics.mechanism.is_relative else {}
     extents = []
     for keep_axial in (False, True):
         r, lengths = np.asarray(number(substitute(frame.origin, values))), []
