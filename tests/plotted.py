@@ -29,7 +29,7 @@ CLEARANCE = 1e-3
 
 def run(title, joints=(), contacts=(), body=None, duration=0.06, steps=(1e-3, 2e-3)):
     body = body or rod()
-    mechanism = Mechanism([body], [make(body) for make in joints])
+    mechanism = Mechanism([body], [make(body) for make in joints], "absolute")
     dynamics = assemble(mechanism, [make(body) for make in contacts], gravity=(0.0, -9.81, 0.0))
     return simulate(
         dynamics,

@@ -10,8 +10,9 @@ from nsopt.leaves import MappedLeaf
 class MappedCallback(ca.Callback):
     """A function at so many instances; inputs and outputs have those of each side by side.
 
-    It has no derivatives, and must be there as long as what calls it is used. What evaluates a
-    leaf changes from one call to the next, its bits do not.
+    It must be there as long as what calls it is used. What evaluates a leaf changes from one call
+    to the next, its bits do not. Backends are given functions for derivatives; those that ask
+    CasADi for its own get them, interpreted.
 
     Parameters
     ----------
@@ -41,6 +42,14 @@ class MappedCallback(ca.Callback):
     def get_sparsity_out(self, i: int) -> ca.Sparsity:
         """Return the pattern of an output at all instances."""
         return ca.repmat(self._leaf.function.sparsity_out(i), 1, self._count)
+
+    def has_jacobian(self) -> bool:
+        """Return True."""
+        return True
+
+    def get_jacobian(self, *_named: object) -> ca.Function:
+        """Return the derivatives of all outputs by all inputs, given both."""
+        return self._leaf.interpreter(self._count).jacobian()
 
     def has_eval_buffer(self) -> bool:
         """Return True: nothing is copied."""

@@ -76,7 +76,8 @@ class SquareProgram:
         ]
         pairs_active = stacked(b.active for b in mpcc.pairs)
         events_active = stacked(b.active for b in mpcc.first_events)
-        y = ca.vertcat(terms, pairs_active, events_active, by_rows.nz[:])
+        entries = ca.vec(by_rows.nz[:])  # a column, of one unknown too
+        y = ca.vertcat(terms, pairs_active, events_active, entries)
         values = ca.Function(f"{mpcc.name}_values", [x, p], [ca.densify(y)])
         return cls(values, make_square(sizes, events, match, columns_of_terms, redundant))
 

@@ -98,7 +98,8 @@ def test_redundant_rows_change_no_optimum(coordinates, costs):
     torques, forces = (
         [x[name].values for x in (plain, built_so)] for name in ("input", "joint_reaction")
     )
-    assert torques[1] == pytest.approx(torques[0], abs=1e-5)
+    # Where the objective is known to 1e-9 of itself, the torques are to the root of that.
+    assert torques[1] == pytest.approx(torques[0], abs=1e-4)
     assert forces[1][1:, :, :2] == pytest.approx(forces[0][1:, :, :2], abs=1e-3)
     assert forces[1][1:, :, 2] == pytest.approx(0, abs=1e-6)
 
