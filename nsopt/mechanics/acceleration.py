@@ -98,7 +98,8 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     """Return (t, q, v, p) -> (vdot (nv,), mu (nc,), qdot (nq,)), for integrators of others.
 
     The same as the scheme `RungeKutta` integrates. mu are the forces of the ideal joints, of least
-    norm where rows are redundant. NaN where there is no solution.
+    norm where rows are redundant. NaN where there is no solution. A root finder of CasADi is
+    inside, of which it generates no C.
 
     Parameters
     ----------

@@ -70,7 +70,8 @@ class Newton:
         Full steps at most.
     points : ProximalPoints
     proximal : float
-        See `solve_symbolic`.
+        Part of its own size that is added to each pivot of a multiplier, so that dependent rows
+        solve, with multipliers of least change.
     """
 
     tolerance: float = 1e-11

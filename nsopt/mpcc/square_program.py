@@ -93,6 +93,8 @@ class Differentiated(NamedTuple):
 class SquareSolver:
     """A square program that is solved by itself, many times.
 
+    Bounds of variables are not looked at: state them as pairs or boxes.
+
     Parameters
     ----------
     mpcc : Mpcc

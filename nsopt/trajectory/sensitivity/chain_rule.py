@@ -120,7 +120,7 @@ class Transitions:
 
 
 class ChainRule:
-    """The derivatives of the steps of a program, as compiled code.
+    """The derivatives of the steps of a program.
 
     Parameters
     ----------
