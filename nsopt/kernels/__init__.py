@@ -56,18 +56,20 @@ def run_chains(
     records: Any,
 ) -> int:
     """Run chains of steps; see `nsopt.kernels.chain.run_chains`."""
-    from nsopt.kernels.entries import call_run_chains  # numba takes half a second to import
+    from nsopt.kernels.entries import compile_entries  # numba takes half a second to import
 
-    return call_run_chains(chain, tables, options, z, parameters, records)
+    run = compile_entries().run_chains
+    return int(run(chain, tables, options, z, parameters, records))
 
 
 def solve_square(
     p: Any, space: Any, evaluate: int, options: NewtonNumbers, last: bool, share: float
 ) -> tuple[float, int]:
     """Solve a square program; see `nsopt.kernels.newton.solve`."""
-    from nsopt.kernels.entries import call_solve
+    from nsopt.kernels.entries import compile_entries
 
-    return call_solve(p, space, evaluate, options, last, share)
+    residual, steps = compile_entries().solve(p, space, evaluate, options, last, share)
+    return float(residual), int(steps)
 
 
 def compile_kernels() -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -50,17 +50,24 @@ def _make_solve(version: str) -> Callable[..., Any]:
     return run
 
 
-def _typical_arguments() -> dict[Callable[[str], Any], tuple[Any, ...]]:
+class KernelEntries(NamedTuple):
+    """The kernels that Python calls, or what is for each of them."""
+
+    run_chains: Any
+    solve: Any
+
+
+def _typical_arguments() -> KernelEntries:
     """Return arguments of each entry, of the types for which they are compiled."""
     indices, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
     table = np.zeros((0, 0))
     chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
     programs = PackedPrograms(indices, indices, indices, indices, indices)
-    return {
-        _make_run_chains: (chain, programs, options, table, table, table),
-        _make_solve: (indices, numbers, 0, options, False, 1.0),
-    }
+    return KernelEntries(
+        (chain, programs, options, table, table, table),
+        (indices, numbers, 0, options, False, 1.0),
+    )
 
 
 def _begin(make: Callable[[str], Any], *, keep: bool) -> Any:
@@ -75,44 +82,33 @@ def _begin(make: Callable[[str], Any], *, keep: bool) -> Any:
 
 
 @cache
-def compile_entries() -> dict[Callable[[str], Any], Any]:
+def compile_entries() -> KernelEntries:
     """Return the entries, compiled now, or loaded where this machine has them.
 
     All at once: most of the time goes to kernels that they share.
     """
-    entries = {make: _begin(make, keep=True) for make in _typical_arguments()}
-    with _tell_compilation(entries[_make_run_chains]):
-        for make, arguments in _typical_arguments().items():
-            if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-                continue
+    makers = KernelEntries(_make_run_chains, _make_solve)
+    entries = [_begin(make, keep=True) for make in makers]
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return KernelEntries._make(entries)
+    with _tell_compilation(entries[0]):
+        for k, arguments in enumerate(_typical_arguments()):
             types = tuple(map(numba.typeof, arguments))
             try:
-                entries[make].compile(types)
+                entries[k].compile(types)
             except OSError as error:  # of the disk, once it is compiled
                 warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
-                entries[make] = _begin(make, keep=False)
-                entries[make].compile(types)
-    return entries
-
-
-def call_run_chains(*arguments: Any) -> int:
-    """Call `nsopt.kernels.chain.run_chains`."""
-    return int(compile_entries()[_make_run_chains](*arguments))
-
-
-def call_solve(*arguments: Any) -> tuple[float, int]:
-    """Call `nsopt.kernels.newton.solve`."""
-    residual, steps = compile_entries()[_make_solve](*arguments)
-    return float(residual), int(steps)
+                entries[k] = _begin(makers[k], keep=False)
+                entries[k].compile(types)
+    return KernelEntries._make(entries)
 
 
 @contextmanager
 def _tell_compilation(entry: Any) -> Iterator[None]:
     """Say on stderr that the kernels are compiled within, where this machine has not done so."""
-    stats = getattr(entry, "stats", None)  # none in Python
-    folder = stats and stats.cache_path
+    folder = entry.stats.cache_path
     mark = Path(folder, f"nsopt-kernels-{VERSION}") if folder else None
-    if stats and not (mark and mark.exists()):
+    if not (mark and mark.exists()):
         once = "once on this machine" if mark else "in each process, as no folder can be written"
         print(f"nsopt: compiling its kernels, half a minute, {once} ...", file=sys.stderr)
     yield

@@ -264,7 +264,7 @@ class _Reader:
 
     def instructions(self, outputs: list[int], sides: list[Instructions]) -> Instructions:
         values = (self.operation, self.left, self.right)
-        needed = _find_needed(*values, self.branches, outputs)
+        needed = _mark_needs(*values, self.branches, outputs)
         return Instructions(
             *values, self.constants, self.varies, needed, outputs, self.branches, sides
         )
@@ -293,7 +293,7 @@ class _Sides:
         return self._numbers[key]
 
 
-def _find_needed(
+def _mark_needs(
     operation: list[int],
     left: list[int],
     right: list[int],

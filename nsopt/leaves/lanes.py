@@ -87,17 +87,19 @@ def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: in
     """Write ``map`` and all that it calls; modules that hold loops alone come first."""
     prepare, evaluate, kept = divide(instructions)
     evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
-    parts, scratch = _in_lanes(instructions, evaluate, lanes)
+    parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]
     branches = {branch for part in parts for branch in part.branches}
     alone = {what for part in parts for what in part.alone}
     work = _Work.of(sizes, kept, scratch, lanes)
-    loops = _map(sizes, kept, work, lanes) + _lane_by_lane(branches, alone, lanes)
+    loops = _write_map(sizes, kept, work, lanes) + _write_lane_by_lane(branches, alone, lanes)
     modules = [loops, *(x.module() for x in scalar), *(x.module(lanes) for x in parts)]
     return LanesText(tuple(modules), 1, work.length)
 
 
-def _in_lanes(instructions: Instructions, routine: Routine, lanes: int) -> tuple[list[Part], int]:
+def _write_in_lanes(
+    instructions: Instructions, routine: Routine, lanes: int
+) -> tuple[list[Part], int]:
     """Write a routine in lanes; return its pieces and the length of their scratch array."""
     if len(routine.values) <= routines.PIECE:
         return [write_routine(instructions, routine, lanes)], 0
@@ -128,7 +130,7 @@ class _Work(NamedTuple):
         return cls._make([*begins, length])
 
 
-def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
+def _write_map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
     """Write the loop over instances, so many at a time; behind the last one that again."""
     arrays = work._asdict().items()
     lines = [
@@ -140,7 +142,7 @@ def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
     own, common, results = [], [], []
     first = 0
     for i, size in enumerate((*sizes.own, *sizes.common)):
-        lines.append(_pointer("in", i))
+        lines.append(_load_pointer("in", i))
         if i == len(sizes.own):
             first = 0
         if i < len(sizes.own):
@@ -155,7 +157,7 @@ def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
         first += size
     first = 0
     for i, size in enumerate(sizes.outputs):
-        lines.append(_pointer("out", i) + f"%asked{i} = icmp ne ptr %out{i}, null\n")
+        lines.append(_load_pointer("out", i) + f"%asked{i} = icmp ne ptr %out{i}, null\n")
         results.append(
             f"br i1 %asked{i}, label %write{i}, label %written{i}\nwrite{i}:\n"
             f"%from{i} = getelementptr double, ptr %y, i64 {first * lanes}\n"
@@ -168,8 +170,8 @@ def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
         [
             "declare void @prepare(ptr, ptr)\ndeclare void @evaluate(ptr, ptr, ptr, ptr)\n",
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
-            _moving("gather", lanes),
-            _moving("scatter", lanes),
+            _write_moves("gather", lanes),
+            _write_moves("scatter", lanes),
             "define void @map(i64 %count, ptr %in, ptr %out, ptr %work) nounwind {\nentry:\n",
             *lines,
             *common,
@@ -186,13 +188,13 @@ def _map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
     )
 
 
-def _pointer(array: str, i: int) -> str:
+def _load_pointer(array: str, i: int) -> str:
     """Read a pointer from an array of them."""
     at = f"%at.{array}{i}"
     return f"{at} = getelementptr ptr, ptr %{array}, i64 {i}\n%{array}{i} = load ptr, ptr {at}\n"
 
 
-def _moving(name: str, lanes: int) -> str:
+def _write_moves(name: str, lanes: int) -> str:
     """Write what moves numbers of instances into lanes, ``gather``, or back, ``scatter``."""
     apart, together = ("from", "to") if name == "gather" else ("to", "from")
     known, moved = [], []
@@ -226,7 +228,7 @@ def _moving(name: str, lanes: int) -> str:
     return "\n".join(lines)
 
 
-def _lane_by_lane(branches: Iterable[CalledBranch], alone: Iterable[int], lanes: int) -> str:
+def _write_lane_by_lane(branches: Iterable[CalledBranch], alone: Iterable[int], lanes: int) -> str:
     """Write what does operations and branches lane by lane."""
     chosen = sorted(branches)
     sides = sorted({k for branch in chosen for k in branch.sides})
@@ -234,12 +236,12 @@ def _lane_by_lane(branches: Iterable[CalledBranch], alone: Iterable[int], lanes:
     if chosen:
         texts.append(_STRIDED.format(name="pick", lanes=lanes, of="far", into="k"))
         texts.append(_STRIDED.format(name="place", lanes=lanes, of="k", into="far"))
-    texts += [_operation(what, lanes) for what in sorted(alone)]
-    texts += [_branch(branch, lanes) for branch in chosen]
+    texts += [_write_operation(what, lanes) for what in sorted(alone)]
+    texts += [_write_branch(branch, lanes) for branch in chosen]
     return "".join(texts)
 
 
-def _operation(what: int, lanes: int) -> str:
+def _write_operation(what: int, lanes: int) -> str:
     template, results, _ = operations_in(1)[what]
     lines = [
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
@@ -248,10 +250,10 @@ def _operation(what: int, lanes: int) -> str:
         "%c = getelementptr double, ptr %results, i64 %lane.k\n",
         f"store double %{results - 1}, ptr %c\n",
     ]
-    return f"; {name_of(what)}\n" + _each_lane(name_alone(what), "", lines, "lane", lanes)
+    return f"; {name_of(what)}\n" + _write_each_lane(name_alone(what), "", lines, "lane", lanes)
 
 
-def _branch(branch: CalledBranch, lanes: int) -> str:
+def _write_branch(branch: CalledBranch, lanes: int) -> str:
     n, m = branch.operands, branch.results
     lines = [
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
@@ -264,10 +266,10 @@ def _branch(branch: CalledBranch, lanes: int) -> str:
         f"call void @place(ptr %found, i64 {m}, ptr %c)\n",
     ]
     arrays = f"%given = alloca [{n} x double]\n%found = alloca [{m} x double]\n"
-    return _each_lane(branch.name, arrays, lines, "end0", lanes)
+    return _write_each_lane(branch.name, arrays, lines, "end0", lanes)
 
 
-def _each_lane(name: str, arrays: str, lines: Sequence[str], last: str, lanes: int) -> str:
+def _write_each_lane(name: str, arrays: str, lines: Sequence[str], last: str, lanes: int) -> str:
     """Write a function that does the same in each lane, ending in the block ``last``."""
     loop = _LOOP.format(last=last, lines="".join(lines), lanes=lanes)
     given = "ptr noalias %operands, ptr noalias %results"

@@ -226,11 +226,11 @@ class MappedLeaf:
         self._final = self._final or level == GOOD
 
     def _entry(self, level: int) -> Entry:
-        made_from = {"function": self._stated, "own": str(self.own), "written by": _writers()}
+        made_from = {"function": self._hash, "own": str(self.own), "written by": _writers()}
         return Entry({**made_from, "lanes": str(lanes()), **state_target(level)}, ".o")
 
     @cached_property
-    def _stated(self) -> str:
+    def _hash(self) -> str:
         """Hash of the function."""
         return hashlib.sha256(self.function.serialize().encode()).hexdigest()
 

@@ -63,7 +63,7 @@ RECORDED = (
 
 
 class StepRules:
-    """What attempts at steps have in common: their state, their record, and how they are judged.
+    """How attempts at steps choose h, are recorded and judged; `StepKernel` makes them.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class StepRules:
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
-        end = _landed(t + h, run[2], h)
+        end = _snap_to_end(t + h, run[2], h)
         factor = self._control.factor(figures, self._program.scheme.error_order)
         shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
@@ -164,7 +164,7 @@ def warm_guess(part: Mpcc) -> ca.Function:
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 
 
-def _landed(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
+def _snap_to_end(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
     """Return t, or ``t_end`` if t misses it only by the round-off of a sum."""
     return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
 

@@ -10,9 +10,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf, background, routines
+from nsopt.leaves import Leaf, routines
 from nsopt.leaves.instructions import read_instructions
 from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
+from tests.leaves.waiting import finish
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -20,14 +21,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 def improved(leaf):
     """Return the leaf when its better code is there."""
     leaf.improve()
-    done = threading.Event()
-
-    def tell():
-        done.set()
-        yield
-
-    background.begin(tell())
-    assert done.wait(60)
+    finish()
     return leaf
 
 

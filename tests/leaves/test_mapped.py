@@ -1,13 +1,12 @@
 """Leaves at many instances, in lanes, against CasADi's virtual machine at each of them."""
 
-import threading
-
 import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import MappedLeaf, background, mapped, routines
+from nsopt.leaves import MappedLeaf, mapped, routines
 from tests.leaves.functions import BINARY, SPECIAL, UNARY, assert_same_bits, random_function, sx
+from tests.leaves.waiting import finish
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -113,18 +112,6 @@ def test_entries_of_sparse_matrices():
     found = np.zeros((5, 3))
     leaf.evaluate(5, given, [*[None] * 4, memoryview(found), None])
     assert_same_bits(found, 2 * of_A)
-
-
-def finish():
-    """Wait until the background has done what was begun."""
-    done = threading.Event()
-
-    def tell():
-        done.set()
-        yield
-
-    background.begin(tell())
-    assert done.wait(60)
 
 
 def test_better_code_comes_by_itself_and_stays_on_the_disk(folder, monkeypatch):

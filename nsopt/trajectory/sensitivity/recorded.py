@@ -21,7 +21,6 @@ from nsopt.simulation import (
     StepBounds,
     StepKernel,
     StepProgram,
-    until_end,
 )
 
 Array = NDArray[np.float64]
@@ -107,7 +106,7 @@ class Recorder:
         control = LargestStep(contacts=None)
         self._kernel = StepKernel(self.program, control, newton, states=True)
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
-        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
+        h = self._kernel.size(t, trial, run)
         self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])
 
     def run(self, start: Start, p: Array, steps: StepBounds, times: Sequence[float]) -> Steps:
