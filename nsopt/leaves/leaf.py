@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instructions
-from nsopt.leaves.machine import GOOD, QUICK, load_objects, make_object, read_object
-from nsopt.leaves.text import NUMBERS, write_text
+from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
+from nsopt.leaves.places import INDICES, NUMBERS
+from nsopt.leaves.program import write_program
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -67,8 +68,11 @@ class Leaf:
 
     def __init__(self, function: ca.Function) -> None:
         _check(function)
-        self._text = write_text(read_instructions(function))
-        self._numbers = np.array(self._text.numbers, dtype=float)
+        self._text = write_program(read_instructions(function), lanes())
+        self._arrays = {
+            NUMBERS: np.array(self._text.numbers, dtype=float),
+            INDICES: np.array(self._text.indices, dtype=np.int32),
+        }
         self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
         self._y = int(function.numel_out(0))
         self._name = function.name()
@@ -150,7 +154,7 @@ class Leaf:
             self._code = better
 
     def _load(self, objects: list[bytes], level: int) -> LeafCode:
-        prepare, evaluate = load_objects(objects, ("prepare", "evaluate"), {NUMBERS: self._numbers})
+        prepare, evaluate = load_objects(objects, ("prepare", "evaluate"), self._arrays)
         kept = self._text.kept
         return LeafCode(prepare, evaluate, kept, self._x, self._p, self._y, level)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsopt.kept_code import Entry, cache_folder
 
-Array = NDArray[np.float64]
+Array = NDArray[np.float64] | NDArray[np.int32]
 
 QUICK, GOOD = 0, 2
 """LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
@@ -116,6 +116,15 @@ def processor() -> Processor:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     return Processor(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def lanes() -> int:
+    """Return how many numbers are side by side: as many as the widest registers have.
+
+    Narrower ones take two or four.
+    """
+    return 8 if "+avx512f" in processor().features.split(",") else 4
 
 
 @cache

@@ -22,7 +22,7 @@ from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
-from nsopt.leaves.machine import GOOD, QUICK, compile_module, load_objects, processor, state_target
+from nsopt.leaves.machine import GOOD, QUICK, compile_module, lanes, load_objects, state_target
 
 Array = NDArray[np.float64]
 
@@ -258,15 +258,6 @@ def _address(memory: memoryview | None) -> int | None:
         return None
     address: int = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
     return address
-
-
-@cache
-def lanes() -> int:
-    """Return how many instances are side by side: as many numbers as the widest registers have.
-
-    Narrower ones take two or four.
-    """
-    return 8 if "+avx512f" in processor().features.split(",") else 4
 
 
 @cache

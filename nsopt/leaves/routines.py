@@ -7,20 +7,14 @@ its stack: so the code may run in many threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions
+from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, P, X
+from nsopt.leaves.places import Entry, Place
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
-
-
-class Place(NamedTuple):
-    """An entry of one of the arrays."""
-
-    array: str
-    entry: int
 
 
 class Routine(NamedTuple):
@@ -37,43 +31,73 @@ class Routine(NamedTuple):
         Where values are that it reads.
     wanted : dict of int to list of Place
         Where values go.
+    instances : bool
+        Whether it computes instances side by side, the first of which, k, is an argument.
     """
 
     name: str
     arrays: tuple[str, ...]
     values: list[int]
     given: Mapping[int, Place]
-    wanted: Mapping[int, list[Place]]
+    wanted: Mapping[int, Sequence[Place]]
+    instances: bool = False
+
+
+class Division(NamedTuple):
+    """What is computed once for p, what at every x, and what of p and the one the other reads."""
+
+    once: list[int]
+    always: list[int]
+    kept: list[int]
+
+
+def divide_values(instructions: Instructions) -> Division:
+    """Return the values that are computed, in order."""
+    once: list[int] = []
+    always: list[int] = []
+    for value, operation in enumerate(instructions.operation):
+        if instructions.needed[value] and operation not in (CONSTANT, INPUT):
+            (always if instructions.varies[value] else once).append(value)
+    read = {*instructions.outputs}
+    for value in always:
+        read.update(operands_of(instructions, value))
+    varies, constants = instructions.varies, instructions.constants
+    return Division(once, always, sorted(v for v in read if not varies[v] and v not in constants))
+
+
+def operands_of(instructions: Instructions, value: int) -> tuple[int, ...]:
+    """Return the values that one is computed from."""
+    if value in instructions.branches:
+        return instructions.branches[value].operands
+    return (instructions.left[value], instructions.right[value])
 
 
 def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     """Return ``prepare``, ``evaluate``, and how many numbers the one keeps for the other."""
-    varies, operands = instructions.varies, (instructions.left, instructions.right)
-    x: dict[int, Place] = {}
-    p: dict[int, Place] = {}
-    once: list[int] = []
-    always: list[int] = []
-    for value, operation in enumerate(instructions.operation):
-        if not instructions.needed[value] or operation == CONSTANT:
-            continue
-        if operation != INPUT:
-            (always if varies[value] else once).append(value)
-        elif varies[value]:
-            x[value] = Place("x", instructions.right[value])
-        else:
-            p[value] = Place("p", instructions.right[value])
-    y: dict[int, list[Place]] = {}
-    for entry, value in enumerate(instructions.outputs):
-        y.setdefault(value, []).append(Place("y", entry))
-    read = y.keys() | {side[value] for side in operands for value in always}
-    for value in instructions.branches.keys() & set(always):
-        read.update(instructions.branches[value].operands)
-    to_keep = sorted(v for v in read if not varies[v] and v not in instructions.constants)
-    kept = {value: Place("kept", entry) for entry, value in enumerate(to_keep)}
+    once, always, to_keep = divide_values(instructions)
+    kept: dict[int, Place] = {value: Entry("kept", entry) for entry, value in enumerate(to_keep)}
     stored = {value: [place] for value, place in kept.items()}
-    prepare = Routine("prepare", ("p", "kept"), once, p, stored)
-    evaluate = Routine("evaluate", ("x", "kept", "y"), always, x | kept, y)
-    return prepare, evaluate, len(kept)
+    prepare = Routine("prepare", ("p", "kept"), once, find_inputs(instructions, "p"), stored)
+    x = find_inputs(instructions, "x")
+    given, y = x | kept, find_outputs(instructions)
+    return prepare, Routine("evaluate", ("x", "kept", "y"), always, given, y), len(kept)
+
+
+def find_inputs(instructions: Instructions, array: str) -> dict[int, Entry]:
+    """Return where the inputs in x, or those in p, are."""
+    return {
+        value: Entry(array, instructions.right[value])
+        for value, operation in enumerate(instructions.operation)
+        if operation == INPUT and instructions.left[value] == (X if array == "x" else P)
+    }
+
+
+def find_outputs(instructions: Instructions) -> dict[int, list[Entry]]:
+    """Return where in y values go."""
+    y: dict[int, list[Entry]] = {}
+    for entry, value in enumerate(instructions.outputs):
+        y.setdefault(value, []).append(Entry("y", entry))
+    return y
 
 
 def routine_of_side(side: Instructions, name: str) -> Routine:
@@ -85,7 +109,7 @@ def routine_of_side(side: Instructions, name: str) -> Routine:
 def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Routine], int]:
     """Divide a routine; return its pieces and the length of their scratch array."""
     left, right, branches = instructions.left, instructions.right, instructions.branches
-    parts = _parts(instructions, routine.values)
+    parts = divide_row(instructions, routine.values)
     last = [0] * len(left)  # the last part that reads a value
     for k, part in enumerate(parts):
         for value in part:
@@ -104,12 +128,13 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
         stored = [*sorted(elsewhere), *part] if k == 0 else part
         here = {value: wanted[value] for value in stored if value in wanted}
         arrays = (*routine.arrays, "scratch")
-        pieces.append(Routine(f"{routine.name}_{k}", arrays, part, given, here))
+        name, many = f"{routine.name}_{k}", routine.instances
+        pieces.append(Routine(name, arrays, part, given, here, many))
     return pieces, length
 
 
-def _parts(instructions: Instructions, values: list[int]) -> list[list[int]]:
-    """Divide values, but no branch from its results."""
+def divide_row(instructions: Instructions, values: list[int]) -> list[list[int]]:
+    """Divide values into pieces, but no branch from its results."""
     parts, begin = [], 0
     while begin < len(values):
         end = begin + PIECE
@@ -133,7 +158,7 @@ def _places(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], 
                     free.append(length)
                     length += 1
                 index = free.pop()
-                places[value] = Place("scratch", index)
+                places[value] = Entry("scratch", index)
                 freed[last[value]].append(index)
         free.extend(freed[k])
     return places, length

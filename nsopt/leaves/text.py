@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nsopt.leaves import routines
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
 from nsopt.leaves.operations import constant, declarations, operations_in, type_of
-from nsopt.leaves.routines import Routine, divide, divide_long, routine_of_side
+from nsopt.leaves.places import Entry, Place, declare_arrays
+from nsopt.leaves.routines import Routine, divide_long, routine_of_side
 
 CHOICE = """%{3} = fcmp ogt double {0}, -1.0
 %{4} = fcmp olt double {0}, 1.0
@@ -26,31 +27,6 @@ end{3}:
 """One side of a branch, from operands to results."""
 
 
-PLAIN = {0.0, 0.5, 1.0, 2.0}
-"""Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
-mechanisms that differ in numbers alone have the same code."""
-
-NUMBERS = "numbers"
-"""Name of the array of these."""
-
-
-class Text(NamedTuple):
-    """Modules that make ``prepare`` and ``evaluate`` together.
-
-    Attributes
-    ----------
-    modules : tuple of str
-    kept : int
-        How many numbers ``prepare`` keeps.
-    numbers : tuple of float
-        The array that the modules read as `NUMBERS`.
-    """
-
-    modules: tuple[str, ...]
-    kept: int
-    numbers: tuple[float, ...]
-
-
 class CalledBranch(NamedTuple):
     """What calls a branch: its sides, and how many operands and results these have."""
 
@@ -63,10 +39,9 @@ class CalledBranch(NamedTuple):
         """Return what calls a branch."""
         return cls(branch.sides, len(branch.operands) - 1, branch.results)
 
-    @property
-    def name(self) -> str:
-        """Name of the function of (condition and operands, results) that chooses, in lanes."""
-        return "branch_{}_{}".format(*self.sides)
+    def name(self, lanes: int) -> str:
+        """Return the name of what chooses in lanes, of (condition and operands, results)."""
+        return "branch_{}_{}_in_{}".format(*self.sides, lanes)
 
 
 class Part(NamedTuple):
@@ -81,30 +56,10 @@ class Part(NamedTuple):
         if lanes == 1:
             names = {name_side(k) for branch in self.branches for k in branch.sides}
         else:
-            names = {x.name for x in self.branches} | {name_alone(x) for x in self.alone}
+            names = {x.name(lanes) for x in self.branches}
+            names |= {name_alone(x, lanes) for x in self.alone}
         declared = (f"declare void @{name}(ptr, ptr)\n" for name in sorted(names))
-        numbers = f"@{NUMBERS} = external global double\n"
-        return "".join([declarations(lanes), numbers, *declared, self.text])
-
-
-def write_text(instructions: Instructions) -> Text:
-    """Write ``prepare`` and ``evaluate``: as one module, or of long ones each piece as its own.
-
-    Sides of branches are modules of their own, or several.
-    """
-    prepare, evaluate, kept = divide(instructions)
-    of_mechanism = {
-        value: number
-        for value, number in instructions.constants.items()
-        if abs(number) not in PLAIN
-    }
-    places = {value: place for place, value in enumerate(of_mechanism)}
-    routines_of = (write_functions(instructions, x, places) for x in (prepare, evaluate))
-    parts = [part for parts in routines_of for part in parts]
-    if len(parts) == 2:
-        parts = [Part(parts[0].text + parts[1].text, parts[0].branches | parts[1].branches)]
-    modules = tuple(x.module() for x in [*parts, *write_sides(instructions)])
-    return Text(modules, kept, tuple(of_mechanism.values()))
+        return "".join([declarations(lanes), declare_arrays(lanes), *declared, self.text])
 
 
 def write_sides(instructions: Instructions) -> list[Part]:
@@ -121,46 +76,42 @@ def name_side(number: int) -> str:
     return f"side_{number}"
 
 
-def name_alone(operation: int) -> str:
+def name_alone(operation: int, lanes: int) -> str:
     """Return the name of what does an operation lane by lane, of (operands, results)."""
-    return f"alone_{operation}"
+    return f"alone_{operation}_in_{lanes}"
 
 
-def write_functions(
-    instructions: Instructions, routine: Routine, places: Mapping[int, int] | None = None
-) -> list[Part]:
-    """Write one function, or its pieces and a function that calls them.
-
-    ``places`` as for `write_routine`.
-    """
+def write_functions(instructions: Instructions, routine: Routine, lanes: int = 1) -> list[Part]:
+    """Write one function, or its pieces and a function that calls them."""
     if len(routine.values) <= routines.PIECE:
-        return [write_routine(instructions, routine, 1, places)]
+        return [write_routine(instructions, routine, lanes)]
     pieces, scratch = divide_long(instructions, routine)
-    array = f"%scratch = alloca [{scratch} x double], align 64\n"
+    array = f"%scratch = alloca [{scratch} x {type_of(lanes)}], align 64\n"
     return [
-        *(write_routine(instructions, piece, 1, places) for piece in pieces),
+        *(write_routine(instructions, piece, lanes) for piece in pieces),
         Part(declare_all(pieces) + define(routine, array + call_all(pieces))),
     ]
 
 
 def declare_all(pieces: Sequence[Routine]) -> str:
     """Declare the pieces of a routine."""
-    types = ", ".join("ptr" for _ in pieces[0].arrays)
-    return "".join(f"declare void @{piece.name}({types})\n" for piece in pieces)
+    return "".join(f"declare void @{x.name}({_arguments(x, named=False)})\n" for x in pieces)
 
 
 def call_all(pieces: Sequence[Routine]) -> str:
     """Call the pieces of a routine, one after the other."""
-    arguments = ", ".join(f"ptr %{array}" for array in pieces[0].arrays)
-    return "".join(f"call void @{piece.name}({arguments})\n" for piece in pieces)
+    return "".join(map(write_call, pieces))
 
 
-def write_routine(
-    instructions: Instructions,
-    routine: Routine,
-    lanes: int,
-    places: Mapping[int, int] | None = None,
-) -> Part:
+def write_call(routine: Routine, first: int | None = None) -> str:
+    """Call a routine; ``first``: of the instances that it computes, else that of the caller."""
+    arguments = _arguments(routine)
+    if first is not None:
+        arguments = arguments.replace("i64 %k", f"i64 {first}")
+    return f"call void @{routine.name}({arguments})\n"
+
+
+def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
     """Write a function; its results are numbered, as LLVM reads numbers faster than names.
 
     Parameters
@@ -168,57 +119,45 @@ def write_routine(
     instructions : Instructions
     routine : Routine
     lanes : int
-        How many numbers each value is; arrays have those of an entry side by side.
-    places : mapping of value to int, optional
-        Where in the array of `NUMBERS` constants are; others are part of the text.
+        How many numbers each value is.
     """
-    places = places or {}
     operation, left, right = instructions.operation, instructions.left, instructions.right
     given, wanted, templates = routine.given, routine.wanted, operations_in(lanes)
     branches = [instructions.branches[v] for v in routine.values if operation[v] == BRANCH]
     alone = {operation[v] for v in routine.values if operation[v] in templates}
     alone = {what for what in alone if lanes > 1 and templates[what].alone}
-    number = type_of(lanes)
     names: dict[int, str] = {}
     lines = [_arrays(branches, bool(alone), lanes)]
     n = 0  # of the next result
 
     def fetch(value: int) -> str:
-        nonlocal n
-        if value in places:
-            name = load(f"@{NUMBERS}", places[value])
-        elif value in instructions.constants:
-            bits = struct.pack(">d", instructions.constants[value]).hex()
-            name = constant(f"0x{bits}", lanes)
+        if value in given:
+            names[value] = read(given[value])
         else:
-            name = load(f"%{given[value].array}", given[value].entry)
-        names[value] = name
-        return name
+            bits = struct.pack(">d", instructions.constants[value]).hex()
+            names[value] = constant(f"0x{bits}", lanes)
+        return names[value]
 
-    def load(array: str, index: int) -> str:
+    def read(place: Place) -> str:
         nonlocal n
-        lines.append(
-            f"%{n} = getelementptr {number}, ptr {array}, i64 {index}\n"
-            f"%{n + 1} = load {number}, ptr %{n}, align 8\n"
-        )
-        n += 2
+        text, results = place.read(n, lanes)
+        lines.append(text)
+        n += results
         return f"%{n - 1}"
 
-    def store(name: str, array: str, index: int) -> None:
+    def write(name: str, place: Place) -> None:
         nonlocal n
-        lines.append(
-            f"%{n} = getelementptr {number}, ptr %{array}, i64 {index}\n"
-            f"store {number} {name}, ptr %{n}, align 8\n"
-        )
-        n += 1
+        text, results = place.write(name, n, lanes)
+        lines.append(text)
+        n += results
 
     def branch(branch: Conditional) -> None:
         nonlocal n
         operands = [names.get(x) or fetch(x) for x in branch.operands]
         for index, name in enumerate(operands if lanes > 1 else operands[1:]):
-            store(name, "operands", index)
+            write(name, Entry("operands", index))
         if lanes > 1:
-            call(CalledBranch.of(branch).name)
+            call(CalledBranch.of(branch).name(lanes))
         else:
             sides = map(name_side, branch.sides)
             lines.append(CHOICE.format(operands[0], *sides, n, n + 1, n + 2))
@@ -234,28 +173,28 @@ def write_routine(
             branch(instructions.branches[value])
             continue
         if what == RESULT:
-            names[value] = load("%results", value - a - 1)
+            names[value] = read(Entry("results", value - a - 1))
         else:
             first = names.get(a) or fetch(a)
             second = names.get(b) or fetch(b)
             template, results, _ = templates[what]
             if what in alone:
-                store(first, "operands", 0)
-                store(second, "operands", 1)
-                call(name_alone(what))
-                names[value] = load("%results", 0)
+                write(first, Entry("operands", 0))
+                write(second, Entry("operands", 1))
+                call(name_alone(what, lanes))
+                names[value] = read(Entry("results", 0))
             else:
                 lines.append(template.format(first, second, *range(n, n + results)))
                 n += results
                 names[value] = f"%{n - 1}"
         for place in wanted.get(value, ()):
-            store(names[value], *place)
+            write(names[value], place)
     computed = set(routine.values)
     for value in wanted:
         if value not in computed:
             name = names.get(value) or fetch(value)
             for place in wanted[value]:
-                store(name, *place)
+                write(name, place)
     called = frozenset(CalledBranch.of(branch) for branch in branches)
     return Part(define(routine, "".join(lines)), called, frozenset(alone))
 
@@ -271,6 +210,11 @@ def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:
 
 
 def define(routine: Routine, lines: str) -> str:
-    """Write a function of the arrays of a routine."""
-    arguments = ", ".join(f"ptr noalias %{array}" for array in routine.arrays)
+    """Write a function of the arguments of a routine."""
+    arguments = _arguments(routine).replace("ptr ", "ptr noalias ")
     return f"define void @{routine.name}({arguments}) nounwind {{\nentry:\n{lines}ret void\n}}\n"
+
+
+def _arguments(routine: Routine, named: bool = True) -> str:
+    kinds = {**dict.fromkeys(routine.arrays, "ptr"), **({"k": "i64"} if routine.instances else {})}
+    return ", ".join(f"{of} %{name}" if named else of for name, of in kinds.items())

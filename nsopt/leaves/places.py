@@ -1,0 +1,148 @@
+"""Where routines find numbers and put them: what reads and writes them, in LLVM's language.
+
+``n`` is the number of the first result of what is written; ``lanes`` how many numbers side by side
+a value is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from nsopt.leaves.operations import type_of
+
+NUMBERS, INDICES = "numbers", "indices"
+"""Names of the arrays that code reads beside its arguments: of doubles, and of ints of 32 bits."""
+
+
+class Text(NamedTuple):
+    """Instructions, and how many results they have; of a reading the last is the value."""
+
+    lines: str
+    results: int
+
+
+class Place(Protocol):
+    """Where a value is."""
+
+    def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
+
+    def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
+
+
+class Entry(NamedTuple):
+    """An entry of an array, whose entries have as many numbers side by side as values."""
+
+    array: str
+    entry: int
+
+    def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
+        kind = type_of(lanes)
+        at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
+        return Text(f"{at}%{n + 1} = load {kind}, ptr %{n}, align 8\n", 2)
+
+    def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
+        kind = type_of(lanes)
+        at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
+        return Text(f"{at}store {kind} {name}, ptr %{n}, align 8\n", 1)
+
+
+class Same(NamedTuple):
+    """A number that all lanes read."""
+
+    array: str
+    entry: int
+
+    def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
+        number, kind = Entry(self.array, self.entry).read(n, 1), type_of(lanes)
+        one = f"insertelement {kind} poison, double %{n + 1}, i64 0"
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        all_lanes = f"shufflevector {kind} %{n + 2}, {kind} poison, {zeros}"
+        return Text(f"{number.lines}%{n + 2} = {one}\n%{n + 3} = {all_lanes}\n", 4)
+
+    def write(self, name: str, n: int, lanes: int) -> Text:
+        """Refuse: lanes differ."""
+        raise NotImplementedError(f"{name} of {lanes} lanes in one number")
+
+
+class Run(NamedTuple):
+    """Numbers of instances side by side; lanes are those from the k-th on, an argument."""
+
+    array: str
+    first: int
+
+    def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
+        at, kind = self._at(n), type_of(lanes)
+        return Text(f"{at}%{n + 2} = load {kind}, ptr %{n + 1}, align 8\n", 3)
+
+    def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
+        return Text(f"{self._at(n)}store {type_of(lanes)} {name}, ptr %{n + 1}, align 8\n", 2)
+
+    def _at(self, n: int) -> str:
+        first = f"%{n} = getelementptr double, ptr {_pointer(self.array)}, i64 {self.first}\n"
+        return f"{first}%{n + 1} = getelementptr double, ptr %{n}, i64 %k\n"
+
+
+class Scattered(NamedTuple):
+    """Numbers of instances anywhere in an array: `INDICES` tells where, from ``first`` on."""
+
+    array: str
+    first: int
+
+    def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
+        kind, mask = type_of(lanes), _all(lanes)
+        given = f"{_pointers(lanes)} %{n + 3}, i32 8, {mask}, {kind} poison"
+        return Text(f"{self._at(n, lanes)}%{n + 4} = call {kind} @{_gather(lanes)}({given})\n", 5)
+
+    def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
+        given = f"{type_of(lanes)} {name}, {_pointers(lanes)} %{n + 3}, i32 8, {_all(lanes)}"
+        return Text(f"{self._at(n, lanes)}call void @{_scatter(lanes)}({given})\n", 4)
+
+    def _at(self, n: int, lanes: int) -> str:
+        indices = f"<{lanes} x i32>"
+        return (
+            f"%{n} = getelementptr i32, ptr @{INDICES}, i64 {self.first}\n"
+            f"%{n + 1} = getelementptr i32, ptr %{n}, i64 %k\n"
+            f"%{n + 2} = load {indices}, ptr %{n + 1}, align 4\n"
+            f"%{n + 3} = getelementptr double, ptr {_pointer(self.array)}, {indices} %{n + 2}\n"
+        )
+
+
+def declare_arrays(lanes: int) -> str:
+    """Declare the arrays beside arguments, and what reads and writes scattered numbers."""
+    arrays = f"@{NUMBERS} = external global double\n@{INDICES} = external global i32\n"
+    if lanes == 1:
+        return arrays
+    kind, pointers, mask = type_of(lanes), _pointers(lanes), type_of(lanes, "i1")
+    return (
+        f"{arrays}declare {kind} @{_gather(lanes)}({pointers}, i32, {mask}, {kind})\n"
+        f"declare void @{_scatter(lanes)}({kind}, {pointers}, i32, {mask})\n"
+    )
+
+
+def _pointer(array: str) -> str:
+    return f"@{array}" if array == NUMBERS else f"%{array}"
+
+
+def _pointers(lanes: int) -> str:
+    return f"<{lanes} x ptr>"
+
+
+def _all(lanes: int) -> str:
+    return f"<{lanes} x i1> splat (i1 true)"
+
+
+def _gather(lanes: int) -> str:
+    return f"llvm.masked.gather.v{lanes}f64.v{lanes}p0"
+
+
+def _scatter(lanes: int) -> str:
+    return f"llvm.masked.scatter.v{lanes}f64.v{lanes}p0"

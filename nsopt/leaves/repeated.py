@@ -1,0 +1,194 @@
+"""A leaf that repeats itself, as a mechanism does its bodies and joints: loops, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from nsopt.leaves import routines
+from nsopt.leaves.instructions import INPUT, Instructions
+from nsopt.leaves.kinds import find_kinds
+from nsopt.leaves.lane_by_lane import write_lane_by_lane
+from nsopt.leaves.loops import is_uneven, make_loop
+from nsopt.leaves.memory import KEPT, SHARED, Memory
+from nsopt.leaves.places import Entry
+from nsopt.leaves.routines import (
+    Routine,
+    divide_values,
+    find_inputs,
+    find_outputs,
+    operands_of,
+)
+from nsopt.leaves.schedule import Schedule
+from nsopt.leaves.text import Part, declare_all, define, write_call, write_functions
+
+
+class RepeatedText(NamedTuple):
+    """Modules of ``prepare`` and ``evaluate``, what the one keeps, and the entries of `INDICES`."""
+
+    modules: tuple[str, ...]
+    kept: int
+    indices: tuple[int, ...]
+
+
+class Repeated:
+    """A leaf searched for what it repeats.
+
+    Parameters
+    ----------
+    instructions : Instructions
+    lanes : int
+        Numbers side by side in the widest registers.
+
+    Attributes
+    ----------
+    share : float
+        Of the values, that loops compute.
+    """
+
+    def __init__(self, instructions: Instructions, lanes: int) -> None:
+        self._of, kinds = find_kinds(instructions)
+        self._lanes = lanes
+        once, always, self._kept = divide_values(self._of)
+        self._prepare = Schedule(self._of, kinds, once)
+        self._evaluate = Schedule(self._of, kinds, always)
+        looped = self._prepare.looped + self._evaluate.looped
+        self.share = looped / max(len(once) + len(always), 1)
+
+    def write(self, numbers: Mapping[int, Entry]) -> RepeatedText:
+        """Write the leaf; ``numbers``: where constants are that are no part of the text."""
+        inputs = [value for value in self._kept if self._of.operation[value] == INPUT]
+        computed = [value for value in self._kept if self._of.operation[value] != INPUT]
+        memory = Memory(self._lanes, {**numbers, **find_inputs(self._of, "p")})
+        memory.share(self._prepare, computed, ())
+        begin = memory.sizes.get(KEPT, 0)
+        copies = {value: [Entry(KEPT, k)] for k, value in enumerate(inputs, begin)}
+        kept = {value: memory.entries[value] for value in computed}
+        kept |= {value: entry for value, (entry,) in copies.items()}
+        prepare = _Function("prepare", ("p", KEPT), self._prepare, memory, copies)
+        memory = memory.go_on({**numbers, **find_inputs(self._of, "x"), **kept})
+        outputs = find_outputs(self._of)
+        memory.share(self._evaluate, (), find_uneven(self._evaluate, outputs))
+        evaluate = _Function("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
+        modules = _Modules()
+        for function in (prepare, evaluate):
+            function.write(modules)
+        return RepeatedText(tuple(modules.close()), begin + len(inputs), tuple(memory.indices))
+
+
+def find_uneven(schedule: Schedule, wanted: Mapping[int, Sequence[Entry]]) -> Iterator[int]:
+    """Find the values of loops of which some go to more places than others: they are copied."""
+    for piece in schedule.pieces:
+        for value in piece.values:
+            if piece.instances and is_uneven(schedule, value, wanted):
+                yield from schedule.members(value)
+
+
+class _Modules:
+    """Modules of functions: small ones together, by their lanes."""
+
+    def __init__(self) -> None:
+        self._closed: list[str] = []
+        self._open: dict[int, list[Part]] = {}
+        self._values: dict[int, int] = {}
+        self._called: dict[int, list[Part]] = {}
+
+    def add_alone(self, parts: list[Part], lanes: int = 1) -> None:
+        """Add functions that call each other, each as a module of its own."""
+        self._called.setdefault(lanes, []).extend(parts)
+        self._closed += [part.module(lanes) for part in parts]
+
+    def add(self, parts: list[Part], values: int, lanes: int = 1) -> None:
+        """Add a function, or the pieces of one."""
+        if len(parts) > 1:
+            self.add_alone(parts, lanes)
+            return
+        self._called.setdefault(lanes, []).extend(parts)
+        self._open.setdefault(lanes, []).extend(parts)
+        self._values[lanes] = self._values.get(lanes, 0) + values
+        if self._values[lanes] >= routines.PIECE:
+            self._close(lanes)
+
+    def close(self) -> list[str]:
+        """Return all modules, with what they call lane by lane."""
+        for lanes in [*self._open]:
+            self._close(lanes)
+        for lanes, parts in self._called.items():
+            branches = {branch for part in parts for branch in part.branches}
+            alone = {what for part in parts for what in part.alone}
+            if lanes > 1 and (branches or alone):
+                self._closed.append(write_lane_by_lane(branches, alone, lanes))
+        return self._closed
+
+    def _close(self, lanes: int) -> None:
+        parts, self._values[lanes] = self._open.pop(lanes, []), 0
+        if parts:
+            branches = frozenset(branch for part in parts for branch in part.branches)
+            alone = frozenset(what for part in parts for what in part.alone)
+            text = "".join(part.text for part in parts)
+            self._closed.append(Part(text, branches, alone).module(lanes))
+
+
+class _Function(NamedTuple):
+    """A function that calls the pieces of a schedule."""
+
+    name: str
+    arrays: tuple[str, ...]
+    schedule: Schedule
+    memory: Memory
+    wanted: Mapping[int, Sequence[Entry]]
+
+    def write(self, modules: _Modules) -> None:
+        """Write the pieces, and what calls them."""
+        called: list[Routine] = []
+        calls, arrays = [], (*self.arrays, SHARED)
+        for piece in self.schedule.pieces:
+            name = f"{self.name}_{len(called)}"
+            if piece.instances:
+                loop = make_loop(name, arrays, self.schedule, piece, self.memory, self.wanted)
+                of = loop.routine
+                parts = write_functions(loop.body, of, loop.lanes)
+                modules.add(parts, len(of.values), loop.lanes)
+                calls += [write_call(of, first) for first in loop.begins]
+            else:
+                of = self._add_row(modules, name, arrays, piece.values)
+                calls.append(write_call(of))
+            called.append(of)
+        for values in self._divide_copies():
+            of = self._add_row(modules, f"{self.name}_{len(called)}", arrays, [], values)
+            calls.append(write_call(of))
+            called.append(of)
+        size = self.memory.sizes.get(SHARED, 0)
+        shared = f"%{SHARED} = alloca [{size} x double], align 64\n"
+        whole = Routine(self.name, self.arrays, [], {}, {})
+        modules.add_alone([Part(declare_all(called) + define(whole, shared + "".join(calls)))])
+
+    def _add_row(
+        self,
+        modules: _Modules,
+        name: str,
+        arrays: tuple[str, ...],
+        values: list[int],
+        copied: Sequence[int] = (),
+    ) -> Routine:
+        """Add a function that computes values once, and copies others."""
+        of, entries = self.schedule.instructions, self.memory.entries
+        read = {x for value in values for x in operands_of(of, value)}.union(copied)
+        given = {x: entries[x] for x in read.difference(values) if x in entries}
+        wanted = {x: [*self.wanted.get(x, ())] for x in (*values, *copied)}
+        for value in values:
+            if value in entries:
+                wanted[value].append(entries[value])
+        routine = Routine(name, arrays, values, given, wanted)
+        modules.add(write_functions(of, routine), len(values) + len(copied))
+        return routine
+
+    def _divide_copies(self) -> list[list[int]]:
+        """Return the values that are wanted and that no piece puts there, in parts."""
+        done = set()
+        for piece in self.schedule.pieces:
+            for value in piece.values:
+                if not (piece.instances and is_uneven(self.schedule, value, self.wanted)):
+                    done.update(self.schedule.members(value))
+        left = sorted(self.wanted.keys() - done)
+        return [left[k : k + routines.PIECE] for k in range(0, len(left), routines.PIECE)]
