@@ -7,10 +7,9 @@ anybody: their values are those that many inputs repeat.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
@@ -22,6 +21,10 @@ mechanisms that differ in numbers alone have the same code."""
 MOST = 100
 """Inputs of a value of an element at most. One of more is a sum over a mechanism, say; it is alike
 no other, and what it is a part of depends on the other operand alone."""
+
+BASE = 1 << 32
+"""Beyond all numbers of kinds and sets. Keys are integers: of tuples Python would collect garbage
+for long."""
 
 
 class Kinds(NamedTuple):
@@ -41,83 +44,119 @@ class Kinds(NamedTuple):
 
 def find_kinds(instructions: Instructions) -> Kinds:
     """Return which values are alike."""
-    find = _Finder(instructions)
+    operation, varies, branches = (
+        instructions.operation,
+        instructions.varies,
+        instructions.branches,
+    )
+    left, right = [*instructions.left], [*instructions.right]
+    sets, numbers = _Sets(), _Numbers()
+    kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
     for value, needed in enumerate(instructions.needed):
-        if needed:
-            find.add(value)
-    return Kinds(replace(instructions, left=find.left, right=find.right), find.kinds)
-
-
-class _Finder:
-    def __init__(self, instructions: Instructions) -> None:
-        self._of = instructions
-        n = len(instructions.operation)
-        self.kinds = [-1] * n
-        self.left, self.right = [*instructions.left], [*instructions.right]
-        self._inputs = [0] * n  # that a value depends on, as bits
-        self._count = 0  # of inputs
-        self._numbers: dict[Hashable, int] = {}
-        self._seen: Counter[tuple[int, int]] = Counter()
-        self._places: dict[tuple[int, int], int] = {}
-
-    def add(self, value: int) -> None:
-        """Find the kind of a value whose operands have theirs."""
-        of, what = self._of, self._of.operation[value]
-        if what == CONSTANT:
-            number = of.constants[value]
-            key: Any = (what, number if abs(number) in PLAIN else None)
-            self.kinds[value] = self._number(key)
-            return
+        if not needed:
+            continue
+        what = operation[value]
         if what == INPUT:
-            self._inputs[value] = 1 << self._count
-            self._count += 1
-            self.kinds[value] = self._number((what, of.varies[value]))
-            return
-        operands = self._operands(value, what)
-        inputs = 0
-        for operand in operands:
-            inputs |= self._inputs[operand]
-        if inputs.bit_count() > MOST:
-            self.kinds[value] = self._number((value,))
-            return
-        read = [(self.kinds[x], self._place(self._inputs[x], inputs)) for x in operands]
-        if what in COMMUTATIVE and read[1] < read[0]:
-            read.reverse()
-            self.left[value], self.right[value] = self.right[value], self.left[value]
-        extra = self._extra(value, what)
-        number = self._number((what, extra, of.varies[value], *read))
-        nth = self._seen[number, inputs]  # the same function of the same inputs, in other numbers
-        self._seen[number, inputs] += 1
-        self.kinds[value] = self._number((number, nth)) if nth else number
-        self._inputs[value] = inputs
-
-    def _operands(self, value: int, what: int) -> tuple[int, ...]:
+            of[value] = sets.add_input()
+            kinds[value] = numbers.find((what, varies[value]))
+            continue
+        if what == CONSTANT:
+            constant = instructions.constants[value]
+            kinds[value] = numbers.find((what, constant if abs(constant) in PLAIN else None))
+            continue
         if what == BRANCH:
-            return self._of.branches[value].operands
-        if what == RESULT:
-            return (self._of.left[value],)
-        return (self._of.left[value], self._of.right[value])
+            branch = branches[value]
+            of[value], *places = sets.unite(*(of[x] for x in branch.operands))
+            read = tuple(
+                kinds[x] * BASE + at for x, at in zip(branch.operands, places, strict=True)
+            )
+            key: Hashable = (what, branch.sides, branch.results, read)
+        else:
+            a, b = left[value], right[value]
+            of[value], at_a, at_b = sets.unite(of[a], of[b])
+            first, second = kinds[a] * BASE + at_a, kinds[b] * BASE + at_b
+            if second < first and what in COMMUTATIVE:
+                left[value], right[value], first, second = b, a, second, first
+            which = a - value if what == RESULT else what + 1
+            key = (which * BASE**2 + first) * BASE**2 + second
+        if of[value] == sets.too_large:
+            of[value], kinds[value] = sets.none, numbers.find(("alone", value))
+        else:
+            kinds[value] = numbers.find_nth(key, of[value])
+    return Kinds(replace(instructions, left=left, right=right), kinds)
 
-    def _extra(self, value: int, what: int) -> Hashable:
-        """Return what a value is made by beside its operation and operands."""
-        if what == BRANCH:
-            branch = self._of.branches[value]
-            return (branch.sides, branch.results)
-        return value - self._of.left[value] if what == RESULT else None
 
-    def _number(self, key: Hashable) -> int:
+class _Numbers:
+    """Numbers of kinds."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._seen: dict[int, int] = {}
+
+    def find(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
+    def find_nth(self, key: Hashable, inputs: int) -> int:
+        """Return the number of a kind, of which there may be several with the same inputs.
+
+        These differ in numbers of the mechanism alone.
+        """
+        kind = self._numbers.setdefault(key, len(self._numbers))
+        at = kind * BASE + inputs
+        nth = self._seen.get(at, 0)
+        self._seen[at] = nth + 1
+        return self.find(("nth", kind, nth)) if nth else kind
+
+
+class _Sets:
+    """Sets of inputs, by numbers."""
+
+    none, too_large = 0, -1
+
+    def __init__(self) -> None:
+        self._inputs = 0
+        self._members = [0]  # of each set, as bits
+        self._numbers = {0: 0}
+        self._united: dict[int | tuple[int, ...], tuple[int, ...]] = {}
+        self._places: dict[int, int] = {}
+
+    def add_input(self) -> int:
+        """Return the set of one more input."""
+        self._inputs += 1
+        return self._number(1 << self._inputs)
+
+    def unite(self, *sets: int) -> tuple[int, ...]:
+        """Return the union of sets, and for each which part of it that is, by a number."""
+        key = sets[0] * BASE + sets[1] if len(sets) == 2 else sets
+        found = self._united.get(key)
+        if found is None:
+            members = [self._members[x] for x in sets]
+            union = 0
+            for some in members:
+                union |= some
+            if union.bit_count() > MOST:
+                found = (self.too_large, *sets)
+            else:
+                places = (self._place(some, union) for some in members)
+                found = (self._number(union), *places)
+            self._united[key] = found
+        return found
+
+    def _number(self, members: int) -> int:
+        number = self._numbers.setdefault(members, len(self._members))
+        if number == len(self._members):
+            self._members.append(members)
+        return number
+
     def _place(self, some: int, of: int) -> int:
-        """Return which of the inputs some are, as bits: bit k is the k-th of them."""
-        place = self._places.get((some, of))
-        if place is None:
-            place, k, rest = 0, 0, of
-            while rest:
-                lowest = rest & -rest
-                if some & lowest:
-                    place |= 1 << k
-                k += 1
-                rest ^= lowest
-            self._places[some, of] = place
-        return place
+        """Return a number for which of the inputs some are: bit k is the k-th of them."""
+        if some == of:
+            return 0
+        place, k = 0, 1
+        while of:
+            lowest = of & -of
+            if some & lowest:
+                place |= 1 << k
+            k += 1
+            of ^= lowest
+        return self._places.setdefault(place, 1 + len(self._places))
