@@ -8,9 +8,9 @@ from typing import NamedTuple
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.memory import Memory
-from nsopt.leaves.places import Entry, Place
+from nsopt.leaves.places import Place, Single
 from nsopt.leaves.routines import Routine
-from nsopt.leaves.schedule import Piece, Schedule
+from nsopt.leaves.schedule import Schedule, SchedulePiece
 
 
 class Loop(NamedTuple):
@@ -37,9 +37,9 @@ def make_loop(
     name: str,
     arrays: tuple[str, ...],
     schedule: Schedule,
-    piece: Piece,
+    piece: SchedulePiece,
     memory: Memory,
-    wanted: Mapping[int, Sequence[Entry]],
+    wanted: Mapping[int, Sequence[Single]],
 ) -> Loop:
     """Return a piece of a schedule as a loop.
 
@@ -48,7 +48,7 @@ def make_loop(
     name, arrays
         See `Routine`.
     schedule : Schedule
-    piece : Piece
+    piece : SchedulePiece
     memory : Memory
     wanted : mapping of values to entries
         Where values go beside memory.
@@ -69,7 +69,7 @@ def make_loop(
     return Loop(body.instructions, routine, lanes, begins)
 
 
-def is_uneven(schedule: Schedule, value: int, wanted: Mapping[int, Sequence[Entry]]) -> bool:
+def is_uneven(schedule: Schedule, value: int, wanted: Mapping[int, Sequence[Single]]) -> bool:
     """Tell whether some instances go to more places than others."""
     return len({len(wanted.get(x, ())) for x in schedule.members(value)}) > 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nsopt.leaves.places import Entry, Place, Run, Same, Scattered
+from nsopt.leaves.places import InOrder, Place, Same, Scattered, Single
 from nsopt.leaves.schedule import Schedule
 
 NARROW = 4
@@ -23,7 +23,7 @@ class Memory:
     ----------
     lanes : int
         Numbers side by side in the widest registers.
-    entries : mapping of int to Entry
+    entries : mapping of int to Single
         Where values are that no piece computes.
 
     Attributes
@@ -35,12 +35,12 @@ class Memory:
     """
 
     lanes: int
-    entries: dict[int, Entry]
+    entries: dict[int, Single]
     sizes: dict[str, int] = field(default_factory=dict)
     indices: list[int] = field(default_factory=list)
-    _roomy: set[tuple[Entry, int]] = field(default_factory=set)
+    _roomy: set[tuple[Single, int]] = field(default_factory=set)
 
-    def go_on(self, entries: dict[int, Entry]) -> Memory:
+    def go_on(self, entries: dict[int, Single]) -> Memory:
         """Return the memory of another routine, which goes on with the indices."""
         roomy = {(entry, size) for entry, size in self._roomy if entry.array == KEPT}
         return Memory(self.lanes, entries, {}, self.indices, roomy)
@@ -73,21 +73,21 @@ class Memory:
         """Give values places side by side, with room for as many as ``width``."""
         first = self.sizes.get(array, 0)
         self.sizes[array] = first + max(len(values), width)
-        self.entries.update((value, Entry(array, k)) for k, value in enumerate(values, first))
+        self.entries.update((value, Single(array, k)) for k, value in enumerate(values, first))
         if len(values) < width:
-            self._roomy.add((Entry(array, first), len(values)))
+            self._roomy.add((Single(array, first), len(values)))
 
     def find(self, values: Sequence[int]) -> Place:
         """Return where instances find one number each, maybe the same."""
         entries = [self.entries[value] for value in values]
         return Same(*entries[0]) if len({*values}) == 1 else self.find_each(entries)
 
-    def find_each(self, entries: Sequence[Entry]) -> Place:
+    def find_each(self, entries: Sequence[Single]) -> Place:
         """Return where instances find numbers of their own."""
         (array, first), width = entries[0], self.width(len(entries))
         in_order = all(entry == (array, k) for k, entry in enumerate(entries, first))
         if in_order and (len(entries) >= width or (entries[0], len(entries)) in self._roomy):
-            return Run(array, first)
+            return InOrder(array, first)
         begin = len(self.indices)
         self.indices += [entry for _, entry in entries]
         # Lanes of no instance do what the last one does.

@@ -31,7 +31,7 @@ class Place(Protocol):
         """Return what writes the value of that name."""
 
 
-class Entry(NamedTuple):
+class Single(NamedTuple):
     """An entry of an array, whose entries have as many numbers side by side as values."""
 
     array: str
@@ -58,7 +58,7 @@ class Same(NamedTuple):
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        number, kind = Entry(self.array, self.entry).read(n, 1), type_of(lanes)
+        number, kind = Single(self.array, self.entry).read(n, 1), type_of(lanes)
         one = f"insertelement {kind} poison, double %{n + 1}, i64 0"
         zeros = f"<{lanes} x i32> zeroinitializer"
         all_lanes = f"shufflevector {kind} %{n + 2}, {kind} poison, {zeros}"
@@ -69,7 +69,7 @@ class Same(NamedTuple):
         raise NotImplementedError(f"{name} of {lanes} lanes in one number")
 
 
-class Run(NamedTuple):
+class InOrder(NamedTuple):
     """Numbers of instances side by side; lanes are those from the k-th on, an argument."""
 
     array: str

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import Instructions
 from nsopt.leaves.kinds import PLAIN
-from nsopt.leaves.places import NUMBERS, Entry
+from nsopt.leaves.places import NUMBERS, Single
 from nsopt.leaves.repeated import Repeated
 from nsopt.leaves.routines import divide
 from nsopt.leaves.text import Part, write_functions, write_sides
@@ -18,7 +18,7 @@ SHARE = 0.5
 """Of its values that loops must compute to repay what goes through memory."""
 
 
-class Program(NamedTuple):
+class LeafText(NamedTuple):
     """Modules that make ``prepare`` and ``evaluate`` together.
 
     Attributes
@@ -38,7 +38,7 @@ class Program(NamedTuple):
     indices: tuple[int, ...] = ()
 
 
-def write_program(instructions: Instructions, lanes: int) -> Program:
+def write_program(instructions: Instructions, lanes: int) -> LeafText:
     """Write a leaf: as one module, or what is long each piece as its own.
 
     What is repeated often is written as loops. Sides of branches are modules of their own.
@@ -54,14 +54,14 @@ def write_program(instructions: Instructions, lanes: int) -> Program:
         for value, number in instructions.constants.items()
         if abs(number) not in PLAIN
     }
-    places = {value: Entry(NUMBERS, k) for k, value in enumerate(numbers)}
+    places = {value: Single(NUMBERS, k) for k, value in enumerate(numbers)}
     sides = [part.module() for part in write_sides(instructions)]
     if sum(instructions.needed) >= LONG:
         repeated = Repeated(instructions, lanes)
         if repeated.share >= SHARE:
             found = repeated.write(places)
             modules = (*found.modules, *sides)
-            return Program(modules, found.kept, tuple(numbers.values()), found.indices)
+            return LeafText(modules, found.kept, tuple(numbers.values()), found.indices)
     prepare, evaluate, kept = divide(instructions)
     parts = []
     for routine in (prepare, evaluate):
@@ -70,4 +70,4 @@ def write_program(instructions: Instructions, lanes: int) -> Program:
     if len(parts) == 2:
         parts = [Part(parts[0].text + parts[1].text, parts[0].branches | parts[1].branches)]
     modules = (*(part.module() for part in parts), *sides)
-    return Program(modules, kept, tuple(numbers.values()))
+    return LeafText(modules, kept, tuple(numbers.values()))

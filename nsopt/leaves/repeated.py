@@ -11,7 +11,7 @@ from nsopt.leaves.kinds import find_kinds
 from nsopt.leaves.lane_by_lane import write_lane_by_lane
 from nsopt.leaves.loops import is_uneven, make_loop
 from nsopt.leaves.memory import KEPT, SHARED, Memory
-from nsopt.leaves.places import Entry
+from nsopt.leaves.places import Single
 from nsopt.leaves.routines import (
     Routine,
     divide_values,
@@ -55,28 +55,28 @@ class Repeated:
         looped = self._prepare.looped + self._evaluate.looped
         self.share = looped / max(len(once) + len(always), 1)
 
-    def write(self, numbers: Mapping[int, Entry]) -> RepeatedText:
+    def write(self, numbers: Mapping[int, Single]) -> RepeatedText:
         """Write the leaf; ``numbers``: where constants are that are no part of the text."""
         inputs = [value for value in self._kept if self._of.operation[value] == INPUT]
         computed = [value for value in self._kept if self._of.operation[value] != INPUT]
         memory = Memory(self._lanes, {**numbers, **find_inputs(self._of, "p")})
         memory.share(self._prepare, computed, ())
         begin = memory.sizes.get(KEPT, 0)
-        copies = {value: [Entry(KEPT, k)] for k, value in enumerate(inputs, begin)}
+        copies = {value: [Single(KEPT, k)] for k, value in enumerate(inputs, begin)}
         kept = {value: memory.entries[value] for value in computed}
         kept |= {value: entry for value, (entry,) in copies.items()}
-        prepare = _Function("prepare", ("p", KEPT), self._prepare, memory, copies)
+        prepare = _Caller("prepare", ("p", KEPT), self._prepare, memory, copies)
         memory = memory.go_on({**numbers, **find_inputs(self._of, "x"), **kept})
         outputs = find_outputs(self._of)
         memory.share(self._evaluate, (), find_uneven(self._evaluate, outputs))
-        evaluate = _Function("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
+        evaluate = _Caller("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
         modules = _Modules()
         for function in (prepare, evaluate):
             function.write(modules)
         return RepeatedText(tuple(modules.close()), begin + len(inputs), tuple(memory.indices))
 
 
-def find_uneven(schedule: Schedule, wanted: Mapping[int, Sequence[Entry]]) -> Iterator[int]:
+def find_uneven(schedule: Schedule, wanted: Mapping[int, Sequence[Single]]) -> Iterator[int]:
     """Find the values of loops of which some go to more places than others: they are copied."""
     for piece in schedule.pieces:
         for value in piece.values:
@@ -129,14 +129,14 @@ class _Modules:
             self._closed.append(Part(text, branches, alone).module(lanes))
 
 
-class _Function(NamedTuple):
+class _Caller(NamedTuple):
     """A function that calls the pieces of a schedule."""
 
     name: str
     arrays: tuple[str, ...]
     schedule: Schedule
     memory: Memory
-    wanted: Mapping[int, Sequence[Entry]]
+    wanted: Mapping[int, Sequence[Single]]
 
     def write(self, modules: _Modules) -> None:
         """Write the pieces, and what calls them."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, P, X
-from nsopt.leaves.places import Entry, Place
+from nsopt.leaves.places import Place, Single
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
@@ -75,7 +75,7 @@ def operands_of(instructions: Instructions, value: int) -> tuple[int, ...]:
 def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     """Return ``prepare``, ``evaluate``, and how many numbers the one keeps for the other."""
     once, always, to_keep = divide_values(instructions)
-    kept: dict[int, Place] = {value: Entry("kept", entry) for entry, value in enumerate(to_keep)}
+    kept: dict[int, Place] = {value: Single("kept", entry) for entry, value in enumerate(to_keep)}
     stored = {value: [place] for value, place in kept.items()}
     prepare = Routine("prepare", ("p", "kept"), once, find_inputs(instructions, "p"), stored)
     x = find_inputs(instructions, "x")
@@ -83,20 +83,20 @@ def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
     return prepare, Routine("evaluate", ("x", "kept", "y"), always, given, y), len(kept)
 
 
-def find_inputs(instructions: Instructions, array: str) -> dict[int, Entry]:
+def find_inputs(instructions: Instructions, array: str) -> dict[int, Single]:
     """Return where the inputs in x, or those in p, are."""
     return {
-        value: Entry(array, instructions.right[value])
+        value: Single(array, instructions.right[value])
         for value, operation in enumerate(instructions.operation)
         if operation == INPUT and instructions.left[value] == (X if array == "x" else P)
     }
 
 
-def find_outputs(instructions: Instructions) -> dict[int, list[Entry]]:
+def find_outputs(instructions: Instructions) -> dict[int, list[Single]]:
     """Return where in y values go."""
-    y: dict[int, list[Entry]] = {}
+    y: dict[int, list[Single]] = {}
     for entry, value in enumerate(instructions.outputs):
-        y.setdefault(value, []).append(Entry("y", entry))
+        y.setdefault(value, []).append(Single("y", entry))
     return y
 
 
@@ -158,7 +158,7 @@ def _places(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], 
                     free.append(length)
                     length += 1
                 index = free.pop()
-                places[value] = Entry("scratch", index)
+                places[value] = Single("scratch", index)
                 freed[last[value]].append(index)
         free.extend(freed[k])
     return places, length

@@ -19,7 +19,7 @@ FEWEST = 3
 """Instances of a loop at least."""
 
 
-class Piece(NamedTuple):
+class SchedulePiece(NamedTuple):
     """What is computed by one function.
 
     Attributes
@@ -48,7 +48,7 @@ class Schedule:
     Attributes
     ----------
     instructions : Instructions
-    pieces : list of Piece
+    pieces : list of SchedulePiece
     looped : int
         How many values are computed by loops.
     """
@@ -132,7 +132,7 @@ class Schedule:
                     phase = max(phase, self._phase[of] + later)
         return phase
 
-    def _make_pieces(self, values: Sequence[int]) -> list[Piece]:
+    def _make_pieces(self, values: Sequence[int]) -> list[SchedulePiece]:
         loops: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         rows: defaultdict[int, list[int]] = defaultdict(list)
         for kind, alike in self._members.items():
@@ -144,6 +144,8 @@ class Schedule:
                 rows[self._phase[kind]].append(value)
         pieces = []
         for phase in sorted({phase for phase, _ in loops} | rows.keys()):
-            pieces += [Piece(loops[at], at[1]) for at in sorted(loops) if at[0] == phase]
-            pieces += [Piece(row) for row in divide_row(self.instructions, rows.get(phase, []))]
+            pieces += [SchedulePiece(loops[at], at[1]) for at in sorted(loops) if at[0] == phase]
+            pieces += [
+                SchedulePiece(row) for row in divide_row(self.instructions, rows.get(phase, []))
+            ]
         return pieces

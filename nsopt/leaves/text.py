@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nsopt.leaves import routines
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
 from nsopt.leaves.operations import constant, declarations, operations_in, type_of
-from nsopt.leaves.places import Entry, Place, declare_arrays
+from nsopt.leaves.places import Place, Single, declare_arrays
 from nsopt.leaves.routines import Routine, divide_long, routine_of_side
 
 CHOICE = """%{3} = fcmp ogt double {0}, -1.0
@@ -155,7 +155,7 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
         nonlocal n
         operands = [names.get(x) or fetch(x) for x in branch.operands]
         for index, name in enumerate(operands if lanes > 1 else operands[1:]):
-            write(name, Entry("operands", index))
+            write(name, Single("operands", index))
         if lanes > 1:
             call(CalledBranch.of(branch).name(lanes))
         else:
@@ -173,16 +173,16 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
             branch(instructions.branches[value])
             continue
         if what == RESULT:
-            names[value] = read(Entry("results", value - a - 1))
+            names[value] = read(Single("results", value - a - 1))
         else:
             first = names.get(a) or fetch(a)
             second = names.get(b) or fetch(b)
             template, results, _ = templates[what]
             if what in alone:
-                write(first, Entry("operands", 0))
-                write(second, Entry("operands", 1))
+                write(first, Single("operands", 0))
+                write(second, Single("operands", 1))
                 call(name_alone(what, lanes))
-                names[value] = read(Entry("results", 0))
+                names[value] = read(Single("results", 0))
             else:
                 lines.append(template.format(first, second, *range(n, n + results)))
                 n += results
