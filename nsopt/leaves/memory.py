@@ -52,6 +52,8 @@ class Memory:
     def share(self, schedule: Schedule, kept: Iterable[int], copied: Iterable[int]) -> None:
         """Give places to what is read elsewhere: by other pieces, later, or to be copied.
 
+        Values that are alike are in one array, since a loop reads all of them by one address.
+
         Parameters
         ----------
         schedule : Schedule
@@ -61,12 +63,13 @@ class Memory:
             That are read when all pieces are done.
         """
         to_keep = set(kept)
+        kinds_to_keep = {schedule.kinds[value] for value in to_keep}
         read = to_keep.union(schedule.read_elsewhere(), copied)
         for piece in schedule.pieces:
             for value in piece.values:
                 alike = schedule.members(value)
                 if not read.isdisjoint(alike):
-                    array = SHARED if to_keep.isdisjoint(alike) else KEPT
+                    array = KEPT if schedule.kinds[value] in kinds_to_keep else SHARED
                     self.place(array, alike, self.width(len(alike)) if piece.instances else 1)
 
     def place(self, array: str, values: Sequence[int], width: int = 1) -> None:
@@ -83,8 +86,10 @@ class Memory:
         return Same(*entries[0]) if len({*values}) == 1 else self.find_each(entries)
 
     def find_each(self, entries: Sequence[Single]) -> Place:
-        """Return where instances find numbers of their own."""
+        """Return where instances find numbers of their own, which are in one array."""
         (array, first), width = entries[0], self.width(len(entries))
+        if any(entry.array != array for entry in entries):
+            raise AssertionError(f"a loop reads {array} and other arrays by one address")
         in_order = all(entry == (array, k) for k, entry in enumerate(entries, first))
         if in_order and (len(entries) >= width or (entries[0], len(entries)) in self._roomy):
             return InOrder(array, first)

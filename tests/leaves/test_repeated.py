@@ -74,6 +74,22 @@ def test_elements_have_the_same_bits_in_loops(bodies, piece, lanes, level, monke
         assert_same_bits(made(x, p), interpret(function, x, p))
 
 
+@pytest.mark.parametrize("alike", [2, 5])
+def test_loops_read_values_of_which_some_are_kept(alike, monkeypatch):
+    """Of values that are alike, too few for a loop or enough, x needs the first alone."""
+    monkeypatch.setattr(program, "LONG", 1)
+    monkeypatch.setattr(program, "SHARE", 0.0)
+    x, p = sx(2, alike + 8)
+    of_p = [ca.sin(p[k]) for k in range(alike)]
+    read = [ca.cos(of_p[k % alike] * p[alike + k]) for k in range(8)]
+    y = ca.vertcat(x[0] * of_p[0], *(x[1] * value for value in read))
+    function = ca.Function("some_kept", [x, p], [y])
+    made = Leaf(function)
+    made.compile(0)
+    given = [np.linspace(0.3, 2.0, function.numel_in(i)) for i in range(2)]
+    assert_same_bits(made(*given), interpret(function, *given))
+
+
 def test_code_does_not_grow_with_the_number_of_elements():
     """But for sums over all of them: 80 bodies have less than twice the code of 20."""
     sizes = [
