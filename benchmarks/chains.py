@@ -3,7 +3,8 @@
 In nsopt each hinge has two radial and two axial gaps; in MuJoCo each bushing end hangs on a tendon
 no longer than the clearance, in Exudyn it is in a hollow sphere of penalty, both without stops
 along the pin (`engines`). Held out level, each chain falls for a quarter of a second in steps of
-0.25 ms. Times are of the processor, the least of several runs in turn, after code is compiled.
+0.25 ms. Times are of the thread that steps (numpy's products leave others spinning), the least of
+several runs in turn, after code is compiled.
 Steps that Newton does not solve are other solvers', in seconds each: they are counted apart.
 """
 
@@ -11,7 +12,7 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from time import process_time
+from time import thread_time
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -66,7 +67,7 @@ def nsopt_runner(n: int) -> Runner:
         return times > BY_OTHERS * np.median(times)
 
     def seconds() -> float:
-        with patch("nsopt.simulation.chain.perf_counter", process_time):  # not of the wall
+        with patch("nsopt.simulation.chain.perf_counter", thread_time):  # not of the wall
             last[:] = [run().data]
         times = last[0]["solve_time"].values[1:]
         return float(times[~by_others(times)].mean())
@@ -112,9 +113,9 @@ def mujoco_runner(n: int, name: str = "MuJoCo tendons, Euler") -> Runner:
 
     def seconds() -> float:
         data = mujoco.MjData(model)
-        begin = process_time()
+        begin = thread_time()
         mujoco.mj_step(model, data, nstep=COUNT)
-        return (process_time() - begin) / COUNT
+        return (thread_time() - begin) / COUNT
 
     def figures() -> Figures:
         data, deepest = mujoco.MjData(model), 0.0
@@ -155,9 +156,9 @@ def exudyn_runner(n: int) -> Runner:
 
     def seconds() -> float:
         system, _, _owner = exudyn_chain(exu, n)
-        begin = process_time()
+        begin = thread_time()
         system.SolveDynamic(settings)
-        return (process_time() - begin) / COUNT
+        return (thread_time() - begin) / COUNT
 
     def figures() -> Figures:
         system, nodes, _owner = exudyn_chain(exu, n)

@@ -47,7 +47,7 @@ class Memory:
 
     def width(self, instances: int) -> int:
         """Return how many instances of a loop are side by side."""
-        return self.lanes if instances >= self.lanes else NARROW
+        return self.lanes if instances > NARROW else NARROW
 
     def share(self, schedule: Schedule, kept: Iterable[int], copied: Iterable[int]) -> None:
         """Give places to what is read elsewhere: by other pieces, later, or to be copied.
