@@ -13,14 +13,19 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
+from nsopt.leaves.routines import operands_of
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
 mechanisms that differ in numbers alone have the same code."""
 
-MOST = 100
-"""Inputs of a value of an element at most. One of more is a sum over a mechanism, say; it is alike
-no other, and what it is a part of depends on the other operand alone."""
+MOST = 300
+"""Inputs of a value of an element at most. One of more is of the whole mechanism, a sum say; it is
+alike no other, and what it is a part of depends on the other operand alone."""
+
+WIDE = 1500
+"""Inputs of a value times how many values are computed from it, likewise: a size by which all
+bodies are judged has fewer inputs where there are few of them, but then each body reads it."""
 
 BASE = 1 << 32
 """Beyond all numbers of kinds and sets. Keys are integers: of tuples Python would collect garbage
@@ -50,14 +55,15 @@ def find_kinds(instructions: Instructions) -> Kinds:
         instructions.branches,
     )
     left, right = [*instructions.left], [*instructions.right]
-    sets, numbers = _Sets(), _Numbers()
+    sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
+    readers = _count_readers(instructions)
     kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
     for value, needed in enumerate(instructions.needed):
         if not needed:
             continue
         what = operation[value]
         if what == INPUT:
-            of[value] = sets.add_input()
+            of[value] = sets.of_input(order[value])
             kinds[value] = numbers.find((what, varies[value]))
             continue
         if what == CONSTANT:
@@ -79,11 +85,33 @@ def find_kinds(instructions: Instructions) -> Kinds:
                 left[value], right[value], first, second = b, a, second, first
             which = a - value if what == RESULT else what + 1
             key = (which * BASE**2 + first) * BASE**2 + second
-        if of[value] == sets.too_large:
+        if of[value] == sets.too_large or readers[value] * sets.size(of[value]) > WIDE:
             of[value], kinds[value] = sets.none, numbers.find(("alone", value))
         else:
             kinds[value] = numbers.find_nth(key, of[value])
     return Kinds(replace(instructions, left=left, right=right), kinds)
+
+
+def _order_inputs(instructions: Instructions) -> dict[int, int]:
+    """Return the places of inputs among all of them, by their entries.
+
+    Not by where the program first reads them, which is not the same for all bodies.
+    """
+    number, entry = instructions.left, instructions.right
+    needed = enumerate(instructions.needed)
+    inputs = [k for k, is_needed in needed if is_needed and instructions.operation[k] == INPUT]
+    inputs.sort(key=lambda value: (number[value], entry[value]))
+    return {value: k for k, value in enumerate(inputs)}
+
+
+def _count_readers(instructions: Instructions) -> list[int]:
+    """Return of how many values each is an operand."""
+    readers = [0] * len(instructions.operation)
+    for value, needed in enumerate(instructions.needed):
+        if needed and instructions.operation[value] not in (INPUT, CONSTANT):
+            for operand in {*operands_of(instructions, value)}:
+                readers[operand] += 1
+    return readers
 
 
 class _Numbers:
@@ -114,16 +142,14 @@ class _Sets:
     none, too_large = 0, -1
 
     def __init__(self) -> None:
-        self._inputs = 0
         self._members = [0]  # of each set, as bits
         self._numbers = {0: 0}
         self._united: dict[int | tuple[int, ...], tuple[int, ...]] = {}
         self._places: dict[int, int] = {}
 
-    def add_input(self) -> int:
-        """Return the set of one more input."""
-        self._inputs += 1
-        return self._number(1 << self._inputs)
+    def of_input(self, place: int) -> int:
+        """Return the set of one input, by its place among all of them."""
+        return self._number(1 << place)
 
     def unite(self, *sets: int) -> tuple[int, ...]:
         """Return the union of sets, and for each which part of it that is, by a number."""
@@ -141,6 +167,10 @@ class _Sets:
                 found = (self._number(union), *places)
             self._united[key] = found
         return found
+
+    def size(self, number: int) -> int:
+        """Return how many inputs are in a set."""
+        return self._members[number].bit_count()
 
     def _number(self, members: int) -> int:
         number = self._numbers.setdefault(members, len(self._members))

@@ -1,4 +1,4 @@
-"""What a loop computes for one instance, and how often it is called for all of them."""
+"""What a loop computes for one instance."""
 
 from __future__ import annotations
 
@@ -23,14 +23,11 @@ class Loop(NamedTuple):
     routine : Routine
         The values of the body.
     lanes : int
-    begins : list of int
-        The first instances of the calls that compute all of them; the last ones maybe twice.
     """
 
     body: Instructions
     routine: Routine
     lanes: int
-    begins: list[int]
 
 
 def make_loop(
@@ -63,10 +60,8 @@ def make_loop(
             entries += map(list, zip(*(wanted.get(x, ()) for x in alike), strict=True))
         if entries:
             stored[number] = [memory.find_each(found) for found in entries]
-    lanes, last = memory.width(piece.instances), piece.instances
-    begins = [min(k, max(last - lanes, 0)) for k in range(0, last, lanes)]
-    routine = Routine(name, arrays, numbers, body.given, stored, instances=True)
-    return Loop(body.instructions, routine, lanes, begins)
+    routine = Routine(name, arrays, numbers, body.given, stored, piece.instances)
+    return Loop(body.instructions, routine, memory.width(piece.instances))
 
 
 def is_uneven(schedule: Schedule, value: int, wanted: Mapping[int, Sequence[Single]]) -> bool:

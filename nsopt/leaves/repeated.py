@@ -20,7 +20,7 @@ from nsopt.leaves.routines import (
     operands_of,
 )
 from nsopt.leaves.schedule import Schedule
-from nsopt.leaves.text import Part, declare_all, define, write_call, write_functions
+from nsopt.leaves.text import Part, call_all, declare_all, define, write_functions
 
 
 class RepeatedText(NamedTuple):
@@ -141,7 +141,7 @@ class _Caller(NamedTuple):
     def write(self, modules: _Modules) -> None:
         """Write the pieces, and what calls them."""
         called: list[Routine] = []
-        calls, arrays = [], (*self.arrays, SHARED)
+        arrays = (*self.arrays, SHARED)
         for piece in self.schedule.pieces:
             name = f"{self.name}_{len(called)}"
             if piece.instances:
@@ -149,19 +149,15 @@ class _Caller(NamedTuple):
                 of = loop.routine
                 parts = write_functions(loop.body, of, loop.lanes)
                 modules.add(parts, len(of.values), loop.lanes)
-                calls += [write_call(of, first) for first in loop.begins]
             else:
                 of = self._add_row(modules, name, arrays, piece.values)
-                calls.append(write_call(of))
             called.append(of)
         for values in self._divide_copies():
-            of = self._add_row(modules, f"{self.name}_{len(called)}", arrays, [], values)
-            calls.append(write_call(of))
-            called.append(of)
+            called.append(self._add_row(modules, f"{self.name}_{len(called)}", arrays, [], values))
         size = self.memory.sizes.get(SHARED, 0)
         shared = f"%{SHARED} = alloca [{size} x double], align 64\n"
         whole = Routine(self.name, self.arrays, [], {}, {})
-        modules.add_alone([Part(declare_all(called) + define(whole, shared + "".join(calls)))])
+        modules.add_alone([Part(declare_all(called) + define(whole, call_all(called), shared))])
 
     def _add_row(
         self,

@@ -31,8 +31,10 @@ class Routine(NamedTuple):
         Where values are that it reads.
     wanted : dict of int to list of Place
         Where values go.
-    instances : bool
-        Whether it computes instances side by side, the first of which, k, is an argument.
+    instances : int
+        How many it computes, in groups side by side; 0 for what is computed once.
+    of_group : bool
+        Whether it is of one group alone, whose first instance, k, is an argument.
     """
 
     name: str
@@ -40,7 +42,8 @@ class Routine(NamedTuple):
     values: list[int]
     given: Mapping[int, Place]
     wanted: Mapping[int, Sequence[Place]]
-    instances: bool = False
+    instances: int = 0
+    of_group: bool = False
 
 
 class Division(NamedTuple):
@@ -128,8 +131,8 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
         stored = [*sorted(elsewhere), *part] if k == 0 else part
         here = {value: wanted[value] for value in stored if value in wanted}
         arrays = (*routine.arrays, "scratch")
-        name, many = f"{routine.name}_{k}", routine.instances
-        pieces.append(Routine(name, arrays, part, given, here, many))
+        name, of_group = f"{routine.name}_{k}", routine.instances > 0
+        pieces.append(Routine(name, arrays, part, given, here, of_group=of_group))
     return pieces, length
 
 

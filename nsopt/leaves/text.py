@@ -89,7 +89,7 @@ def write_functions(instructions: Instructions, routine: Routine, lanes: int = 1
     array = f"%scratch = alloca [{scratch} x {type_of(lanes)}], align 64\n"
     return [
         *(write_routine(instructions, piece, lanes) for piece in pieces),
-        Part(declare_all(pieces) + define(routine, array + call_all(pieces))),
+        Part(declare_all(pieces) + define(routine, call_all(pieces), array, lanes)),
     ]
 
 
@@ -103,12 +103,9 @@ def call_all(pieces: Sequence[Routine]) -> str:
     return "".join(map(write_call, pieces))
 
 
-def write_call(routine: Routine, first: int | None = None) -> str:
-    """Call a routine; ``first``: of the instances that it computes, else that of the caller."""
-    arguments = _arguments(routine)
-    if first is not None:
-        arguments = arguments.replace("i64 %k", f"i64 {first}")
-    return f"call void @{routine.name}({arguments})\n"
+def write_call(routine: Routine) -> str:
+    """Call a routine with the arguments of the caller."""
+    return f"call void @{routine.name}({_arguments(routine)})\n"
 
 
 def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
@@ -127,7 +124,7 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
     alone = {operation[v] for v in routine.values if operation[v] in templates}
     alone = {what for what in alone if lanes > 1 and templates[what].alone}
     names: dict[int, str] = {}
-    lines = [_arrays(branches, bool(alone), lanes)]
+    lines: list[str] = []
     n = 0  # of the next result
 
     def fetch(value: int) -> str:
@@ -196,7 +193,8 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
             for place in wanted[value]:
                 write(name, place)
     called = frozenset(CalledBranch.of(branch) for branch in branches)
-    return Part(define(routine, "".join(lines)), called, frozenset(alone))
+    arrays = _arrays(branches, bool(alone), lanes)
+    return Part(define(routine, "".join(lines), arrays, lanes), called, frozenset(alone))
 
 
 def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:
@@ -209,12 +207,40 @@ def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:
     return f"%operands = alloca [{operands} x {number}]\n%results = alloca [{results} x {number}]\n"
 
 
-def define(routine: Routine, lines: str) -> str:
-    """Write a function of the arguments of a routine."""
+def define(routine: Routine, lines: str, arrays: str = "", lanes: int = 1) -> str:
+    """Write a function of the arguments of a routine.
+
+    Parameters
+    ----------
+    routine : Routine
+    lines : str
+        Of a group of instances, where it computes more.
+    arrays : str
+        What it has on its stack.
+    lanes : int
+    """
     arguments = _arguments(routine).replace("ptr ", "ptr noalias ")
-    return f"define void @{routine.name}({arguments}) nounwind {{\nentry:\n{lines}ret void\n}}\n"
+    if routine.instances:
+        # The last group may compute again what the one before it did.
+        lines = _GROUPS.format(lines=lines, lanes=lanes, last=max(routine.instances - lanes, 0))
+    return (
+        f"define void @{routine.name}({arguments}) nounwind {{\nentry:\n{arrays}{lines}"
+        "ret void\n}\n"
+    )
+
+
+_GROUPS = """br label %group
+group:
+%k = phi i64 [0, %entry], [%next, %group]
+{lines}%beyond = add i64 %k, {lanes}
+%before = icmp slt i64 %beyond, {last}
+%next = select i1 %before, i64 %beyond, i64 {last}
+%more = icmp slt i64 %k, {last}
+br i1 %more, label %group, label %end
+end:
+"""
 
 
 def _arguments(routine: Routine, named: bool = True) -> str:
-    kinds = {**dict.fromkeys(routine.arrays, "ptr"), **({"k": "i64"} if routine.instances else {})}
+    kinds = {**dict.fromkeys(routine.arrays, "ptr"), **({"k": "i64"} if routine.of_group else {})}
     return ", ".join(f"{of} %{name}" if named else of for name, of in kinds.items())
