@@ -1,4 +1,4 @@
-"""Backend against backend: the named problems by IPOPT, by SQP and compiled, in one run.
+"""Backend against backend: the named problems by IPOPT, by SQP and by the chain, in one run.
 
 Run it with ``.venv/bin/python benchmarks/backends.py`` once ``dev.py`` has installed nsopt. Times
 of a shared machine are noisy: read the ratios; the backends of a problem run in turn, repeatedly.
@@ -21,8 +21,14 @@ SCHEMES: dict[str, Scheme] = {"paper": PaperStep(), "variational": Variational()
 BACKENDS: dict[str, Solver | Compiled] = {
     "ipopt": Solver(backend=Ipopt()),
     "sqp": Solver(backend=Sqp()),
-    "compiled": Compiled(),  # for PaperStep: sqp, generated as C
 }
+CHAINED: dict[str, Solver | Compiled] = {"compiled": Compiled()}
+"""Of schemes that are given h."""
+
+
+def backends(scheme: Scheme) -> dict[str, Solver | Compiled]:
+    """Return the backends of a scheme by name."""
+    return BACKENDS if scheme.chooses_h else {**BACKENDS, **CHAINED}
 
 
 def measured(name: str, scheme: Scheme, repeats: int, duration: float) -> dict[str, list[Result]]:
@@ -30,7 +36,7 @@ def measured(name: str, scheme: Scheme, repeats: int, duration: float) -> dict[s
     problem = load_problem(name)
     calls = {
         kind: partial(run, problem, problem.steps, scheme, solver, duration)
-        for kind, solver in BACKENDS.items()
+        for kind, solver in backends(scheme).items()
     }
     return in_turn(calls, repeats)
 
@@ -41,10 +47,9 @@ def row(label: str, runs: dict[str, list[Result]]) -> list[str]:
     cells = [label]
     for kind, results in runs.items():
         iterations = float(np.nanmean(results[-1]["iterations"]))
-        # Generated code tells none; those of other solvers that took over are no measure.
-        count = f"{iterations:.1f}" if iterations >= 1 else "unknown"
-        cells += [f"{median(times[kind]):.3g}", count]
-    cells += [f"{ratio(times['ipopt'], times[kind]):.3g}" for kind in ("sqp", "compiled")]
+        cells += [f"{median(times[kind]):.3g}", f"{iterations:.1f}"]
+    others = [kind for kind in runs if kind != "ipopt"]
+    cells += [f"{ratio(times['ipopt'], times[kind]):.3g}" for kind in others]
     return [*cells, "/".join(str(retried(results[-1])) for results in runs.values())]
 
 
@@ -80,12 +85,13 @@ def main() -> None:
             for name in problem_files()
         }
         head = [f"{scheme}: us per step"]
-        head += [text for kind in BACKENDS for text in (kind, "iterations")]
-        head += ["ipopt/sqp", "ipopt/compiled", "retried"]
+        kinds = list(backends(stated))
+        head += [text for kind in kinds for text in (kind, "iterations")]
+        head += [*(f"ipopt/{kind}" for kind in kinds if kind != "ipopt"), "retried"]
         print("\n" + table(head, [row(name, runs) for name, runs in runs_by_backend.items()]))
         times[scheme] = {
             kind: [1e6 * median(map(per_step, runs[kind])) for runs in runs_by_backend.values()]
-            for kind in BACKENDS
+            for kind in kinds
         }
     draw(times)
 

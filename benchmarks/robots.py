@@ -2,8 +2,8 @@
 
 Pinocchio is left out with a word where it is missing, and so are the files of robots:
 ``pip install 'nsopt[bench,robots]'``. All states are given in one call, on one thread, but for
-pinocchio's crba, which Python calls state by state. nsopt compiles for one robot, whose numbers
-are in the code; pinocchio reads any robot's.
+pinocchio's crba, which Python calls state by state. nsopt makes machine code of one robot, whose
+numbers are in it; pinocchio reads any robot's.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ from nsopt import (
     simulate,
 )
 from nsopt.animation import animate
+from nsopt.leaves import MappedLeaf
 from nsopt.mechanics.spanning_tree import Branch
-from nsopt.mpcc import compile_native
-from nsopt.mpcc.evaluator import Evaluator
 from nsopt.problem import problem_folder
 from nsopt.robots import (
     DHRow,
@@ -58,8 +57,10 @@ FILES = ("ur5_robot", "panda", "solo12")
 CHARMIE = "CHARMIE, main tree"
 CHAINS = (2, 4, 8, 16, 32, 64)
 ELIMINATED = 16
-"""Bodies of the longest chain of which forward dynamics is compiled: its mass matrix is full."""
+"""Bodies of the longest chain whose forward dynamics is compiled: its mass matrix is full."""
 STEPS, FRAMES = 1000, 25
+BEST = 2
+"""LLVM's level of optimisation."""
 KEPT = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST, ca.OP_PARAMETER)
 """Instructions that are no operations."""
 
@@ -115,20 +116,19 @@ def states(function: ca.Function, count: int) -> list[Array]:
 
 
 class Batch:
-    """A function compiled for many states at once."""
+    """A function at many states, as machine code."""
 
     def __init__(self, function: ca.Function, count: int = STATES) -> None:
         begin = time.perf_counter()
-        done = compile_native(function.map(count) if count > 1 else function)
+        self.leaf = MappedLeaf(function)
+        self.leaf.compile(BEST)
         self.seconds = time.perf_counter() - begin
-        self.known = ", from the cache" if done.cached else ""
         self.count = count
-        self.inputs = [x.ravel(order="F") for x in states(function, count)]
-        self.call = Evaluator(done.function)
+        self.inputs = [np.ascontiguousarray(x.T) for x in states(function, count)]
 
     def __call__(self) -> float:
         """Return the time per state [us]."""
-        return timed(lambda: self.call(*self.inputs)) / self.count
+        return timed(lambda: self.leaf(self.inputs)) / self.count
 
 
 def timed(call: Callable[[], Any]) -> float:
@@ -265,7 +265,7 @@ def compare(repeats: int) -> None:
                 call()
             times = in_turn(calls, repeats)
             size = str(len(robot.tree.v_names))
-            ours = [f"{batch.seconds:.1f}{batch.known}", f"{median(times['nsopt']):.3f}"]
+            ours = [f"{batch.seconds:.1f}", f"{median(times['nsopt']):.3f}"]
             rows.append([name, size, what, *ours, *beside(times, off)])
     head = ["robot", "freedoms", "", "compile [s]", "nsopt [us]", "pinocchio [us]", "ratio", "off"]
     print(f"\n(a) time per state, {STATES} states in a batch, medians\n\n{table(head, rows)}")
@@ -294,10 +294,10 @@ def scaling(repeats: int) -> None:
             [
                 str(n),
                 *(str(operations(f)) for f in functions.values()),
-                f"{batch.seconds:.1f}{batch.known}",
+                f"{batch.seconds:.1f}",
                 f"{times[-1]:.3f}",
                 f"{1e3 * times[-1] / n:.1f}",
-                f"{solved.seconds:.1f}{solved.known}" if solved else "-",
+                f"{solved.seconds:.1f}" if solved else "-",
                 f"{median(seconds['forward']):.3f}" if solved else "-",
             ]
         )
@@ -316,12 +316,13 @@ def arms() -> dict[str, Mechanism]:
 
 def single(function: ca.Function) -> Callable[[], float]:
     """Return what makes 1000 calls of one state each: time of all [ms]."""
-    one, inputs = Batch(function, 1), states(function, STEPS)
-    columns = list(zip(*(list(x.T.copy()) for x in inputs), strict=True))
+    batch = Batch(function, STEPS)
+    given = [[x[k].data for x in batch.inputs] for k in range(STEPS)]
+    found = [np.empty(function.nnz_out(i)).data for i in range(function.n_out())]
 
     def call() -> None:
-        for state in columns:
-            one.call(*state)
+        for state in given:
+            batch.leaf.evaluate(1, state, found)
 
     return lambda: timed(call) / 1e3
 

@@ -22,6 +22,7 @@ from nsopt.plots.style import COLOURS, GREY, SMALL, axis_labels, look, title
 WEIGHT = 9.81  # N, of every pendulum here
 PEAK, WINDOW, GRID = 0.25, 0.1, 1e-4  # of the weight; s; s
 FINE = 2.5e-5  # s
+SOLVER = Solver(backend=Sqp())  # of the paper's step
 SWINGING = [(h, 2.0) for h in (1.5, 1.0, 0.5)] + [(h, 1.0) for h in (0.75, 0.5, 0.25)]  # ms
 HINGED = [(0.2, 0.2), (0.2, 1.0), (1.0, 1.0), (1.0, 2.0)]
 STUDIES = {  # duration [s], bounds [ms]
@@ -44,11 +45,11 @@ CLAIMS: list[Claim] = [  # claim, problem, what falls from the first of each pai
     ("smaller h_max, less swing of energy", "revolute_pendulum", "swing", SHORTER),
     ("longer steps, fewer peaks", "revolute_pendulum", "peaks", [(S[4], S[1]), (S[5], S[2])]),
     ("longer steps, fewer peaks", "pendulum_clearance", "peaks", LONGER),
-    ("bounding saves effort with clearance", "pendulum_clearance", "effort", WIDER),
+    ("bounding saves effort with clearance", "pendulum_clearance", "iterations", WIDER),
     (
         "bounding saves effort on the ideal hinge (not so in the paper)",
         "pendulum_ideal",
-        "effort",
+        "iterations",
         WIDER,
     ),
 ]
@@ -67,7 +68,6 @@ class Figures:
     iterations: float
     cpu: float  # s
     retried: int
-    counted: bool  # whether iterations are those of all steps
     off: float = 0.0  # from the converged loss
 
     @property
@@ -75,16 +75,9 @@ class Figures:
         """Energy lost when the pendulum last rested."""
         return float(self.loss[-1])
 
-    @property
-    def effort(self) -> float:
-        """Iterations of a solver that counts them in each step, otherwise seconds."""
-        return self.iterations if self.counted else self.cpu
 
-
-def figures(
-    call: Callable[[], Result], converged: Figures | None = None, counted: bool = False
-) -> Figures:
-    """Return the figures of a run; ``counted``: its solver counts iterations."""
+def figures(call: Callable[[], Result], converged: Figures | None = None) -> Figures:
+    """Return the figures of a run."""
     result, cpu = cpu_seconds(call)
     rests, lost = at_rest(result), 1e3 * result["dissipated_energy"].values
     off = abs(lost[rests[-1]] - converged.lost) if converged else 0.0
@@ -97,7 +90,6 @@ def figures(
         float(np.nansum(result["iterations"])),
         cpu,
         retried(result),
-        counted,
         off,
     )
 
@@ -121,7 +113,7 @@ def force_peaks(result: Result) -> tuple[int, float]:
     return int(np.sum(high[1:] & ~high[:-1])), float(above.max())
 
 
-def study(name: str, share: float, solver: Solver | Compiled) -> dict[str, Figures]:
+def study(name: str, share: float) -> dict[str, Figures]:
     """Return the runs of a problem by name: of the paper's step by its bounds, and the others."""
     duration, bounds = STUDIES[name]
     problem = load_problem(name)
@@ -129,15 +121,14 @@ def study(name: str, share: float, solver: Solver | Compiled) -> dict[str, Figur
     def fixed(h: float, reference: Figures | None = None) -> Figures:
         steps = StepBounds(h, h)
         call = partial(run, problem, steps, Variational(), Compiled(), share * duration)
-        return figures(call, reference, counted=True)
+        return figures(call, reference)
 
     converged = fixed(FINE)
     runs = {}
     for low, high in bounds:
         steps = StepBounds(1e-3 * low, 1e-3 * high)
-        call = partial(run, problem, steps, PaperStep(), solver, share * duration)
-        # Generated code counts none, but steps that IPOPT takes over do: then seconds are compared.
-        runs[text((low, high))] = figures(call, converged, isinstance(solver, Solver))
+        call = partial(run, problem, steps, PaperStep(), SOLVER, share * duration)
+        runs[text((low, high))] = figures(call, converged)
     highs = dict.fromkeys(high for _, high in bounds)
     runs |= {f"Variational, {h:g} ms": fixed(1e-3 * h, converged) for h in highs}
     return {**runs, "converged": converged}
@@ -151,9 +142,8 @@ def text(bounds: Bounds) -> str:
 
 def row(label: str, f: Figures) -> list[str]:
     """Return one line of the table."""
-    iterations = f"{f.iterations:.0f}" if f.counted else "unknown"
     numbers = [f"{f.lost:.3f}", f"{f.swing:.2f}", str(f.peaks), f"{f.largest:.3g}"]
-    return [label, str(f.steps), *numbers, iterations, f"{f.cpu:.1f}", str(f.retried)]
+    return [label, str(f.steps), *numbers, f"{f.iterations:.0f}", f"{f.cpu:.1f}", str(f.retried)]
 
 
 def judged(claim: Claim, studies: dict[str, dict[str, Figures]]) -> str:
@@ -185,9 +175,7 @@ def draw(studies: dict[str, dict[str, Figures]]) -> None:
         ax.legend(fontsize=SMALL - 1.5, frameon=False, ncols=2, loc="upper left")
     labels = [(name, b) for name in studies for b in map(text, STUDIES[name][1])]
     bars(axes[1, 0], studies, labels, "peaks", "peaks of the hinge's force")
-    counted = all(runs[b].counted for runs, b in ((studies[name], b) for name, b in labels))
-    unit = "iterations" if counted else "s of the processor"
-    bars(axes[1, 1], studies, labels, "effort", f"effort [{unit}]")
+    bars(axes[1, 1], studies, labels, "iterations", "effort [iterations]")
     keep(figure, "step_bounds")
 
 
@@ -215,11 +203,9 @@ def main() -> None:
     """Print the table and what became of the paper's findings; draw both."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--share", type=float, default=1.0, help="of the runs' durations")
-    parser.add_argument("--compiled", action="store_true", help="sqp as generated C code")
     options = parser.parse_args()
     print(machine())
-    solver = Compiled() if options.compiled else Solver(backend=Sqp())
-    studies = {name: study(name, options.share, solver) for name in STUDIES}
+    studies = {name: study(name, options.share) for name in STUDIES}
     for name, runs in studies.items():
         head = [f"{name}, {options.share * STUDIES[name][0]:g} s", "steps", "lost [mJ]"]
         head += ["swing [mJ]", "peaks", "largest [N]", "iterations", "cpu [s]", "retried"]

@@ -77,7 +77,7 @@ def compiled_code(pytestconfig, tmp_path_factory):
     """One cache of compiled code for all processes of a run, and for the runs after it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NSOPT_CACHE", str(code_folder(pytestconfig, tmp_path_factory)))
-        # A third of the time of the compiler, the same numbers; steps take three times as long.
+        # A third of the time of the compiler, the same numbers.
         patch.setenv("NSOPT_CFLAGS", "-O0")
         yield
 

@@ -49,7 +49,6 @@ def robot_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.filterwarnings(r"ignore:\w+.urdf. ignored:UserWarning")  # of simulators
 @pytest.mark.parametrize("page", having(lambda page: blocks(page, "python")))

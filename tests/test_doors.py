@@ -12,9 +12,8 @@ pytestmark = pytest.mark.unit
 FOLDER = Path(__file__).resolve().parent
 BEHIND = {
     "parts of the solvers that no user calls, tested by numbers of their own": """
-        algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.c_units mpcc.compiler
-        mpcc.functions mpcc.given_rows mpcc.linear_solver mpcc.native mpcc.square_program
-        mpcc.stationarity mpcc.structured_branch
+        algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.functions mpcc.given_rows
+        mpcc.linear_solver mpcc.square_program mpcc.stationarity mpcc.structured_branch
         trajectory.checks trajectory.coarse_first trajectory.diagnosis.extent
         trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
         trajectory.resting_joints trajectory.schedules trajectory.sensitivity.mapped

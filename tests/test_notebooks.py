@@ -70,7 +70,6 @@ def test_a_notebook_shows_its_pictures_and_nothing_of_the_machine(notebook):
     assert kinds <= {"stream", "display_data"}  # no errors, no addresses of objects
 
 
-@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_leaves_the_pictures_of_its_notebook(script, tmp_path, monkeypatch, capfd):

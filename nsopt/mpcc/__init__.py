@@ -24,7 +24,6 @@ from nsopt.mpcc.layout import Kind, Tolerances
 from nsopt.mpcc.linear_solver import Ldlt
 from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
 from nsopt.mpcc.multi_start import MultiStart
-from nsopt.mpcc.native import NativeFunction, compile_native
 from nsopt.mpcc.native_output import printing_to_stderr
 from nsopt.mpcc.newton import Newton, ProximalPoints
 from nsopt.mpcc.problem import Mpcc
@@ -98,7 +97,6 @@ __all__ = [
     "Mpcc",
     "MultiStart",
     "Multipliers",
-    "NativeFunction",
     "NaturalResidual",
     "Newton",
     "Nlp",
@@ -137,7 +135,6 @@ __all__ = [
     "Tolerances",
     "WarmStart",
     "Worst",
-    "compile_native",
     "constraint_block",
     "has_compiler",
     "min_rows",

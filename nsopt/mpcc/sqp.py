@@ -14,7 +14,6 @@ from nsopt.mpcc.backend import Backend, Call, Derivatives, Nlp, NlpsolCall, Outc
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.filter_sqp import FilterOptions, FilterSqp, structured_qp
 from nsopt.mpcc.ipopt import QUIET, Ipopt
-from nsopt.mpcc.native import compile_native
 from nsopt.mpcc.native_output import printing_to_stderr
 from nsopt.mpcc.padding import PaddedCall, pad
 
@@ -42,7 +41,7 @@ class QpSolver(ABC):
 
 @dataclass(frozen=True)
 class Qrqp(QpSolver):
-    """CasADi's own sparse active-set solver; the fastest on small steps, and in generated code."""
+    """CasADi's own sparse active-set solver; the fastest on small steps."""
 
     max_iter: int = 40
 
@@ -214,9 +213,6 @@ class Sqp(Backend):
         feasible to 1e-6.
     hessian : Hessian
         Of single programs.
-    native : bool
-        Of single programs: whether the iteration with ``qp`` is generated as C and compiled. It
-        then gives neither status nor iterations; the residuals of its solution are what counts.
     options : mapping
         Of single programs: further options of ``sqpmethod``.
     """
@@ -227,7 +223,6 @@ class Sqp(Backend):
     max_iter: int | None = None
     fallback: QpSolver | None = field(default_factory=Piqp)
     hessian: Hessian = field(default_factory=LimitedMemory)
-    native: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -253,7 +248,7 @@ class Sqp(Backend):
         if nlp.derivatives is not None:
             return self._structure(nlp, nlp.derivatives)
         qp = Qrqp() if self.qp is None else self.qp
-        first = self._call(nlp, qp, native=self.native)
+        first = self._call(nlp, qp)
         if self.fallback is None or self.fallback == qp:
             return first
         return _Cascade(first, self._call(nlp, self.fallback), nlp)
@@ -273,7 +268,7 @@ class Sqp(Backend):
         )
         return _ToStderr(call) if qp.prints else call
 
-    def _call(self, nlp: Nlp, qp: QpSolver, *, native: bool = False) -> Call:
+    def _call(self, nlp: Nlp, qp: QpSolver) -> Call:
         quiet = dict.fromkeys(
             ("print_header", "print_iteration", "print_time", "print_status", "show_eval_warnings"),
             False,
@@ -294,8 +289,6 @@ class Sqp(Backend):
         padded = pad(nlp)
         program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
-        if native:
-            solver = compile_native(solver).function
         call = PaddedCall(NlpsolCall(solver, padded), nlp, padded)
         return _ToStderr(call) if qp.prints else call
 

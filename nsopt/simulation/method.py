@@ -12,8 +12,8 @@ from nsopt.simulation.chain import Compiled
 from nsopt.simulation.control import LargestStep, StepControl
 
 LARGE = 60
-"""Unknowns of a step from which on the compiled quadratic programs, which are dense, take longer
-than sparse ones: as long at 50 to 70, four times as long at 160."""
+"""Unknowns of a step from which on the active-set solver of quadratic programs takes longer than
+the interior-point one: as long at 35 to 60, twice as long at 80 to 160."""
 
 KINDS = {
     "scheme": (Scheme, "Variational()"),
@@ -72,14 +72,14 @@ class Method:
     def first_solver(self, dynamics: Dynamics) -> Solver | Compiled:
         """Return the solver that is tried first: a scheme that chooses h itself is not chained.
 
-        Its compiled quadratic programs fail where joints are redundant, and are slow where there
-        are many unknowns.
+        Its steps are quadratic programs. The active-set solver of these fails where joints are
+        redundant, and is slow where there are many unknowns.
         """
         if self.scheme.chooses_h and isinstance(self.solver, Compiled):
             d = dynamics
             unknowns = 1 + d.nq + len(d.closure_names) + len(d.contact_names)
             sparse = d.redundant or unknowns > LARGE
-            return Solver(backend=Sqp(qp=Piqp()) if sparse else Sqp(native=True))
+            return Solver(backend=Sqp(qp=Piqp()) if sparse else Sqp())
         return self.solver
 
     def solver_name(self, dynamics: Dynamics) -> str:

@@ -256,7 +256,6 @@ def interrupted(process):
 
 
 @pytest.mark.slow
-@pytest.mark.many_steps
 def test_stopped_and_killed_runs_go_on(folder):
     """By Ctrl-C, then from there with kill -9, then from there to the end."""
     keep = Path("results/case_a.checkpoint")

@@ -192,7 +192,6 @@ def test_a_load_on_the_slider_of_an_ideal_slider_crank_comes_to_its_crank():
 
 
 @pytest.mark.slow
-@pytest.mark.many_steps
 @pytest.mark.parametrize("clearance", [5e-4, 2e-5])
 def test_crank_torque_is_the_power_balance_of_a_worn_slider_crank(clearance):
     """At 5000 rpm: its work over a turn is the gain of energy and what impacts and rubbing take.

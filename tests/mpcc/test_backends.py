@@ -85,18 +85,3 @@ def test_options_are_copied():
     backend = Ipopt(options=options)
     options["ipopt.max_iter"] = 300
     assert backend.options["ipopt.max_iter"] == 2
-
-
-def test_two_native_programs_live_side_by_side():
-    """Generated solvers share a library and must not share their memory."""
-    m = Mpcc("pair")
-    a = m.parameter("a", 1)
-    x = m.variable("x", 2, guess=0.5)
-    m.equal("sum", x[0] + x[1] - a)
-    m.complement("pair", x[0], x[1])
-    solver = Solver(backend=Sqp(native=True))
-    programs = [solver.build(m) for _ in range(3)]
-    for value in (1.0, 2.0):
-        for program in programs:
-            x = program.solve({"a": [value]}).require().x
-            assert sorted(x) == pytest.approx([0, value], abs=1e-8)

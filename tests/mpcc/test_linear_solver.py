@@ -250,10 +250,8 @@ def test_another_linear_solver_is_taken_where_one_is_chosen(monkeypatch):
 def test_without_a_compiler_the_one_of_casadi_is_taken(monkeypatch):
     forget(monkeypatch)
     monkeypatch.setenv("CC", "no-such-compiler")
-    linear_solver.library.cache_clear()
     with pytest.warns(RuntimeWarning, match="ldlt is not compiled.*no C compiler"):
         assert not linear_solver.options()
-    linear_solver.library.cache_clear()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from nsopt import Prismatic
 from nsopt.robots import DHRow, export_c, forward_dynamics, inverse_dynamics, serial_from_dh
-from tests.mpcc.test_native import CC, needs_compiler
+from tests.mpcc.compilers import CC, needs_compiler
 
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-ffp-contract=off"]
 

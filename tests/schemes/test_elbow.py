@@ -88,7 +88,6 @@ def ideal(data):
 
 
 @pytest.mark.slow
-@pytest.mark.many_steps
 def test_the_tip_converges_with_the_square_of_h():
     errors = tip_errors()
     assert errors[0] < 1e-6
@@ -142,7 +141,6 @@ def test_the_same_by_contact_aligned():
 
 
 @pytest.mark.slow
-@pytest.mark.many_steps
 def test_a_drop_onto_the_pin_is_of_second_order_where_steps_end_at_impacts():
     """Of first order by `Variational`, which has the impact at the end of its step."""
     aligned = tip_errors(ContactAligned, 0.3, **WORN)

@@ -27,8 +27,6 @@ from nsopt import (
 from tests.catalog import SCHEMES, SMOOTH_SCHEMES
 from tests.schemes.models import G, case_a_dynamics, turned, wrapped
 
-pytestmark = pytest.mark.compiled  # thousands of steps of a model in each
-
 SIZES = np.array([5e-4, 2.5e-4, 1.25e-4, 6.25e-5])
 CASE_A_ANGLE = -0.0137398064  # rad, at 2 s, event-driven
 

@@ -222,7 +222,6 @@ def test_dissipation_makes_it_cheapest_by_error_control_too():
 
 
 @pytest.mark.slow
-@pytest.mark.many_steps
 def test_energy_does_not_drift_over_24_s():
     """Mean energies of the first and the last second, 8 s long excursions falling with h^2."""
     swings = []

@@ -127,7 +127,7 @@ def test_reactions_in_absolute_coordinates_by_the_step_of_the_paper():
 
 def test_paper_step_of_redundant_joints_takes_a_solver_that_does_not_fail_on_them():
     """The other one fails at each step first, which costs ten times as much."""
-    for name, backend in (("bennett", Sqp(qp=Piqp())), ("gough", Sqp(native=True))):
+    for name, backend in (("bennett", Sqp(qp=Piqp())), ("gough", Sqp())):
         method = Method(PaperStep(), Compiled(), ErrorControl(1e-6), Acceptance())
         assert method.first_solver(built(name, "relative")) == Solver(backend=backend)
 

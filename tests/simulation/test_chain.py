@@ -27,8 +27,6 @@ from nsopt import (
 from nsopt.mpcc import Newton, ProximalPoints
 from tests.schemes.models import case_a_dynamics, turned, wrapped
 
-pytestmark = pytest.mark.compiled
-
 HARDLY = Newton(1e-12, 1e-12, iterations=1, points=ProximalPoints(budget=0, last=0))
 SCHEMES = [Variational(), MoreauJean(project=True), ContactAligned()]
 

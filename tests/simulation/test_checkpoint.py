@@ -28,8 +28,6 @@ from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
 from tests.simulation.checkpoints import CASE_A, assert_same, run
 
-pytestmark = pytest.mark.compiled
-
 PAPER = StepBounds(5e-4, 1e-3)
 
 

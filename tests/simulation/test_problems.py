@@ -295,7 +295,6 @@ def mean_loss(steps):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 def test_smaller_bounds_lose_less_energy():
     """Down to the loss of the impacts themselves, which finer bounds than these approach."""
     wide, base, low = StepBounds(1e-3, 4e-3), StepBounds(1e-3, 2e-3), StepBounds(5e-4, 2e-3)

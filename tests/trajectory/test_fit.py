@@ -22,8 +22,6 @@ from nsopt import (
 from nsopt.trajectory import FullWindow, GrowingWindow, Measured, Unknown, fit, sensitivities
 from tests.schemes.models import G
 
-pytestmark = pytest.mark.compiled
-
 TRUE = np.array([1e-3, 0.05])  # m, N m s/rad
 NOISE = 2e-5  # rad, of a good encoder
 STEPS = StepBounds(1e-6, 1e-3)

@@ -18,8 +18,8 @@ from nsopt import (
     SphericalAngle,
 )
 from nsopt.elements.range_of_motion.nearest import nearest
+from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import State
-from nsopt.mpcc import compile_native
 from tests.catalog_ranges import MEASURED, RANGE_LAWS
 from tests.elements.range_of_motion.test_cone import PAPER, deg, direction, random_cone
 from tests.states import array, assembled, axes_of, quaternion
@@ -176,13 +176,13 @@ def loops(d):
     power = ca.dot(d.applied(0, q, rest, []), d.velocity(q, qdot))
     energy = d.potential(0, q, rest, [])
     return [
-        compile_native(ca.Function(name, [s, loop], [x], {"cse": True})).function
+        MappedLeaf(ca.Function(name, [s, loop], [x], {"cse": True}))
         for name, x in (("power", power), ("energy", energy))
     ]
 
 
 def at(f, s, loop):
-    return np.asarray(f.map(s.size)(s, loop)).ravel()
+    return f([s, np.broadcast_to(loop.T, (s.size, len(loop)))])[0].ravel()
 
 
 def crossings(energy, chosen, s):
