@@ -30,6 +30,9 @@ ROUNDING = 1e-12
 KNOWN = 0.03
 """By what part of the largest speed of approach in a joint one may be off without a word."""
 
+ROUGH = 0.2
+"""The same, from which there is a warning."""
+
 LATEST = 1.5
 """Steps by which impacts are late at most, by any scheme."""
 
@@ -38,6 +41,9 @@ SPEEDS = 4
 
 SLOW = 0.01
 """Of the largest speed at which contacts close, that of a joint whose impacts matter."""
+
+EVEN = 1e-6
+"""Part of a bound of h, by which steps at it differ from it at most."""
 
 ROWS = 100_000
 """Times that are looked at at once."""
@@ -175,6 +181,17 @@ def find_rough_approach(data: xr.Dataset) -> RoughEnd | None:
     return max(rough, key=lambda x: x.part, default=None)
 
 
+def tell_rough_approach(data: xr.Dataset, rough: RoughEnd) -> str:
+    """Return in words what steps do not know of a contact that closes, with the remedy."""
+    where, steps = data["contact"].values[rough.approach.contact], rough.approach.steps
+    flight = "one step" if steps == 1 else f"{steps} steps"
+    known = f"may be off by {100 * rough.part:.0f} %" if rough.part < 1 else "are not known"
+    return (
+        f"contact {str(where)!r} closes after a flight of {flight}: its speed, and with it "
+        f"impulses and the forces after that, {known}; h of {rough.h:.1g} s or less"
+    )
+
+
 def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
     """Yield those of a contact that was open before."""
     gap, h = data["gap"][:, j].values, data["h"].values
@@ -184,6 +201,8 @@ def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
         if k == len(mode) or gap[begin:k].max() <= least:
             continue
         if k - begin == 1:  # open where the motion starts, closed at the end of the first step
+            if _was_chosen(data, float(h[1])):
+                continue
             speed = gap[0] / h[1]
             yield FlightEnd(j, 1, speed, speed / h[1], speed)
             continue
@@ -202,6 +221,13 @@ def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
         if data.attrs["scheme_name"] == "PaperStep":  # where speeds at the end give the positions
             late = h[begin + 1 : k + 1].max()
         yield FlightEnd(j, k - begin, float(speed), float(abs(growth)), float(abs(growth) * late))
+
+
+def _was_chosen(data: xr.Dataset, h: float) -> bool:
+    """Return whether step control chose a step within its bounds, so that it ends at an impact."""
+    a = data.attrs
+    within = float(a["h_min"]) * (1 + EVEN) < h < float(a["h_max"]) * (1 - EVEN)
+    return bool(within and a["scheme_name"] != "PaperStep")
 
 
 def least_force(data: xr.Dataset) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nsopt.blocks import blocks
 from nsopt.contact_modes import (
+    ROUGH,
     contacts_of_joints,
     count_unresolved,
     find_rough_approach,
@@ -17,6 +18,7 @@ from nsopt.contact_modes import (
     least_force,
     rise_above_steps_beside,
     statistics_of_modes,
+    tell_rough_approach,
 )
 from nsopt.energy_rows import Row
 
@@ -127,30 +129,18 @@ def impacts(data: xr.Dataset) -> list[Row]:
         total, last = total + float(impulse.sum()), of_each[-1]
     more = count_unresolved(data)
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
-    rough = tell_approach(data)
+    found = find_rough_approach(data)
+    warned = found is not None and found.part > ROUGH
+    rough = f"; {tell_rough_approach(data, found)}" if found and not warned else ""
     if not count:
         none = f"none but {others}" if more else "none that steps of this size tell"
-        return [("impacts", none + rough)] if more or rough else []
+        return [("impacts", none + rough)] if more or found else []
     if not most[0]:
         return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
     largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
     text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
     return [("impacts", (f"{text}, and {others}" if more else text) + rough)]
-
-
-def tell_approach(data: xr.Dataset) -> str:
-    """Return what steps do not know of speeds at which contacts close; empty if they do."""
-    found = find_rough_approach(data)
-    if found is None:
-        return ""
-    where, steps = data["contact"].values[found.approach.contact], found.approach.steps
-    flight = "one step" if steps == 1 else f"{steps} steps"
-    known = f"may be off by {100 * found.part:.0f} %" if found.part < 1 else "are not known"
-    return (
-        f"; {where} closes after a flight of {flight}: its speed, and with it impulses and the "
-        f"forces after that, {known}; h of {found.h:.1g} s or less"
-    )
 
 
 def modes(data: xr.Dataset) -> list[Row]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nsopt import ContactAligned, MoreauJean, PaperStep, StepBounds, Variational, simulate
-from nsopt.contact_modes import find_rough_approach
+from nsopt.contact_modes import ROUGH, find_rough_approach
 from nsopt.problem import load_problem
 from tests.schemes.models import G, ball
 
@@ -24,8 +24,10 @@ def strike(scheme, h):
     return result, abs(impulse / (G * FALL) - 1)  # of 1 kg
 
 
-def words_of_impacts(result):
-    return [x for x in result.summary().splitlines() if x.startswith("impacts")]
+def remedies(result):
+    """Return the lines that a contact closes too soon, of warnings and of impacts."""
+    lines = result.summary(full=True).splitlines()
+    return [x for x in lines if "closes after a flight" in x]
 
 
 @pytest.mark.parametrize("n", [1.4, 2.3, 4.6, 7.3, 10.9, 13.2, 20.4])
@@ -34,7 +36,8 @@ def test_an_impulse_is_right_or_told_to_be_off(scheme, n):
     """By the speed of a fall of n steps; by the h that is told instead it is right."""
     result, off = strike(scheme, FALL / n)
     rough = find_rough_approach(result.data)
-    assert bool(rough) == any("s or less" in x for x in words_of_impacts(result))
+    assert len(remedies(result)) == bool(rough)
+    assert bool(rough and rough.part > ROUGH) == any("flight" in x for x in result.warnings)
     if rough is None:
         assert off < KNOWN
         return
@@ -73,7 +76,7 @@ def test_sliders_tell_of_the_impacts_that_their_long_steps_hide(name):
         result, hidden, _ = slide(problem, scheme)
         assert abs(hidden / impulse - 1) > 0.03
         rough = find_rough_approach(result.data)
-        assert f"h of {rough.h:.1g} s or less" in words_of_impacts(result)[0]
+        assert f"h of {rough.h:.1g} s or less" in remedies(result)[0]
         assert slide(problem, Variational(), rough.h)[1] == pytest.approx(impulse, rel=0.03)
 
 
