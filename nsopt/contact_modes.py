@@ -24,6 +24,9 @@ RESTS = 1.5
 OPEN = 1e-3
 """Of the largest gap, that from which a contact was open as it began."""
 
+SHUT = 1e-6
+"""Of the typical opening of a gap, what is none: rounding and tolerances leave less."""
+
 ROUNDING = 1e-12
 """Of the largest impulse, what rounding leaves of forces that are zero."""
 
@@ -195,7 +198,9 @@ def tell_rough_approach(data: xr.Dataset, rough: RoughEnd) -> str:
 def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
     """Yield those of a contact that was open before."""
     gap, h = data["gap"][:, j].values, data["h"].values
-    mode, least = np.nan_to_num(data["contact_mode"][:, j].values), OPEN * gap.max()
+    mode = np.nan_to_num(data["contact_mode"][:, j].values)
+    openings = np.atleast_1d(data.attrs["gap_scales"])
+    least = max(OPEN * gap.max(), SHUT * float(openings[j]))
     for a, k in spans(mode == FREE):
         begin = max(a - 1, 0)
         if k == len(mode) or gap[begin:k].max() <= least:
@@ -203,8 +208,8 @@ def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
         if k - begin == 1:  # open where the motion starts, closed at the end of the first step
             if _was_chosen(data, float(h[1])):
                 continue
-            speed = gap[0] / h[1]
-            yield FlightEnd(j, 1, speed, speed / h[1], speed)
+            speed = float(gap[0] / h[1])
+            yield FlightEnd(j, 1, speed, speed / float(h[1]), speed)
             continue
         first = max(k - SPEEDS - 1, begin)
         lasts = h[first + 1 : k]

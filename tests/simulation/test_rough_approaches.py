@@ -54,6 +54,12 @@ def test_steps_that_end_at_impacts_know_them_however_long(n):
     assert find_rough_approach(result.data) is None
 
 
+def test_what_rounding_leaves_open_is_no_flight():
+    steps = StepBounds(1e-3, 1e-3)
+    result = simulate(ball(0.0, 1e-15), duration=0.01, steps=steps, progress=False)
+    assert find_rough_approach(result.data) is None
+
+
 def slide(problem, scheme, h=None, duration=0.03):
     steps = StepBounds(h, h) if h else problem.steps
     result = simulate(
