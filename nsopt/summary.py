@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.blocks import blocks, largest
+from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, tell_slip
-from nsopt.contact_modes import (
-    contacts_of_joints,
-    count_unresolved,
-    joint_of,
-    largest_of,
-    least_force,
-    rise_above_steps_beside,
-    statistics_of_modes,
-)
+from nsopt.contact_modes import statistics_of_modes
+from nsopt.contact_rows import contacts, tell_thinning
 from nsopt.energy_rows import Row, energy
 
 if TYPE_CHECKING:
@@ -28,23 +21,11 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 3
 """Lines of warnings in a short summary."""
 
-SETTLES = 0.02
-"""Of the duration, the time at the start in which what is stated comes into motion."""
-
-STANDS_OUT = 1.05
-"""Factor on the largest force afterwards, from which that of the start is told too."""
-
-RESOLVED = 0.05
-"""By what part of itself the largest force is above those of the steps beside it at most."""
-
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
 
 KEPT = 1e-6
 """Largest violation of conditions with which a guess keeps them."""
-
-MOST_JOINTS = 4
-"""Joints whose modes are told."""
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),
@@ -262,108 +243,6 @@ def residuals(data: xr.Dataset) -> list[Row]:
         for label, name in RESIDUALS
         if name in ideal and ideal[name].size
     ]
-
-
-def tell_thinning(data: xr.Dataset) -> str:
-    """Return the remark that numbers are of the kept steps alone, for a thinned run."""
-    if data.attrs["output_times"]:
-        return " (at the times kept)"
-    return " (kept steps)" if data.attrs["store_every"] > 1 else ""
-
-
-def contacts(data: xr.Dataset) -> list[Row]:
-    """Return forces that last, impulses of impacts, modes of joints, and what is redundant.
-
-    Forces of impacts are left out: they are impulses over h, without a limit as h falls.
-    """
-    rows, attrs = [], data.attrs
-    if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
-        compliant = int(attrs["pressed"]) == data.sizes["contact"]
-        rows.append((f"largest{'' if compliant else ' lasting'} force", largest_force(data)))
-    if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
-        rows += impacts(data) + modes(data)
-    if count := attrs["redundant_joint_rows"]:
-        owners = json.loads(attrs["redundant_rows"]).items()
-        names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
-        rows.append(("redundant joint rows", f"{count}, {names}: reactions are of least norm"))
-    if count := attrs["redundant_contacts"]:
-        rows.append(("redundant contacts", f"up to {count}: their shares are one of many"))
-    return rows
-
-
-def largest_force(data: xr.Dataset) -> str:
-    """Return in words the largest force that lasts; that of the start apart where it is larger."""
-    t, least = data["time"].values, least_force(data)
-    settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
-    whole = max(map(largest_of, blocks(data["lasting_force"])))
-    if whole[0] <= least:
-        return "no lasting contact"
-    if "objective" in data.attrs or -whole[1] >= settled:
-        return _force_in_words(data, whole)
-    rest = blocks(data["lasting_force"][settled:])
-    later = max(largest_of((settled + begin, x)) for begin, x in rest)
-    if whole[0] <= STANDS_OUT * later[0]:
-        return _force_in_words(data, later)
-    if later[0] <= least:
-        return f"{_force_in_words(data, whole)}, while the start settles"
-    start = f"({whole[0]:.4g} N as the motion starts, t = {t[-whole[1]]:.6g} s)"
-    return f"{_force_in_words(data, later)} {start}"
-
-
-def _force_in_words(data: xr.Dataset, found: tuple[float, int, int]) -> str:
-    force, k, j = found
-    where, when = str(data["contact"].values[j]), data["time"].values[-k]
-    text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_thinning(data)}"
-    if (above := rise_above_steps_beside(data, -k, j)) > RESOLVED:
-        text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
-    beside = contacts_of_joints(data)[joint_of(where)]
-    if len(beside) == 1:
-        return text
-    # Contacts of one joint press against each other: what it carries is their sum.
-    sums = [
-        np.linalg.norm(x[:, beside].sum(axis=1), axis=1) for _, x in blocks(data["lasting_force"])
-    ]
-    most = np.nanmax(np.concatenate(sums))
-    if abs(most - force) < 1e-3 * most:  # within the digits told
-        return text
-    whole = f"{most:.4g} N in all of {joint_of(where)}"
-    if force > most:
-        return f"{whole}, whose contacts press against each other: {text}"
-    return f"{whole}, of it at most {text}"
-
-
-def impacts(data: xr.Dataset) -> list[Row]:
-    """Return the number of impacts and their impulses, those in successive steps as one."""
-    count = sum(x.impacts for x in statistics_of_modes(data).values())
-    total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
-    for begin, x in blocks(data["impact_impulse"]):
-        impulse = np.nan_to_num(x)
-        sums = last + np.cumsum(impulse, axis=0)
-        of_each = sums - np.maximum.accumulate(np.where(impulse > 0, 0.0, sums), axis=0)
-        k, j = np.unravel_index(int(np.argmax(of_each)), of_each.shape)
-        most = max(most, (float(of_each[k, j]), -(begin + int(k)), int(j)))
-        total, last = total + float(impulse.sum()), of_each[-1]
-    more = count_unresolved(data)
-    others = f"{more} that only a smaller h tells from lasting contact" if more else ""
-    if not count:
-        return [("impacts", f"none but {others}")] if more else []
-    if not most[0]:
-        return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
-    where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
-    largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
-    text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
-    return [("impacts", f"{text}, and {others}" if more else text)]
-
-
-def modes(data: xr.Dataset) -> list[Row]:
-    """Return how the first joints with contacts spent the time."""
-    rows, found = [], [*statistics_of_modes(data).items()]
-    for joint, x in found[:MOST_JOINTS]:
-        parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
-        rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_thinning(data)}"))
-    if len(found) > MOST_JOINTS:
-        rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
-    return rows
 
 
 def ranges(data: xr.Dataset) -> list[Row]:

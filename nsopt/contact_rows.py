@@ -1,0 +1,154 @@
+"""What a summary says of contacts: forces that last, impacts, modes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsopt.blocks import blocks
+from nsopt.contact_modes import (
+    ROUGH,
+    contacts_of_joints,
+    count_unresolved,
+    find_rough_approach,
+    joint_of,
+    largest_of,
+    least_force,
+    rise_above_steps_beside,
+    statistics_of_modes,
+    tell_rough_approach,
+)
+from nsopt.energy_rows import Row
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SETTLES = 0.02
+"""Of the duration, the time at the start in which what is stated comes into motion."""
+
+STANDS_OUT = 1.05
+"""Factor on the largest force afterwards, from which that of the start is told too."""
+
+RESOLVED = 0.05
+"""By what part of itself the largest force is above those of the steps beside it at most."""
+
+MOST_JOINTS = 4
+"""Joints whose modes are told."""
+
+_Force = tuple[float, int, int]
+"""Size [N], row less than zero, and contact."""
+
+
+def tell_thinning(data: xr.Dataset) -> str:
+    """Return the remark that numbers are of the kept steps alone, for a thinned run."""
+    if data.attrs["output_times"]:
+        return " (at the times kept)"
+    return " (kept steps)" if data.attrs["store_every"] > 1 else ""
+
+
+def contacts(data: xr.Dataset) -> list[Row]:
+    """Return forces that last, impulses of impacts, modes of joints, and what is redundant.
+
+    Forces of impacts are left out: they are impulses over h, without a limit as h falls.
+    """
+    rows, attrs = [], data.attrs
+    if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
+        compliant = int(attrs["pressed"]) == data.sizes["contact"]
+        rows.append((f"largest{'' if compliant else ' lasting'} force", largest_force(data)))
+    if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
+        rows += impacts(data) + modes(data)
+    if count := attrs["redundant_joint_rows"]:
+        owners = json.loads(attrs["redundant_rows"]).items()
+        names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
+        rows.append(("redundant joint rows", f"{count}, {names}: reactions are of least norm"))
+    if count := attrs["redundant_contacts"]:
+        rows.append(("redundant contacts", f"up to {count}: their shares are one of many"))
+    return rows
+
+
+def largest_force(data: xr.Dataset) -> str:
+    """Return in words the largest force that lasts; that of the start apart where it is larger."""
+    t, least = data["time"].values, least_force(data)
+    settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
+    whole = _largest_forces(data, 0, len(t))
+    if whole[0][0] <= least:
+        return "no lasting contact"
+    if "objective" in data.attrs or -whole[0][1] >= settled:
+        return _force_in_words(data, *whole)
+    later, start = _largest_forces(data, settled, len(t)), _largest_forces(data, 0, settled)
+    if all(x[0] <= STANDS_OUT * y[0] for x, y in zip(start, later, strict=True)):
+        return _force_in_words(data, *later)
+    if later[0][0] <= least:
+        return f"{_force_in_words(data, *whole)}, while the start settles"
+    begins = _force_in_words(data, *start)
+    return f"{_force_in_words(data, *later)} (as the motion starts {begins})"
+
+
+def _largest_forces(data: xr.Dataset, begin: int, end: int) -> tuple[_Force, _Force]:
+    """Return the largest force of a contact in some rows, and that of all of its joint."""
+    parts = [(begin + row, x) for row, x in blocks(data["lasting_force"][begin:end])]
+    one = max(map(largest_of, parts))
+    ks = contacts_of_joints(data)[joint_of(str(data["contact"].values[one[2]]))]
+    sums = ((row, np.nansum(x[:, ks], axis=1, keepdims=True)) for row, x in parts)
+    return one, (*max(map(largest_of, sums))[:2], one[2])
+
+
+def _force_in_words(data: xr.Dataset, found: _Force, whole: _Force) -> str:
+    force, k, j = found
+    most, when = whole[0], data["time"].values[-k]
+    where = str(data["contact"].values[j])
+    text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_thinning(data)}"
+    ks = contacts_of_joints(data)[joint_of(where)]
+    above = rise_above_steps_beside(data, -k, [j])
+    alone = len(ks) == 1 or abs(most - force) < 1e-3 * most  # within the digits told
+    if not alone:
+        above = max(above, rise_above_steps_beside(data, -whole[1], ks))
+    if above > RESOLVED:
+        text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
+    if alone:
+        return text
+    # Contacts of one joint press against each other: what it carries is their sum.
+    carried = f"{most:.4g} N in all of {joint_of(where)}"
+    if force > most:
+        return f"{carried}, whose contacts press against each other: {text}"
+    return f"{carried}, of it at most {text}"
+
+
+def impacts(data: xr.Dataset) -> list[Row]:
+    """Return the number of impacts and their impulses, those in successive steps as one."""
+    count = sum(x.impacts for x in statistics_of_modes(data).values())
+    total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
+    for begin, x in blocks(data["impact_impulse"]):
+        impulse = np.nan_to_num(x)
+        sums = last + np.cumsum(impulse, axis=0)
+        of_each = sums - np.maximum.accumulate(np.where(impulse > 0, 0.0, sums), axis=0)
+        k, j = np.unravel_index(int(np.argmax(of_each)), of_each.shape)
+        most = max(most, (float(of_each[k, j]), -(begin + int(k)), int(j)))
+        total, last = total + float(impulse.sum()), of_each[-1]
+    more = count_unresolved(data)
+    others = f"{more} that only a smaller h tells from lasting contact" if more else ""
+    found = find_rough_approach(data)
+    warned = found is not None and found.part > ROUGH
+    rough = f"; {tell_rough_approach(data, found)}" if found and not warned else ""
+    if not count:
+        none = f"none but {others}" if more else "none that steps of this size tell"
+        return [("impacts", none + rough)] if more or found else []
+    if not most[0]:
+        return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
+    where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
+    largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
+    text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
+    return [("impacts", (f"{text}, and {others}" if more else text) + rough)]
+
+
+def modes(data: xr.Dataset) -> list[Row]:
+    """Return how the first joints with contacts spent the time."""
+    rows, found = [], [*statistics_of_modes(data).items()]
+    for joint, x in found[:MOST_JOINTS]:
+        parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
+        rows.append((f"modes of {joint}", f"{parts}, {x.impacts} impacts{tell_thinning(data)}"))
+    if len(found) > MOST_JOINTS:
+        rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
+    return rows

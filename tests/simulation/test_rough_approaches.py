@@ -1,0 +1,99 @@
+"""What steps do not know of contacts that close is told, and nothing where they know it."""
+
+import numpy as np
+import pytest
+
+from nsopt import ContactAligned, MoreauJean, PaperStep, StepBounds, Variational, simulate
+from nsopt.contact_modes import ROUGH, find_rough_approach
+from nsopt.problem import load_problem
+from tests.schemes.models import G, ball
+
+FALL = 0.1
+KNOWN = 0.035
+"""Beside what may be off without a word, the weight during the step of an impact."""
+
+SCHEMES = [Variational(), MoreauJean(), PaperStep(), PaperStep(finds_h=False)]
+
+
+def strike(scheme, h):
+    """Return the run of a ball that falls for `FALL`, and by what part its impulse is off."""
+    steps = StepBounds(h, h)
+    model = ball(0.0, G * FALL**2 / 2)
+    result = simulate(model, duration=1.5 * FALL, steps=steps, scheme=scheme, progress=False)
+    impulse = float(np.nansum(result["impact_impulse"].values))
+    return result, abs(impulse / (G * FALL) - 1)  # of 1 kg
+
+
+def remedies(result):
+    """Return the lines that a contact closes too soon, of warnings and of impacts."""
+    lines = result.summary(full=True).splitlines()
+    return [x for x in lines if "closes after a flight" in x]
+
+
+@pytest.mark.parametrize("n", [1.4, 2.3, 4.6, 7.3, 10.9, 13.2, 20.4])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+def test_an_impulse_is_right_or_told_to_be_off(scheme, n):
+    """By the speed of a fall of n steps; by the h that is told instead it is right."""
+    result, off = strike(scheme, FALL / n)
+    rough = find_rough_approach(result.data)
+    assert len(remedies(result)) == bool(rough)
+    assert bool(rough and rough.part > ROUGH) == any("flight" in x for x in result.warnings)
+    if rough is None:
+        assert off < KNOWN
+        return
+    if n > 4:
+        assert off < 1.1 * rough.part + 0.01
+    result, off = strike(scheme, rough.h)
+    assert off < KNOWN
+
+
+@pytest.mark.parametrize("n", [2.3, 7.3])
+def test_steps_that_end_at_impacts_know_them_however_long(n):
+    result, off = strike(ContactAligned(), FALL / n)
+    assert off < 1e-3
+    assert find_rough_approach(result.data) is None
+
+
+def test_what_rounding_leaves_open_is_no_flight():
+    steps = StepBounds(1e-3, 1e-3)
+    result = simulate(ball(0.0, 1e-15), duration=0.01, steps=steps, progress=False)
+    assert find_rough_approach(result.data) is None
+
+
+def slide(problem, scheme, h=None, duration=0.03):
+    steps = StepBounds(h, h) if h else problem.steps
+    result = simulate(
+        *(problem.dynamics, problem.start, duration), steps=steps, scheme=scheme, progress=False
+    )
+    impulse = float(np.nanmax(result["impact_impulse"].values))
+    return result, impulse, np.linalg.norm(result["lasting_force"].values.sum(axis=1), axis=1)
+
+
+@pytest.mark.parametrize("name", ["cylindrical_slider", "prismatic_slider"])
+def test_sliders_tell_of_the_impacts_that_their_long_steps_hide(name):
+    """The slider tilts into its guide within a step: references agree on what happens there."""
+    problem = load_problem(name)
+    fine, impulse, force = slide(problem, Variational(), 5e-5)
+    _, same, other = slide(problem, Variational(), 2.5e-5)
+    assert impulse == pytest.approx(same, rel=0.01)
+    assert np.nanmax(force) == pytest.approx(np.nanmax(other), rel=0.01)
+    assert find_rough_approach(fine.data) is None
+    for scheme in (Variational(), PaperStep()):
+        result, hidden, _ = slide(problem, scheme)
+        assert abs(hidden / impulse - 1) > 0.03
+        rough = find_rough_approach(result.data)
+        assert f"h of {rough.h:.1g} s or less" in remedies(result)[0]
+        assert slide(problem, Variational(), rough.h)[1] == pytest.approx(impulse, rel=0.03)
+
+
+def test_the_largest_force_as_a_motion_starts_is_told_to_be_unresolved():
+    """20 N where a slider carries 6.7 on one of its ends, told by the steps beside."""
+    problem = load_problem("cylindrical_slider")
+    _, _, force = slide(problem, Variational(), 5e-5)
+    result, _, most = slide(problem, Variational(), duration=1.0)
+    assert np.nanmax(most) > 2 * np.nanmax(force)
+    (line,) = (x for x in result.summary().splitlines() if x.startswith("largest lasting force"))
+    settled, start = line.split("(as the motion starts ")
+    assert "above the steps beside it" in start
+    assert "above the steps beside it" not in settled
+    assert float(settled.split()[3]) == pytest.approx(force[-1], rel=0.01)
