@@ -88,6 +88,9 @@ def _off_where_met(data: xr.Dataset, closes: NDArray[np.bool_], steps: NDArray[n
         for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
             known[k - 1] = min(met_at, known.get(k - 1, np.inf))
     quiet, off = ~find_changes(data), np.zeros(len(steps))
+    is_open = find_open(data)[:, : closes.shape[1]]
+    free = not data.attrs["ideal_joints"]
+    stays = ~np.any(closes & np.append(is_open[2:], is_open[-1:], axis=0), axis=1)
     touch = bool(closes[0].any() and not find_open(data)[0, : closes.shape[1]][closes[0]].all())
     for i, k in enumerate(steps.tolist()):
         h = float(data["h"].values[k + 1])
@@ -109,6 +112,9 @@ def _off_where_met(data: xr.Dataset, closes: NDArray[np.bool_], steps: NDArray[n
         if k in known:
             t = np.linspace(0, known[k], PARTS + 1)[:, None, None]
             apart = np.abs((v[k] + grows * t / 2 - (x[k + 1] - x[k]) / h) * t)
+            if free and stays[k]:  # it slides on for the rest of the step as before it landed
+                left = v[k + 1] * (h - known[k]) - (x[k + 1] - x[k])
+                apart = np.maximum(apart, np.abs((v[k] + grows * t[-1] / 2) * t[-1] + left))
         off[i] = apart.max()
     return off
 

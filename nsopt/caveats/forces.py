@@ -28,6 +28,9 @@ HIGH = 0.95
 """Of the time that it lasts, that with a force below its largest: what is above is the transient of
 its beginning."""
 
+MATTERS = 0.2
+"""Of the largest force of all contacts, that of one which matters."""
+
 UNSURE = 0.05
 """Of a largest force, what may depend on steps in which a contact opens or closes."""
 
@@ -78,7 +81,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
             _exceeded(force[:, k], h * on)
             for on in (force[:, k] > 0, (force[:, k] > 0) & stays[:, k])
         )
-        if closed > 0 and abs(whole - closed) > UNSURE * closed:
+        if 0 < closed < whole / (1 + UNSURE) and whole > MATTERS * force.max():
             yield (
                 f"contact {name!r} has forces of up to {whole:.3g} N in steps in which it opens or "
                 f"closes, {closed:.3g} N while it stays closed: only a smaller h tells whether it "

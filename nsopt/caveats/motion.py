@@ -166,8 +166,8 @@ def _off(data: xr.Dataset) -> tuple[Array, Array]:
     by_path = np.abs(on_path) * speed
     off = by_shift
     if forces_dissipate(data) and one_way:
-        carried = _carried(data, None)
-        off = carried if carried.max() > by_shift.max() else _between(by_shift, carried)
+        most = float(by_shift.max())
+        off = by_shift * np.sqrt(float(_carried(data, None).max()) / max(most, TINY))
     elif forces_dissipate(data):
         off = by_shift
     elif one_way:
