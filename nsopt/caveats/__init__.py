@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nsopt.caveats import compliant, contacts, energy, forces, impacts, motion, optima, steps
+from nsopt.caveats import (
+    closing,
+    compliant,
+    contacts,
+    energy,
+    forces,
+    impacts,
+    motion,
+    optima,
+    steps,
+)
 from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
 from nsopt.caveats.sizes import measure_exchange
@@ -28,6 +38,6 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
     if data.sizes["time"] < 2:
         return ()
-    parts = (optima, steps, motion, contacts, compliant, impacts, forces, energy)
+    parts = (optima, steps, motion, closing, contacts, compliant, impacts, forces, energy)
     checks = [check for part in parts for check in part.CHECKS]
     return tuple(text for check in checks for text in check(data))

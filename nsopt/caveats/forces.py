@@ -14,9 +14,25 @@ from nsopt.contact_modes import LASTING, least_force
 if TYPE_CHECKING:
     import xarray as xr
 
+Array = NDArray[np.float64]
+
 APART = 1.2
 """Root mean square of forces over that of their means, from which there is a caveat. Where forces
 vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
+
+
+PART = 0.1
+"""Of a run, the time that a contact lasts for its largest force to matter."""
+
+HIGH = 0.95
+"""Of the time that it lasts, that with a force below its largest: what is above is the transient of
+its beginning."""
+
+MATTERS = 0.2
+"""Of the largest force of all contacts, that of one which matters."""
+
+UNSURE = 0.05
+"""Of a largest force, what may depend on steps in which a contact opens or closes."""
 
 
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
@@ -44,6 +60,44 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
+    """Tell of forces that are largest where a contact opens, closes or strikes.
+
+    A flight of a few steps counts as part of a lasting contact, whose force is what would hold it
+    closed; only shorter steps tell whether it lasts there.
+    """
+    needed = {"gap", "lasting_force", "contact_mode"}
+    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+        return
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    force = np.linalg.norm(np.nan_to_num(data["lasting_force"].values[:, :rigid]), axis=2)
+    stays = (data["contact_mode"].values[:, :rigid] == LASTING) & ~find_open(data)[:, :rigid]
+    stays[1:] &= ~find_open(data)[:-1, :rigid]
+    h = np.nan_to_num(data["h"].values)
+    for k, name in enumerate(map(str, data["contact"].values[:rigid])):
+        if h[force[:, k] > 0].sum() < PART * h.sum():
+            continue
+        whole, closed = (
+            _exceeded(force[:, k], h * on)
+            for on in (force[:, k] > 0, (force[:, k] > 0) & stays[:, k])
+        )
+        if 0 < closed < whole / (1 + UNSURE) and whole > MATTERS * force.max():
+            yield (
+                f"contact {name!r} has forces of up to {whole:.3g} N in steps in which it opens or "
+                f"closes, {closed:.3g} N while it stays closed: only a smaller h tells whether it "
+                f"lasts there; {smaller(data)}"
+            )
+
+
+def _exceeded(force: Array, weight: Array) -> float:
+    """Return the force that is exceeded in 5 % of the time; zero where there is none."""
+    order = np.argsort(force)
+    summed = np.cumsum(weight[order])
+    if not summed[-1]:
+        return 0.0
+    return float(force[order[np.searchsorted(summed, HIGH * summed[-1])]])
+
+
 def _closes(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
     """Return where contacts close after a flight, be it short, and take its speed, too."""
     force = np.nan_to_num(data["contact_force"].values[:, :rigid])
@@ -54,4 +108,4 @@ def _closes(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
     return closes
 
 
-CHECKS = (_tell_alternating_forces,)
+CHECKS = (_tell_alternating_forces, _tell_forces_of_flights)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nsopt.blocks import blocks
 from nsopt.caveats.energy import forces_dissipate, steps_loss
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
+from nsopt.caveats.one_way import carry_errors
 from nsopt.caveats.sizes import TINY, find_changes, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
 from nsopt.contact_modes import FREE, IMPACT
@@ -33,8 +34,9 @@ ROWS = 25_000
 """Times that are looked at at once."""
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
-CLOSES = {"body_position", "body_velocity", "contact_mode"}
 
+STRUCK = 0.1
+"""Of the largest change of a speed in a step with an impact, that of one that it changes."""
 
 JUMP = 5.0
 """Of the changes of a torque in the steps beside it, a change in one step that is a jump."""
@@ -135,7 +137,7 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
         if phase and max(phase.values()) > OFF:
             yield by_phase(data, phase)
         return
-    way = _largest_way(data)
+    way = measure_way(data)
     ahead, off = _off(data)
     k = int(np.argmax(off))
     if off[k] <= max(OFF * way, LEAST):
@@ -153,17 +155,71 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
 
 def _off(data: xr.Dataset) -> tuple[Array, Array]:
     """Return by how much the motion is ahead [s], and bodies along an axis [m], (time - 1,)."""
+    ahead = np.cumsum(shifts(data))
+    if _touches(data):
+        return _off_with_delays(data, ahead)
     speeds = (np.abs(v).max(axis=(1, 2)) for _, v in blocks(data["body_velocity"]))
     speed = np.concatenate([*speeds])[1:]
-    ahead = np.cumsum(shifts(data) - _delays(data))
-    if not data.sizes["contact"] and not forces_dissipate(data):
-        on_path = np.cumsum(shifts_on_path(data))
-        if np.max(np.abs(on_path) * speed) < np.max(np.abs(ahead) * speed):
-            ahead = on_path
-    return ahead, np.abs(ahead) * speed
+    by_shift = np.abs(ahead) * speed
+    one_way = _on_one_way(data)
+    on_path = np.cumsum(shifts_on_path(data))
+    by_path = np.abs(on_path) * speed
+    off = by_shift
+    if forces_dissipate(data) and one_way:
+        most = float(by_shift.max())
+        off = by_shift * np.sqrt(float(_carried(data, None).max()) / max(most, TINY))
+    elif forces_dissipate(data):
+        off = by_shift
+    elif one_way:
+        carried = _carried(data, -np.diff(steps_loss(data)))
+        off = sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
+    elif by_path.max() < by_shift.max():
+        off = _between(by_shift, by_path)
+    return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
 
-def _largest_way(data: xr.Dataset) -> float:
+def _between(one: Array, other: Array) -> Array:
+    """Return the first of two estimates, with the mean of both largest for its own."""
+    scaled: Array = one * (1 + other.max() / max(float(one.max()), TINY)) / 2
+    return scaled
+
+
+def _off_with_delays(data: xr.Dataset, ahead: Array) -> tuple[Array, Array]:
+    """Return the same with what impacts delay, of bodies and along axes whose speed they change."""
+    v, delay = data["body_velocity"].values, _delays(data)
+    changes = np.abs(np.diff(v, axis=0))
+    most = changes.max(axis=(1, 2), keepdims=True)
+    late = np.cumsum(np.where(changes > STRUCK * most, delay[:, None, None], 0), axis=0)
+    ahead_of = (ahead[:, None, None] - late).reshape(len(ahead), -1)
+    off = np.abs(ahead_of * v[1:].reshape(len(ahead), -1))
+    worst = off.argmax(axis=1)[:, None]
+    return (
+        np.take_along_axis(ahead_of, worst, axis=1)[:, 0],
+        np.take_along_axis(off, worst, axis=1)[:, 0],
+    )
+
+
+def _touches(data: xr.Dataset) -> bool:
+    """Return whether any contact acts; where modes are not on record, whether there is any."""
+    if not data.sizes["contact"] or "contact_mode" not in data:
+        return bool(data.sizes["contact"])
+    return any(np.any(np.nan_to_num(mode) != FREE) for _, mode in blocks(data["contact_mode"]))
+
+
+def _on_one_way(data: xr.Dataset) -> bool:
+    """Return whether there is one way to move, and nothing outside goes on at its own times."""
+    return data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
+
+
+def _carried(data: xr.Dataset, gain: Array | None) -> Array:
+    found = [(x.dx, x.dv) for x in _defects(data)]
+    dx, dv = (
+        np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)
+    )
+    return carry_errors(data, dx, dv, gain)
+
+
+def measure_way(data: xr.Dataset) -> float:
     """Return how far a body moves along an axis at most [m]."""
     ends = [(x.min(axis=0), x.max(axis=0)) for _, x in blocks(data["body_position"])]
     lowest, highest = np.min([x for x, _ in ends], axis=0), np.max([x for _, x in ends], axis=0)
@@ -187,50 +243,6 @@ def _delays(data: xr.Dataset) -> Array:
     return delay[1:]
 
 
-def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
-    """Tell of the straight way to the end of a step in which a contact closes."""
-    if is_optimum(data) or not whole_steps(data) or not {*data.data_vars} >= CLOSES:
-        return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    closed = np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE
-    closes = closed[1:] & ~closed[:-1]
-    steps = np.flatnonzero(closes.any(axis=1))
-    if not steps.size:
-        return
-    off = _off_where_met(data, steps)
-    k = int(off.argmax())
-    if off[k] > max(OFF * (way := _largest_way(data)), LEAST):
-        name = str(data["contact"].values[np.argmax(closes[steps[k]])])
-        yield (
-            f"contact {name!r} closes within a step (t = {data['time'].values[steps[k] + 1]:.4g} s)"
-            f" in which bodies are off by some {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
-            f"way: {smaller(data)}"
-        )
-
-
-def _off_where_met(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
-    """Return how far bodies are off the straight ways of steps where surfaces meet, (n,) [m].
-
-    When they meet follows from the gaps before; else, as in a bore, from the way and the velocities
-    at both ends of the step, which friction makes uncertain.
-    """
-    x, v = data["body_position"].values, data["body_velocity"].values
-    h = data["h"].values[steps + 1, None]
-    way, change = x[steps + 1] - x[steps], v[steps] - v[steps + 1]
-    slower = np.sum((way - v[steps + 1] * h[..., None]) * change, axis=2)
-    met = np.clip(slower / np.maximum(np.sum(change**2, axis=2), TINY), 0, h)
-    off: Array = (np.abs(change).max(axis=2) * met * (h - met) / h).max(axis=1)
-    known: dict[int, float] = {}
-    for _, late in find_late_impacts(data):
-        for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
-            known[k - 1] = min(met_at, known.get(k - 1, np.inf))
-    for i, k in enumerate(steps.tolist()):
-        if k in known:
-            t, grows = known[k], (v[k] - v[k - 1]) / data["h"].values[k]
-            off[i] = np.abs((v[k] + grows * t / 2 - way[i] / h[i]) * t).max()
-    return off
-
-
 def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
     """Tell of measured angles that jump by a full turn, and the torques of drives with them."""
     for name in map(str, data.data_vars):
@@ -252,4 +264,4 @@ def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-CHECKS = (_tell_shift, _tell_closing_in_steps, _tell_angles_of_one_turn)
+CHECKS = (_tell_shift, _tell_angles_of_one_turn)

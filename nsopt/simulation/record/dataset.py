@@ -352,7 +352,7 @@ class Record(EvaluatedSteps):
         return error
 
     def redundant(self) -> dict[str, Any]:
-        """Return the number of redundant joint rows, by joint too, and of redundant contacts."""
+        """Return what is redundant of joints, by joint too, and of contacts; the ways to move."""
         most = 0
         pressed = np.nan_to_num(self.lam) > 0
         changes = np.any(pressed[1:] != pressed[:-1], axis=1)
@@ -366,7 +366,9 @@ class Record(EvaluatedSteps):
             _, gained = new_directions([joints, W.T])
             most = max(most, int(active.sum()) - gained)
         rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
+        held = len(self.dynamics.closure_names) - sum(rows.values())
         return {
+            "degrees_of_freedom": self.dynamics.nv - held,
             "redundant_joint_rows": sum(rows.values()),
             "redundant_rows": json.dumps(rows),
             "redundant_contacts": most,

@@ -1,0 +1,173 @@
+"""Caveats of steps in which contacts close, and of long steps beside contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.caveats.impacts import find_late_impacts
+from nsopt.caveats.motion import LEAST, OFF, measure_way
+from nsopt.caveats.sizes import (
+    TINY,
+    find_changes,
+    find_open,
+    is_optimum,
+    smaller,
+    whole_steps,
+)
+from nsopt.caveats.steps import EXACT
+from nsopt.contact_modes import FREE
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+NEEDED = {"body_position", "body_velocity", "contact_mode"}
+
+PARTS = 64
+"""Of a step, in which surfaces are looked for to meet."""
+
+SWINGS = 0.22
+"""Root mean square of the angle [rad] by which a body of a mechanism that contacts act on swings in
+a step, from which there is a caveat: on runs with references contacts make more of what is off
+there, mostly too much of it, below 0.2 seldom."""
+
+
+def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
+    """Tell of the straight way to the end of a step in which a contact closes."""
+    if is_optimum(data) or not whole_steps(data) or not {*data.data_vars} >= NEEDED:
+        return
+    closes = _find_closings(data)
+    steps = np.flatnonzero(closes.any(axis=1))
+    if not steps.size:
+        return
+    least = max(OFF * (way := measure_way(data)), LEAST)
+    steps = steps[(steps == 0) | (_most_off(data, steps) > least)]
+    off = _off_where_met(data, closes, steps)
+    if off.size and off[k := int(off.argmax())] > least:
+        name = str(data["contact"].values[np.argmax(closes[steps[k]])])
+        yield (
+            f"contact {name!r} closes within a step (t = {data['time'].values[steps[k] + 1]:.4g} s)"
+            f" in which bodies are off by some {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
+            f"way: {smaller(data)}"
+        )
+
+
+def _find_closings(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return where rigid contacts close, (time - 1, rigid), also after flights that are short."""
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    closed = np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE
+    is_open = find_open(data)[:, :rigid]
+    before = ~closed[:-1] | (is_open[:-1] & ~is_open[1:])
+    closes: NDArray[np.bool_] = closed[1:] & before
+    return closes
+
+
+def _most_off(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
+    """Return how far bodies are off the straight ways of steps at most, (n,) [m], to begin with."""
+    x, v = data["body_position"].values, data["body_velocity"].values
+    h = data["h"].values[steps + 1, None, None]
+    mean = (x[steps + 1] - x[steps]) / h
+    changes = np.abs(v[steps] - mean) + np.abs(v[steps + 1] - mean)
+    most: Array = (h * changes).max(axis=(1, 2))
+    return most
+
+
+def _off_where_met(data: xr.Dataset, closes: NDArray[np.bool_], steps: NDArray[np.int_]) -> Array:
+    """Return how far bodies are off the ways of steps where surfaces meet, (n,) [m].
+
+    When they meet follows from the gaps before; else from where the ways from both ends of the step
+    come closest. Those that touch as the run begins met then: what follows takes the whole step.
+    """
+    known: dict[int, float] = {}
+    for _, late in find_late_impacts(data):
+        for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
+            known[k - 1] = min(met_at, known.get(k - 1, np.inf))
+    quiet, off = ~find_changes(data), np.zeros(len(steps))
+    is_open = find_open(data)[:, : closes.shape[1]]
+    free = not data.attrs["ideal_joints"]
+    stays = ~np.any(closes & np.append(is_open[2:], is_open[-1:], axis=0), axis=1)
+    touch = bool(closes[0].any() and not find_open(data)[0, : closes.shape[1]][closes[0]].all())
+    for i, k in enumerate(steps.tolist()):
+        h = float(data["h"].values[k + 1])
+        t = np.linspace(0, h, PARTS + 1)[:, None, None]
+        x, v = (data[f"body_{name}"].values for name in ("position", "velocity"))
+        straight = x[k] + (x[k + 1] - x[k]) * t / h
+        after = x[k + 1] - v[k + 1] * (h - t)
+        if k == 0 and touch and "gap" in data:
+            if "body_acceleration" in data:
+                after += np.nan_to_num(data["body_acceleration"].values[k + 1]) * (h - t) ** 2 / 2
+            off[i] = np.abs(after - after[0] - (straight - straight[0])).max()
+            continue
+        grows = np.zeros_like(v[k]) if k else _growth_by_energy(data)
+        if k > 0 and (quiet[k] or k in known):
+            grows = (v[k] - v[k - 1]) / data["h"].values[k]
+        before = x[k] + v[k] * t + grows * t**2 / 2
+        met = int(np.argmin(np.sum((before - after) ** 2, axis=(1, 2))))
+        apart = np.abs(before - straight)[: met + 1]
+        if k in known:
+            t = np.linspace(0, known[k], PARTS + 1)[:, None, None]
+            apart = np.abs((v[k] + grows * t / 2 - (x[k + 1] - x[k]) / h) * t)
+            if free and stays[k]:  # it slides on for the rest of the step as before it landed
+                left = v[k + 1] * (h - known[k]) - (x[k + 1] - x[k])
+                apart = np.maximum(apart, np.abs((v[k] + grows * t[-1] / 2) * t[-1] + left))
+        off[i] = apart.max()
+    return off
+
+
+def _growth_by_energy(data: xr.Dataset) -> Array:
+    """Return how velocities grow until an impact that ends the first step, (body, 3) [m/s^2].
+
+    For a way with the speed that the energy leaves, without what the impact takes.
+    """
+    x, v = (data[f"body_{name}"].values for name in ("position", "velocity"))
+    kinetic, potential = (data[f"{name}_energy"].values for name in ("kinetic", "potential"))
+    way, speed = x[1] - x[0], float(np.linalg.norm(v[0]))
+    then = float(kinetic[0] + potential[0] - potential[1])
+    if kinetic[0] <= 0 or then <= 0 or not speed or not np.any(way):
+        return np.zeros_like(way)
+    meets = 2 * float(np.linalg.norm(way)) / (speed * (1 + np.sqrt(then / kinetic[0])))
+    grows: Array = 2 * (way / meets - v[0]) / meets
+    return grows
+
+
+def _tell_swings(data: xr.Dataset) -> Iterator[str]:
+    """Tell of bodies that swing far in a step beside contacts, which make more of what is off."""
+    needed = NEEDED | {"body_angular_velocity"}
+    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+        return
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    if not rigid or data.attrs["scheme_name"] in EXACT:
+        return
+    if not np.any(np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE):
+        return
+    if data.attrs.get("degrees_of_freedom", 0) < 2 or not data.attrs["ideal_joints"]:
+        return
+    mean = np.sqrt(np.mean(_swings(data) ** 2, axis=0))
+    if (worst := float(mean.max())) > SWINGS:
+        name = str(data["body"].values[int(mean.argmax())])
+        yield (
+            f"body {name!r} swings by {worst:.2g} rad a step (root mean square), which contacts "
+            f"make more of: h of {data['h'].values[1:].max() * SWINGS / worst / 2:.1g} s or less"
+        )
+
+
+def _swings(data: xr.Dataset) -> Array:
+    """Return the angles by which bodies turn in each step, and the ways of their centres with them.
+
+    (time - 1, body) [rad]. Neither a wheel that rolls straight on nor a ball in flight swings.
+    """
+    w = np.linalg.norm(data["body_angular_velocity"].values, axis=-1)
+    turn = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
+    v = data["body_velocity"].values
+    across = np.linalg.norm(np.cross(v[1:], v[:-1]), axis=-1)
+    bent = np.arctan2(across, np.maximum(np.sum(v[1:] * v[:-1], axis=-1), TINY))
+    swings: Array = np.minimum(turn, bent)
+    return swings
+
+
+CHECKS = (_tell_closing_in_steps, _tell_swings)
