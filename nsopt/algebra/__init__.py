@@ -1,4 +1,4 @@
-"""Pure functions: rotations, screws, null space, jets of expressions."""
+"""Pure functions: rotations, screws, null space, linear systems, jets of expressions."""
 
 from nsopt.algebra.euler_parameters import (
     angular_velocity_over,
@@ -18,6 +18,7 @@ from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
+from nsopt.algebra.systems import solve_systems
 
 __all__ = [
     "ROUND_OFF",
@@ -45,6 +46,7 @@ __all__ = [
     "rotate",
     "rotation_matrix",
     "rotation_vector",
+    "solve_systems",
     "turn_over",
     "turned",
     "turned_matrix",

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import left_null_arrays
+from nsopt.algebra import left_null_arrays, solve_systems
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluation import BLOCK, AtTimes
 
@@ -111,7 +111,7 @@ class NodeEquations:
             system[:, nv:, nv:] = U @ U.transpose(0, 2, 1)
         if self._gains is None and np.any(np.abs(torn) > ALLOWED):
             right = np.hstack([np.zeros((n, nv)), -torn])[:, :, None]
-            change = solutions(system, right)[:, :nv, 0]
+            change = solve_systems(system, right)[:, :nv, 0]
             x = replace(x, v=x.v + change)
         force, rate = self._forces(x.t, x.q, x.v, x.p)
         if self._gains is not None:
@@ -149,18 +149,6 @@ def _self_stresses_at(d: Dynamics, C: Array) -> Array:
     nc = len(d.closure_names)
     U = left_null_arrays(C[:, :nc], d.redundant)
     return np.concatenate([U, np.zeros((len(C), C.shape[1] - nc, U.shape[2]))], axis=1)
-
-
-def solutions(A: Array, b: Array) -> Array:
-    """Return x with A x = b, (n, m, k); of least squares where A is singular."""
-    try:
-        return np.asarray(np.linalg.solve(A, b))
-    except np.linalg.LinAlgError:
-        known = np.isfinite(b).all(axis=(1, 2))
-        x = np.full_like(b, np.nan)
-        for k in np.flatnonzero(known):
-            x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0]
-        return x
 
 
 @lru_cache(maxsize=16)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.algebra import solve_systems
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.contact_phases import Mask
 from nsopt.simulation.record.evaluation import AtTimes
-from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes, solutions
+from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
 
 Array = NDArray[np.float64]
 
@@ -106,7 +107,7 @@ class _Solver:
 
         def loaded(friction: Array) -> tuple[Array, Array]:
             right = np.hstack([known + friction, at.rate])[:, :, None]
-            found = solutions(at.system, right)[:, :, 0]
+            found = solve_systems(at.system, right)[:, :, 0]
             return found, self._wrenches(x, found[:, :nv], found[:, nv:])
 
         found, wrench = self._rubbed(x, loaded, None)
@@ -187,7 +188,7 @@ class _Solver:
         S = RT @ R + np.eye(U.shape[2]) * (1 - np.sum(U**2, axis=1, keepdims=True))
         for _ in range(self._d.least_norm_passes):
             (wrenches,) = self._reactions(*known, mu, x.lam, x.slip)
-            mu = mu - (U @ solutions(S, RT @ wrenches[:, :, None]))[:, :, 0]
+            mu = mu - (U @ solve_systems(S, RT @ wrenches[:, :, None]))[:, :, 0]
         return mu
 
     def _by_joint(self, wrench: Array) -> Array:
@@ -210,7 +211,7 @@ def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple
     (n, nv, ng), m = W.shape, at.system.shape[1]
     pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)
     known = np.hstack([at.force, at.rate])[:, :, None]
-    x = solutions(at.system, np.concatenate([pushed, known], axis=2))
+    x = solve_systems(at.system, np.concatenate([pushed, known], axis=2))
     pushed, free = x[:, :, :ng], x[:, :, ng]  # by unit forces of contacts, and without any
     WT = W.transpose(0, 2, 1)
     compliance = WT @ pushed[:, :nv]
@@ -222,7 +223,7 @@ def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple
         system = np.where(on[:, :, None], compliance[rows], 0)
         system += np.where(on, soft, 1)[:, None, :] * np.eye(ng)
         right = np.where(on, closing[rows], 0)
-        lam[rows] = solutions(system, right[:, :, None])[:, :, 0]
+        lam[rows] = solve_systems(system, right[:, :, None])[:, :, 0]
         pulling = lam < 0
         rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
         pressing = pressing & ~pulling
