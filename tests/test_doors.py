@@ -23,7 +23,7 @@ BEHIND = {
         """,
     "parts of leaves and kernels that no user calls": """
         kernels.plan kernels.views leaves.background leaves.instructions leaves.leaf leaves.mapped
-        leaves.operations leaves.program leaves.routines
+        leaves.operations leaves.program leaves.repeated leaves.routines
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly

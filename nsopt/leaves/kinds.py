@@ -182,11 +182,9 @@ class _Sets:
         """Return a number for which of the inputs some are: bit k is the k-th of them."""
         if some == of:
             return 0
-        place, k = 0, 1
-        while of:
-            lowest = of & -of
-            if some & lowest:
-                place |= 1 << k
-            k += 1
-            of ^= lowest
+        place = 0
+        while some:
+            lowest = some & -some
+            place |= 1 << (of & (lowest - 1)).bit_count()
+            some ^= lowest
         return self._places.setdefault(place, 1 + len(self._places))

@@ -22,6 +22,9 @@ from nsopt.leaves.routines import (
 from nsopt.leaves.schedule import Schedule
 from nsopt.leaves.text import Part, call_all, declare_all, define, write_functions
 
+ON_STACK = 16_384
+"""Numbers that pieces share on the stack at most: threads may have half a megabyte of it."""
+
 
 class RepeatedText(NamedTuple):
     """Modules of ``prepare`` and ``evaluate``, what the one keeps, and the entries of `INDICES`."""
@@ -154,10 +157,17 @@ class _Caller(NamedTuple):
             called.append(of)
         for values in self._divide_copies():
             called.append(self._add_row(modules, f"{self.name}_{len(called)}", arrays, [], values))
-        size = self.memory.sizes.get(SHARED, 0)
-        shared = f"%{SHARED} = alloca [{size} x double], align 64\n"
         whole = Routine(self.name, self.arrays, [], {}, {})
-        modules.add_alone([Part(declare_all(called) + define(whole, call_all(called), shared))])
+        modules.add_alone([Part(declare_all(called) + self._call_all(whole, called))])
+
+    def _call_all(self, whole: Routine, called: list[Routine]) -> str:
+        """Write what calls the pieces, with the array that they share."""
+        size, calls = self.memory.sizes.get(SHARED, 0), call_all(called)
+        if size <= ON_STACK:
+            return define(whole, calls, f"%{SHARED} = alloca [{size} x double], align 64\n")
+        begin = f"%{SHARED} = call ptr @malloc(i64 {8 * size})\n"
+        text = define(whole, f"{calls}call void @free(ptr %{SHARED})\n", begin)
+        return f"declare ptr @malloc(i64)\ndeclare void @free(ptr)\n{text}"
 
     def _add_row(
         self,

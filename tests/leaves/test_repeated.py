@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf, leaf, program, routines
+from nsopt.leaves import Leaf, leaf, program, repeated, routines
 from nsopt.leaves.instructions import read_instructions
 from tests.leaves.functions import BINARY, UNARY, assert_same_bits, interpret, sx
 
@@ -70,6 +70,16 @@ def test_elements_have_the_same_bits_in_loops(bodies, piece, lanes, level, monke
         function = mechanism(seed, bodies, in_order=seed == 0)
         made = Leaf(function)
         made.compile(level)
+        x, p = rng.normal(size=function.numel_in(0)), rng.normal(size=function.numel_in(1))
+        assert_same_bits(made(x, p), interpret(function, x, p))
+
+
+def test_what_pieces_share_may_be_too_much_for_a_stack(monkeypatch):
+    monkeypatch.setattr(repeated, "ON_STACK", 100)
+    function = mechanism(1, 20)
+    made, rng = Leaf(function), np.random.default_rng(0)
+    made.compile(0)
+    for _ in range(3):
         x, p = rng.normal(size=function.numel_in(0)), rng.normal(size=function.numel_in(1))
         assert_same_bits(made(x, p), interpret(function, x, p))
 
