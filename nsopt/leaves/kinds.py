@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
-from nsopt.leaves.routines import operands_of
+from nsopt.leaves.readers import count_readers, part_by_readers
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
@@ -56,7 +56,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
     )
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
-    readers = _count_readers(instructions)
+    readers = count_readers(instructions)
     kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
     for value, needed in enumerate(instructions.needed):
         if not needed:
@@ -89,7 +89,8 @@ def find_kinds(instructions: Instructions) -> Kinds:
             of[value], kinds[value] = sets.none, numbers.find(("alone", value))
         else:
             kinds[value] = numbers.find_nth(key, of[value])
-    return Kinds(replace(instructions, left=left, right=right), kinds)
+    found = replace(instructions, left=left, right=right)
+    return Kinds(found, part_by_readers(found, kinds))
 
 
 def _order_inputs(instructions: Instructions) -> dict[int, int]:
@@ -102,16 +103,6 @@ def _order_inputs(instructions: Instructions) -> dict[int, int]:
     inputs = [k for k, is_needed in needed if is_needed and instructions.operation[k] == INPUT]
     inputs.sort(key=lambda value: (number[value], entry[value]))
     return {value: k for k, value in enumerate(inputs)}
-
-
-def _count_readers(instructions: Instructions) -> list[int]:
-    """Return of how many values each is an operand."""
-    readers = [0] * len(instructions.operation)
-    for value, needed in enumerate(instructions.needed):
-        if needed and instructions.operation[value] not in (INPUT, CONSTANT):
-            for operand in {*operands_of(instructions, value)}:
-                readers[operand] += 1
-    return readers
 
 
 class _Numbers:

@@ -49,27 +49,23 @@ class Memory:
         """Return how many instances of a loop are side by side."""
         return self.lanes if instances > NARROW else NARROW
 
-    def share(self, schedule: Schedule, kept: Iterable[int], copied: Iterable[int]) -> None:
-        """Give places to what is read elsewhere: by other pieces, later, or to be copied.
+    def share(self, schedule: Schedule, array: str, others: Iterable[int]) -> None:
+        """Give places to what is read elsewhere: by other pieces, later, or by others.
 
-        Values that are alike are in one array, since a loop reads all of them by one address.
+        They are in one array, since a loop reads values of all its instances by one address.
 
         Parameters
         ----------
         schedule : Schedule
-        kept : values
-            Whose places are in ``kept``.
-        copied : values
+        array : str
+        others : values
             That are read when all pieces are done.
         """
-        to_keep = set(kept)
-        kinds_to_keep = {schedule.kinds[value] for value in to_keep}
-        read = to_keep.union(schedule.read_elsewhere(), copied)
+        read = {*others, *schedule.read_elsewhere()}
         for piece in schedule.pieces:
             for value in piece.values:
                 alike = schedule.members(value)
                 if not read.isdisjoint(alike):
-                    array = KEPT if schedule.kinds[value] in kinds_to_keep else SHARED
                     self.place(array, alike, self.width(len(alike)) if piece.instances else 1)
 
     def place(self, array: str, values: Sequence[int], width: int = 1) -> None:

@@ -63,7 +63,7 @@ class Repeated:
         inputs = [value for value in self._kept if self._of.operation[value] == INPUT]
         computed = [value for value in self._kept if self._of.operation[value] != INPUT]
         memory = Memory(self._lanes, {**numbers, **find_inputs(self._of, "p")})
-        memory.share(self._prepare, computed, ())
+        memory.share(self._prepare, KEPT, computed)
         begin = memory.sizes.get(KEPT, 0)
         copies = {value: [Single(KEPT, k)] for k, value in enumerate(inputs, begin)}
         kept = {value: memory.entries[value] for value in computed}
@@ -71,7 +71,7 @@ class Repeated:
         prepare = _Caller("prepare", ("p", KEPT), self._prepare, memory, copies)
         memory = memory.go_on({**numbers, **find_inputs(self._of, "x"), **kept})
         outputs = find_outputs(self._of)
-        memory.share(self._evaluate, (), find_uneven(self._evaluate, outputs))
+        memory.share(self._evaluate, SHARED, find_uneven(self._evaluate, outputs))
         evaluate = _Caller("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
         modules = _Modules()
         for function in (prepare, evaluate):

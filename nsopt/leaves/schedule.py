@@ -13,10 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, Instructions
+from nsopt.leaves.readers import FEWEST
 from nsopt.leaves.routines import divide_row, operands_of
-
-FEWEST = 3
-"""Instances of a loop at least."""
 
 
 class SchedulePiece(NamedTuple):
@@ -48,7 +46,6 @@ class Schedule:
     Attributes
     ----------
     instructions : Instructions
-    kinds : list of int
     pieces : list of SchedulePiece
     looped : int
         How many values are computed by loops.
@@ -57,7 +54,7 @@ class Schedule:
     def __init__(
         self, instructions: Instructions, kinds: Sequence[int], values: Sequence[int]
     ) -> None:
-        self.instructions, self.kinds = instructions, kinds
+        self.instructions, self._kinds = instructions, kinds
         members: defaultdict[int, list[int]] = defaultdict(list)
         for value in values:
             members[kinds[value]].append(value)
@@ -74,7 +71,7 @@ class Schedule:
 
     def members(self, value: int) -> list[int]:
         """Return the values that are alike one of a loop, or that value, by instance."""
-        kind = self.kinds[value]
+        kind = self._kinds[value]
         return self._members[kind] if kind in self._looped else [value]
 
     def columns(self, value: int) -> list[tuple[int, ...]]:
@@ -84,7 +81,7 @@ class Schedule:
 
     def follows(self, value: int, column: Sequence[int]) -> bool:
         """Tell whether operands of a value in a loop come from the same instances of that loop."""
-        kind, of = self.kinds[value], self.kinds[column[0]]
+        kind, of = self._kinds[value], self._kinds[column[0]]
         together = of in self._looped and self._phase[of] == self._phase[kind]
         return together and tuple(self._members[of]) == tuple(column)
 
@@ -104,7 +101,7 @@ class Schedule:
             values = self._members[kind]
             if self.instructions.operation[values[0]] == BRANCH:
                 results = range(1, 1 + self.instructions.branches[values[0]].results)
-                found = [{self.kinds[value + i] for value in values} for i in results]
+                found = [{self._kinds[value + i] for value in values} for i in results]
                 if any(len(kinds) > 1 for kinds in found):
                     looped -= {kind}.union(*found)
         return looped
@@ -113,8 +110,8 @@ class Schedule:
         """Number the values of a kind as those that they read, if each reads one of its own."""
         values = self._members[kind]
         for column in self.columns(values[0]):
-            of = self.kinds[column[0]]
-            alike = of in self._looped and all(self.kinds[x] == of for x in column)
+            of = self._kinds[column[0]]
+            alike = of in self._looped and all(self._kinds[x] == of for x in column)
             if alike and len({*column}) == len(self._members[of]) == len(values):
                 read = dict(zip(values, column, strict=True))
                 values.sort(key=lambda value: self._nth[read[value]])
@@ -124,10 +121,10 @@ class Schedule:
     def _find_phase(self, kind: int) -> int:
         phase = 0
         for column in self.columns(self._members[kind][0]):
-            of = self.kinds[column[0]]
+            of = self._kinds[column[0]]
             own = of in self._looped and self._members[of] == list(column)
             for operand in {*column}:
-                of = self.kinds[operand]
+                of = self._kinds[operand]
                 if of in self._phase:
                     later = not own and not self._looped.isdisjoint((kind, of))
                     phase = max(phase, self._phase[of] + later)
@@ -140,7 +137,7 @@ class Schedule:
             if kind in self._looped:
                 loops[self._phase[kind], len(alike)].append(alike[0])
         for value in values:
-            kind = self.kinds[value]
+            kind = self._kinds[value]
             if kind not in self._looped:
                 rows[self._phase[kind]].append(value)
         pieces = []

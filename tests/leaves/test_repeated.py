@@ -74,6 +74,42 @@ def test_elements_have_the_same_bits_in_loops(bodies, piece, lanes, level, monke
         assert_same_bits(made(x, p), interpret(function, x, p))
 
 
+def groups(seed):
+    """Return a function of groups of values: of each one operation on others, in any order."""
+    rng = np.random.default_rng(seed)
+    unary = [f for _, f in sorted(UNARY.items())]
+    binary = [f for name, f in sorted(BINARY.items()) if name != "copysign"]  # of NaN
+    x, p = sx(*rng.integers(1, 14, size=2))
+    found = [ca.vertsplit(x), ca.vertsplit(p)]
+    for _ in range(rng.integers(3, 25)):
+        count = rng.choice([1, 2, 3, 5, 8, 12, 20])
+        first, second = (found[k] for k in rng.integers(len(found), size=2))
+        one, two = unary[rng.integers(len(unary))], binary[rng.integers(len(binary))]
+        scale = rng.choice([0.3, 1.0])
+        a, b = (
+            rng.integers(len(of), size=count) if rng.random() < 0.6 else np.arange(count) % len(of)
+            for of in (first, second)
+        )
+        terms = [two(first[i], second[j]) for i, j in zip(a, b, strict=True)]
+        found.append([y if scale == 1.0 else ca.tanh(one(scale * y)) for y in terms])
+    values = [value for group in found for value in group]
+    chosen = rng.choice(len(values), min(len(values), rng.integers(1, 60)), replace=False)
+    return ca.Function("groups", [x, p], [ca.densify(ca.vertcat(*(values[k] for k in chosen)))])
+
+
+@pytest.mark.parametrize("first", [150, 10250, 10480, 10840])
+def test_groups_that_read_each_other_in_any_order(first, monkeypatch):
+    """Also where some values of a kind are read by others than its other values are."""
+    monkeypatch.setattr(program, "LONG", 1)
+    monkeypatch.setattr(program, "SHARE", 0.0)
+    for seed in range(first, first + 20):
+        function, rng = groups(seed), np.random.default_rng(seed)
+        made = Leaf(function)
+        made.compile(0)
+        x, p = rng.normal(size=function.numel_in(0)), rng.normal(size=function.numel_in(1))
+        assert_same_bits(made(x, p), interpret(function, x, p))
+
+
 def test_what_pieces_share_may_be_too_much_for_a_stack(monkeypatch):
     monkeypatch.setattr(repeated, "ON_STACK", 100)
     function = mechanism(1, 20)
