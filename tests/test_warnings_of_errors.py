@@ -133,7 +133,7 @@ def test_forces_of_a_landing_are_told_apart_from_those_that_last():
     assert told(result, "while it stays closed", "N while") == pytest.approx(weight, rel=2e-3)
 
 
-def test_swings_that_contacts_make_more_of_are_told():
+def test_swings_whose_errors_contacts_amplify_are_told():
     """Of a double pendulum that strikes a floor, by steps of a tenth of the time it takes."""
     rods = [
         Body(f"b{k}", 1.0, (0.002, 0.01, 0.01), position=(0.15 + 0.3 * k, 0, 0)) for k in (0, 1)
