@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from nsopt import ContactAligned, MoreauJean, PaperStep, StepBounds, Variational, simulate
+from nsopt import (
+    GROUND,
+    Body,
+    ContactAligned,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PaperStep,
+    PlaneContact,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
 from nsopt.contact_modes import ROUGH, find_rough_approach
 from nsopt.problem import load_problem
 from tests.schemes.models import G, ball
@@ -52,6 +65,26 @@ def test_steps_that_end_at_impacts_know_them_however_long(n):
     result, off = strike(ContactAligned(), FALL / n)
     assert off < 1e-3
     assert find_rough_approach(result.data) is None
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0])
+@pytest.mark.parametrize("scheme", SCHEMES[:2], ids=repr)
+def test_a_ball_that_comes_at_a_steady_speed_has_a_known_impulse(scheme, speed):
+    """In the second step already; not one that comes along the wall, and falls from rest."""
+    h, steps = 0.01, StepBounds(0.01, 0.01)
+    body = Body("ball", 1.0, point_mass=True, position=(0, 1.5 * h, 0), velocity=(speed, -1.0, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), (0.0, 1.0, 0.0)), Frame(body))
+    d = assemble(Mechanism([body]), [floor])
+    result = simulate(d, duration=0.1, steps=steps, scheme=scheme, progress=False)
+    assert float(np.nansum(result["impact_impulse"].values)) == pytest.approx(1.0, rel=1e-12)
+    assert find_rough_approach(result.data) is None
+    body = Body("ball", 1.0, point_mass=True, position=(0, 1e-3, 0), velocity=(speed, 0, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), (0.0, 1.0, 0.0)), Frame(body))
+    d = assemble(Mechanism([body]), [floor], (0, -G, 0))
+    result = simulate(d, duration=0.1, steps=steps, scheme=scheme, progress=False)
+    impulse = float(np.nansum(result["impact_impulse"].values))
+    assert abs(impulse / np.sqrt(2 * G * 1e-3) - 1) > 0.03
+    assert find_rough_approach(result.data) is not None
 
 
 def test_what_rounding_leaves_open_is_no_flight():
