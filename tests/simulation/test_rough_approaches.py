@@ -130,3 +130,18 @@ def test_the_largest_force_as_a_motion_starts_is_told_to_be_unresolved():
     assert "above the steps beside it" in start
     assert "above the steps beside it" not in settled
     assert float(settled.split()[3]) == pytest.approx(force[-1], rel=0.01)
+
+
+def test_what_a_joint_carries_as_a_motion_starts_is_told_to_be_that():
+    """Also where one contact alone has more later on: 10 N of two beside 11 N of one."""
+    problem = load_problem("cylindrical_slider")
+    result = slide(problem, Variational(), 1e-3, 0.2)[0]
+    force = result.data["lasting_force"]
+    force.values[:] = 0.0
+    force.values[:, 0, 1] = 3.0
+    force.values[1, :, 1], force.values[100, 0, 1] = 10.0, 11.0
+    (line,) = (x for x in result.summary().splitlines() if x.startswith("largest lasting force"))
+    settled, start = line.split("(as the motion starts ")
+    assert "11 N" in settled
+    assert "20 N" not in settled
+    assert start.startswith("20 N in all of joint")
