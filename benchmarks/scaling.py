@@ -1,15 +1,14 @@
-"""Size of the mechanism against time per step, compile time and code, variational step compiled.
+"""Size of the mechanism against time per step, to its code, and size of that; variational step.
 
 Three families: a chain of n pendulums on clearance hinges, one slider in prismatic guides of more
 and more corners, one door on more and more hinges. Every size runs in a process of its own with an
-empty cache of compiled code; times of the compiler are processor time, so that a busy machine
-counts less. ``--flags -O1`` compiles with other options in place of nsopt's -O2.
+empty cache of machine code, beside the kernels, which a machine has once; seconds to the end of
+the first step are of the processor, so that a busy machine counts less.
 """
 
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.kernels import compile_kernels
 from nsopt.plots.style import COLOURS, SMALL, axis_labels, title
 
 STEP, COUNT, REPEATS = 2.5e-4, 1000, 5  # s, steps, runs
@@ -43,14 +43,6 @@ SIZES = {
     "guide": [3, 4, 6, 8, 12],
     "door": [1, 2, 4, 8],
 }
-WRAPPER = """#!/bin/sh
-for a do
-  shift
-  [ "$a" = -O2 ] && a="{flags}"
-  set -- "$@" $a
-done
-exec cc "$@"
-"""
 
 
 def chain(n: int) -> Dynamics:
@@ -106,8 +98,8 @@ def measured(family: str, n: int) -> dict[str, Any]:
             progress=False,
         )
 
-    _, stating = cpu_seconds(lambda: simulated(STEP))  # the compiler is a process of its own
-    gcc = resource.getrusage(resource.RUSAGE_CHILDREN)
+    compile_kernels()
+    first, begun = cpu_seconds(lambda: simulated(STEP))
     results = [simulated(COUNT * STEP) for _ in range(REPEATS)]
     data = results[-1].data
     smooth = data["retries"].values[1:] == 0
@@ -117,10 +109,9 @@ def measured(family: str, n: int) -> dict[str, Any]:
         "family": family,
         "n": n,
         "gaps": data.sizes["contact"],
-        "python": stating,
-        "gcc": gcc.ru_utime + gcc.ru_stime,
-        "megabytes": gcc.ru_maxrss / 1024,
-        "code": sum(f.stat().st_size for f in Path(os.environ["NSOPT_CACHE"]).glob("*.so")) / 1e6,
+        "begun": begun,
+        "making": float(first.data.attrs["compile_time"]),
+        "code": sum(f.stat().st_size for f in Path(os.environ["NSOPT_CACHE"]).glob("*.o")) / 1e6,
         "us": 1e6 * min(calls),
         "iterations": float(np.mean(data["iterations"].values[1:][smooth])),
         "retried": retried(results[-1]),
@@ -129,41 +120,38 @@ def measured(family: str, n: int) -> dict[str, Any]:
     }
 
 
-def alone(family: str, n: int, flags: str) -> dict[str, Any]:
+def alone(family: str, n: int) -> dict[str, Any]:
     """Return `measured`, from a process of its own."""
     with TemporaryDirectory() as folder:
-        compiler = Path(folder, "compiler")
-        compiler.write_text(WRAPPER.format(flags=flags))
-        compiler.chmod(0o700)
-        own = {"CC": str(compiler), "NSOPT_CACHE": str(Path(folder, "cache"))}
         call = [sys.executable, __file__, "--one", family, str(n)]
-        done = subprocess.run(
-            call, env={**os.environ, **own}, capture_output=True, text=True, check=True
-        )
+        own = {**os.environ, "NSOPT_CACHE": str(Path(folder, "cache"))}
+        done = subprocess.run(call, env=own, capture_output=True, text=True, check=True)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
 
-HEAD = ["n", "gaps", "Python [s]", "gcc [s]", "gcc [MB]", "code [MB]", "us per step"]
+HEAD = ["n", "gaps", "first step [s]", "of it code [s]", "code [MB]", "us per step"]
 HEAD += ["iterations", "retried"]
 
 
-def row(f: dict[str, Any], label: str) -> list[str]:
+def row(f: dict[str, Any]) -> list[str]:
     """Return one line of the table."""
-    numbers = [f"{f['python']:.2f}", f"{f['gcc']:.1f}", f"{f['megabytes']:.0f}", f"{f['code']:.2f}"]
+    numbers = [f"{f['begun']:.2f}", f"{f['making']:.2f}", f"{f['code']:.2f}"]
     numbers += [f"{f['us']:.3g}", f"{f['iterations']:.1f}", f"{f['retried']} of {f['steps']}"]
-    return [f"{label} {f['n']}", str(f["gaps"]), *numbers]
+    return [str(f["n"]), str(f["gaps"]), *numbers]
 
 
 def draw(measurements: list[dict[str, Any]]) -> None:
-    """Draw time per step and compile time by size."""
+    """Draw time per step, and to the first, by size."""
     figure, axes = picture("Size of the mechanism: compiled variational step", 2, (9.5, 4.0))
     for k, family in enumerate(FAMILIES):
         points = [f for f in measurements if f["family"] == family]
         style = {"color": COLOURS[k], "marker": "os^"[k], "markersize": 5, "label": family}
-        for ax, what in zip(axes.flat, ("us", "gcc"), strict=True):
+        for ax, what in zip(axes.flat, ("us", "begun"), strict=True):
             ax.loglog([f["gaps"] for f in points], [f[what] for f in points], **style)
-    for ax, words, unit in zip(axes.flat, ("a step", "the compiler"), ("µs", "s"), strict=True):
+    for ax, words, unit in zip(
+        axes.flat, ("a step", "the first step, code made"), ("µs", "s"), strict=True
+    ):
         title(ax, f"time of {words}")
         axis_labels(ax, "gaps", unit)
     axes[0, 0].legend(fontsize=SMALL, frameon=False)
@@ -175,7 +163,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=20, help="longest chain")
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
-    parser.add_argument("--flags", nargs="+", default=["O2"], help="O1 O2: options of the compiler")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -186,15 +173,13 @@ def main() -> None:
     for family in options.families:
         rows = []
         for n in [n for n in SIZES[family] if n <= options.largest]:
-            for flag in options.flags:
-                figures = alone(family, n, f"-{flag}")
-                rows.append(row(figures, flag))
-                print("  ".join(rows[-1]), figures["stopped"], file=sys.stderr, flush=True)
-                if flag == options.flags[-1]:
-                    measurements.append(figures)
+            figures = alone(family, n)
+            rows.append(row(figures))
+            print("  ".join(rows[-1]), figures["stopped"], file=sys.stderr, flush=True)
+            measurements.append(figures)
         print("\n" + table([family, *HEAD[1:]], rows))
         large = [f for f in measurements if f["family"] == family and f["gaps"] >= 8]
-        for what in ("gcc", "us", "code") if len(large) > 1 else ():
+        for what in ("begun", "us", "code") if len(large) > 1 else ():
             power = slope([f["gaps"] for f in large], [f[what] for f in large])
             print(f"{what} grows with gaps^{power:.2f}, from 8 gaps up")
     draw(measurements)

@@ -218,6 +218,8 @@ def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
         if len(rates) > 1:  # the least of several: impacts of others change the speed at once
             each = 2 * np.diff(rates) / (lasts[1:] + lasts[:-1])
             growth = each[np.argmin(np.abs(each))]
+        elif begin == 0:
+            growth = min(growth, _growth_at_first(data, j))
         speed = rates[-1] + growth * lasts[-1] / 2
         if speed <= 0:
             continue
@@ -226,6 +228,19 @@ def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
         if data.attrs["scheme_name"] == "PaperStep":  # where speeds at the end give the positions
             late = h[begin + 1 : k + 1].max()
         yield FlightEnd(j, k - begin, float(speed), float(abs(growth)), float(abs(growth) * late))
+
+
+def _growth_at_first(data: xr.Dataset, j: int) -> float:
+    """Return what the approach to a flat wall gains in the first step at most [m/s^2].
+
+    It is that of the two bodies that gain most, where none turns; else it is not known.
+    """
+    v, w = "body_velocity", "body_angular_velocity"
+    curved = np.isfinite(np.atleast_1d(data.attrs["clearances"])[j])
+    if curved or not {v, w} <= {*data.data_vars} or np.any(data[w].values[:2]):
+        return np.inf
+    gains = np.linalg.norm(np.diff(data[v].values[:2], axis=0)[0], axis=-1)
+    return float(np.sort(gains)[-2:].sum() / data["h"].values[1])
 
 
 def _was_chosen(data: xr.Dataset, h: float) -> bool:

@@ -75,7 +75,7 @@ def largest_force(data: xr.Dataset) -> str:
     whole = _largest_forces(data, 0, len(t))
     if whole[0][0] <= least:
         return "no lasting contact"
-    if "objective" in data.attrs or -whole[0][1] >= settled:
+    if "objective" in data.attrs or all(-row >= settled for _, row, _ in whole):
         return _force_in_words(data, *whole)
     later, start = _largest_forces(data, settled, len(t)), _largest_forces(data, 0, settled)
     if all(x[0] <= STANDS_OUT * y[0] for x, y in zip(start, later, strict=True)):

@@ -234,3 +234,15 @@ def test_times_of_contacts_on_a_grid_are_told_in_optima():
     assert text.startswith("contact 'floor' opens at the end of a step (t = 0.5 s, 1 such")
     assert not list(optima._tell_changes_at_steps(data.isel(time=slice(3))))
     assert not list(optima._tell_changes_at_steps(data.assign_attrs(modes="{}")))
+
+
+def test_what_is_not_on_record_is_not_asked_for():
+    """What is told of a rod in its hole without one of its variables, is told of it with all."""
+    result = run(rod(3.0), 0.3, (0.01, 0.01))
+    steps = StepBounds(0.01, 0.01)
+    least = simulate(rod(3.0), duration=0.1, steps=steps, variables=["q"], progress=False)
+    optional = {*result.data.data_vars} - {*least.data.data_vars}
+    whole = {*caveats(result.data)}
+    assert len(whole) > 1
+    for name in sorted(optional):
+        assert {*caveats(result.data.drop_vars(name))} <= whole, name

@@ -33,8 +33,8 @@ PARTS = 64
 
 SWINGS = 0.22
 """Root mean square of the angle [rad] by which a body of a mechanism that contacts act on swings in
-a step, from which there is a caveat: on runs with references contacts make more of what is off
-there, mostly too much of it, below 0.2 seldom."""
+a step, from which there is a caveat: on runs with references contacts mostly amplify errors there
+until the motion is wrong, below 0.2 seldom."""
 
 
 def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _growth_by_energy(data: xr.Dataset) -> Array:
 
 
 def _tell_swings(data: xr.Dataset) -> Iterator[str]:
-    """Tell of bodies that swing far in a step beside contacts, which make more of what is off."""
+    """Tell of bodies that swing far in a step beside contacts, which amplify errors."""
     needed = NEEDED | {"body_angular_velocity"}
     if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
         return
@@ -151,8 +151,9 @@ def _tell_swings(data: xr.Dataset) -> Iterator[str]:
     if (worst := float(mean.max())) > SWINGS:
         name = str(data["body"].values[int(mean.argmax())])
         yield (
-            f"body {name!r} swings by {worst:.2g} rad a step (root mean square), which contacts "
-            f"make more of: h of {data['h'].values[1:].max() * SWINGS / worst / 2:.1g} s or less"
+            f"body {name!r} swings by {worst:.2g} rad a step (root mean square), and contacts "
+            "amplify the errors of steps that long: h of "
+            f"{data['h'].values[1:].max() * SWINGS / worst / 2:.1g} s or less"
         )
 
 

@@ -37,7 +37,7 @@ UNSURE = 0.05
 
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     """Forces that alternate from step to step, of which mean squares have no use."""
-    needed = {"contact_force", "lasting_force", "contact_mode"}
+    needed = {"contact_force", "lasting_force", "contact_mode", "impulse"}
     if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])

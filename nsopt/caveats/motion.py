@@ -139,7 +139,7 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
         return
     way = measure_way(data)
     ahead, off = _off(data)
-    k = int(np.argmax(off))
+    k = int(np.argmax(np.minimum(off, way)))  # the first where nothing more is known
     if off[k] <= max(OFF * way, LEAST):
         return
     if phase:
@@ -165,11 +165,10 @@ def _off(data: xr.Dataset) -> tuple[Array, Array]:
     on_path = np.cumsum(shifts_on_path(data))
     by_path = np.abs(on_path) * speed
     off = by_shift
-    if forces_dissipate(data) and one_way:
-        most = float(by_shift.max())
-        off = by_shift * np.sqrt(float(_carried(data, None).max()) / max(most, TINY))
-    elif forces_dissipate(data):
-        off = by_shift
+    if forces_dissipate(data):
+        if one_way:
+            most = float(by_shift.max())
+            off = by_shift * np.sqrt(float(_carried(data, None).max()) / max(most, TINY))
     elif one_way:
         carried = _carried(data, -np.diff(steps_loss(data)))
         off = sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
@@ -216,7 +215,7 @@ def _carried(data: xr.Dataset, gain: Array | None) -> Array:
     dx, dv = (
         np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)
     )
-    return carry_errors(data, dx, dv, gain)
+    return carry_errors(data, dx, dv, gain, measure_way(data))
 
 
 def measure_way(data: xr.Dataset) -> float:

@@ -44,11 +44,12 @@ def find_path(data: xr.Dataset) -> Path:
     return Path(body, along, speed, growth, np.interp(t, t[fast], energy / speed[fast] ** 2))
 
 
-def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None) -> Array:
+def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way: float) -> Array:
     """Return by how much a body is off along its path [m], (time - 1,).
 
     What steps add to its place and speed goes on by its equation of motion, linear in what is small
-    and with a force that depends on the place: so does what grows where it lingers on a summit.
+    and with a force that depends on the place: so does what grows where it lingers on a summit. It
+    ends where the body is off by as much as it moves: there nothing is small.
 
     Parameters
     ----------
@@ -56,6 +57,8 @@ def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None) -> 
         What steps add to their equations [m, m/s].
     gain : (time - 1,), optional
         Energy that each step adds [J], which tells the speed better than `dv` where it is known.
+    way : float
+        How far it moves [m].
     """
     path = find_path(data)
     h = np.diff(data["time"].values)
@@ -76,5 +79,8 @@ def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None) -> 
     for k in range(len(h)):
         s, u = keeps[k] * s + moves[k] * u + ds[k], turns[k] * s + keeps[k] * u + du[k]
         off[k] = s
+        if abs(s) > way:
+            off[k:] = way
+            break
     largest: Array = np.abs(off) * np.abs(path.along[1:]).max(axis=1)
     return largest

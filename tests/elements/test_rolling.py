@@ -137,6 +137,13 @@ def skate(speed=2.0):
     )
 
 
+@pytest.mark.parametrize(("model", "count"), [(skate, 2), (lambda: disc(1.2, 3.0)[0], 3)])
+def test_ways_to_move_are_those_that_rolling_leaves(model, count):
+    """A skate moves along its edge and turns; a disc rolls, leans and turns about the vertical."""
+    result = run(model(), 0.01, 0.01, scheme=Variational())
+    assert result.data.attrs["degrees_of_freedom"] == count
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "order"), [(Variational(), 2), (MoreauJean(), 1)])
 def test_a_skate_on_a_slope_draws_a_cycloid(scheme, order):

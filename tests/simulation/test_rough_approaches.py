@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from nsopt import ContactAligned, MoreauJean, PaperStep, StepBounds, Variational, simulate
+from nsopt import (
+    GROUND,
+    Body,
+    ContactAligned,
+    Frame,
+    Mechanism,
+    MoreauJean,
+    PaperStep,
+    PlaneContact,
+    StepBounds,
+    Variational,
+    assemble,
+    simulate,
+)
 from nsopt.contact_modes import ROUGH, find_rough_approach
 from nsopt.problem import load_problem
 from tests.schemes.models import G, ball
@@ -54,6 +67,26 @@ def test_steps_that_end_at_impacts_know_them_however_long(n):
     assert find_rough_approach(result.data) is None
 
 
+@pytest.mark.parametrize("speed", [0.0, 2.0])
+@pytest.mark.parametrize("scheme", SCHEMES[:2], ids=repr)
+def test_a_ball_that_comes_at_a_steady_speed_has_a_known_impulse(scheme, speed):
+    """In the second step already; not one that comes along the wall, and falls from rest."""
+    h, steps = 0.01, StepBounds(0.01, 0.01)
+    body = Body("ball", 1.0, point_mass=True, position=(0, 1.5 * h, 0), velocity=(speed, -1.0, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), (0.0, 1.0, 0.0)), Frame(body))
+    d = assemble(Mechanism([body]), [floor])
+    result = simulate(d, duration=0.1, steps=steps, scheme=scheme, progress=False)
+    assert float(np.nansum(result["impact_impulse"].values)) == pytest.approx(1.0, rel=1e-12)
+    assert find_rough_approach(result.data) is None
+    body = Body("ball", 1.0, point_mass=True, position=(0, 1e-3, 0), velocity=(speed, 0, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), (0.0, 1.0, 0.0)), Frame(body))
+    d = assemble(Mechanism([body]), [floor], (0, -G, 0))
+    result = simulate(d, duration=0.1, steps=steps, scheme=scheme, progress=False)
+    impulse = float(np.nansum(result["impact_impulse"].values))
+    assert abs(impulse / np.sqrt(2 * G * 1e-3) - 1) > 0.03
+    assert find_rough_approach(result.data) is not None
+
+
 def test_what_rounding_leaves_open_is_no_flight():
     steps = StepBounds(1e-3, 1e-3)
     result = simulate(ball(0.0, 1e-15), duration=0.01, steps=steps, progress=False)
@@ -97,3 +130,18 @@ def test_the_largest_force_as_a_motion_starts_is_told_to_be_unresolved():
     assert "above the steps beside it" in start
     assert "above the steps beside it" not in settled
     assert float(settled.split()[3]) == pytest.approx(force[-1], rel=0.01)
+
+
+def test_what_a_joint_carries_as_a_motion_starts_is_told_to_be_that():
+    """Also where one contact alone has more later on: 10 N of two beside 11 N of one."""
+    problem = load_problem("cylindrical_slider")
+    result = slide(problem, Variational(), 1e-3, 0.2)[0]
+    force = result.data["lasting_force"]
+    force.values[:] = 0.0
+    force.values[:, 0, 1] = 3.0
+    force.values[1, :, 1], force.values[100, 0, 1] = 10.0, 11.0
+    (line,) = (x for x in result.summary().splitlines() if x.startswith("largest lasting force"))
+    settled, start = line.split("(as the motion starts ")
+    assert "11 N" in settled
+    assert "20 N" not in settled
+    assert start.startswith("20 N in all of joint")

@@ -366,9 +366,11 @@ class Record(EvaluatedSteps):
             _, gained = new_directions([joints, W.T])
             most = max(most, int(active.sum()) - gained)
         rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
-        held = len(self.dynamics.closure_names) - sum(rows.values())
+        at, d = (self.t[0], self.q[0], self.p), self.dynamics
+        matrices = (d.closure_matrix, d.nonholonomic_matrix)
+        held = new_directions([np.asarray(f(*at)).reshape(-1, d.nv) for f in matrices])
         return {
-            "degrees_of_freedom": self.dynamics.nv - held,
+            "degrees_of_freedom": d.nv - sum(held),
             "redundant_joint_rows": sum(rows.values()),
             "redundant_rows": json.dumps(rows),
             "redundant_contacts": most,
