@@ -31,7 +31,7 @@ ROUNDING = 1e-12
 """Of the largest impulse, what rounding leaves of forces that are zero."""
 
 KNOWN = 0.03
-"""By what part of the largest speed of approach in a joint one may be off without a word."""
+"""Error of a speed of approach, over the largest one in a joint, up to which nothing is said."""
 
 ROUGH = 0.2
 """The same, from which there is a warning."""
@@ -191,8 +191,15 @@ def tell_rough_approach(data: xr.Dataset, rough: RoughEnd) -> str:
     known = f"may be off by {100 * rough.part:.0f} %" if rough.part < 1 else "are not known"
     return (
         f"contact {str(where)!r} closes after a flight of {flight}: its speed, and with it "
-        f"impulses and the forces after that, {known}; h of {rough.h:.1g} s or less"
+        f"impulses and the forces after that, {known}; h of {_round_down(rough.h):.1g} s or less"
     )
+
+
+def _round_down(h: float) -> float:
+    """Return one digit of a number, so that what is told is not more than is meant."""
+    digit: float = 10.0 ** np.floor(np.log10(h))
+    # Rounding may leave a digit just below itself.
+    return float(np.floor(h / digit * (1 + 1e-9)) * digit)
 
 
 def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:

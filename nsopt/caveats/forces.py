@@ -25,8 +25,8 @@ PART = 0.1
 """Of a run, the time that a contact lasts for its largest force to matter."""
 
 HIGH = 0.95
-"""Of the time that it lasts, that with a force below its largest: what is above is the transient of
-its beginning."""
+"""Part of the time of a contact in which the force is below the one that counts as its largest:
+what is above belongs to the transient of its beginning."""
 
 MATTERS = 0.2
 """Of the largest force of all contacts, that of one which matters."""

@@ -36,7 +36,8 @@ ROWS = 25_000
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 
 STRUCK = 0.1
-"""Of the largest change of a speed in a step with an impact, that of one that it changes."""
+"""Part of the largest change of a speed in a step with an impact from which the impact counts as
+changing a speed."""
 
 JUMP = 5.0
 """Of the changes of a torque in the steps beside it, a change in one step that is a jump."""
@@ -178,7 +179,7 @@ def _off(data: xr.Dataset) -> tuple[Array, Array]:
 
 
 def _between(one: Array, other: Array) -> Array:
-    """Return the first of two estimates, with the mean of both largest for its own."""
+    """Return the first of two estimates, scaled so that its largest is the mean of both largest."""
     scaled: Array = one * (1 + other.max() / max(float(one.max()), TINY)) / 2
     return scaled
 

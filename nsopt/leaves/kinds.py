@@ -20,12 +20,12 @@ PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 mechanisms that differ in numbers alone have the same code."""
 
 MOST = 300
-"""Inputs of a value of an element at most. One of more is of the whole mechanism, a sum say; it is
-alike no other, and what it is a part of depends on the other operand alone."""
+"""Most inputs of a value of one body or joint. A value of more belongs to the whole mechanism, as a
+sum of all energies: no other is alike, and its inputs do not count as those of what reads it."""
 
 WIDE = 1500
-"""Inputs of a value times how many values are computed from it, likewise: a size by which all
-bodies are judged has fewer inputs where there are few of them, but then each body reads it."""
+"""Most inputs of such a value times the number of its readers: a force by which all bodies are
+judged has few inputs where bodies are few, but each of them reads it."""
 
 BASE = 1 << 32
 """Beyond all numbers of kinds and sets. Keys are integers: of tuples Python would collect garbage

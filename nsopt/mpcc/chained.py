@@ -59,8 +59,8 @@ class ChainedProgram(ProgramBlocks):
     def repeats(self, other: Self, **given: ca.SX) -> None:
         """Declare that this program is ``other`` with some of its parameters given.
 
-        What is generated for ``other`` then serves this one too: a step of many alike parts has
-        the code of one.
+        The machine code of ``other`` then serves this one too: a step of many parts that are alike
+        has the code of one.
 
         Parameters
         ----------
