@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 Array = NDArray[np.float64]
 
@@ -38,8 +36,9 @@ def solve_systems(A: Array, b: Array) -> Array:
 
 def _find_parts(A: Array) -> Iterator[NDArray[np.intp]]:
     """Yield the unknowns that are connected, in any of the systems."""
-    pattern = csr_array(np.any(A != 0, axis=0))
-    count, part = connected_components(pattern, directed=False)
+    from scipy.sparse.csgraph import connected_components  # at first use, as it loads slowly
+
+    count, part = connected_components(np.any(A != 0, axis=0), directed=False)
     for k in range(count):
         yield np.flatnonzero(part == k)
 
