@@ -42,6 +42,14 @@ def wait_for(path):
     raise TimeoutError(path)
 
 
+def wait_for_none(left):
+    for _ in range(LONG * 100):
+        if not left:
+            return
+        time.sleep(0.01)
+    raise TimeoutError(left)
+
+
 def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -172,6 +180,39 @@ def test_a_cluster_that_lost_its_workers_is_told_and_given_up(tmp_path, started,
     assert same(data, run(drop(), OVER, measure={"seen": measure}))
 
 
+@pytest.mark.slow
+def test_a_worker_that_is_lost_with_the_value_of_a_run(tmp_path, started, monkeypatch):
+    """The run is made again, by a worker that comes later, or the sweep gives up in time."""
+    address, fetch = f"tcp://127.0.0.1:{free_port()}", cluster._outcome
+    started("scheduler", "--port", address.rsplit(":", 1)[1], "--dashboard-address", ":0")
+    options = {"workers": None, "folder": tmp_path, "measure": {"seen": mass_of}}
+
+    def start_worker():
+        return started("worker", address, "--nthreads", 1, "--no-nanny")
+
+    left = [start_worker()]
+
+    def lose_first(future):
+        while left:
+            worker = left.pop()
+            worker.kill()
+            worker.wait()
+        return fetch(future)
+
+    monkeypatch.setattr(cluster, "_outcome", lose_first)
+    with Client(address, timeout=LONG) as client, joblib.parallel_config("dask"):
+        client.wait_for_workers(1, LONG)
+        with pytest.raises(TimeoutError, match="has had no worker for"):
+            run(drop(), OVER, workers_timeout=2.0, **options)
+        left.append(start_worker())
+        client.wait_for_workers(1, LONG)
+        again = Thread(target=lambda: (wait_for_none(left), start_worker()))
+        again.start()
+        data = run(drop(), OVER, workers_timeout=LONG, **options)
+        again.join()
+    assert same(data, run(drop(), OVER, measure={"seen": mass_of}))
+
+
 def test_a_time_to_wait_for_workers_is_positive():
     with pytest.raises(ValueError, match="workers_timeout must be positive, got 0"):
         run(drop(), OVER, workers_timeout=0.0)
@@ -222,7 +263,8 @@ def test_a_connection_lost_while_a_value_is_fetched(status):
         def __init__(self):
             self.status = status
 
-        def result(self):
+        def result(self, timeout):
+            assert timeout > 0
             raise CommClosedError("reset by peer")
 
     if status == "error":

@@ -81,8 +81,12 @@ class Cluster:
                 under_way |= dict(zip(futures, new, strict=True))
                 finished.update(futures)
                 future = self._next(finished, len(waiting) + len(under_way))
+                try:
+                    known, value = _outcome(future)
+                except _LostValueError:
+                    finished.add(future)
+                    continue
                 k = under_way.pop(future)
-                known, value = _outcome(future)
                 if known:
                     yield k, value
                 else:
@@ -184,19 +188,35 @@ def _run_alone(packed: bytes, parent: int, k: int, argument: bytes) -> Any:
     return run_packed(packed, parent, k, argument)[1]
 
 
+class _LostValueError(Exception):
+    """The worker that had the value of a finished call is gone: the call is made again."""
+
+
 def _outcome(future: Any) -> tuple[bool, Any]:
     """Return whether the scheduler knows the call, and its value, None if it ended its worker.
 
     What the call raised is raised.
+
+    Raises
+    ------
+    _LostValueError
+        It may take as long as there is no other worker.
     """
-    try:
-        return True, future.result()
-    except KilledWorker:
-        return True, None
-    except CommClosedError:  # on the way of the value, unless the call itself raised it
-        if future.status == "error":
-            raise
-    except (Exception, CancelledError):
-        if not future.cancelled():
-            raise
-    return False, None  # the scheduler that knew it is gone
+    while True:
+        try:
+            return True, future.result(LOOK)
+        except TimeoutError:
+            if future.status == "error":
+                raise
+            if future.status != "finished":  # else the value is on its way
+                raise _LostValueError from None
+        except KilledWorker:
+            return True, None
+        except CommClosedError:  # on the way of the value, unless the call itself raised it
+            if future.status == "error":
+                raise
+            return False, None
+        except (Exception, CancelledError):
+            if not future.cancelled():
+                raise
+            return False, None  # the scheduler that knew it is gone
