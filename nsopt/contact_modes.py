@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,50 +24,11 @@ RESTS = 1.5
 OPEN = 1e-3
 """Of the largest gap, that from which a contact was open as it began."""
 
-SHUT = 1e-6
-"""Of the typical opening of a gap, what is none: rounding and tolerances leave less."""
-
 ROUNDING = 1e-12
 """Of the largest impulse, what rounding leaves of forces that are zero."""
 
-KNOWN = 0.03
-"""Error of a speed of approach, over the largest one in a joint, up to which nothing is said."""
-
-ROUGH = 0.2
-"""The same, from which there is a warning."""
-
-LATEST = 1.5
-"""Steps by which impacts are late at most, by any scheme."""
-
-SPEEDS = 4
-"""Steps before a contact closes that tell the speed at which it does, and how that changes."""
-
-SLOW = 0.01
-"""Of the largest speed at which contacts close, that of a joint whose impacts matter."""
-
-EVEN = 1e-6
-"""Part of a bound of h, by which steps at it differ from it at most."""
-
 ROWS = 100_000
 """Times that are looked at at once."""
-
-
-class FlightEnd(NamedTuple):
-    """How a contact closes after a flight."""
-
-    contact: int
-    steps: int  # of the flight and its end
-    speed: float  # [m/s]
-    growth: float  # [m/s^2] of it
-    off: float  # [m/s] by what it may be off, as steps place the impact
-
-
-class RoughEnd(NamedTuple):
-    """The approach that steps know least."""
-
-    approach: FlightEnd
-    part: float  # of the largest speed of approach in the joint by which it may be off, up to one
-    h: float  # [s] of steps that know it
 
 
 class ModeStatistics(NamedTuple):
@@ -156,105 +117,6 @@ def _count_unresolved(data: xr.Dataset, widest: Array) -> int:
     begins = (mode[1:] == LASTING) & was_open & (mode[:-1] != LASTING)
     worth = impulse[1:] > RESTS * data["h"].values[1:, None] * force[1:]
     return int(np.count_nonzero(begins & worth))
-
-
-def find_rough_approach(data: xr.Dataset) -> RoughEnd | None:
-    """Return the approach that steps know least, if by too little for impulses and forces after it.
-
-    Impacts at the end of their steps are late, by up to a step in which forces change the speed:
-    that of a flight from rest of n steps by 1 / n. It is the part of the largest speed that counts,
-    so chatter after impacts that are known does not, however few steps its flights have.
-    """
-    needed = {"gap", "contact_mode", "h"}
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    thinned = data.attrs["store_every"] > 1 or data.attrs["output_times"]
-    if "objective" in data.attrs or thinned or not rigid or not needed <= {*data.variables}:
-        return None
-    joints = [[k for k in ks if k < rigid] for ks in contacts_of_joints(data).values()]
-    found = [[x for k in ks for x in _approaches(data, k)] for ks in joints]
-    least = SLOW * max((x.speed for each in found for x in each), default=0.0)
-    rough = []
-    for each in found:
-        most = max((x.speed for x in each), default=0.0)
-        if most > least:
-            one = max(each, key=lambda x: min(x.off, x.speed))
-            part = min(one.off, one.speed) / most
-            if part > KNOWN:
-                rough.append(RoughEnd(one, part, KNOWN / LATEST * most / one.growth))
-    return max(rough, key=lambda x: x.part, default=None)
-
-
-def tell_rough_approach(data: xr.Dataset, rough: RoughEnd) -> str:
-    """Return in words what steps do not know of a contact that closes, with the remedy."""
-    where, steps = data["contact"].values[rough.approach.contact], rough.approach.steps
-    flight = "one step" if steps == 1 else f"{steps} steps"
-    known = f"may be off by {100 * rough.part:.0f} %" if rough.part < 1 else "are not known"
-    return (
-        f"contact {str(where)!r} closes after a flight of {flight}: its speed, and with it "
-        f"impulses and the forces after that, {known}; h of {_round_down(rough.h):.1g} s or less"
-    )
-
-
-def _round_down(h: float) -> float:
-    """Return one digit of a number, so that what is told is not more than is meant."""
-    digit: float = 10.0 ** np.floor(np.log10(h))
-    # Rounding may leave a digit just below itself.
-    return float(np.floor(h / digit * (1 + 1e-9)) * digit)
-
-
-def _approaches(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
-    """Yield those of a contact that was open before."""
-    gap, h = data["gap"][:, j].values, data["h"].values
-    mode = np.nan_to_num(data["contact_mode"][:, j].values)
-    openings = np.atleast_1d(data.attrs["gap_scales"])
-    least = max(OPEN * gap.max(), SHUT * float(openings[j]))
-    for a, k in spans(mode == FREE):
-        begin = max(a - 1, 0)
-        if k == len(mode) or gap[begin:k].max() <= least:
-            continue
-        if k - begin == 1:  # open where the motion starts, closed at the end of the first step
-            if _was_chosen(data, float(h[1])):
-                continue
-            speed = float(gap[0] / h[1])
-            yield FlightEnd(j, 1, speed, speed / float(h[1]), speed)
-            continue
-        first = max(k - SPEEDS - 1, begin)
-        lasts = h[first + 1 : k]
-        rates = -np.diff(gap[first:k]) / lasts
-        growth = 2 * rates[-1] / lasts[-1]  # from rest
-        if len(rates) > 1:  # the least of several: impacts of others change the speed at once
-            each = 2 * np.diff(rates) / (lasts[1:] + lasts[:-1])
-            growth = each[np.argmin(np.abs(each))]
-        elif begin == 0:
-            growth = min(growth, _growth_at_first(data, j))
-        speed = rates[-1] + growth * lasts[-1] / 2
-        if speed <= 0:
-            continue
-        root = np.sqrt(max(speed**2 + 2 * growth * gap[k - 1], 0.0))
-        late = abs(h[k] - 2 * gap[k - 1] / (speed + root))
-        if data.attrs["scheme_name"] == "PaperStep":  # where speeds at the end give the positions
-            late = h[begin + 1 : k + 1].max()
-        yield FlightEnd(j, k - begin, float(speed), float(abs(growth)), float(abs(growth) * late))
-
-
-def _growth_at_first(data: xr.Dataset, j: int) -> float:
-    """Return what the approach to a flat wall gains in the first step at most [m/s^2].
-
-    It is that of the two bodies that gain most, where none turns; else it is not known.
-    """
-    v, w = "body_velocity", "body_angular_velocity"
-    curved = np.isfinite(np.atleast_1d(data.attrs["clearances"])[j])
-    if curved or not {v, w} <= {*data.data_vars} or np.any(data[w].values[:2]):
-        return np.inf
-    gains = np.linalg.norm(np.diff(data[v].values[:2], axis=0)[0], axis=-1)
-    return float(np.sort(gains)[-2:].sum() / data["h"].values[1])
-
-
-def _was_chosen(data: xr.Dataset, h: float) -> bool:
-    """Return whether step control chose a step within its bounds, so that it ends at an impact."""
-    a = data.attrs
-    within = float(a["h_min"]) * (1 + EVEN) < h < float(a["h_max"]) * (1 - EVEN)
-    return bool(within and a["scheme_name"] != "PaperStep")
 
 
 def least_force(data: xr.Dataset) -> float:

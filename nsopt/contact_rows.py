@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsopt.blocks import blocks
+from nsopt.caveats import find_unresolved_closing, tell_unresolved_closing
 from nsopt.contact_modes import (
-    ROUGH,
     contacts_of_joints,
     count_unresolved,
-    find_rough_approach,
     joint_of,
     largest_of,
     least_force,
     rise_above_steps_beside,
     statistics_of_modes,
-    tell_rough_approach,
 )
 from nsopt.energy_rows import Row
 
@@ -129,18 +127,19 @@ def impacts(data: xr.Dataset) -> list[Row]:
         total, last = total + float(impulse.sum()), of_each[-1]
     more = count_unresolved(data)
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
-    found = find_rough_approach(data)
-    warned = found is not None and found.part > ROUGH
-    rough = f"; {tell_rough_approach(data, found)}" if found and not warned else ""
+    found = find_unresolved_closing(data)
+    remark = ""
+    if found is not None and not found.warns:
+        remark = f"; {tell_unresolved_closing(data, found)}"
     if not count:
         none = f"none but {others}" if more else "none that steps of this size tell"
-        return [("impacts", none + rough)] if more or found else []
+        return [("impacts", none + remark)] if more or found else []
     if not most[0]:
         return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
     where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
     largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
     text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
-    return [("impacts", (f"{text}, and {others}" if more else text) + rough)]
+    return [("impacts", (f"{text}, and {others}" if more else text) + remark)]
 
 
 def modes(data: xr.Dataset) -> list[Row]:

@@ -74,7 +74,7 @@ ONLY = {
     "caveats": ["algebra", "blocks", "contact_modes"],
     "contact_modes": ["blocks"],
     "energy_rows": ["blocks", "caveats"],
-    "contact_rows": ["blocks", "contact_modes", "energy_rows"],
+    "contact_rows": ["blocks", "caveats", "contact_modes", "energy_rows"],
     "summary": ["blocks", "caveats", "contact_modes", "contact_rows", "energy_rows"],
     "stored": [],
     "stored_checks": ["stored", "stored_hash"],

@@ -35,19 +35,15 @@ def mass_of(result):
 
 
 def wait_for(path):
-    for _ in range(LONG * 100):
-        if path.exists():
-            return
-        time.sleep(0.01)
-    raise TimeoutError(path)
+    wait_until(path.exists, path)
 
 
-def wait_for_none(left):
+def wait_until(holds, what):
     for _ in range(LONG * 100):
-        if not left:
+        if holds():
             return
         time.sleep(0.01)
-    raise TimeoutError(left)
+    raise TimeoutError(what)
 
 
 def free_port():
@@ -206,7 +202,7 @@ def test_a_worker_that_is_lost_with_the_value_of_a_run(tmp_path, started, monkey
             run(drop(), OVER, workers_timeout=2.0, **options)
         left.append(start_worker())
         client.wait_for_workers(1, LONG)
-        again = Thread(target=lambda: (wait_for_none(left), start_worker()))
+        again = Thread(target=lambda: (wait_until(lambda: not left, left), start_worker()))
         again.start()
         data = run(drop(), OVER, workers_timeout=LONG, **options)
         again.join()

@@ -176,7 +176,9 @@ def test_how_far_bodies_are_off_where_friction_stops_them_as_they_land_is_told()
     floor = PlaneContact("floor", Frame(GROUND), Frame(body), law=ContactLaw(friction=5.0))
     d = assemble(Mechanism([body]), [floor], gravity=G)
     result = simulate(d, duration=0.24, steps=StepBounds(0.06, 0.06), progress=False)
-    (text,) = (x for x in result.warnings if "bodies" in x)
+    text, speed, forces = result.warnings  # of positions, of the impulse, of what lasts after it
+    assert "closes after a flight of 3 steps" in speed
+    assert "while it stays closed" in forces
     told = float(text.split("some ")[1].split(" m")[0])
     met = np.sqrt(2 * 0.1 / 9.81)  # at a height of zero
     x = result["body_position"].values[:, 0]
@@ -302,16 +304,16 @@ def test_an_engine_that_hangs_in_its_springs_is_no_warning():
 
 
 def test_a_loss_beside_a_floor_that_is_never_touched_is_told():
-    """A pendulum of 4.9 J loses 5 % of it, with a floor 50 m away as without."""
+    """A pendulum of 4.9 J loses 2 % of it, with a floor 50 m away as without."""
     bob = Body("bob", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(bob, (0, 0, 0)))
     floor = PlaneContact("floor", Frame(GROUND, (0, -50, 0), (0, 1, 0)), Frame(bob))
     d = assemble(Mechanism([bob], [hinge], "absolute"), [floor], gravity=(0, -9.81, 0))
-    result = run(d, 2.0, 1.2e-2, MoreauJean())
+    result = run(d, 2.0, 5e-3, MoreauJean())
     lost = -np.diff(result["total_energy"].values[[0, -1]]).item()
-    assert 0.04 < lost / (9.81 * 0.5) < 0.06
-    (text,) = (x for x in result.warnings if "lost in the discretisation" in x)
-    assert float(text.split(" J")[0]) == pytest.approx(lost, rel=0.05)
+    assert 0.02 < lost / (9.81 * 0.5) < 0.03
+    (text,) = result.warnings
+    assert "lost in the discretisation" in text
 
 
 @pytest.mark.parametrize(("scheme", "count"), [(MoreauJean(project=True), 1), (Variational(), 0)])

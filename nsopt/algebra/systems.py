@@ -1,4 +1,4 @@
-"""Many linear systems of one pattern at once, in parts that do not touch each other."""
+"""Linear systems of one pattern, such as at the nodes of a motion, solved part by part."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Array = NDArray[np.float64]
 
 
 def solve_systems(A: Array, b: Array) -> Array:
-    """Return x with A x = b, of least squares where A is singular; not a number where b is not.
+    """Return x with A x = b: of least squares where A is singular, NaN where b has one.
 
-    Bodies that no joint of coordinates connects are solved for one by one: of the whole mechanism
-    the work would grow with the third power of their number.
+    Unknowns that no entry of any A connects are solved for apart: for all bodies of a mechanism
+    together the work would grow with the third power of their number.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def solve_systems(A: Array, b: Array) -> Array:
 
 
 def _find_parts(A: Array) -> Iterator[NDArray[np.intp]]:
-    """Yield the unknowns that are connected, in any of the systems."""
+    """Yield the unknowns of each part: entries of any of the systems connect them."""
     from scipy.sparse.csgraph import connected_components  # at first use, as it loads slowly
 
     count, part = connected_components(np.any(A != 0, axis=0), directed=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nsopt.caveats import (
     closing,
+    closing_speed,
     compliant,
     contacts,
     energy,
@@ -15,6 +16,7 @@ from nsopt.caveats import (
     optima,
     steps,
 )
+from nsopt.caveats.closing_speed import find_unresolved_closing, tell_unresolved_closing
 from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
 from nsopt.caveats.sizes import measure_exchange
@@ -27,9 +29,11 @@ __all__ = [
     "by_other_schemes",
     "caveats",
     "dissipates",
+    "find_unresolved_closing",
     "forces_dissipate",
     "measure_exchange",
     "tell_slip",
+    "tell_unresolved_closing",
     "turns_directions",
 ]
 
@@ -38,6 +42,17 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
     if data.sizes["time"] < 2:
         return ()
-    parts = (optima, steps, motion, closing, contacts, compliant, impacts, forces, energy)
+    parts = (
+        optima,
+        steps,
+        motion,
+        closing,
+        contacts,
+        compliant,
+        impacts,
+        closing_speed,
+        forces,
+        energy,
+    )
     checks = [check for part in parts for check in part.CHECKS]
     return tuple(text for check in checks for text in check(data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,11 @@ Array = NDArray[np.float64]
 NEEDED = {"body_position", "body_velocity", "contact_mode"}
 
 PARTS = 64
-"""Of a step, in which surfaces are looked for to meet."""
+"""Parts of a step at whose ends the ways of bodies are compared."""
 
 SWINGS = 0.22
-"""Root mean square of the angle [rad] by which a body of a mechanism that contacts act on swings in
-a step, from which there is a caveat: on runs with references contacts mostly amplify errors there
-until the motion is wrong, below 0.2 seldom."""
+"""Root mean square of the angle [rad] by which a body swings in a step beside contacts, from which
+there is a caveat: on runs with references most motions are wrong above it, few below 0.2."""
 
 
 def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
@@ -77,46 +76,101 @@ def _most_off(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
     return most
 
 
+class _Motion(NamedTuple):
+    """What is on record of bodies."""
+
+    h: Array  # (time,) [s]
+    x: Array  # (time, body, 3) [m]
+    v: Array  # (time, body, 3) [m/s]
+
+    @classmethod
+    def of(cls, data: xr.Dataset) -> _Motion:
+        return cls(*(data[name].values for name in ("h", "body_position", "body_velocity")))
+
+    def mean(self, k: int) -> Array:
+        """Return the mean velocities (body, 3) in the step from the time k on."""
+        mean: Array = (self.x[k + 1] - self.x[k]) / self.h[k + 1]
+        return mean
+
+
 def _off_where_met(data: xr.Dataset, closes: NDArray[np.bool_], steps: NDArray[np.int_]) -> Array:
-    """Return how far bodies are off the ways of steps where surfaces meet, (n,) [m].
+    """Return how far bodies are off the straight ways of steps where surfaces meet, (n,) [m].
 
     When they meet follows from the gaps before; else from where the ways from both ends of the step
     come closest. Those that touch as the run begins met then: what follows takes the whole step.
     """
-    known: dict[int, float] = {}
+    motion, met_at, quiet = _Motion.of(data), _find_meetings(data), ~find_changes(data)
+    is_open = find_open(data)[:, : closes.shape[1]]
+    slides = _find_slides(data, closes, is_open)
+    touches = "gap" in data and closes[0].any() and not is_open[0][closes[0]].all()
+    off = np.zeros(len(steps))
+    for i, k in enumerate(steps.tolist()):
+        if k == 0 and touches:
+            off[i] = _off_after_start(data, motion)
+            continue
+        if k == 0:
+            grows = _growth_by_energy(data)
+        elif quiet[k] or k in met_at:
+            grows = (motion.v[k] - motion.v[k - 1]) / motion.h[k]
+        else:  # the contact that changes beside it may have changed the velocity at once
+            grows = np.zeros_like(motion.v[k])
+        if k in met_at:
+            off[i] = _off_until(motion, k, grows, met_at[k], slides=bool(slides[k]))
+        else:
+            off[i] = _off_until_nearest(motion, k, grows)
+    return off
+
+
+def _find_meetings(data: xr.Dataset) -> dict[int, float]:
+    """Return how long [s] after the beginning of steps surfaces first meet, where gaps tell it."""
+    found: dict[int, float] = {}
     for _, late in find_late_impacts(data):
         for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
-            known[k - 1] = min(met_at, known.get(k - 1, np.inf))
-    quiet, off = ~find_changes(data), np.zeros(len(steps))
-    is_open = find_open(data)[:, : closes.shape[1]]
-    free = not data.attrs["ideal_joints"]
-    stays = ~np.any(closes & np.append(is_open[2:], is_open[-1:], axis=0), axis=1)
-    touch = bool(closes[0].any() and not find_open(data)[0, : closes.shape[1]][closes[0]].all())
-    for i, k in enumerate(steps.tolist()):
-        h = float(data["h"].values[k + 1])
-        t = np.linspace(0, h, PARTS + 1)[:, None, None]
-        x, v = (data[f"body_{name}"].values for name in ("position", "velocity"))
-        straight = x[k] + (x[k + 1] - x[k]) * t / h
-        after = x[k + 1] - v[k + 1] * (h - t)
-        if k == 0 and touch and "gap" in data:
-            if "body_acceleration" in data:
-                after += np.nan_to_num(data["body_acceleration"].values[k + 1]) * (h - t) ** 2 / 2
-            off[i] = np.abs(after - after[0] - (straight - straight[0])).max()
-            continue
-        grows = np.zeros_like(v[k]) if k else _growth_by_energy(data)
-        if k > 0 and (quiet[k] or k in known):
-            grows = (v[k] - v[k - 1]) / data["h"].values[k]
-        before = x[k] + v[k] * t + grows * t**2 / 2
-        met = int(np.argmin(np.sum((before - after) ** 2, axis=(1, 2))))
-        apart = np.abs(before - straight)[: met + 1]
-        if k in known:
-            t = np.linspace(0, known[k], PARTS + 1)[:, None, None]
-            apart = np.abs((v[k] + grows * t / 2 - (x[k + 1] - x[k]) / h) * t)
-            if free and stays[k]:  # it slides on for the rest of the step as before it landed
-                left = v[k + 1] * (h - known[k]) - (x[k + 1] - x[k])
-                apart = np.maximum(apart, np.abs((v[k] + grows * t[-1] / 2) * t[-1] + left))
-        off[i] = apart.max()
-    return off
+            found[k - 1] = min(met_at, found.get(k - 1, np.inf))
+    return found
+
+
+def _find_slides(
+    data: xr.Dataset, closes: NDArray[np.bool_], is_open: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return the steps after which bodies that no joint holds stay where they landed, (time - 1,).
+
+    They slide on for the rest of that step as before they landed.
+    """
+    then_open = np.append(is_open[2:], is_open[-1:], axis=0)
+    slides: NDArray[np.bool_] = ~np.any(closes & then_open, axis=1)
+    return slides & (not data.attrs["ideal_joints"])
+
+
+def _off_after_start(data: xr.Dataset, motion: _Motion) -> float:
+    """Return how far bodies that touch at first are off the way from the end of the first step."""
+    left = motion.h[1] - np.linspace(0, motion.h[1], PARTS + 1)[:, None, None]
+    after = motion.x[1] - motion.v[1] * left
+    if "body_acceleration" in data:
+        after = after + np.nan_to_num(data["body_acceleration"].values[1]) * left**2 / 2
+    straight = motion.mean(0) * (motion.h[1] - left)
+    return float(np.abs(after - after[0] - straight).max())
+
+
+def _off_until(motion: _Motion, k: int, grows: Array, met_at: float, *, slides: bool) -> float:
+    """Return how far bodies are off until surfaces meet, so long [s] after the step begins."""
+    t, v = np.linspace(0, met_at, PARTS + 1)[:, None, None], motion.v
+    apart = np.abs((v[k] + grows * t / 2 - motion.mean(k)) * t)
+    if slides:
+        landed = (v[k] + grows * met_at / 2) * met_at
+        rest = v[k + 1] * (motion.h[k + 1] - met_at)
+        apart = np.maximum(apart, np.abs(landed + rest - (motion.x[k + 1] - motion.x[k])))
+    return float(apart.max())
+
+
+def _off_until_nearest(motion: _Motion, k: int, grows: Array) -> float:
+    """Return how far bodies are off until the ways from both ends of a step come closest."""
+    h, x, v = motion.h[k + 1], motion.x, motion.v
+    t = np.linspace(0, h, PARTS + 1)[:, None, None]
+    before, after = x[k] + v[k] * t + grows * t**2 / 2, x[k + 1] - v[k + 1] * (h - t)
+    met = int(np.argmin(np.sum((before - after) ** 2, axis=(1, 2))))
+    straight = x[k] + motion.mean(k) * t
+    return float(np.abs(before - straight)[: met + 1].max())
 
 
 def _growth_by_energy(data: xr.Dataset) -> Array:

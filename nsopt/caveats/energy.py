@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 OF = "the energy that the motion exchanges"
 
-NOTABLE = 0.04
+NOTABLE = 0.02
 """Energy that steps gain or lose for good, over what a motion exchanges, from which there is a
 caveat."""
 

@@ -20,19 +20,19 @@ APART = 1.2
 """Root mean square of forces over that of their means, from which there is a caveat. Where forces
 vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
 
-
 PART = 0.1
-"""Of a run, the time that a contact lasts for its largest force to matter."""
+"""Part of a run that a contact must last for its largest force to matter."""
 
 HIGH = 0.95
 """Part of the time of a contact in which the force is below the one that counts as its largest:
 what is above belongs to the transient of its beginning."""
 
 MATTERS = 0.2
-"""Of the largest force of all contacts, that of one which matters."""
+"""Force of a contact, over the largest of all contacts, from which it matters."""
 
 UNSURE = 0.05
-"""Of a largest force, what may depend on steps in which a contact opens or closes."""
+"""Difference that steps in which a contact opens or closes may make to its largest force, over the
+force while it stays closed."""
 
 
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
         if h[force[:, k] > 0].sum() < PART * h.sum():
             continue
         whole, closed = (
-            _exceeded(force[:, k], h * on)
+            _find_upper_force(force[:, k], h * on)
             for on in (force[:, k] > 0, (force[:, k] > 0) & stays[:, k])
         )
         if 0 < closed < whole / (1 + UNSURE) and whole > MATTERS * force.max():
@@ -89,8 +89,14 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-def _exceeded(force: Array, weight: Array) -> float:
-    """Return the force that is exceeded in 5 % of the time; zero where there is none."""
+def _find_upper_force(force: Array, weight: Array) -> float:
+    """Return the force [N] that a contact exceeds in 5 % of the time; zero where it lasts for none.
+
+    Parameters
+    ----------
+    force, weight : (time,), (time,)
+        The force [N], and for how long [s] it counts.
+    """
     order = np.argsort(force)
     summed = np.cumsum(weight[order])
     if not summed[-1]:

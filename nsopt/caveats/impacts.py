@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.caveats.energy import UNPLACED
 from nsopt.caveats.sizes import TINY, is_optimum, measure_exchange, smaller, whole_steps
-from nsopt.contact_modes import FREE, ROUGH, find_rough_approach, tell_rough_approach
+from nsopt.contact_modes import FREE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,11 +111,4 @@ def carry_delays(late: Array, left: Array) -> Array:
     return before
 
 
-def _tell_rough_approaches(data: xr.Dataset) -> Iterator[str]:
-    """Contacts that close after flights too short for steps to know how fast."""
-    found = find_rough_approach(data)
-    if found is not None and found.part > ROUGH:
-        yield tell_rough_approach(data, found)
-
-
-CHECKS = (_tell_late_impacts, _tell_rough_approaches)
+CHECKS = (_tell_late_impacts,)

@@ -104,8 +104,8 @@ def shifts_on_path(data: xr.Dataset) -> Array:
     """Return the same of what stays on its path, as with one degree of freedom, (time - 1,) [s].
 
     There the energy tells how much too fast it is at each place, which positions follow; the sum
-    agrees with the error within some 5 %. Of several degrees of freedom it is no better than
-    `shifts`.
+    agrees with the error within some 5 %. Of several degrees of freedom it leaves out errors across
+    the path.
     """
     dx = np.concatenate([_along_path(x) for x in _defects(data)])
     gain, kinetic = -steps_loss(data), data["kinetic_energy"].values
@@ -161,31 +161,39 @@ def _off(data: xr.Dataset) -> tuple[Array, Array]:
         return _off_with_delays(data, ahead)
     speeds = (np.abs(v).max(axis=(1, 2)) for _, v in blocks(data["body_velocity"]))
     speed = np.concatenate([*speeds])[1:]
-    by_shift = np.abs(ahead) * speed
-    one_way = _on_one_way(data)
-    on_path = np.cumsum(shifts_on_path(data))
-    by_path = np.abs(on_path) * speed
-    off = by_shift
-    if forces_dissipate(data):
-        if one_way:
-            most = float(by_shift.max())
-            off = by_shift * np.sqrt(float(_carried(data, None).max()) / max(most, TINY))
-    elif one_way:
-        carried = _carried(data, -np.diff(steps_loss(data)))
-        off = sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
-    elif by_path.max() < by_shift.max():
-        off = _between(by_shift, by_path)
+    find = _off_on_one_way if _on_one_way(data) else _off_on_several_ways
+    off = find(data, np.abs(ahead) * speed, speed)
     return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
 
-def _between(one: Array, other: Array) -> Array:
-    """Return the first of two estimates, scaled so that its largest is the mean of both largest."""
-    scaled: Array = one * (1 + other.max() / max(float(one.max()), TINY)) / 2
-    return scaled
+def _off_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
+    """Return by how much bodies with one way to move are off, from estimates that err apart.
+
+    Each may be far too large or too small where the motion lingers: the median of three, and where
+    forces dissipate, of which the energy tells nothing, the geometric mean of two.
+    """
+    if forces_dissipate(data):
+        ratio = float(_carry_defects(data, None).max()) / max(float(by_shift.max()), TINY)
+        return np.asarray(by_shift * np.sqrt(ratio))
+    by_path = np.abs(np.cumsum(shifts_on_path(data))) * speed
+    carried = _carry_defects(data, -np.diff(steps_loss(data)))
+    return sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
+
+
+def _off_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
+    """Return by how much bodies are off: by shifts, less where the path says less.
+
+    The path leaves out errors across it, so that the mean of both is taken.
+    """
+    if forces_dissipate(data):
+        return by_shift
+    by_path = np.abs(np.cumsum(shifts_on_path(data))) * speed
+    ratio = float(by_path.max()) / max(float(by_shift.max()), TINY)
+    return by_shift * (1 + min(ratio, 1.0)) / 2
 
 
 def _off_with_delays(data: xr.Dataset, ahead: Array) -> tuple[Array, Array]:
-    """Return the same with what impacts delay, of bodies and along axes whose speed they change."""
+    """Return the same where contacts act: impacts delay what moves along axes that they change."""
     v, delay = data["body_velocity"].values, _delays(data)
     changes = np.abs(np.diff(v, axis=0))
     most = changes.max(axis=(1, 2), keepdims=True)
@@ -211,7 +219,8 @@ def _on_one_way(data: xr.Dataset) -> bool:
     return data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
 
 
-def _carried(data: xr.Dataset, gain: Array | None) -> Array:
+def _carry_defects(data: xr.Dataset, gain: Array | None) -> Array:
+    """Return how far bodies are off by what steps add, as `carry_errors` does, (time - 1,) [m]."""
     found = [(x.dx, x.dv) for x in _defects(data)]
     dx, dv = (
         np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)

@@ -1,4 +1,4 @@
-"""How errors of steps grow in a motion with one way to move, from what is on record of it."""
+"""How errors of steps grow in a motion with one degree of freedom, from what is on record."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SLOW = 0.3
-"""Of the root mean square of the speed, that below which a force is no known function of the place:
-it is followed by its change in time."""
+"""Speed, over its root mean square, from which on the change of a force along the path follows from
+its change in time."""
 
 
 class Path(NamedTuple):
-    """The path of the body that moves farthest, by its length; (time,) each."""
+    """The path of the body that moves farthest."""
 
     body: int
-    along: Array  # (time, 3), directions, which go on where the body turns back
-    speed: Array  # [m/s]
-    growth: Array  # [1/s^2] of the acceleration along the path with the length
-    mass: Array  # [kg] of the whole mechanism, at this place
+    along: Array  # (time, 3), unit tangent, which does not turn round where the body does
+    speed: Array  # (time,) [m/s] along it
+    growth: Array  # (time,) [1/s^2] of the acceleration along the path, by its length
+    mass: Array  # (time,) [kg] that the mechanism has as moved along this path
 
 
 def find_path(data: xr.Dataset) -> Path:
-    """Return it from positions, velocities and accelerations on record."""
+    """Return the path from positions, velocities and accelerations on record."""
     t, x, v = (data[name].values for name in ("time", "body_position", "body_velocity"))
     body = int(np.argmax(np.linalg.norm(np.ptp(x, axis=0), axis=-1)))
     v, a = v[:, body], np.nan_to_num(data["body_acceleration"].values[:, body])
@@ -47,9 +47,9 @@ def find_path(data: xr.Dataset) -> Path:
 def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way: float) -> Array:
     """Return by how much a body is off along its path [m], (time - 1,).
 
-    What steps add to its place and speed goes on by its equation of motion, linear in what is small
-    and with a force that depends on the place: so does what grows where it lingers on a summit. It
-    ends where the body is off by as much as it moves: there nothing is small.
+    What steps add to its place and speed follows its equation of motion, linearised, with a force
+    that depends on the place: so it grows where the body lingers on a summit. Once the body is off
+    by as far as it moves, nothing more is known.
 
     Parameters
     ----------

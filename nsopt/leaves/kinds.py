@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
-from nsopt.leaves.readers import count_readers, part_by_readers
+from nsopt.leaves.readers import find_readers, part_by_readers
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
@@ -56,7 +56,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
     )
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
-    readers = count_readers(instructions)
+    readers = find_readers(instructions)
     kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
     for value, needed in enumerate(instructions.needed):
         if not needed:
@@ -85,12 +85,12 @@ def find_kinds(instructions: Instructions) -> Kinds:
                 left[value], right[value], first, second = b, a, second, first
             which = a - value if what == RESULT else what + 1
             key = (which * BASE**2 + first) * BASE**2 + second
-        if of[value] == sets.too_large or readers[value] * sets.size(of[value]) > WIDE:
+        if of[value] == sets.too_large or readers.counts[value] * sets.size(of[value]) > WIDE:
             of[value], kinds[value] = sets.none, numbers.find(("alone", value))
         else:
             kinds[value] = numbers.find_nth(key, of[value])
     found = replace(instructions, left=left, right=right)
-    return Kinds(found, part_by_readers(found, kinds))
+    return Kinds(found, part_by_readers(found, kinds, readers))
 
 
 def _order_inputs(instructions: Instructions) -> dict[int, int]:

@@ -70,7 +70,7 @@ class Same(NamedTuple):
 
 
 class InOrder(NamedTuple):
-    """Numbers of instances side by side; lanes are those from the k-th on, an argument."""
+    """Numbers of instances side by side; lanes are those of a group, from the k-th on."""
 
     array: str
     first: int

@@ -189,7 +189,7 @@ def _run_alone(packed: bytes, parent: int, k: int, argument: bytes) -> Any:
 
 
 class _LostValueError(Exception):
-    """The worker that had the value of a finished call is gone: the call is made again."""
+    """The worker that had the value of a finished call is gone, and dask makes the call again."""
 
 
 def _outcome(future: Any) -> tuple[bool, Any]:
@@ -200,23 +200,27 @@ def _outcome(future: Any) -> tuple[bool, Any]:
     Raises
     ------
     _LostValueError
-        It may take as long as there is no other worker.
     """
+    try:
+        return True, _fetch(future)
+    except KilledWorker:
+        return True, None
+    except CommClosedError:  # on the way of the value, unless the call itself raised it
+        if future.status == "error":
+            raise
+    except (Exception, CancelledError):
+        if not future.cancelled():
+            raise
+    return False, None  # the scheduler that knew it is gone
+
+
+def _fetch(future: Any) -> Any:
+    """Return the value of a finished call; without a limit in time only while it is on its way."""
     while True:
         try:
-            return True, future.result(LOOK)
+            return future.result(LOOK)
         except TimeoutError:
-            if future.status == "error":
+            if future.status == "error":  # the call itself raised it
                 raise
-            if future.status != "finished":  # else the value is on its way
+            if future.status != "finished":
                 raise _LostValueError from None
-        except KilledWorker:
-            return True, None
-        except CommClosedError:  # on the way of the value, unless the call itself raised it
-            if future.status == "error":
-                raise
-            return False, None
-        except (Exception, CancelledError):
-            if not future.cancelled():
-                raise
-            return False, None  # the scheduler that knew it is gone
