@@ -28,7 +28,7 @@ from draws import Draw, Exact
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from nsopt import Result, StepBounds, acceleration, simulate
+from nsopt import Check, Result, StepBounds, acceleration, simulate
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,7 @@ def run(draw: Draw, part: float) -> Result:
             parameters=draw.parameters,
             variables=None if part == 1 else RECORDED[: 1 if draw.smooth else 2],
             progress=False,
+            check=Check() if part == 1 else None,
         )
 
 
@@ -179,7 +180,11 @@ def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
     got = sampled(result, times)
     until = min(float(true["until"]), float(got["until"]))
     within = times <= until * (1 + 1e-9)
-    off = np.abs(got["x"] - true["x"]).max(axis=1) / float(true["motion"])
+    # Between steps positions are not the run's: at the times of steps, the reference is known.
+    t, x = result["time"].values, result["body_position"].values
+    known = [np.interp(t, times, true["x"][:, k]) for k in range(true["x"].shape[1])]
+    off = np.abs(x.reshape(len(t), -1) - np.stack(known, axis=1)).max(axis=1)
+    off = off[t <= until * (1 + 1e-9)] / float(true["motion"])
     window = max(2, int(np.ceil(2 * draw.h / times[1])))
     energy = _off_energy(got["energy"], true, window)
     force = 0.0
@@ -187,7 +192,7 @@ def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
         with np.errstate(invalid="ignore", divide="ignore"):
             force = float(np.nan_to_num(np.nanmax(np.abs(got["force"] / true["force"] - 1))))
     return {
-        "position": float(off[within].max()),
+        "position": float(off.max()),
         "energy": float(energy[within].max()),
         "force": force,
         "warnings": list(result.warnings),

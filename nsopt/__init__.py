@@ -152,6 +152,7 @@ from nsopt.schemes import (
 )
 from nsopt.simulation import (
     Acceptance,
+    Check,
     Checkpoint,
     Compiled,
     ErrorControl,
@@ -179,6 +180,7 @@ __all__ = [
     "Bend",
     "Body",
     "Bushing",
+    "Check",
     "Checkpoint",
     "Chord",
     "Compiled",

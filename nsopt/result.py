@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from nsopt import motion_files
-from nsopt.caveats import caveats
+from nsopt.caveats import caveats, has_errors
 from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import decoded, encoded
+from nsopt.stored import ERROR, ERRORS, decoded, encoded
 from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, add_hash, check_hash
 from nsopt.summary import summary
@@ -101,6 +101,33 @@ class Result:
     def warnings(self) -> tuple[str, ...]:
         """What to know before its figures are used, each with a remedy; empty if all is well."""
         return caveats(self.data)
+
+    @property
+    def error(self) -> xr.Dataset:
+        """The estimated errors, by the names of what they are of, NaN where they are not known.
+
+        Of q, v, body_position, energies over time, and of figures of each joint with contacts
+        (`peak_force`, `rms_force`, ...); ``motion`` is that of the body that is farthest off [m].
+        The attribute ``order`` of each is the order that was seen, NaN where the error is the
+        difference from runs in other steps itself.
+
+        Raises
+        ------
+        AttributeError
+            If the run was not repeated in other steps (``check`` of `simulate`), with the reason.
+        """
+        if not has_errors(self.data):
+            reason = self.data.attrs.get("error_unknown", "it was never measured")
+            raise AttributeError(f"the error of {self.name!r} is unknown: {reason}")
+        named = {name: self.data.variables.get(ERROR + name) for name in ERRORS}
+        attrs = {x: self.data.attrs[x] for x in ("title", "error_parts", "error_unknown")}
+        errors = {name: error for name, error in named.items() if error is not None}
+        return (
+            self.data.drop_vars([*self.data.data_vars])
+            .assign(errors)
+            .drop_attrs(deep=False)
+            .assign_attrs(attrs)
+        )
 
     @property
     def completed(self) -> bool:

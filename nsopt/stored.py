@@ -89,6 +89,30 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
 }
 
+ERROR = "error_"
+"""Before the name of a variable, that of its error."""
+
+FIGURE = ("contact_joint",)
+ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "motion": (TIME, "m", "place of the body that is farthest off, or of its radius of gyration"),
+    "q": (("time", "q"), "m, 1", "coordinates"),
+    "v": (("time", "v"), "m/s, rad/s", "velocities"),
+    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
+    "kinetic_energy": (TIME, "J", "kinetic energy"),
+    "potential_energy": (TIME, "J", "potential energy"),
+    "total_energy": (TIME, "J", "total energy, impacts some steps earlier or later left out"),
+    "peak_force": (
+        FIGURE,
+        "N",
+        "force that contacts of a joint are below in 95 % of the time that they last",
+    ),
+    "rms_force": (FIGURE, "N", "root mean square of the force of the contacts of a joint"),
+    "impact_impulse_sum": (FIGURE, "N s", "impulses of all impacts"),
+    "contact_loss_sum": (FIGURE, "J", "energy that contacts took"),
+    "lasting_share": (FIGURE, "1", "part of the time in lasting contact"),
+}
+"""What a run that was repeated in other steps tells the error of."""
+
 NOTES = {
     "completed": ("1", "whether the run reached its end and all measures exist"),
     "stop_reason": ("", "why not"),
@@ -174,6 +198,8 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("generalized_coordinates", "friction_without_axial"), str),
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
+    "error_unknown": str,
+    "error_parts": Real,
 }
 """Attributes that not every result has."""
 

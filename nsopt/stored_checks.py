@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from nsopt.stored import (
     ATTRIBUTES,
     ENCODED,
+    ERROR,
+    ERRORS,
+    FIGURE,
     LABELS,
     NUMBERS,
     OF_OPTIMA,
@@ -238,6 +241,7 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
             yield f"variable {name!r} is of type {x.dtype}"
         elif not x.size and name == "time":
             yield "variable 'time' is empty"
+    yield from _faults_of_errors(data)
     for label, variable in data.data_vars.items():
         for key, kind in (("units", str), ("long_name", str), ("most", Real)):
             if not isinstance(variable.attrs.get(key, "" if kind is str else 0), kind):
@@ -246,13 +250,32 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
             yield f"attribute 'units' of {label!r} is missing"
 
 
+def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
+    for name, (dims, _, _) in ERRORS.items():
+        for label in (ERROR + name, *([name] if name not in VARIABLES else [])):
+            x = data.variables.get(label)
+            if x is None:
+                continue
+            if x.dims != dims or x.dtype.kind != "f":
+                yield f"variable {label!r} is of type {x.dtype} over {x.dims}"
+            elif label != name and np.any(x.values < 0):
+                yield f"variable {label!r} has entries that are negative"
+            if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):
+                yield f"attribute 'size' of {label!r} must be a number"
+            for key in ("order", "orders"):
+                if not _is(x.attrs.get(key, 0.0), Real, many=True):
+                    yield f"attribute {key!r} of {label!r} must be a number"
+    if FIGURE[0] in data.variables and data.variables[FIGURE[0]].dtype.kind not in "OUST":
+        yield f"variable {FIGURE[0]!r} is of type {data.variables[FIGURE[0]].dtype}"
+
+
 def _faults_of_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
     optimum = OF_OPTIMA if "objective" in attrs else {}
     others = {name: kind for name, kind in OF_SOME.items() if name in attrs}
     for name, kind in {**ATTRIBUTES, **optimum, **others}.items():
         if name not in attrs:
             yield f"attribute {name!r} is missing"
-        elif not _is(attrs[name], kind, many=name in NUMBERS):
+        elif not _is(attrs[name], kind, many=name in (*NUMBERS, "error_parts")):
             yield f"attribute {name!r} must be {_KINDS[kind]}, got {attrs[name]!r:.60}"
         elif kind is Integral and attrs[name] < 0:
             yield f"attribute {name!r} must not be negative, got {attrs[name]}"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.blocks import largest
-from nsopt.caveats import by_other_schemes, caveats, tell_slip
+from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
 from nsopt.contact_rows import contacts, tell_thinning
 from nsopt.energy_rows import Row, energy
+from nsopt.error_rows import tell_errors
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,7 +45,7 @@ def summary(data: xr.Dataset, full: bool = False) -> str:
     if full:
         rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
         if data.sizes["time"] > 1:
-            rows += solves(data) if best else steps(data)
+            rows += solves(data) if best else tell_errors(data) + steps(data)
             rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
     else:
         if len(told) > MOST_WARNINGS:
@@ -54,8 +55,8 @@ def summary(data: xr.Dataset, full: bool = False) -> str:
             ]
         rows += [*head(data, "motion"), *optimum(data, short=True)] if best else head(data)
         if data.sizes["time"] > 1:
-            rows += solves(data) if best else short_steps(data)
-            rows += energy(data)[:2] + ([] if best else short_residuals(data))
+            rows += solves(data) if best else short_errors(data) + short_steps(data)
+            rows += energy(data)[:2]
             rows += short_contacts(data) + short_ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)
 
@@ -74,10 +75,13 @@ def short_steps(data: xr.Dataset) -> list[Row]:
     return [(size[0], size[1] + more), solver]
 
 
-def short_residuals(data: xr.Dataset) -> list[Row]:
-    """Return the largest residuals in one line."""
+def short_errors(data: xr.Dataset) -> list[Row]:
+    """Return the errors; where they are unknown the largest residuals too, which are none."""
+    rows = tell_errors(data)
+    if has_errors(data):
+        return rows
     parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
-    return [("residuals at most", ", ".join(parts) + tell_thinning(data))]
+    return [*rows, ("residuals at most", ", ".join(parts) + tell_thinning(data))]
 
 
 def short_contacts(data: xr.Dataset) -> list[Row]:

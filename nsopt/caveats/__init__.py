@@ -10,6 +10,7 @@ from nsopt.caveats import (
     compliant,
     contacts,
     energy,
+    errors,
     forces,
     impacts,
     motion,
@@ -19,6 +20,14 @@ from nsopt.caveats import (
 from nsopt.caveats.closing_speed import find_unresolved_closing, tell_unresolved_closing
 from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
+from nsopt.caveats.errors import (
+    LargestError,
+    find_error_of_energy,
+    find_error_of_figure,
+    find_error_of_motion,
+    find_predictable_time,
+    has_errors,
+)
 from nsopt.caveats.sizes import measure_exchange
 from nsopt.caveats.steps import by_other_schemes
 
@@ -26,33 +35,40 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
+    "LargestError",
     "by_other_schemes",
     "caveats",
     "dissipates",
+    "find_error_of_energy",
+    "find_error_of_figure",
+    "find_error_of_motion",
+    "find_predictable_time",
     "find_unresolved_closing",
     "forces_dissipate",
+    "has_errors",
     "measure_exchange",
     "tell_slip",
     "tell_unresolved_closing",
     "turns_directions",
 ]
 
+GUESSING = (
+    *(steps, motion, closing, contacts, compliant),
+    *(impacts, closing_speed, forces, energy),
+)
+"""Modules with rules of thumb."""
+
 
 def caveats(data: xr.Dataset) -> tuple[str, ...]:
-    """Return the caveats of the dataset of a Result, each with a remedy; none if all is well."""
+    """Return the caveats of the dataset of a Result, each with a remedy; none if all is well.
+
+    Rules of thumb guess errors where none were measured.
+    """
     if data.sizes["time"] < 2:
         return ()
-    parts = (
-        optima,
-        steps,
-        motion,
-        closing,
-        contacts,
-        compliant,
-        impacts,
-        closing_speed,
-        forces,
-        energy,
-    )
-    checks = [check for part in parts for check in part.CHECKS]
+    checks = [check for part in (optima, steps, motion, contacts) for check in part.CHECKS]
+    if has_errors(data):
+        checks += errors.CHECKS
+    else:
+        checks += [rule for part in GUESSING for rule in part.RULES]
     return tuple(text for check in checks for text in check(data))

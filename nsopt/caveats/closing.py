@@ -225,4 +225,4 @@ def _swings(data: xr.Dataset) -> Array:
     return swings
 
 
-CHECKS = (_tell_closing_in_steps, _tell_swings)
+RULES = (_tell_closing_in_steps, _tell_swings)

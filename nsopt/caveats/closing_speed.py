@@ -176,4 +176,4 @@ def _tell_unresolved_closings(data: xr.Dataset) -> Iterator[str]:
         yield tell_unresolved_closing(data, found)
 
 
-CHECKS = (_tell_unresolved_closings,)
+RULES = (_tell_unresolved_closings,)

@@ -275,12 +275,5 @@ def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
     return [frozenset(bodies.get(joint_of(str(name)), ())) for name in data["contact"].values]
 
 
-CHECKS = (
-    _tell_held_slip,
-    _tell_long_steps,
-    _tell_depth_in_walls,
-    _tell_impacts_together,
-    _tell_rolling_pins,
-    _tell_creep,
-    _tell_passing_through,
-)
+CHECKS = (_tell_held_slip, _tell_impacts_together, _tell_passing_through)
+RULES = (_tell_long_steps, _tell_depth_in_walls, _tell_rolling_pins, _tell_creep)

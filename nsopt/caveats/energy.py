@@ -154,4 +154,4 @@ def turns_directions(data: xr.Dataset) -> bool:
     return bool(data.attrs["scheme_name"] == "MoreauJean")
 
 
-CHECKS = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_by_contacts)
+RULES = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_by_contacts)

@@ -114,4 +114,4 @@ def _closes(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
     return closes
 
 
-CHECKS = (_tell_alternating_forces, _tell_forces_of_flights)
+RULES = (_tell_alternating_forces, _tell_forces_of_flights)

@@ -111,4 +111,4 @@ def carry_delays(late: Array, left: Array) -> Array:
     return before
 
 
-CHECKS = (_tell_late_impacts,)
+RULES = (_tell_late_impacts,)

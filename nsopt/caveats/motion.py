@@ -273,4 +273,5 @@ def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-CHECKS = (_tell_shift, _tell_angles_of_one_turn)
+CHECKS = (_tell_angles_of_one_turn,)
+RULES = (_tell_shift,)

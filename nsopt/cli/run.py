@@ -33,6 +33,7 @@ from nsopt.problem import load_stated
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.simulation import (
+    Check,
     Checkpoint,
     ErrorControl,
     StepBounds,
@@ -85,6 +86,10 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(help="Repeat the run in other steps, which tells its errors."),
+    ] = True,
     overwrite: Overwrite = False,
 ) -> None:
     """Simulate a problem, save the result and a picture, print a summary."""
@@ -116,6 +121,7 @@ def run(
                 parameters={x: y for x, y in values.items() if x not in stated.choices},
                 store_every=store_every,
                 checkpoint=checkpoint,
+                check=Check() if check else None,
                 title=name,
             )
         with plain_errors(NOT_SAVED, _remedy(result)):

@@ -23,7 +23,10 @@ converged, the failed check, its value and limit; h to try and the status, if go
 FIGURES = 4
 """How many of the last recorded numbers the control of h looks at."""
 
-RESIDUALS = 5
+BOUNDS = 4
+"""How many numbers bound the steps of a run: h_min, h_max, its end, and the part of h."""
+
+RESIDUALS = 2 + BOUNDS
 """Place of Newton's residuals in what is judged, after t, h to try and the bounds of the run."""
 
 EXTRA = 4
@@ -72,7 +75,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     records : (most, record) or (most, record + nz)
         Of attempts; with the state after each, where there is room for it.
     """
-    step = chain.nq + chain.nv + parameters.shape[1] - 1 + chain.unknowns
+    step = chain.nq + chain.nv + parameters.shape[1] + 2 - BOUNDS + chain.unknowns
     end = chain.recorded + 2 + 2 * chain.checks
     given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
     a = tables.space_at[-1]
@@ -139,7 +142,7 @@ def solve_step(
     """
     moving, bounds = 1 + chain.nq + chain.nv, chain.mechanism
     w.given[0], w.given[1] = z[0], z[moving]
-    for k in range(3):
+    for k in range(BOUNDS):
         w.given[2 + k] = parameters[bounds + k]
     call(chain.size, w.given, w.guess, w.step)
     h = w.step[0]
@@ -149,7 +152,7 @@ def solve_step(
     residuals = view(w.given, RESIDUALS, RESIDUALS + len(tables.at) - 1)
     iterations, failed = 0, -1
     for most in (1.0, chain.strictest):
-        share = min(max(h / parameters[bounds + 3], chain.strictest), most)
+        share = min(max(h / parameters[bounds + BOUNDS], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
         call(chain.end, w.step, w.guess, w.end)
         failed = find_failure(w.end, chain.recorded + 2, chain.checks)
@@ -186,8 +189,8 @@ def state_step(chain: Any, w: Any, z: Any, parameters: Any, h: float) -> None:
     for k in range(mechanism):
         w.step[moving + k] = parameters[k]
     w.step[moving + mechanism] = h
-    for k in range(mechanism + 3, len(parameters)):  # scales
-        w.step[moving + k - 2] = parameters[k]
+    for k in range(mechanism + BOUNDS, len(parameters)):  # scales
+        w.step[moving + k + 1 - BOUNDS] = parameters[k]
 
 
 @kernel

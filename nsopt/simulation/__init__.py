@@ -10,6 +10,7 @@ From the outside in::
     control       h where the scheme does not choose it, within its `bounds`
     batch         many states at once, by the attempts of a chain
     record        accepted steps, and the Result they make
+    check         the same run in other steps, which tells its errors
     checkpoint    files from which a run that was ended goes on
 """
 
@@ -18,6 +19,7 @@ from nsopt.simulation.batch import Batch, BatchStep, batch_step
 from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
+from nsopt.simulation.check import Check
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
 from nsopt.simulation.control import (
     ErrorControl,
@@ -41,6 +43,7 @@ __all__ = [
     "BatchStep",
     "ChainParameters",
     "ChainStatus",
+    "Check",
     "Checkpoint",
     "CheckpointError",
     "Compiled",

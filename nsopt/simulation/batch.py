@@ -219,7 +219,7 @@ class Batch:
         self._give(parameters or {})
         h, n = self._run.steps.h_max, len(self)
         end = self.t + h * self._substeps
-        bounds = np.column_stack([np.full((n, 2), h), end])
+        bounds = np.column_stack([np.full((n, 2), h), end, np.ones(n)])
         numbers = np.hstack(ChainParameters(self._p, bounds, self._scales))
         self._state.status[:] = ChainStatus.RUNNING
         self._state.h[:] = h

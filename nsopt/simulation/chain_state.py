@@ -50,7 +50,7 @@ class ChainParameters(NamedTuple):
     """The numbers that do not change during a run of a chain."""
 
     p: Any  # (np,) of the mechanism
-    bounds: Any  # (3,) [s] h_min, h_max, end of the run
+    bounds: Any  # (4,) h_min, h_max, end of the run [s]; `Run.part`
     scales: Any  # (4 + ng,) `Scales.numbers`
 
     @property
@@ -128,7 +128,7 @@ class ChainLayout:
 
     @property
     def _parameters(self) -> tuple[int, ...]:
-        return self.mechanism, 3, 4 + self.contacts
+        return self.mechanism, 4, 4 + self.contacts
 
 
 def _vector(parts: Iterable[Any]) -> Array:

@@ -43,6 +43,19 @@ class StepFigures(NamedTuple):
     kinetic_energy: ca.SX  # [J]
     smallest: ca.SX  # whether h is h_min
 
+    def at_full_size(self, part: ca.SX | float, order: int) -> StepFigures:
+        """Return what the figures would be in a step longer by 1 / part.
+
+        So a rule allows a run that repeats another one, with a part of its h, that part of it
+        everywhere. Depths grow with h^2, local errors with h^(order + 1), and by how much an impact
+        is off at the end of its step with h.
+        """
+        return self._replace(
+            local_error=self.local_error / part ** (order + 1),
+            depth=self.depth / part**2,
+            unplaced=self.unplaced / part,
+        )
+
 
 class StepControl(ABC):
     """The rule by which h is chosen within its bounds; expressions, so that chains compile it.

@@ -272,7 +272,7 @@ class Driver:
         program = StepProgram(d, scheme, method.acceptance, self._scales)
         solver = method.first_solver(d)
         retry = RetryPolicy(solver if isinstance(solver, Solver) else Solver())
-        stepper = Stepper(program, retry, method.control, run.steps, self._scales, run.p)
+        stepper = Stepper(program, retry, method.control, run, self._scales)
         if (k := len(self._steppers)) < len(self._restored):
             stepper.state = self._restored[k]
         self._steppers.append(stepper)

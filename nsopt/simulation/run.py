@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -30,12 +30,15 @@ class Run:
         Parameters of the mechanism.
     t_end : float [s]
     steps : StepBounds
+    part : float
+        Of the h of another run, which this one repeats to tell its errors.
     """
 
     start: Start
     p: Array
     t_end: float
     steps: StepBounds
+    part: float = 1.0
 
     @classmethod
     def checked(
@@ -61,6 +64,11 @@ class Run:
         check_courses(dynamics, start, p, float(duration))
         _warn_of_outputs(dynamics, start, p)
         return cls(start, p, start.t + duration, steps)
+
+    def repeat(self, part: float, t_end: float) -> Run:
+        """Return the same run up to ``t_end`` [s] in steps of a part of the size."""
+        steps = StepBounds(part * self.steps.h_min, part * self.steps.h_max)
+        return replace(self, t_end=t_end, steps=steps, part=part)
 
 
 def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:

@@ -7,35 +7,37 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from numbers import Integral
+from time import perf_counter
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from nsopt.checks import check_text
-from nsopt.interrupt import deferred_interrupt, interruptible, remember
-from nsopt.mechanics import Dynamics, Start, redundancy_note, singular_posture
+from nsopt.interrupt import interruptible, remember
+from nsopt.mechanics import Dynamics, Start, redundancy_note
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import Acceptance
+from nsopt.simulation.advance import advance_to_end
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
-from nsopt.simulation.checkpoint import (
-    Checkpoint,
-    CheckpointError,
-    CheckpointWriter,
-    checkpoint_writer,
-)
+from nsopt.simulation.check import Check, Repeated, leave_unknown
+from nsopt.simulation.checkpoint import Checkpoint, checkpoint_writer
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.limits import warn_of_limits
 from nsopt.simulation.method import Method
-from nsopt.simulation.progress import ProgressBar
 from nsopt.simulation.record.history import History
 from nsopt.simulation.record.output_times import output_times
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import StepError
 from nsopt.stored import check_wanted
+
+IN_HALVES = Check()
+"""By which runs are checked by default."""
+
+TINY = 1e-12
+"""Time [s] that counts as none."""
 
 
 def simulate(
@@ -53,6 +55,7 @@ def simulate(
     times: ArrayLike | None = None,
     variables: Collection[str] | None = None,
     checkpoint: Checkpoint | None = None,
+    check: Check | None = IN_HALVES,
     title: str | None = None,
     progress: bool = True,
 ) -> Result:
@@ -91,6 +94,9 @@ def simulate(
         solver) are always there. What needs others, such as some pictures, says so.
     checkpoint : Checkpoint
         From which a run that was killed can go on, and whether to go on from it; none by default.
+    check : Check or None
+        Repetitions in other steps, which tell the errors of the run (`Result.error`); with None
+        they are unknown.
     title : str
         Names the run in summaries and pictures; by default the name of the mechanism, if any.
     progress : bool
@@ -150,6 +156,7 @@ def simulate(
         _tell_of_redundancy(dynamics, run)
     kept = store_every if kept_at is None else kept_at
     writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, kept)
+    begin = perf_counter()
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)
     gains = method.scheme.gains
@@ -157,8 +164,11 @@ def simulate(
     if saved is not None:
         driver.restore(saved.driver)
         history.restore(saved.kept, saved.pending, saved.count)
-    stop_reason = _advance_to_end(driver, history, writer, progress)
-    return history.result(
+    took = perf_counter() - begin
+    begin, reached = perf_counter(), driver.start.t
+    stop_reason = advance_to_end(driver, history, writer, progress)
+    seconds = perf_counter() - begin
+    result = history.result(
         {
             "title": title,
             **_method_attributes(method, dynamics),
@@ -178,6 +188,23 @@ def simulate(
         },
         wanted=wanted,
     )
+    if check is None:
+        return Result(leave_unknown(result.data, "not asked for"))
+    # Of a run that went on from a checkpoint the part before took as long a step.
+    whole = (driver.start.t - run.start.t) / max(driver.start.t - reached, TINY)
+    repeated = Repeated(dynamics, run, method, history, whole * seconds, took)
+    return _measure_errors(check, repeated, result, progress)
+
+
+def _measure_errors(check: Check, of: Repeated, result: Result, progress: bool) -> Result:
+    """Return a result with its errors; one that was interrupted ends without."""
+    if result.interrupted:
+        return Result(leave_unknown(result.data, "the run was interrupted"))
+    try:
+        return Result(check.measure(of, result.data, progress))
+    except KeyboardInterrupt:
+        remember()
+        return Result(leave_unknown(result.data, "its repetition was interrupted"))
 
 
 def _tell_of_redundancy(dynamics: Dynamics, run: Run) -> None:
@@ -196,56 +223,3 @@ def _method_attributes(method: Method, dynamics: Dynamics) -> dict[str, Any]:
         "solver_name": method.solver_name(dynamics),
         "step_control": "" if control is None else repr(control),
     }
-
-
-def _advance_to_end(
-    driver: Driver, history: History, writer: CheckpointWriter | None, progress: bool
-) -> str:
-    """Add steps to ``history`` to the end; return why the run ended early, or nothing."""
-    run = driver.run
-    with (
-        deferred_interrupt() as interrupted,
-        ProgressBar(run.start.t, driver.start.t, run.t_end, progress) as bar,
-    ):
-        try:
-            while not driver.done:
-                accepted = driver.advance()
-                history.add(accepted)
-                bar.show(accepted)
-                if driver.done:
-                    break
-                if interrupted():
-                    return _interrupted(driver, history, writer)
-                if writer is not None:
-                    writer.write_if_due(history, driver)
-        except KeyboardInterrupt:
-            remember()
-            return f"interrupted {_at(driver)}"
-        except CheckpointError as error:
-            return f"stopped {_at(driver)}: {error}"
-        except StepError as error:
-            return _with_posture(str(error), history.dynamics, driver)
-    return ""
-
-
-def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
-    """Return why no step was found, and in its first line whether the posture is singular."""
-    head, newline, attempts = reason.partition("\n")
-    if singular := singular_posture(dynamics, driver.start.t, driver.start.q, driver.run.p):
-        head = f"{head}; {singular}"
-    return f"{head}{newline}{attempts}"
-
-
-def _interrupted(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:
-    """Write the last checkpoint of a run that is interrupted; return the reason of its stop."""
-    reason = f"interrupted {_at(driver)}"
-    if writer is not None:
-        try:
-            writer.write(history, driver)
-        except CheckpointError as error:
-            return f"{reason}; {error}"
-    return reason
-
-
-def _at(driver: Driver) -> str:
-    return f"at t = {driver.start.t:.9g} s"

@@ -106,8 +106,8 @@ class StepRules:
 
     @cached_property
     def size(self) -> ca.Function:
-        """The function (t, h to try, (h_min, h_max, t_end)) -> h, see `until_end`."""
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        """The function (t, h to try, (h_min, h_max, t_end, part)) -> h, see `until_end`."""
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
         h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
         return ca.Function("size", [t, trial, run], [h])
 
@@ -119,19 +119,21 @@ class StepRules:
         `OUTCOME` from "good" to "limit", then h to try and the status after it, where the step is
         good and where it is not.
         """
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
         residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
         failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
         h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
         tried, kinetic = extra[2], extra[3]
         smallest = _at_h_min(tried, run)
         error, depth, late, unplaced = ca.vertsplit(walls)
+        order = self._program.scheme.error_order
         figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
+        figures = figures.at_full_size(run[3], order)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
         end = _snap_to_end(t + h, run[2], h)
-        factor = self._control.factor(figures, self._program.scheme.error_order)
+        factor = self._control.factor(figures, order)
         shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
         results = [

@@ -18,6 +18,7 @@ from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigure
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
+from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import RESTARTED, StepError
 
 Array = NDArray[np.float64]
@@ -49,11 +50,9 @@ class Stepper:
     retry : RetryPolicy
     control : StepControl
         Chooses h where the scheme does not.
-    steps : StepBounds
-        Of the run.
+    run : Run
+        Its bounds of h and parameters.
     scales : Scales
-    p : (np,)
-        Parameters of the mechanism.
 
     Attributes
     ----------
@@ -65,20 +64,20 @@ class Stepper:
         program: StepProgram,
         retry: RetryPolicy,
         control: StepControl,
-        steps: StepBounds,
+        run: Run,
         scales: Scales,
-        p: Array,
     ):
-        self._program, self._p, self._force = program, p, scales.force
-        self._steps, self._control = steps, control
+        self._program, self._p, self._force = program, run.p, scales.force
+        self._steps, self._control = run.steps, control
         self._retries = tuple(retry.attempts())
         self._solvers: dict[tuple[int, int], Program] = {}  # by identity: retries share a few
         self._slack = 1e-9 * scales.time
         x = ca.SX.sym("figures", len(StepFigures._fields))
-        step, order = StepFigures(*ca.vertsplit(x)), program.scheme.error_order
+        order = program.scheme.error_order
+        step = StepFigures(*ca.vertsplit(x)).at_full_size(run.part, order)
         outputs = [ca.SX(control.keeps(step)), ca.SX(control.factor(step, order))]
         self._rule = Evaluator(ca.Function("control", [x], outputs))
-        self.state = StepperState(steps.h_max)
+        self.state = StepperState(run.steps.h_max)
         self._shorter = HALF  # of h, to be tried next
 
     @property

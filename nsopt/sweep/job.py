@@ -132,5 +132,5 @@ class Job:
             parameters=settings(problem, row)[0],
             title=self.title,
             progress=False,
-            **{"scheme": problem.scheme, **self.options},
+            **{"scheme": problem.scheme, "check": None, **self.options},
         )

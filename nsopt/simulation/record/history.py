@@ -67,6 +67,11 @@ class History:
         self._last: AcceptedSteps | None = None
 
     @property
+    def keeps_all(self) -> bool:
+        """Whether each step is kept as it is."""
+        return self.every == 1 and self.times is None
+
+    @property
     def end(self) -> Start:
         """The state at the end of all steps so far."""
         return self.start if self._last is None else self._last.end

@@ -144,6 +144,7 @@ def _between(d: Dynamics) -> ca.Function:
     parabola = q + m0 * s + (change - m0) * s**2
     moved = ca.if_else(struck, parabola, cubic)
     rate = ca.jtimes(moved, s, ca.SX(1)) / h
-    moving = d.nq - len(d.internal_names)
-    place = d.renormalise(ca.vertcat(moved[:moving], q1[moving:]))
+    if internal := len(d.internal_names):
+        moved = ca.vertcat(moved[:-internal], q1[-internal:])
+    place = d.renormalise(moved)
     return ca.Function("between", inputs, [place, d.velocity(place, rate)])

@@ -105,7 +105,7 @@ class Recorder:
         self.program = StepProgram(dynamics, scheme, acceptance)
         control = LargestStep(contacts=None)
         self._kernel = StepKernel(self.program, control, newton, states=True)
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 3)
+        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
         h = self._kernel.size(t, trial, run)
         self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])
 
@@ -127,7 +127,7 @@ class Recorder:
         stops, count = [], 0
         for stop in times:
             z = layout.restarted(z)
-            bounds = (steps.h_min, steps.h_max, stop)
+            bounds = (steps.h_min, steps.h_max, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
                 z, made = self._kernel(z, ChainParameters(p, bounds, scales).vector, CHUNK)
                 rows.append(made)

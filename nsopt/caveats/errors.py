@@ -1,0 +1,128 @@
+"""Caveats of errors that repetitions in other steps have measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nsopt.caveats.sizes import TINY, measure_exchange, smaller
+from nsopt.stored import ERROR
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ACCURATE = 0.05
+"""Error, over the size of what it is of, up to which there is no caveat."""
+
+LASTS = 0.1
+"""Part of the time in lasting contact, below which its force is no figure of the motion."""
+
+SMALL = 0.01
+"""Of the largest force of a joint, one that does not matter."""
+
+PREDICTABLE = 0.05
+"""Of the size of a motion, the error up to which it is known."""
+
+
+class LargestError(NamedTuple):
+    """The largest error of one kind, and its part of the size of what it is of."""
+
+    value: float
+    part: float
+    order: float = np.nan
+    where: str = ""
+
+    @property
+    def matters(self) -> bool:
+        """Whether there is a caveat."""
+        return self.part > ACCURATE
+
+
+def has_errors(data: xr.Dataset) -> bool:
+    """Return whether the errors of a run were measured."""
+    return ERROR + "motion" in data.variables
+
+
+def find_error_of_motion(data: xr.Dataset) -> LargestError:
+    """Return by how much the body that is farthest off is off [m], over the size of the motion."""
+    error = data[ERROR + "motion"]
+    value = float(np.nanmax(error.values))
+    return LargestError(value, value / error.attrs["size"], error.attrs["order"])
+
+
+def find_error_of_energy(data: xr.Dataset) -> LargestError:
+    """Return by how much the energy is off [J], over what the motion exchanges."""
+    error = data[ERROR + "total_energy"]
+    value = float(np.nanmax(error.values))
+    return LargestError(value, value / measure_exchange(data), error.attrs["order"])
+
+
+def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
+    """Return the largest error of a figure of contacts over its size, None where none is known."""
+    if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
+        return None
+    error, values = data[ERROR + name], np.abs(data[name].values)
+    counts = values + error.values > SMALL * (values + error.values).max()
+    if name.endswith("force"):
+        counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
+        if data.attrs["redundant_contacts"]:
+            return None  # shares of forces are one of many
+    parts = np.where(counts, error.values / np.maximum(values, TINY), 0.0)
+    k = int(np.argmax(parts))
+    joint = str(data["contact_joint"].values[k])
+    return LargestError(
+        float(error.values[k]),
+        float(parts[k]),
+        float(np.atleast_1d(error.attrs["orders"])[k]),
+        joint,
+    )
+
+
+def find_predictable_time(data: xr.Dataset) -> float:
+    """Return until when the motion is known to a part of its size [s]."""
+    error = data[ERROR + "motion"]
+    off = np.flatnonzero(~(error.values <= PREDICTABLE * error.attrs["size"]))
+    t = data["time"].values
+    return float(t[off[0] - 1] if off.size and off[0] else t[0] if off.size else t[-1])
+
+
+def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
+    found = find_error_of_motion(data)
+    if found.matters:
+        yield (
+            f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion "
+            f"(up to {100 * PREDICTABLE:.2g} % until {find_predictable_time(data):.4g} s): "
+            f"{_suggest(data, found)}"
+        )
+
+
+def _tell_error_of_energy(data: xr.Dataset) -> Iterator[str]:
+    found = find_error_of_energy(data)
+    if found.matters:
+        yield (
+            f"the energy is off by up to {found.value:.2g} J, {100 * found.part:.2g} % of what the "
+            f"motion exchanges: {_suggest(data, found)}"
+        )
+
+
+def _tell_error_of_forces(data: xr.Dataset) -> Iterator[str]:
+    found = find_error_of_figure(data, "peak_force")
+    if found is not None and found.matters:
+        yield (
+            f"the lasting force in {found.where!r} is off by {found.value:.2g} N, "
+            f"{100 * found.part:.2g} % (peaks of 5 % of the time left out): "
+            f"{_suggest(data, found)}"
+        )
+
+
+def _suggest(data: xr.Dataset, found: LargestError) -> str:
+    """Return the h that resolves it, by the order that was seen."""
+    if not np.isfinite(found.order):
+        return f"steps of other sizes do not agree on it, {smaller(data)}"
+    h = data.attrs["h_max"] * (ACCURATE / found.part) ** (1 / found.order)
+    return f"h_max of {h:.1g} s or less"
+
+
+CHECKS = (_tell_error_of_motion, _tell_error_of_energy, _tell_error_of_forces)

@@ -1,0 +1,69 @@
+"""What a summary says of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nsopt.caveats import (
+    find_error_of_energy,
+    find_error_of_figure,
+    find_error_of_motion,
+    find_predictable_time,
+    has_errors,
+)
+from nsopt.energy_rows import Row
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FIGURES = {
+    "peak_force": "peak force",
+    "rms_force": "its RMS",
+    "impact_impulse_sum": "impulses",
+    "contact_loss_sum": "loss in contacts",
+}
+"""Figures of contacts whose errors are told, in words."""
+
+LEAST = 1e-4
+"""Error in percent, below which only the bound is told."""
+
+
+def tell_errors(data: xr.Dataset) -> list[Row]:
+    """Return the errors of a run that was repeated in other steps, or why they are unknown."""
+    unknown = data.attrs.get("error_unknown", "not measured")
+    if not has_errors(data):
+        return [("error unknown", unknown)]
+    motion = find_error_of_motion(data)
+    parts = [
+        f"motion {_percent(motion.part)} ({motion.value:.2g} m)",
+        f"energy {_percent(find_error_of_energy(data).part)}",
+        *_tell_figures(data),
+    ]
+    others = " and ".join(map(_name_steps, np.atleast_1d(data.attrs["error_parts"])))
+    how = f"order {motion.order:.2g}" if np.isfinite(motion.order) else "no order seen"
+    until = find_predictable_time(data)
+    if unknown:
+        how = unknown
+    elif until < data["time"].values[-1]:
+        how += f", predictable until {until:.4g} s"
+    return [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
+
+
+def _tell_figures(data: xr.Dataset) -> Iterator[str]:
+    for name, words in FIGURES.items():
+        found = find_error_of_figure(data, name)
+        if found is not None:
+            unit = data[name].attrs["units"]
+            size = _percent(found.part) if found.part < 1 else f"{found.value:.2g} {unit}"
+            yield f"{words} {size}"
+
+
+def _percent(part: float) -> str:
+    return f"< {LEAST:g} %" if 100 * part < LEAST else f"{100 * part:.2g} %"
+
+
+def _name_steps(part: float) -> str:
+    return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"

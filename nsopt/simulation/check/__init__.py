@@ -1,0 +1,15 @@
+"""The errors of a run, told by the same run in steps of other sizes.
+
+From the outside in::
+
+    check         which other sizes, and what comes of the runs
+    repetition    the same run in steps of a part of the size
+    comparison    the errors of what is compared
+    figures       what is compared of it beside states: forces that last, impacts, losses
+    distances     how far the motions of two runs are from each other
+    estimate      the order that is seen in three sizes of steps, and the error
+"""
+
+from nsopt.simulation.check.check import Check, Repeated, leave_unknown
+
+__all__ = ["Check", "Repeated", "leave_unknown"]

@@ -1,0 +1,115 @@
+"""Repetitions of a run in other steps, which tell its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nsopt.contact_modes import contacts_of_joints
+from nsopt.mechanics import Dynamics
+from nsopt.simulation.check.comparison import compare_figures, compare_states, tell_figure
+from nsopt.simulation.check.distances import find_gyration_radii
+from nsopt.simulation.check.figures import NEEDED, find_figures
+from nsopt.simulation.check.repetition import STATES, Repetition, repeat
+from nsopt.simulation.method import Method
+from nsopt.simulation.record.history import History
+from nsopt.simulation.run import Run
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)
+"""Parts of h of the repetitions."""
+
+RECORDED = 2
+"""What a step takes with the record of it, over what it takes by itself, roughly."""
+
+
+class Repeated(NamedTuple):
+    """A run that is checked: what it was, what is on record, and what it took [s]."""
+
+    dynamics: Dynamics
+    run: Run
+    method: Method
+    history: History
+    seconds: float  # of its steps alone
+    start_seconds: float  # before the first of them
+
+
+@dataclass(frozen=True)
+class Check:
+    """The same run in other steps, by which its errors are known.
+
+    Bounds of h, and what the step control allows a step, are scaled alike: to 1/2 and 1/4 where
+    such runs take little time, otherwise to 2 and 4 times, which takes three quarters of the run.
+
+    Parameters
+    ----------
+    seconds : float [s]
+        That runs in shorter steps may take, six times what the run took; they may always take as
+        long as its start did.
+    """
+
+    seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.seconds < 0 or np.isnan(self.seconds):
+            raise ValueError(f"seconds of Check must be zero or more, got {self.seconds!r}")
+
+    def measure(self, of: Repeated, data: xr.Dataset, progress: bool) -> xr.Dataset:
+        """Return the dataset of a run with its errors, or with why they are not known."""
+        times = data["time"].values[1:]
+        if not times.size:
+            return leave_unknown(data, "no step was made")
+        cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
+        parts = FINER if cost <= max(self.seconds, of.start_seconds) else COARSER
+        again: list[Repetition] = []
+        for part in parts:
+            again.append(repeat(of.dynamics, of.run, of.method, part, times, progress))
+            if again[-1].states.sizes["time"] < 2:
+                reason = again[-1].stop_reason.partition("\n")[0]
+                return leave_unknown(data, f"in {part:g} h nothing came of it: {reason}")
+        return _with_errors(of, data, again, parts)
+
+
+def leave_unknown(data: xr.Dataset, reason: str) -> xr.Dataset:
+    """Return a dataset that says why no errors are known."""
+    return data.assign_attrs(error_parts=np.full(2, np.nan), error_unknown=reason)
+
+
+def _with_errors(
+    of: Repeated, data: xr.Dataset, again: Sequence[Repetition], parts: tuple[float, float]
+) -> xr.Dataset:
+    finer, rows = parts[0] < 1, data.sizes["time"]
+    own = _complete(of.history, data, STATES)
+    radii = find_gyration_radii(of.dynamics, of.run.p)
+    errors = compare_states([own, *(x.states for x in again)], radii, finer, rows)
+    joints: list[str] = []
+    if (
+        all(x.figures for x in again)
+        and of.history.keeps_all
+        and not any(x.stop_reason for x in again)
+    ):
+        whole = _complete(of.history, data, NEEDED)
+        figures = [find_figures(whole), *(x.figures for x in again)]
+        errors |= compare_figures(figures, finer)
+        errors |= {name: tell_figure(name, x) for name, x in figures[0].items()}
+        joints = [*contacts_of_joints(whole)]
+    ended = [
+        f"the run in {part:g} h ended early: {x.stop_reason.partition(chr(10))[0]}"
+        for x, part in zip(again, parts, strict=True)
+        if x.stop_reason
+    ]
+    coords = {"contact_joint": joints} if joints else {}
+    about = {"error_parts": np.array(parts), "error_unknown": "; ".join(ended)}
+    return data.assign(errors).assign_coords(coords).assign_attrs(about)
+
+
+def _complete(history: History, data: xr.Dataset, wanted: frozenset[str]) -> xr.Dataset:
+    """Return a dataset that has the variables wanted, also where the user did not want them."""
+    if wanted <= {*data.variables}:
+        return data
+    return history.result({}, wanted=wanted).data

@@ -1,0 +1,102 @@
+"""The errors of a run, from what it and its repetitions came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.simulation.check.distances import (
+    measure_distance,
+    measure_energy_distance,
+    measure_size,
+)
+from nsopt.simulation.check.estimate import Distances, Estimate, estimate_error
+from nsopt.stored import ERROR, ERRORS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
+
+ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
+"""Variables whose entries are compared one by one."""
+
+
+def compare_states(
+    runs: Sequence[xr.Dataset], radii: Array, finer: bool, rows: int
+) -> dict[str, Variable]:
+    """Return the errors of the first of three runs over time, NaN where one of them did not come.
+
+    Parameters
+    ----------
+    runs : sequence of xarray.Dataset
+        States at the same times: of the run and of its two repetitions.
+    radii : (body,) [m]
+        Of gyration.
+    finer : bool
+        Whether the repetitions have h/2 and h/4, not 2 h and 4 h.
+    rows : int
+        Of the errors.
+    """
+    known = min(x.sizes["time"] for x in runs)
+    runs = [x.isel(time=slice(known)) for x in runs]
+    size = measure_size(runs[-1], radii)
+    apart = _measure(lambda a, b: measure_distance(a, b, radii), runs)
+    moved = estimate_error(apart, finer, size)
+    farthest = Estimate(moved.error.max(axis=1, initial=0.0), moved.order)
+    errors = {ERROR + "motion": _state("motion", farthest, rows, size=size)}
+    for name in ENTRIES:
+        values = [x[name].values for x in runs]
+        apart = _measure(lambda a, b: np.abs(a - b), values)
+        errors[ERROR + name] = _state(name, estimate_error(apart, finer, _extent(values)), rows)
+    energies = [x["total_energy"].values for x in runs]
+    t = runs[0]["time"].values
+    apart = _measure(lambda a, b: measure_energy_distance(t, a, b), energies)
+    lost = estimate_error(apart, finer, _extent(energies))
+    return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
+
+
+def compare_figures(runs: Sequence[Mapping[str, Array]], finer: bool) -> dict[str, Variable]:
+    """Return the errors of the figures of contacts, each by itself, of the first of three runs."""
+    errors = {}
+    for name in runs[0]:
+        values = [x[name][:, None] for x in runs]  # (joint, 1)
+        found = [
+            estimate_error(_measure(lambda a, b: np.abs(a - b), each), finer, _extent(each))
+            for each in zip(*values, strict=True)
+        ]
+        error = np.array([x.error[0] for x in found])
+        orders = np.array([x.order for x in found])
+        errors[ERROR + name] = _variable(name, Estimate(error, np.nan), orders=orders)
+    return errors
+
+
+def tell_figure(name: str, values: Array) -> Variable:
+    """Return the figures (joint,) themselves as a variable."""
+    dims, unit, text = ERRORS[name]
+    return dims, values, {"units": unit, "long_name": text}
+
+
+def _measure(distance: Callable[[Any, Any], Array], runs: Sequence[Any]) -> Distances:
+    own, first, second = runs
+    return Distances(distance(own, first), distance(first, second), distance(own, second))
+
+
+def _extent(values: Sequence[Array]) -> float:
+    return float(max(np.abs(x).max(initial=0.0) for x in values))
+
+
+def _state(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:
+    error = np.full((rows, *found.error.shape[1:]), np.nan)
+    error[: len(found.error)] = found.error
+    return _variable(name, Estimate(error, found.order), **attrs)
+
+
+def _variable(name: str, found: Estimate, **attrs: Any) -> Variable:
+    dims, unit, text = ERRORS[name]
+    about = {"units": unit, "long_name": f"error of the {text}", "order": found.order}
+    return dims, found.error, about | attrs

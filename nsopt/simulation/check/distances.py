@@ -1,0 +1,92 @@
+"""How far the motions of two runs are from each other, at the same times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.parameter import number
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+STEPS = 2
+"""Longest steps by which an energy may change earlier or later and be the same, and ..."""
+
+SOON = 5e-3
+"""... the same as a part of the duration."""
+
+LEAST = 1e-12
+"""Of the distance of the farthest body from the origin, a motion that is none."""
+
+
+def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
+    """Return sqrt(tr(I) / 2 m) of each body, (body,) [m]: how far its mass is from its centre."""
+    radii = []
+    for body in dynamics.restated(p)[0].bodies:
+        inertia = np.asarray(number(body.inertia), dtype=float)
+        trace = float(inertia.sum() if inertia.ndim == 1 else np.trace(inertia))
+        mass = float(number(body.mass))
+        radii.append(0.0 if body.point_mass or mass <= 0 else np.sqrt(trace / (2 * mass)))
+    return np.array(radii)
+
+
+def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
+    """Return how far bodies are from their places in another run, (time, body) [m].
+
+    The larger of that of the centre of mass and of that at the radius of gyration, as they turn.
+    """
+    moved = np.linalg.norm(a["body_position"].values - b["body_position"].values, axis=-1)
+    p, q = a["body_quaternion"].values, b["body_quaternion"].values
+    off: Array = np.maximum(moved, radii * _angle(p, q))
+    return off
+
+
+def measure_size(data: xr.Dataset, radii: Array) -> float:
+    """Return the size of a motion [m]: of the body that goes farthest, along one axis.
+
+    Turning counts likewise.
+    """
+    x, p = data["body_position"].values, data["body_quaternion"].values
+    far = np.maximum(np.ptp(x, axis=0).max(axis=-1), radii * _angle(p, p[:1]).max(axis=0))
+    extent = np.abs(x).max(initial=0.0) + radii.max(initial=0.0)
+    return float(max(far.max(initial=0.0), LEAST * extent, np.finfo(float).tiny))
+
+
+def measure_energy_distance(t: Array, a: Array, b: Array) -> Array:
+    """Return how far energies (time,) [J] are from those of another run at about the same time.
+
+    What changes in an impact, a little earlier or later, is the same.
+    """
+    near = max(STEPS * np.diff(t).max(initial=0.0), SOON * np.ptp(t))
+    begin, end = np.searchsorted(t, t - near), np.searchsorted(t, t + near, "right")
+    high, low = _find_largest(b, begin, end), -_find_largest(-b, begin, end)
+    off: Array = np.maximum(a - high, low - a)
+    return np.maximum(off, 0.0)
+
+
+def _angle(p: Array, q: Array) -> Array:
+    """Return the angle between orientations, Euler parameters (..., 4) [rad]."""
+    apart = np.minimum(np.linalg.norm(p - q, axis=-1), np.linalg.norm(p + q, axis=-1))
+    # |p - q| = 2 sin(angle / 4): the cosine of half of it would lose half of the digits.
+    angle: Array = 4 * np.arcsin(np.minimum(apart / 2, np.sqrt(0.5)))
+    return angle
+
+
+def _find_largest(x: Array, begin: Array, end: Array) -> Array:
+    """Return the largest of x (n,) in each of the spans [begin, end), (n,).
+
+    Of two halves that overlap, from the largest in spans of 1, 2, 4, ... entries.
+    """
+    level = np.log2(np.maximum(end - begin, 1)).astype(int)
+    found, spans = x.copy(), x
+    for k in range(level.max(initial=0) + 1):
+        at = level == k
+        found[at] = np.maximum(spans[begin[at]], spans[end[at] - 2**k])
+        spans = np.maximum(spans[: -(2**k) or None], spans[2**k :])
+    return found
