@@ -24,6 +24,9 @@ RESTS = 1.5
 OPEN = 1e-3
 """Of the largest gap, that from which a contact was open as it began."""
 
+SETTLES = 0.02
+"""Of the duration, the time at the start in which what is stated comes into motion."""
+
 ROUNDING = 1e-12
 """Of the largest impulse, what rounding leaves of forces that are zero."""
 

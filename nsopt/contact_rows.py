@@ -10,6 +10,7 @@ import numpy as np
 from nsopt.blocks import blocks
 from nsopt.caveats import find_unresolved_closing, tell_unresolved_closing
 from nsopt.contact_modes import (
+    SETTLES,
     contacts_of_joints,
     count_unresolved,
     joint_of,
@@ -22,9 +23,6 @@ from nsopt.energy_rows import Row
 
 if TYPE_CHECKING:
     import xarray as xr
-
-SETTLES = 0.02
-"""Of the duration, the time at the start in which what is stated comes into motion."""
 
 STANDS_OUT = 1.05
 """Factor on the largest force afterwards, from which that of the start is told too."""

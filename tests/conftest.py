@@ -88,3 +88,12 @@ def ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unchecked_runs(compiled_code):
+    """Runs are not repeated to tell their errors, which most tests compare with something true."""
+    simulate = importlib.import_module("nsopt").simulate
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(simulate.__kwdefaults__, "check", None)
+        yield

@@ -49,8 +49,8 @@ class Check:
     Parameters
     ----------
     seconds : float [s]
-        That runs in shorter steps may take, six times what the run took; they may always take as
-        long as its start did.
+        That runs in shorter steps may take, six times what the run took; or as long as its start
+        did. With 0 steps are longer in any case, with inf shorter.
     """
 
     seconds: float = 5.0
@@ -65,7 +65,8 @@ class Check:
         if not times.size:
             return leave_unknown(data, "no step was made")
         cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
-        parts = FINER if cost <= max(self.seconds, of.start_seconds) else COARSER
+        finer = cost <= max(self.seconds, of.start_seconds) if self.seconds else False
+        parts = FINER if finer else COARSER
         again: list[Repetition] = []
         for part in parts:
             again.append(repeat(of.dynamics, of.run, of.method, part, times, progress))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import LASTING, contacts_of_joints
+from nsopt.contact_modes import LASTING, SETTLES, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,10 @@ def _find_figures_of_joint(data: xr.Dataset, contacts: list[int]) -> dict[str, f
     h = data["h"].values[1:]
     force = np.nansum(data["lasting_force"].values[1:, contacts], axis=1)
     size, mode = np.linalg.norm(force, axis=1), data["contact_mode"].values[1:, contacts]
+    t = data["time"].values
+    later = t[1:] >= t[0] + SETTLES * (t[-1] - t[0])
     return {
+        "largest_force": float(size[later].max(initial=0.0)),
         "peak_force": _find_peak(size, h),
         "rms_force": float(np.sqrt(np.sum(h * size**2) / np.sum(h))),
         "impact_impulse_sum": float(np.nansum(data["impact_impulse"].values[:, contacts])),
