@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FIGURES = {
-    "peak_force": "peak force",
+    "largest_force": "largest force",
     "rms_force": "its RMS",
     "impact_impulse_sum": "impulses",
     "contact_loss_sum": "loss in contacts",
