@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +18,7 @@ from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import ERROR, ERRORS, decoded, encoded
 from nsopt.stored_checks import check_complete, check_readable, check_values
-from nsopt.stored_hash import HASH, add_hash, check_hash
+from nsopt.stored_hash import HASH, check_hash, netcdf
 from nsopt.summary import summary
 
 if TYPE_CHECKING:
@@ -398,18 +397,3 @@ def _written(path: str | Path, text: str) -> Path:
     with replacing(path) as new:
         create(new, text)
     return path
-
-
-def netcdf(data: xr.Dataset) -> bytes:
-    """Return ``data`` as a netCDF file, with their hash.
-
-    Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
-    """
-    import h5netcdf
-    import xarray as xr
-
-    buffer = io.BytesIO()
-    with h5netcdf.File(buffer, "w") as file:
-        data.dump_to_store(xr.backends.H5NetCDFStore(file))
-    add_hash(buffer)
-    return buffer.getvalue()

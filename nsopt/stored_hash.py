@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import h5py
+    import xarray as xr
 
 HASH, HASHES = "data_hash", "hashes_by_name"
 """Attributes of the group of hashes: the hash of all, and those of each name as JSON."""
@@ -32,6 +34,21 @@ _OF_HDF5 = {
     "_Netcdf4Dimid",
 }
 """Attributes that HDF5 and netCDF keep for themselves."""
+
+
+def netcdf(data: xr.Dataset) -> bytes:
+    """Return ``data`` as a netCDF file, with their hash.
+
+    Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
+    """
+    import h5netcdf
+    import xarray as xr
+
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        data.dump_to_store(xr.backends.H5NetCDFStore(file))
+    add_hash(buffer)
+    return buffer.getvalue()
 
 
 def add_hash(content: Any) -> None:

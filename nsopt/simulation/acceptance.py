@@ -136,7 +136,7 @@ class Fault(NamedTuple):
     unphysical: bool = False  # the equations are met, but only a smaller step can help
 
 
-class Check(NamedTuple):
+class Criterion(NamedTuple):
     """Rows that a step must meet: value <= limit; not a number meets nothing."""
 
     text: str  # with {name}, {value}, {limit}
@@ -202,7 +202,7 @@ class Acceptance:
             if not 0 < limit < np.inf:
                 raise ValueError(f"acceptance limit {name} must be a positive number, got {limit}")
 
-    def checks(self, end: StepEnd, d: Dynamics, force: ca.SX) -> list[Check]:
+    def checks(self, end: StepEnd, d: Dynamics, force: ca.SX) -> list[Criterion]:
         """Return all that a step must meet, in the order in which faults are reported.
 
         Parameters
@@ -216,10 +216,10 @@ class Acceptance:
         # Not times zero, which CasADi simplifies away.
         finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*end)))
         return [
-            Check("a number that is not finite", ("",), finite, ca.SX(1)),
-            Check("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
+            Criterion("a number that is not finite", ("",), finite, ca.SX(1)),
+            Criterion("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
             *self._residual(end, d, ca.fmin(force, 1.0)),
-            Check(
+            Criterion(
                 "contact {name!r} turned by more than 90 deg",
                 d.contact_names,
                 -end.turn,
@@ -229,7 +229,7 @@ class Acceptance:
             *self._energy(end, force),
         ]
 
-    def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Check]:
+    def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Criterion]:
         force = end.impulse / end.h
         motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
         # The force of an impact is its impulse over h, however small h is: the gap then decides.
@@ -243,21 +243,21 @@ class Acceptance:
             ("adhesion of", ca.fmin(force, 0), d.contact_names, adhesion, "N"),
         )
         return [
-            Check(f"{row} {{name!r}} off by {{value:.2g}} {unit}", names, ca.fabs(value), limit)
+            Criterion(f"{row} {{name!r}} off by {{value:.2g}} {unit}", names, ca.fabs(value), limit)
             for row, value, names, limit, unit in rows
         ]
 
-    def _energy(self, end: StepEnd, force: ca.SX) -> list[Check]:
+    def _energy(self, end: StepEnd, force: ca.SX) -> list[Criterion]:
         # A force within the tolerance of a gap does this much work either way.
         slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
-        work = Check(
+        work = Criterion(
             f"energy off by {{value:.2g}} J {CONTACT_WORK}, at most {{limit:.2g}} J",
             ("",),
             end.contact_work,
             self.contact_work * end.contact_energy + slack,
             True,
         )
-        gain = Check(
+        gain = Criterion(
             "energy off by {value:.2g} J gained, at most {limit:.2g} J",
             ("",),
             end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0),
@@ -277,7 +277,7 @@ class StackedChecks:
     value, limit : SX (k,)
     """
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    def __init__(self, checks: Sequence[Criterion]) -> None:
         self._texts: list[tuple[str, str, bool]] = []
         values, limits = [], []
         for check in checks:

@@ -22,7 +22,7 @@ from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.advance import advance_to_end
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
-from nsopt.simulation.check import Check, Repeated, leave_unknown
+from nsopt.simulation.check import Check, CheckedRun, leave_unknown
 from nsopt.simulation.checkpoint import Checkpoint, checkpoint_writer
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
@@ -192,11 +192,11 @@ def simulate(
         return Result(leave_unknown(result.data, "not asked for"))
     # Of a run that went on from a checkpoint the part before took as long a step.
     whole = (driver.start.t - run.start.t) / max(driver.start.t - reached, TINY)
-    repeated = Repeated(dynamics, run, method, history, whole * seconds, took)
+    repeated = CheckedRun(dynamics, run, method, history, whole * seconds, took)
     return _measure_errors(check, repeated, result, progress)
 
 
-def _measure_errors(check: Check, of: Repeated, result: Result, progress: bool) -> Result:
+def _measure_errors(check: Check, of: CheckedRun, result: Result, progress: bool) -> Result:
     """Return a result with its errors; one that was interrupted ends without."""
     if result.interrupted:
         return Result(leave_unknown(result.data, "the run was interrupted"))

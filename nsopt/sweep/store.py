@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.files import NotWrittenError, create, replacing
-from nsopt.result import netcdf
+from nsopt.stored_hash import netcdf
 
 if TYPE_CHECKING:
     import xarray as xr

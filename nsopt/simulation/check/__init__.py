@@ -10,6 +10,6 @@ From the outside in::
     estimate      the order that is seen in three sizes of steps, and the error
 """
 
-from nsopt.simulation.check.check import Check, Repeated, leave_unknown
+from nsopt.simulation.check.check import Check, CheckedRun, leave_unknown
 
-__all__ = ["Check", "Repeated", "leave_unknown"]
+__all__ = ["Check", "CheckedRun", "leave_unknown"]

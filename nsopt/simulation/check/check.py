@@ -28,8 +28,8 @@ RECORDED = 2
 """What a step takes with the record of it, over what it takes by itself, roughly."""
 
 
-class Repeated(NamedTuple):
-    """A run that is checked: what it was, what is on record, and what it took [s]."""
+class CheckedRun(NamedTuple):
+    """What a check has to know of a run: what it was, what is on record, what it took [s]."""
 
     dynamics: Dynamics
     run: Run
@@ -59,7 +59,7 @@ class Check:
         if self.seconds < 0 or np.isnan(self.seconds):
             raise ValueError(f"seconds of Check must be zero or more, got {self.seconds!r}")
 
-    def measure(self, of: Repeated, data: xr.Dataset, progress: bool) -> xr.Dataset:
+    def measure(self, of: CheckedRun, data: xr.Dataset, progress: bool) -> xr.Dataset:
         """Return the dataset of a run with its errors, or with why they are not known."""
         times = data["time"].values[1:]
         if not times.size:
@@ -82,7 +82,7 @@ def leave_unknown(data: xr.Dataset, reason: str) -> xr.Dataset:
 
 
 def _with_errors(
-    of: Repeated, data: xr.Dataset, again: Sequence[Repetition], parts: tuple[float, float]
+    of: CheckedRun, data: xr.Dataset, again: Sequence[Repetition], parts: tuple[float, float]
 ) -> xr.Dataset:
     finer, rows = parts[0] < 1, data.sizes["time"]
     own = _complete(of.history, data, STATES)
