@@ -60,15 +60,18 @@ def find_error_of_energy(data: xr.Dataset) -> LargestError:
 
 
 def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
-    """Return the largest error of a figure of contacts over its size, None where none is known."""
+    """Return the largest error of a figure of contacts over its size, None where none is known.
+
+    That of forces which do not follow from the motion is not.
+    """
     if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
         return None
     error, values = data[ERROR + name], np.abs(data[name].values)
     counts = values + error.values > SMALL * (values + error.values).max()
     if name.endswith("force"):
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
-        if data.attrs["redundant_contacts"]:
-            return None  # shares of forces are one of many
+        if not error.attrs["unique"]:
+            return None
     parts = np.where(counts, error.values / np.maximum(values, TINY), 0.0)
     k = int(np.argmax(parts))
     joint = str(data["contact_joint"].values[k])

@@ -60,8 +60,13 @@ def compare_states(
     return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
 
 
-def compare_figures(runs: Sequence[Mapping[str, Array]], finer: bool) -> dict[str, Variable]:
-    """Return the errors of the figures of contacts, each by itself, of the first of three runs."""
+def compare_figures(
+    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool
+) -> dict[str, Variable]:
+    """Return the errors of the figures of contacts, each by itself, of the first of three runs.
+
+    ``unique`` tells whether forces of contacts follow from the motion.
+    """
     errors = {}
     for name in runs[0]:
         values = [x[name][:, None] for x in runs]  # (joint, 1)
@@ -71,7 +76,9 @@ def compare_figures(runs: Sequence[Mapping[str, Array]], finer: bool) -> dict[st
         ]
         error = np.array([x.error[0] for x in found])
         orders = np.array([x.order for x in found])
-        errors[ERROR + name] = _variable(name, Estimate(error, np.nan), orders=orders)
+        errors[ERROR + name] = _variable(
+            name, Estimate(error, np.nan), orders=orders, unique=int(unique)
+        )
     return errors
 
 

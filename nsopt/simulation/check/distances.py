@@ -39,9 +39,10 @@ def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
 def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
     """Return how far bodies are from their places in another run, (time, body) [m].
 
-    The larger of that of the centre of mass and of that at the radius of gyration, as they turn.
+    The larger of that of the centre of mass, along one axis, and of that at the radius of gyration,
+    as they turn.
     """
-    moved = np.linalg.norm(a["body_position"].values - b["body_position"].values, axis=-1)
+    moved = np.abs(a["body_position"].values - b["body_position"].values).max(axis=-1)
     p, q = a["body_quaternion"].values, b["body_quaternion"].values
     off: Array = np.maximum(moved, radii * _angle(p, q))
     return off

@@ -15,13 +15,45 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 NEEDED = frozenset(
-    {"h", "lasting_force", "contact_mode", "impact_impulse", "contact_loss", "impulse"}
+    {
+        *("h", "lasting_force", "contact_mode", "contact_slip"),
+        *("impact_impulse", "contact_loss", "impulse"),
+    }
 )
 """Variables that figures are made of."""
+
+STICKS = 1e-6
+"""Of the largest slip, one that is none."""
+
+RARE = 0.01
+"""Part of the time in which forces that are not unique change no figure."""
 
 PEAK = 0.95
 """Part of the time with a lasting force in which it is below its peak. What is above is not of the
 motion: single steps in which contacts begin to press."""
+
+
+def are_forces_unique(data: xr.Dataset, slips: Array) -> bool:
+    """Tell whether contacts carry what they do by the motion alone, but for `RARE` of the time.
+
+    They do not where redundant contacts share it, nor where contacts that stick hold more
+    components than the mechanism has degrees of freedom: friction may then hold what a joint or
+    another contact holds already, each in any part.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+    slips : (contact,)
+        Components of friction of each contact.
+    """
+    if data.attrs["redundant_contacts"]:
+        return False
+    speed = np.linalg.norm(data["contact_slip"].values[1:], axis=-1)
+    lasts = data["contact_mode"].values[1:] == LASTING
+    sticks = lasts & (speed <= STICKS * speed.max(initial=0.0))
+    held = lasts.sum(axis=1) + np.where(sticks, slips, 0).sum(axis=1)
+    h, many = data["h"].values[1:], held > data.attrs["degrees_of_freedom"]
+    return bool(np.sum(h[many & sticks.any(axis=1)]) <= RARE * np.sum(h))
 
 
 def find_figures(data: xr.Dataset) -> dict[str, Array]:
