@@ -72,9 +72,9 @@ def run(dynamics, h, check, duration=DURATION, h_min=None, **options):
 
 
 def off(result):
-    """Return how far the bob is from its place at the times of a run, (n,) [m]."""
+    """Return how far the bob is from its place along an axis, at the times of a run, (n,) [m]."""
     x = result["body_position"].values[:, 0, :2]
-    return np.linalg.norm(x - place(result["time"].values), axis=1)
+    return np.abs(x - place(result["time"].values)).max(axis=1)
 
 
 @pytest.mark.parametrize("check", [FINER, COARSER], ids=["finer", "coarser"])
@@ -134,7 +134,7 @@ def test_a_block_on_a_turntable_is_off_by_what_it_creeps():
     x = result["body_position"].sel(body="block").values
     angle = rate * result["time"].values
     true = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    creep = np.linalg.norm(x[:, :2] - true, axis=1)
+    creep = np.abs(x[:, :2] - true).max(axis=1)
     told = result.error["motion"]
     assert told.attrs["order"] == pytest.approx(1, abs=0.1)
     assert float(told[-1]) == pytest.approx(creep[-1], rel=0.1)
