@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsopt.blocks import blocks
-from nsopt.caveats import find_unresolved_closing, tell_unresolved_closing
+from nsopt.caveats import find_unresolved_closing, has_errors, tell_unresolved_closing
 from nsopt.contact_modes import (
     SETTLES,
     contacts_of_joints,
@@ -125,7 +125,7 @@ def impacts(data: xr.Dataset) -> list[Row]:
         total, last = total + float(impulse.sum()), of_each[-1]
     more = count_unresolved(data)
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
-    found = find_unresolved_closing(data)
+    found = None if has_errors(data) else find_unresolved_closing(data)
     remark = ""
     if found is not None and not found.warns:
         remark = f"; {tell_unresolved_closing(data, found)}"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nsopt.caveats import (
+    LargestError,
     find_error_of_energy,
     find_error_of_figure,
+    find_error_of_force,
     find_error_of_motion,
     find_predictable_time,
     has_errors,
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FIGURES = {
-    "largest_force": "largest force",
-    "rms_force": "its RMS",
+    "largest_force": "largest",
+    "rms_force": "RMS",
     "impact_impulse_sum": "impulses",
     "contact_loss_sum": "loss in contacts",
 }
@@ -53,12 +55,19 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
-    for name, words in FIGURES.items():
-        found = find_error_of_figure(data, name)
-        if found is not None:
-            unit = data[name].attrs["units"]
-            size = _percent(found.part) if found.part < 1 else f"{found.value:.2g} {unit}"
-            yield f"{words} {size}"
+    told = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
+    parts = {name: f"{FIGURES[name]} {_size(data, name, x)}" for name, x in told.items()}
+    if force := find_error_of_force(data):
+        of_force = ", ".join(parts.pop(name) for name in ("largest_force", "rms_force"))
+        yield f"force {_percent(force.part)} ({of_force})"
+    yield from parts.values()
+
+
+def _size(data: xr.Dataset, name: str, found: LargestError) -> str:
+    """Return an error in percent; of what is off by more than itself the error."""
+    if found.part < 1:
+        return _percent(found.part)
+    return f"{found.value:.2g} {data[name].attrs['units']}"
 
 
 def _percent(part: float) -> str:

@@ -101,6 +101,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "kinetic_energy": (TIME, "J", "kinetic energy"),
     "potential_energy": (TIME, "J", "potential energy"),
     "total_energy": (TIME, "J", "total energy, impacts some steps earlier or later left out"),
+    "force": (("time", *FIGURE), "N", "force that contacts of a joint carry together"),
     "largest_force": (FIGURE, "N", "largest lasting force of contacts of a joint, after the start"),
     "peak_force": (
         FIGURE,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nsopt.caveats.sizes import TINY, measure_exchange, smaller
+from nsopt.contact_modes import SETTLES
 from nsopt.stored import ERROR
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ LASTS = 0.1
 
 SMALL = 0.01
 """Of the largest force of a joint, one that does not matter."""
+
+MOSTLY = 0.95
+"""Part of the time in which the error of a force is below what is told."""
 
 PREDICTABLE = 0.05
 """Of the size of a motion, the error up to which it is known."""
@@ -81,6 +85,22 @@ def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
         float(np.atleast_1d(error.attrs["orders"])[k]),
         joint,
     )
+
+
+def find_error_of_force(data: xr.Dataset) -> LargestError | None:
+    """Return by how much forces of contacts are off over time [N], over the largest of them.
+
+    Of errors over time, after the start, that which they are below in 95 % of it, of the joint
+    where it is largest; None where none is known.
+    """
+    largest = find_error_of_figure(data, "largest_force")
+    if largest is None:
+        return None
+    error = data[ERROR + "force"].values
+    later = error[int(SETTLES * len(error)) :]
+    value = float(np.nanquantile(later, MOSTLY, axis=0).max())
+    whole = float(data["largest_force"].max())
+    return LargestError(value, value / max(whole, value, TINY))
 
 
 def find_predictable_time(data: xr.Dataset) -> float:

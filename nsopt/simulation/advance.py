@@ -12,13 +12,20 @@ from nsopt.simulation.step_error import StepError
 
 
 def advance_to_end(
-    driver: Driver, history: History, writer: CheckpointWriter | None, progress: bool
+    driver: Driver,
+    history: History,
+    writer: CheckpointWriter | None,
+    progress: bool,
+    repeats: str = "",
 ) -> str:
-    """Add steps to ``history`` to the end; return why the run ended early, or nothing."""
+    """Add steps to ``history`` to the end; return why the run ended early, or nothing.
+
+    ``repeats`` as for `ProgressBar`.
+    """
     run = driver.run
     with (
         deferred_interrupt() as interrupted,
-        ProgressBar(run.start.t, driver.start.t, run.t_end, progress) as bar,
+        ProgressBar(run.start.t, driver.start.t, run.t_end, progress, repeats) as bar,
     ):
         try:
             while not driver.done:

@@ -19,9 +19,13 @@ class ProgressBar:
     begin, now, end : float [s]
         Start of the run, state from where it goes on, and end.
     shown : bool
+    repeats : str
+        Of a run that repeats another one, its h; the bar of such a run goes when it has ended.
     """
 
-    def __init__(self, begin: float, now: float, end: float, shown: bool) -> None:
+    def __init__(
+        self, begin: float, now: float, end: float, shown: bool, repeats: str = ""
+    ) -> None:
         from tqdm import tqdm  # by the first run, not by the import of nsopt
 
         self._begin, self._count = begin, 0
@@ -30,6 +34,8 @@ class ProgressBar:
             initial=now - begin,
             unit="s",
             disable=not shown,
+            desc=f"again in {repeats}" if repeats else None,
+            leave=not repeats,
             mininterval=0.2,
             bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
         )

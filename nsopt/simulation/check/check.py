@@ -10,10 +10,20 @@ import numpy as np
 
 from nsopt.contact_modes import contacts_of_joints
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.check.comparison import compare_figures, compare_states, tell_figure
+from nsopt.simulation.check.comparison import (
+    compare_figures,
+    compare_forces,
+    compare_states,
+    tell_figure,
+)
 from nsopt.simulation.check.distances import find_gyration_radii
-from nsopt.simulation.check.figures import NEEDED, are_forces_unique, find_figures
-from nsopt.simulation.check.repetition import STATES, Repetition, repeat
+from nsopt.simulation.check.figures import (
+    NEEDED,
+    are_forces_unique,
+    find_figures,
+    find_forces,
+)
+from nsopt.simulation.check.repetition import STATES, Repetition, name_steps, repeat
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import Run
@@ -72,7 +82,9 @@ class Check:
             again.append(repeat(of.dynamics, of.run, of.method, part, times, progress))
             if again[-1].states.sizes["time"] < 2:
                 reason = again[-1].stop_reason.partition("\n")[0]
-                return leave_unknown(data, f"in {part:g} h nothing came of it: {reason}")
+                return leave_unknown(
+                    data, f"nothing came of the run in {name_steps(part)}: {reason}"
+                )
         return _with_errors(of, data, again, parts)
 
 
@@ -87,7 +99,8 @@ def _with_errors(
     finer, rows = parts[0] < 1, data.sizes["time"]
     own = _complete(of.history, data, STATES)
     radii = find_gyration_radii(of.dynamics, of.run.p)
-    errors = compare_states([own, *(x.states for x in again)], radii, finer, rows)
+    states = [x.states for x in again]
+    errors = compare_states([own, *states], radii, finer, rows)
     joints: list[str] = []
     if (
         all(x.figures for x in again)
@@ -95,14 +108,15 @@ def _with_errors(
         and not any(x.stop_reason for x in again)
     ):
         whole = _complete(of.history, data, NEEDED)
-        figures = [find_figures(whole), *(x.figures for x in again)]
+        joints = [*contacts_of_joints(whole)]
+        forces = compare_forces([find_forces(x) for x in (whole, *states)], finer, rows)
         slips = np.bincount(of.dynamics.slip_contacts, minlength=whole.sizes["contact"])
         unique = are_forces_unique(whole, np.minimum(slips, 2))
-        errors |= compare_figures(figures, finer, unique)
+        figures = [find_figures(whole), *(x.figures for x in again)]
+        errors |= forces | compare_figures(figures, finer, unique)
         errors |= {name: tell_figure(name, x) for name, x in figures[0].items()}
-        joints = [*contacts_of_joints(whole)]
     ended = [
-        f"the run in {part:g} h ended early: {x.stop_reason.partition(chr(10))[0]}"
+        f"the run in {name_steps(part)} ended early: {x.stop_reason.partition(chr(10))[0]}"
         for x, part in zip(again, parts, strict=True)
         if x.stop_reason
     ]

@@ -60,12 +60,32 @@ def compare_states(
     return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
 
 
+def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, Variable]:
+    """Return the error of what contacts of each joint carry over time, (time, joint) [N].
+
+    Parameters
+    ----------
+    runs : sequence of (time, joint, 3)
+        Forces of the run and of its two repetitions at the same times.
+    """
+    known = min(map(len, runs))
+    runs = [x[:known] for x in runs]
+    apart = _measure(lambda a, b: np.linalg.norm(a - b, axis=-1), runs)
+    return {ERROR + "force": _state("force", estimate_error(apart, finer, _extent(runs)), rows)}
+
+
 def compare_figures(
     runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool
 ) -> dict[str, Variable]:
     """Return the errors of the figures of contacts, each by itself, of the first of three runs.
 
-    ``unique`` tells whether forces of contacts follow from the motion.
+    Parameters
+    ----------
+    runs : sequence of mapping
+        Figures (joint,) by name, of the run and of its two repetitions.
+    finer : bool
+    unique : bool
+        Whether forces of contacts follow from the motion.
     """
     errors = {}
     for name in runs[0]:

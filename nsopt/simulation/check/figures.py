@@ -64,6 +64,13 @@ def find_figures(data: xr.Dataset) -> dict[str, Array]:
     return {name: np.array([x[name] for x in found]) for name in names}
 
 
+def find_forces(data: xr.Dataset) -> Array:
+    """Return what contacts of each joint carry together, impacts left out, (time, joint, 3) [N]."""
+    force = np.nan_to_num(data["lasting_force"].values)
+    joints = contacts_of_joints(data).values()
+    return np.stack([force[:, contacts].sum(axis=1) for contacts in joints], axis=1)
+
+
 def _find_figures_of_joint(data: xr.Dataset, contacts: list[int]) -> dict[str, float]:
     h = data["h"].values[1:]
     force = np.nansum(data["lasting_force"].values[1:, contacts], axis=1)

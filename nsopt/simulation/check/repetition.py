@@ -29,7 +29,12 @@ STATES = frozenset(
         *("kinetic_energy", "potential_energy", "total_energy"),
     }
 )
-"""Variables that are compared at the times of a run."""
+"""Variables that are compared at the times of a run, beside forces of contacts."""
+
+
+def name_steps(part: float) -> str:
+    """Return the steps of a repetition in words: h/2, or 2 h."""
+    return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +63,11 @@ def repeat(
     again = run.repeat(part, float(times[-1]))
     driver = Driver(dynamics, again, method)
     history = History(dynamics, run.start, run.p, gains=method.scheme.gains)
-    stop_reason = advance_to_end(driver, history, None, progress)
+    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part))
     steps = history.steps()
     if not len(steps):
         return Repetition(_at(times[:0], history, steps), {}, stop_reason)
-    figures = (
-        find_figures(history.result({}, wanted=NEEDED).data) if _has_contacts(dynamics) else {}
-    )
+    figures = find_figures(history.result({}, wanted=NEEDED).data) if has_contacts(dynamics) else {}
     return Repetition(_at(times, history, steps), figures, stop_reason)
 
 
@@ -76,8 +79,10 @@ def _at(times: Array, history: History, steps: AcceptedSteps) -> xr.Dataset:
         rows, _ = OutputTimes(d, times).rows(start, AcceptedSteps.none(d), steps)
     kept = [rows] if len(rows) else []
     record = History(d, start, history.p, gains=history.gains, times=times, kept=kept)
-    return record.result({}, wanted=STATES).data
+    wanted = STATES | {"lasting_force"} if has_contacts(d) else STATES
+    return record.result({}, wanted=wanted).data
 
 
-def _has_contacts(dynamics: Dynamics) -> bool:
+def has_contacts(dynamics: Dynamics) -> bool:
+    """Return whether a mechanism has contacts, rigid or compliant."""
     return bool(dynamics.contact_names or dynamics.pressed_names)
