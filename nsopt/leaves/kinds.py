@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
-from nsopt.leaves.readers import find_readers, part_by_readers
+from nsopt.leaves.readers import Readers, find_readers
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
@@ -43,10 +43,13 @@ class Kinds(NamedTuple):
         Those given, operands that may be exchanged in the same order for values that are alike.
     numbers : list of int
         Values with the same one are alike; -1 for those that are not needed.
+    readers : Readers
+        What is computed from each value.
     """
 
     instructions: Instructions
     numbers: list[int]
+    readers: Readers
 
 
 def find_kinds(instructions: Instructions) -> Kinds:
@@ -94,7 +97,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
         else:
             kinds[value] = numbers.find_nth(key, of[value])
     ordered = replace(instructions, left=left, right=right)
-    return Kinds(ordered, part_by_readers(ordered, kinds, readers))
+    return Kinds(ordered, kinds, readers)
 
 
 def _order_inputs(instructions: Instructions) -> dict[int, int]:
